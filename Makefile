@@ -1,0 +1,62 @@
+# Everything a person or CI does here. `make` alone lists it; ARGS reaches pytest: make unit ARGS="-k search"
+.DEFAULT_GOAL := help
+.PHONY: help run test unit contracts e2e browser soak bench check fmt shape venv lock clean
+
+BIN := .venv/bin
+# Two workers fit the smallest machine we promise; whole files stay together, so their servers start once.
+PYTEST := $(BIN)/python -m pytest
+PARALLEL := -n 2 --dist loadfile
+ARGS :=
+
+help: ## list these recipes
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+
+run: ## set up what is missing and start Sojourn
+	@scripts/bootstrap run
+	@$(BIN)/sojourn welcome
+
+test: check ## check, then every test but the soak and the browser
+	$(PYTEST) $(PARALLEL) --hypothesis-profile=ci --ignore=tests/browser tests $(ARGS)
+
+unit: venv ## the quick tests, well under half a minute
+	$(PYTEST) -p no:schemathesis tests/unit $(ARGS)
+
+contracts: venv ## one suite per port, on every implementation
+	$(PYTEST) $(PARALLEL) tests/contracts $(ARGS)
+
+e2e: venv ## the installed program, started, killed and starved
+	$(PYTEST) $(PARALLEL) tests/e2e $(ARGS)
+
+browser: venv ## the pages in a real browser
+	@if ls tests/browser/test_*.py >/dev/null 2>&1; then \
+		scripts/need chromium chromium --version && $(PYTEST) tests/browser $(ARGS); \
+	else echo "browser: there are no pages yet, so nothing to test"; fi
+
+soak: venv ## the full chaos and kill bars; takes long
+	$(PYTEST) -m soak --timeout 0 tests $(ARGS)
+
+bench: venv ## the full measurements, kept in bench/results
+	$(BIN)/python -m bench $(ARGS)
+
+check: venv ## ruff, mypy and the import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+fmt: venv ## format and mend what ruff can mend
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+shape: venv ## the longest files and functions, so growth is seen early
+	@$(BIN)/python scripts/shape.py sojourn
+
+venv: ## the development environment in .venv
+	@scripts/bootstrap dev
+
+lock: ## compile the lock files again; ARGS=--upgrade takes newer versions
+	scripts/lock $(ARGS)
+
+clean: ## remove all that was made here
+	rm -rf .venv .venv-boot dist build .hypothesis .*_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

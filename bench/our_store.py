@@ -1,0 +1,93 @@
+"""The same questions to our store, in a process of its own. Answers in JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.rows import Row, messages, text_bytes
+from sojourn.core.errors import SojournError
+from sojourn.core.messages import Message
+from sojourn.core.sessions import OWNER, SessionId
+from sojourn.ports.source import Transcript
+from sojourn.ports.store import Search
+from sojourn.stores.sqlite.store import SqliteStore
+
+
+def made(row: Row) -> Message:
+    return Message(role=row[0], content=row[1], tool_calls=row[2], tool_call_id=row[3], tool_name=row[4])
+
+
+async def fill(path: str, sessions: int, count: int, size: int, first: int = 0) -> dict[str, Any]:
+    """Fills a store through the import door, and makes it searchable."""
+    store, text, begun = SqliteStore(Path(path)), 0, time.perf_counter()
+    for start in range(first, first + sessions, 50):
+        batch = []
+        for number in range(start, min(start + 50, first + sessions)):
+            rows = list(messages(number, count, size))
+            text += sum(map(text_bytes, rows))
+            fields = {"source": "cli", "started_at": 1.0 + number}
+            made_up = Transcript(native_id=f"bench_{number:06}", fields=fields, messages=[made(row) for row in rows])
+            batch.append(("1", made_up))
+        await store.ingest("bench", "bench", batch, principal=OWNER)
+    await store.index(lambda done, of: None)
+    await store.close()
+    return {"seconds": time.perf_counter() - begun, "text": text, "bytes": sum(
+        file.stat().st_size for file in Path(path).parent.glob(Path(path).name + "*"))}  # fmt: skip
+
+
+async def append(path: str, count: int, size: int, session: int = 990_000, together: int = 1) -> dict[str, Any]:
+    """Appends one by one, each on disk before the next; the longest wait is the stall."""
+    store = SqliteStore(Path(path))
+    await store.health()
+    names = [f"bench_{session:06}_{os.getpid()}_{number}" for number in range(together)]
+    tasks = [_append(store, name, count // together, size, session) for name in names]
+    begun = time.perf_counter()
+    results = await asyncio.gather(*tasks)
+    seconds = time.perf_counter() - begun
+    await store.close()
+    lost = sum(result["lost"] for result in results)
+    return {
+        "per_second": count / seconds, "errors": sum(result["errors"] for result in results), "lost": lost,
+        "stall": max(result["stall"] for result in results), "synchronous": 2,
+    }  # fmt: skip
+
+
+async def _append(store: SqliteStore, name: str, count: int, size: int, seed: int) -> dict[str, Any]:
+    rows = [made(row) for row in messages(seed, count, size)]
+    await store.create(id=SessionId(name))
+    lease = await store.lease(SessionId(name), holder="bench", surface="cli", seconds=3600)
+    waits, errors = [], 0
+    for row in rows:
+        at = time.perf_counter()
+        try:
+            await store.append(lease, [row])
+        except SojournError:
+            errors += 1
+        waits.append(time.perf_counter() - at)
+    kept = (await store.get(SessionId(name))).message_count
+    return {"errors": errors, "lost": count - kept, "stall": max(waits)}
+
+
+async def search(path: str, words: list[str], rounds: int) -> dict[str, Any]:
+    store, found = SqliteStore(Path(path)), {}
+    for word in words:
+        times = []
+        for _ in range(rounds):
+            at = time.perf_counter()
+            hits = await store.search(Search(text=word, limit=20))
+            times.append(time.perf_counter() - at)
+        found[word] = {"ms": statistics.median(times) * 1000, "hits": len(hits)}
+    await store.close()
+    return found
+
+
+if __name__ == "__main__":
+    asked = json.loads(sys.argv[1])
+    print(json.dumps(asyncio.run(globals()[asked.pop("do")](**asked))))

@@ -1,0 +1,131 @@
+"""Wires everything; the only file that knows everyone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from sojourn import config
+from sojourn.core.errors import BadConfig, NotFound, SourceUnreadable, StoreUnavailable
+from sojourn.core.sessions import OWNER, Principal, SessionId
+from sojourn.core.settings import Secret, Settings
+from sojourn.plugins import Registry
+from sojourn.ports.admin import Progress
+from sojourn.ports.kit import ImportReport, MoveReport
+from sojourn.ports.plugin import Plugin
+from sojourn.ports.source import Found, HistorySource
+from sojourn.ports.store import Removed
+from sojourn.ports.whole import WholeStore
+from sojourn.service.forgetting import Eraser, forget
+from sojourn.service.moving import move
+from sojourn.service.rescue import rescue
+from sojourn.service.samples import add_samples
+
+
+class App:
+    """The Kit of this process. The store opens on first use."""
+
+    def __init__(self, settings: Settings, registry: Registry | None = None) -> None:
+        self.settings = settings
+        self.registry = registry or Registry()
+
+    @cached_property
+    def store(self) -> WholeStore:
+        self.make_home()
+        return self._open(self.settings)
+
+    def make_home(self) -> None:
+        """The home folder, private to its owner."""
+        home = self.settings.home
+        try:
+            home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if home.stat().st_mode & 0o077 and os.access(home, os.W_OK) and home.stat().st_uid == os.getuid():
+                home.chmod(0o700)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"The home folder {home} cannot be made: {error.strerror}.",
+                hint="Choose another one with SOJOURN_HOME.",
+            ) from error
+
+    def _open(self, settings: Settings) -> WholeStore:
+        name = "postgres" if settings["database_url"] else "sqlite"
+        factory = self.registry.plugin(name).store
+        assert factory is not None
+        return factory(settings)
+
+    def plugins(self) -> Sequence[Plugin]:
+        return self.registry.all()
+
+    def load(self, dotted: str) -> object:
+        return self.registry.load(dotted)
+
+    @cached_property
+    def _sources(self) -> dict[str, HistorySource]:
+        made = [make() for plugin in self.registry.with_sources() for make in plugin.sources]
+        return {source.name: source for source in made}
+
+    def find_histories(self, path: Path | None = None, source: str = "") -> list[Found]:
+        """Histories in their usual places, or the one at `path`; `source` narrows to one program."""
+        if source and source not in self._sources:
+            raise NotFound(f'"{source}" is not a known source.', hint=f"Known are: {', '.join(sorted(self._sources))}.")
+        asked = [self._sources[source]] if source else list(self._sources.values())
+        if path is None:
+            return [found for one in asked for found in one.find(self.settings.user_home, self.settings.places)]
+        if not path.exists():
+            raise NotFound(f"There is nothing at {path}.", hint="Give a folder or file of another agent's history.")
+        claimed = [found for one in asked if (found := one.claims(path))]
+        if not claimed:
+            known = ", ".join(sorted(one.label for one in asked))
+            raise SourceUnreadable(f"{path} is not a history of {known}.", hint="Name the program's own data folder.")
+        return claimed
+
+    async def rescue(
+        self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
+    ) -> ImportReport:
+        source = self._sources[found.source]
+        return await rescue(self.store, source, found, dry_run=dry_run, principal=principal, progress=progress)
+
+    async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
+        erasers: list[Eraser] = [
+            partial(self.registry.load(name), self) for plugin in self.plugins() for name in plugin.forgets
+        ]
+        return await forget(self.store, session, erasers=erasers, purge_backups=purge_backups)
+
+    async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
+        """Moves the store to a PostgreSQL address, or to a SQLite file by path."""
+        target = self._open_other(to)
+        try:
+            return await move(self.store, target, progress)
+        finally:
+            await target.close()
+
+    def _open_other(self, to: str) -> WholeStore:
+        values: dict[str, Any] = dict(self.settings.values)
+        if to.startswith(("postgres://", "postgresql://")):
+            values["database_url"] = Secret(to)
+        elif "://" in to and not to.startswith("sqlite://"):
+            raise BadConfig(
+                f"{to} is not an address we can move to.", hint="postgresql://… or the path of a home folder."
+            )
+        else:
+            path = Path(to.removeprefix("sqlite://")).absolute()
+            values["database_url"] = Secret("")
+            values["home"] = path.parent if path.name == "state.db" else path
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return self._open(replace(self.settings, values=values))
+
+    async def add_samples(self) -> int:
+        return await add_samples(self.store)
+
+    async def close(self) -> None:
+        if "store" in self.__dict__:
+            await self.store.close()
+
+
+def build(flags: Mapping[str, Any] | None = None) -> App:
+    """The Kit for a process started with these flags."""
+    return App(config.load(flags))

@@ -1,0 +1,119 @@
+"""The one reader of files, environment and flags: flags beat environment beats file beats default."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sojourn.core.errors import BadConfig
+from sojourn.core.settings import BY_NAME, PLACES, SETTINGS, Secret, Setting, Settings
+
+_YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> Settings:
+    """Reads everything once. A mistake names file, key, value and the expected form."""
+    env = os.environ if environment is None else environment
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    user_home = Path(env["HOME"]) if env.get("HOME") else Path.home()
+    home_setting = BY_NAME["home"]
+    raw_home = given.get("home") or env.get(home_setting.variable) or home_setting.default
+    home = _path(str(raw_home), user_home)
+    file = home / "config.toml"
+    table = _read(file)
+    plugins = table.pop("plugins", {})
+    if not isinstance(plugins, dict) or not all(isinstance(one, dict) for one in plugins.values()):
+        raise BadConfig(
+            f"{file}: `plugins` must hold one table per plugin.", hint="Write [plugins.name] and its keys below."
+        )
+    written = dict(_flatten(table))
+    _refuse_unknown(written, file)
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for setting in SETTINGS:
+        raw, origin, where = _chosen(setting, given, env, written, file)
+        values[setting.name] = home if setting.name == "home" else _form(setting, raw, where, user_home)
+        origins[setting.name] = origin
+    places = {name: env[name] for name in PLACES if env.get(name)}
+    return Settings(values=values, origins=origins, user_home=user_home, places=places, plugins=plugins)
+
+
+def _chosen(
+    setting: Setting, flags: Mapping[str, Any], env: Mapping[str, str], file: Mapping[str, Any], path: Path
+) -> tuple[Any, str, str]:
+    """The value that wins, where it came from, and how to name that place in an error."""
+    if setting.name in flags:
+        return flags[setting.name], "flag", f"--{setting.name.split('.')[-1].replace('_', '-')}"
+    if env.get(setting.variable):
+        return env[setting.variable], "environment", setting.variable
+    if setting.name in file:
+        return file[setting.name], "file", f"{path}: {setting.name}"
+    return setting.default, "default", setting.name
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadConfig(
+            f"{file} is not valid TOML: {error}.", hint="Correct that line; `sojourn config` checks it."
+        ) from error
+    except OSError as error:
+        raise BadConfig(f"{file} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
+
+
+def _flatten(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value
+
+
+def _refuse_unknown(written: Mapping[str, Any], file: Path) -> None:
+    for name in written:
+        if name not in BY_NAME or name == "home":
+            known = ", ".join(sorted(set(BY_NAME) - {"home"}))
+            raise BadConfig(f"{file}: there is no setting `{name}`.", hint=f"Settings are: {known}.")
+
+
+def _form(setting: Setting, raw: Any, where: str, user_home: Path) -> Any:
+    """The value in its type, or an error that says what was expected."""
+    if setting.kind == "yes/no":
+        word = str(raw).strip().lower()
+        if word in _YES or word in _NO:
+            return word in _YES
+    elif setting.kind == "number":
+        try:
+            number = int(raw)
+        except (TypeError, ValueError):
+            number = None
+        if number is not None and _fits(setting, number):
+            return number
+    elif setting.kind == "secret":
+        return Secret(raw)
+    elif setting.kind == "path":
+        return _path(str(raw), user_home)
+    elif isinstance(raw, str):
+        return raw
+    raise BadConfig(f"{where} is {raw!r}, which is not {_expected(setting)}.", hint=f"Example: {setting.default!r}.")
+
+
+def _fits(setting: Setting, number: int) -> bool:
+    return (setting.least is None or number >= setting.least) and (setting.most is None or number <= setting.most)
+
+
+def _expected(setting: Setting) -> str:
+    if setting.kind == "number":
+        return f"a whole number from {setting.least:g} to {setting.most:g}"
+    return {"yes/no": "yes or no", "path": "a path"}.get(setting.kind, "a text")
+
+
+def _path(raw: str, user_home: Path) -> Path:
+    path = user_home / raw[2:] if raw.startswith("~/") else user_home if raw == "~" else Path(raw)
+    return path.absolute()

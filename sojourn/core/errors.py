@@ -1,0 +1,146 @@
+"""Everything that can go wrong, as one tree.
+
+    SojournError                      code              exit  http
+    ├── BadInput                      bad_input            2   400   what was given cannot be used
+    │   ├── BadConfig                 bad_config           2   400   a setting has a wrong form
+    │   └── BadTitle                  bad_title            2   400
+    ├── NotFound                      not_found            3   404
+    │   └── Ambiguous                 ambiguous            3   409   several things fit; none was chosen
+    ├── Conflict                      conflict             4   409   somebody else changed it first
+    │   ├── TitleTaken                title_taken          4   409
+    │   ├── SessionBusy               session_busy         4   409   a turn is running
+    │   ├── NotDriving                not_driving          4   409   another surface owns the session
+    │   ├── LeaseLost                 lease_lost           4   409   the turn lease ran out or was taken
+    │   └── Forgotten                 forgotten            4   410   deliberately erased; never comes back
+    ├── StoreUnavailable              store_unavailable    5   503
+    │   ├── StoreCorrupt              store_corrupt        5   503
+    │   ├── StoreLocked               store_locked         5   503
+    │   ├── StoreNewer                store_newer          5   503   written by a newer Sojourn
+    │   ├── StoreForeign              store_foreign        5   503   another program's database
+    │   ├── StoreReadOnly             store_read_only      5   503
+    │   └── StoreFull                 store_full           5   507   no space left on the disk
+    ├── SourceUnreadable              source_unreadable    6   422   a foreign history is there but cannot be read
+    ├── Missing                       missing_extra        7   501   an optional package is not installed
+    └── NotAllowed                    not_allowed          8   401
+
+An error carries a stable `code`, a message (what happened, naming the value) and a `hint` (what to
+do next). Foreign exceptions become ours once, in the leaf that met them, with `from`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class SojournError(Exception):
+    """Something a person should be told about, with a next step."""
+
+    code: ClassVar[str] = "failed"
+    exit_code: ClassVar[int] = 1
+    status: ClassVar[int] = 500
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class BadInput(SojournError):
+    code, exit_code, status = "bad_input", 2, 400
+
+
+class BadConfig(BadInput):
+    code = "bad_config"
+
+
+class BadTitle(BadInput):
+    code = "bad_title"
+
+
+class NotFound(SojournError):
+    code, exit_code, status = "not_found", 3, 404
+
+
+class Ambiguous(NotFound):
+    code, status = "ambiguous", 409
+
+
+class Conflict(SojournError):
+    code, exit_code, status = "conflict", 4, 409
+
+
+class TitleTaken(Conflict):
+    code = "title_taken"
+
+
+class SessionBusy(Conflict):
+    """A turn is running: says who holds it, where, and since when."""
+
+    code = "session_busy"
+
+    def __init__(self, session: str, *, holder: str, surface: str, since: float) -> None:
+        super().__init__(
+            f'Session "{session}" is being answered by {holder} from {surface}.',
+            hint=f"Wait for the running turn, or stop it with `sojourn stop {session}`.",
+        )
+        self.session, self.holder, self.surface, self.since = session, holder, surface, since
+
+
+class NotDriving(Conflict):
+    """Another surface owns the session."""
+
+    code = "not_driving"
+
+    def __init__(self, session: str, *, driver: str, asked: str) -> None:
+        super().__init__(
+            f'Session "{session}" is driven from {driver}, not from {asked}.',
+            hint="Take the wheel first with /take (or resume the session here).",
+        )
+        self.session, self.driver, self.asked = session, driver, asked
+
+
+class LeaseLost(Conflict):
+    code = "lease_lost"
+
+
+class Forgotten(Conflict):
+    code, status = "forgotten", 410
+
+
+class StoreUnavailable(SojournError):
+    code, exit_code, status = "store_unavailable", 5, 503
+
+
+class StoreCorrupt(StoreUnavailable):
+    code = "store_corrupt"
+
+
+class StoreLocked(StoreUnavailable):
+    code = "store_locked"
+
+
+class StoreNewer(StoreUnavailable):
+    code = "store_newer"
+
+
+class StoreForeign(StoreUnavailable):
+    code = "store_foreign"
+
+
+class StoreReadOnly(StoreUnavailable):
+    code = "store_read_only"
+
+
+class StoreFull(StoreUnavailable):
+    code, status = "store_full", 507
+
+
+class SourceUnreadable(SojournError):
+    code, exit_code, status = "source_unreadable", 6, 422
+
+
+class Missing(SojournError):
+    code, exit_code, status = "missing_extra", 7, 501
+
+
+class NotAllowed(SojournError):
+    code, exit_code, status = "not_allowed", 8, 401

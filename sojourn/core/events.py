@@ -1,0 +1,90 @@
+"""The five events of a turn, as every surface sees them. The names never change; what is new
+travels as a new `stage` of `progress`, so old clients keep working."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import ClassVar
+
+from sojourn.core.errors import BadInput
+from sojourn.core.messages import Json, Message
+
+EMPTY: Mapping[str, Json] = MappingProxyType({})
+
+
+def nothing() -> Mapping[str, Json]:
+    """The empty mapping, as a default."""
+    return EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """A turn begins: which session, which turn, which runtime, which version of this contract."""
+
+    name: ClassVar[str] = "metadata"
+    detail: Mapping[str, Json] = field(default_factory=nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Something is happening that is not answer text: preparing, thinking, a tool, an approval."""
+
+    name: ClassVar[str] = "progress"
+    stage: str
+    detail: Mapping[str, Json] = field(default_factory=nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of the visible answer. Visible text is only here."""
+
+    name: ClassVar[str] = "chunk"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The turn could not be finished, and why. At most one in a turn."""
+
+    name: ClassVar[str] = "error"
+    code: str
+    message: str
+    hint: str = ""
+    retryable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The turn is over. Exactly one in a turn, always last."""
+
+    name: ClassVar[str] = "done"
+    status: str = "completed"  # completed, failed, cancelled, interrupted
+    usage: Mapping[str, Json] = field(default_factory=nothing)
+    messages: tuple[str, ...] = ()
+
+
+Event = Metadata | Progress | Chunk | Failed | Done
+Yielded = Event | Message
+_BY_NAME: dict[str, type[Event]] = {kind.name: kind for kind in (Metadata, Progress, Chunk, Failed, Done)}
+
+
+def encode(event: Event) -> tuple[str, str]:
+    """The event's name and its data as JSON text."""
+    values = {field.name: getattr(event, field.name) for field in fields(event)}
+    plain = {key: dict(value) if isinstance(value, Mapping) else value for key, value in values.items()}
+    return event.name, json.dumps(plain, ensure_ascii=False)
+
+
+def decode(name: str, data: str) -> Event:
+    """The event of that name; fields this version does not know are left out."""
+    kind = _BY_NAME.get(name)
+    if kind is None:
+        raise BadInput(f'"{name}" is not an event.', hint="Events are metadata, progress, chunk, error and done.")
+    known = {field.name for field in fields(kind)}
+    values = {key: value for key, value in json.loads(data).items() if key in known}
+    if "messages" in values:
+        values["messages"] = tuple(values["messages"])
+    return kind(**values)

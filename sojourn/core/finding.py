@@ -1,0 +1,157 @@
+"""What a search asks for, and whether a text answers it.
+
+A store narrows down by terms (`core.terms`); this module decides, so every store agrees.
+
+    words                 all of them, anywhere in the message
+    "two words"           one after the other
+    get_user  getUser     an identifier, however it is spelled
+    conf*                 a beginning
+    错误信息               characters in a row
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from sojourn.core.errors import BadInput
+from sojourn.core.terms import MAX_TERM, Run, Token, is_unspaced, runs, runs_with, terms, tokens
+
+MAX_QUERY = 2048
+FIRST_TITLE = 2**52  # titles come before messages: their hits are numbered down from here, far above any row
+_WORD = re.compile(r'"([^"]*)"?|(\S+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One thing that must be there: terms in a row, or the same identifier in one piece."""
+
+    phrase: tuple[str, ...]
+    joined: str = ""
+    prefix: bool = False  # the last term is a beginning
+
+    @property
+    def needs_check(self) -> bool:
+        """Whether terms alone cannot decide."""
+        return len(self.phrase) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """The part of a text that answers a query, and which of its characters do."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+def parse(query: str) -> tuple[Clause, ...]:
+    """The clauses of a query; all must hold. Raises BadInput when there is nothing to look for."""
+    clauses = [clause for hit in _WORD.finditer(query[:MAX_QUERY]) if (clause := _clause(hit))]
+    if not clauses:
+        raise BadInput(f"There is no word to look for in {query!r}.", hint="Give at least one letter or digit.")
+    return tuple(dict.fromkeys(clauses))
+
+
+def _clause(hit: re.Match[str]) -> Clause | None:
+    quoted, word = hit[1], hit[2] or ""
+    found = list(runs(quoted if quoted is not None else word.rstrip("*")))
+    phrase = tuple(token.term for run in found for token in run.tokens)
+    if not phrase:
+        return None
+    joined = found[0].joined if len(found) == 1 and quoted is None else ""
+    lone = len(phrase) == 1 and len(phrase[0]) == 1 and is_unspaced(phrase[0])
+    return Clause(phrase, joined, prefix=word.endswith("*") or lone)
+
+
+def has_terms(clauses: Sequence[Clause], found: set[str]) -> bool:
+    """Whether a set of terms may answer the query: what an index decides, for those without one."""
+    return all(_has_clause(clause, found) for clause in clauses)
+
+
+def _has_clause(clause: Clause, found: set[str]) -> bool:
+    if clause.joined and clause.joined in found:
+        return True
+    *whole, last = clause.phrase
+    if not all(term in found for term in whole):
+        return False
+    return any(term.startswith(last) for term in found) if clause.prefix else last in found
+
+
+def answers(clauses: Sequence[Clause], text: str) -> bool:
+    """Whether a text that has the terms also has them in the asked order."""
+    return all(next(_places(clause, text), None) for clause in clauses if clause.needs_check)
+
+
+def matches(clauses: Sequence[Clause], text: str) -> bool:
+    """Whether a text answers the query, decided without any index."""
+    return has_terms(clauses, terms(text)) and answers(clauses, text)
+
+
+def _places(clause: Clause, text: str) -> Iterator[tuple[int, int]]:
+    """Where a clause holds in a text, in order."""
+    first = clause.phrase[0]
+    if len(clause.phrase) == 1 and len(first) == 1 and is_unspaced(first):
+        yield from ((hit.start(), hit.end()) for hit in re.finditer(re.escape(first), text))
+        return
+    for run in runs_with(first, text):
+        yield from _in_run(clause, text, run)
+
+
+def _in_run(clause: Clause, text: str, run: Run) -> Iterator[tuple[int, int]]:
+    """The places that begin in one run."""
+    first, *rest = clause.phrase
+    whole = clause.joined or ("" if rest else first)
+    if run.joined and run.joined == whole:
+        yield run.start, run.end
+        return
+    for at, token in enumerate(run.tokens):
+        if (whole and token.term == whole) or (not rest and clause.prefix and token.term.startswith(first)):
+            yield token.start, token.end
+        elif rest and token.term == first:
+            following = islice(chain(run.tokens[at + 1 :], tokens(text, run.end)), len(rest))
+            if end := _end_of(rest, clause.prefix, following):
+                yield token.start, end
+
+
+def _end_of(wanted: Sequence[str], prefix: bool, following: Iterator[Token]) -> int:
+    """Where the rest of a phrase ends, if it follows; else 0."""
+    end = 0
+    for number, token in enumerate(following, 1):
+        term = wanted[number - 1]
+        is_last = number == len(wanted)
+        if token.term != term and not (prefix and is_last and token.term.startswith(term)):
+            return 0
+        end = token.end if is_last else 0
+    return end
+
+
+def snippet(clauses: Sequence[Clause], text: str, *, width: int = 160) -> Snippet:
+    """About `width` characters around the first place that answers, with every place in it marked."""
+    first = min((place for clause in clauses if (place := _first_place(clause, text))), default=(0, 0))
+    start = max(0, first[0] - width // 3)
+    if start:
+        start = text.rfind(" ", max(0, start - MAX_TERM), start) + 1 or start
+    shown = text[start : start + width]
+    before, after = ("…" if start else ""), ("…" if start + width < len(text) else "")
+    marks: list[tuple[int, int]] = []
+    for a, b in sorted(
+        {place for clause in clauses for place in _places(clause, shown)} | {_within(first, start, shown)}
+    ):
+        a = max(a, marks[-1][1] if marks else 0)
+        if a < b:
+            marks.append((a, b))
+    flat = re.sub(r"[\x00-\x1f]", " ", shown)
+    return Snippet(before + flat + after, tuple((a + len(before), b + len(before)) for a, b in marks))
+
+
+def _first_place(clause: Clause, text: str) -> tuple[int, int] | None:
+    """The first place; an identifier that was asked for in one piece may be spelled in several."""
+    if place := next(_places(clause, text), None):
+        return place
+    return next(((run.start, run.end) for run in runs(text) if run.joined == clause.phrase[0]), None)
+
+
+def _within(place: tuple[int, int], start: int, shown: str) -> tuple[int, int]:
+    return max(0, place[0] - start), min(len(shown), place[1] - start)

@@ -1,0 +1,143 @@
+"""Sessions and who may write to them; where ids are minted."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NewType
+
+from sojourn.core.errors import BadInput, BadTitle
+from sojourn.core.events import Yielded, nothing
+from sojourn.core.messages import Json
+
+SessionId = NewType("SessionId", str)
+TurnId = NewType("TurnId", str)
+Principal = NewType("Principal", str)
+
+OWNER = Principal("owner")  # the person this installation belongs to
+MAX_TITLE = 100
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=-]{0,254}")
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One conversation, with one public id for life. Order is `seq`, never the clock."""
+
+    id: SessionId
+    principal: Principal = OWNER
+    source: str = "cli"  # the surface it began on
+    title: str | None = None
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
+    archived: bool = False
+    parent_session_id: SessionId | None = None
+    model: str | None = None
+    cwd: str | None = None
+    started_at: float = 0.0
+    last_active: float = 0.0
+    ended_at: float | None = None
+    end_reason: str | None = None
+    message_count: int = 0
+    tool_call_count: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    estimated_cost_usd: float | None = None
+    last_seq: int = 0
+    revision: int = 1
+    driver: str | None = None  # the surface that owns it
+    driver_fence: int = 0
+    handoff_state: str | None = None
+    handoff_platform: str | None = None
+    handoff_error: str | None = None
+    preview: str = ""  # the opening words of the first thing said
+    details: Mapping[str, Json] = field(default_factory=nothing)  # the other columns of the row, when asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to write one turn. Held for seconds by the process that runs it, and renewed."""
+
+    session: SessionId
+    holder: str  # who: a person's word for the process, e.g. "chat on laptop (pid 4711)"
+    surface: str  # where: cli, web, telegram …
+    fence: int
+    driver_fence: int
+    since: float
+    until: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """Something kept under its number. `<session>:<seq>` is its public id."""
+
+    session: SessionId
+    seq: int
+    at: float
+    item: Yielded
+    turn: TurnId | None = None
+
+    @property
+    def public_id(self) -> str:
+        return f"{self.session}:{self.seq}"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something happened to a session. `n` only ever grows; the same change may be told twice."""
+
+    n: int
+    session: SessionId
+    kind: Literal["created", "log", "changed", "control", "deleted"]
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """A word to a running turn from outside: stop, approve, steer, take."""
+
+    id: int
+    session: SessionId
+    kind: str
+    payload: Json = None
+    by: str = ""
+    at: float = 0.0
+
+
+def new_session_id(now: float | None = None) -> SessionId:
+    """`YYYYMMDD_HHMMSS_` and 8 hex digits; safe as a file name."""
+    stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now))
+    return SessionId(f"{stamp}_{secrets.token_hex(4)}")
+
+
+def new_turn_id() -> TurnId:
+    return TurnId(f"t_{secrets.token_hex(8)}")
+
+
+def check_session_id(raw: str) -> SessionId:
+    """A session id becomes file names and addresses: anything unsafe is refused."""
+    if not _ID.fullmatch(raw) or ".." in raw:
+        raise BadInput(f"{raw!r} cannot be a session id.", hint="Letters, digits and . _ : @ + = - are allowed.")
+    return SessionId(raw)
+
+
+def clean_title(raw: str) -> str | None:
+    """A title as it is kept: one line, no invisible characters; None when nothing is left."""
+    seen = "".join(c if c.isspace() or unicodedata.category(c) not in _INVISIBLE else "" for c in raw)
+    title = " ".join(seen.split())
+    if len(title) > MAX_TITLE:
+        raise BadTitle(f"The title has {len(title)} characters.", hint=f"Use at most {MAX_TITLE}.")
+    return title or None
+
+
+def clean_tag(raw: str) -> str:
+    """A tag as it is kept: lower case, no spaces or commas."""
+    tag = raw.strip().lower()
+    if not tag or len(tag) > 50 or re.search(r"[\s,\x00-\x1f]", tag):
+        raise BadInput(f"{raw!r} cannot be a tag.", hint="One word of at most 50 characters, without commas.")
+    return tag

@@ -1,0 +1,54 @@
+"""The tables that make up a store, by name: what is copied when a store moves, and in which order.
+
+`changes`, `controls` and search indexes are not among them: feeds and signals belong to one
+store, and an index is built again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.core.rows import DETAIL_COLUMNS, MESSAGE_COLUMNS, SESSION_COLUMNS
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table's columns, and the key that orders it."""
+
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+_SESSION_EXTRA = ("title_terms", "system_prompt_hash", "lease_fence")
+_USAGE = (
+    "session_id", "model", "billing_provider", "billing_base_url", "billing_mode", "task", "api_call_count",
+    "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
+    "estimated_cost_usd", "actual_cost_usd", "cost_status", "cost_source", "first_seen", "last_seen",
+)  # fmt: skip
+
+TABLES = (
+    Table("system_prompts", ("hash",), ("hash", "prompt")),
+    Table("sessions", ("id",), (*SESSION_COLUMNS, *DETAIL_COLUMNS, *_SESSION_EXTRA)),
+    Table("messages", ("id",), ("id", "session_id", "seq", *MESSAGE_COLUMNS)),
+    Table("events", ("session_id", "seq"), ("session_id", "seq", "turn_id", "name", "data", "at")),
+    Table("session_model_usage", _USAGE[:6], _USAGE),
+    Table("imports", ("source", "source_home", "source_id"),
+          ("source", "source_home", "source_id", "session_id", "fingerprint", "at")),
+    Table("source_records", ("session_id", "position"), ("session_id", "position", "kind", "data")),
+    Table("blobs", ("hash",), ("hash", "media_type", "data", "at")),
+    Table("blob_uses", ("session_id", "hash", "name"), ("session_id", "hash", "name")),
+    Table("tombstones", ("hash",), ("hash", "at")),
+)  # fmt: skip
+BY_NAME = {table.name: table for table in TABLES}
+# The tables that hold what belongs to one session, children first.
+OF_A_SESSION = (
+    "messages",
+    "events",
+    "session_model_usage",
+    "imports",
+    "source_records",
+    "blob_uses",
+    "controls",
+    "changes",
+)

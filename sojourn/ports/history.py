@@ -1,0 +1,63 @@
+"""Raw rows in bulk, for scanners.
+
+A `History` is synchronous and picklable: a scanner hands it to worker processes, and each opens
+the data for itself on first use. It never writes. The stores and the Hermes source implement it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFacts:
+    """What a scanner needs to know about a session before it reads it: identity and change signals."""
+
+    id: str
+    source: str | None
+    title: str | None
+    model: str | None
+    started_at: float
+    archived: bool
+    last_active: float  # newest message time over all rows, else started_at
+    rows: int  # rows of any kind, removed ones included
+    active_rows: int  # rows that are part of the live transcript
+    last_row: int  # highest row number, 0 when empty
+    rewinds: int
+
+
+# One live row as it was stored: (row number, role, content, structured, tool calls, tool name).
+# Text is UTF-8 bytes, because that is what a scanner searches; `content` is JSON when `structured` is true.
+RawMessage: TypeAlias = tuple[int, bytes | None, bytes | None, bool, bytes | None, bytes | None]
+
+
+class History(Protocol):
+    """A readable past, row by row."""
+
+    def mark(self) -> Hashable | None:
+        """Equal to an earlier mark of this very object only if nothing was written since; None when unknown.
+
+        Asking is cheap: this is how a scanner in a running process sees that there is nothing to do.
+        """
+        ...
+
+    def sessions(self) -> list[SessionFacts]:
+        """Every session, newest start first, ties in order of insertion. Archived ones too."""
+        ...
+
+    def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
+        """The live rows of each session, in order, one session at a time.
+
+        A damaged session raises `StoreCorrupt`; the caller may go on with the sessions after it.
+        """
+        ...
+
+    def previews(self, sessions: Sequence[str]) -> dict[str, str]:
+        """The opening words of the first user message of each session that has one."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of files and connections; using the object again opens them again."""
+        ...

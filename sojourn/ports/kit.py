@@ -1,0 +1,62 @@
+"""Kit: what a surface is given to work with, wired in `compose.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from sojourn.core.sessions import OWNER, Principal, SessionId
+from sojourn.core.settings import Settings
+from sojourn.ports.admin import Progress
+from sojourn.ports.plugin import Plugin
+from sojourn.ports.source import Found
+from sojourn.ports.store import Removed
+from sojourn.ports.whole import WholeStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What an import did: found N, imported N, unchanged N, skipped N because …"""
+
+    source: str
+    home: str
+    found: int = 0
+    imported: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    skipped: tuple[tuple[str, str], ...] = ()  # (native id, because)
+    new_messages: int = 0
+    removed_upstream: int = 0
+    notes: tuple[str, ...] = ()
+    problem: str = ""  # the whole history is there but cannot be read
+    dry_run: bool = False
+    seconds: float = field(default=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveReport:
+    """What `store migrate` moved, and the proof that both sides agree."""
+
+    rows: tuple[tuple[str, int, str], ...]  # table, rows, content hash
+    seconds: float
+
+
+class Kit(Protocol):
+    """The same for every surface. `store` opens on first use; `close` lets go."""
+
+    settings: Settings
+
+    @property
+    def store(self) -> WholeStore: ...
+    def plugins(self) -> Sequence[Plugin]: ...
+    def load(self, dotted: str) -> object: ...  # what a plugin's dotted name stands for
+    def find_histories(self, path: Path | None = None, source: str = "") -> list[Found]: ...
+    async def rescue(
+        self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
+    ) -> ImportReport: ...
+    async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed: ...
+    async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport: ...
+    async def add_samples(self) -> int: ...
+    async def close(self) -> None: ...

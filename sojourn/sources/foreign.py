@@ -1,0 +1,170 @@
+"""Another program's SQLite file: read while that program runs, never written, nothing left behind.
+
+A database nobody has open (no `-wal` beside it) is read without any lock or side file, and every
+answer is thrown away and asked again if the file changed meanwhile. Otherwise it is opened
+read-only like any second reader. Where not even that is possible (a write-ahead log in a folder
+we may not write to), a copy is read.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from sojourn.core.errors import SourceUnreadable
+
+T = TypeVar("T")
+_BUSY_SECONDS = 5.0
+_TRIES = 5
+
+
+class ForeignDb:
+    """Picklable: only paths travel. `path` may be a symlink."""
+
+    def __init__(self, path: Path, *, text_factory: Callable[[bytes], Any] = bytes) -> None:
+        self.path, self._text_factory = path, text_factory
+        self._copied_to: Path | None = None  # when the real file cannot be opened in place
+        self._fresh()
+
+    def _fresh(self) -> None:
+        self._lock = threading.RLock()
+        self._db: sqlite3.Connection | None = None
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._seen: tuple[int, ...] | None = None  # the file as it was when opened
+        self.opened = 0  # how often: an answer from another opening may differ
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "_text_factory": self._text_factory, "_copied_to": self._copied_to}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._fresh()
+
+    @property
+    def seen(self) -> tuple[int, ...] | None:
+        return self._seen
+
+    def asked(self, ask: Callable[[sqlite3.Connection], T]) -> T:
+        """Asks until the answer is known to be of one piece."""
+        with self._lock:
+            for _ in range(_TRIES):
+                try:
+                    answer = ask(self._connection())
+                except sqlite3.DatabaseError as error:
+                    if not self._is_still():  # read without locks while somebody wrote: ask again
+                        continue
+                    raise unreadable(error, self.path) from error
+                if self._is_still():
+                    return answer
+        raise SourceUnreadable(
+            f"{self.path} keeps changing while it is read.", hint="Try again when its program is less busy."
+        )
+
+    def close(self) -> None:
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+            if self._copy is not None:
+                self._copy.cleanup()
+                self._copy = self._copied_to = None
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._db is not None and not self._is_still():
+            self._db.close()
+            self._db = None
+        if self._db is None:
+            self._db = self._open()
+            self.opened += 1
+        return self._db
+
+    def _is_still(self) -> bool:
+        """Whether the connection still shows the file that is there now."""
+        if self._copied_to is not None:
+            return True
+        return self._seen == _signature(self.path.resolve(), quiet=len(self._seen or ()) > 2)
+
+    def _open(self) -> sqlite3.Connection:
+        if self._copied_to is not None:
+            return self._connected(self._copied_to, "mode=ro")
+        real = self.path.resolve()
+        if not real.is_file():
+            raise SourceUnreadable(f"There is no database at {self.path}.", hint="Give the program's data folder.")
+        quiet = not _wal(real).exists() and _is_wal_database(real)
+        self._seen = _signature(real, quiet=quiet)
+        try:
+            return self._connected(real, "mode=ro&immutable=1" if quiet else "mode=ro")
+        except sqlite3.DatabaseError as error:
+            if "unable to open" not in str(error) or not os.access(real, os.R_OK):
+                raise unreadable(error, self.path) from error
+        return self._opened_copy(real)
+
+    def _opened_copy(self, real: Path) -> sqlite3.Connection:
+        self._copy = tempfile.TemporaryDirectory(prefix="sojourn-foreign-")
+        copy = Path(self._copy.name) / real.name
+        shutil.copyfile(real, copy)
+        if _wal(real).exists():
+            shutil.copyfile(_wal(real), _wal(copy))
+        self._copied_to = copy
+        return self._connected(copy, "mode=ro")
+
+    def _connected(self, path: Path, how: str) -> sqlite3.Connection:
+        db = sqlite3.connect(
+            f"file:{quote(str(path))}?{how}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None,
+            check_same_thread=False,
+        )  # fmt: skip
+        try:
+            db.execute("PRAGMA query_only=ON")
+            db.execute("SELECT 1 FROM sqlite_master").fetchone()
+        except sqlite3.Error:
+            db.close()
+            raise
+        db.text_factory = self._text_factory
+        return db
+
+
+def unreadable(error: sqlite3.Error, path: Path) -> SourceUnreadable:
+    """A foreign file that is there but cannot be read, in our words."""
+    if isinstance(error, sqlite3.OperationalError):
+        return SourceUnreadable(f"{path} cannot be read: {error}.", hint="Is it the right file, and may you read it?")
+    return SourceUnreadable(f"{path} is damaged: {error}.", hint="Let the program it belongs to repair it, or copy it.")
+
+
+def columns(db: sqlite3.Connection, table: str) -> set[str]:
+    """The names of a table's columns; none when there is no such table."""
+    return {_name(row[1]) for row in db.execute(f"PRAGMA table_info({table})")}
+
+
+def tables(db: sqlite3.Connection) -> set[str]:
+    return {_name(row[0]) for row in db.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+
+
+def _name(raw: bytes | str) -> str:
+    return raw.decode() if isinstance(raw, bytes) else raw
+
+
+def _wal(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def _is_wal_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(20)[18:20] == b"\x02\x02"
+
+
+def _signature(path: Path, *, quiet: bool) -> tuple[int, ...]:
+    """Which file this is; for one read without locks, also its exact state."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return ()
+    if not quiet:
+        return stat.st_dev, stat.st_ino
+    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size, _wal(path).exists()

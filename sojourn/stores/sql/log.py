@@ -1,0 +1,160 @@
+"""The numbered log: append, read, undo, end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.core.errors import LeaseLost, NotDriving
+from sojourn.core.events import Yielded, decode, encode
+from sojourn.core.messages import Message
+from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_row, preview, safe
+from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
+from sojourn.core.text import unescape
+from sojourn.stores.sql.db import Db, Row, insertion, marks
+from sojourn.stores.sql.sessions import get, no_session
+
+_COLUMNS = ", ".join(MESSAGE_COLUMNS)
+_TURN = MESSAGE_COLUMNS.index("turn_id")
+_TIME = MESSAGE_COLUMNS.index("timestamp")
+NUMBERED = ("session_id", "seq", *MESSAGE_COLUMNS)  # the columns of a message in its place
+_INSERT_EVENT = insertion("events", ("session_id", "seq", "turn_id", "name", "data", "at"))
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a batch of items adds to the figures on the session row."""
+
+    messages: int
+    calls: int
+    preview: str
+
+
+def tally(db: Db, items: Sequence[Yielded]) -> Tally:
+    said = [item for item in items if isinstance(item, Message)]
+    first = next((item for item in said if item.role == "user" and item.content), None)
+    return Tally(len(said), sum(map(call_count, said)), safe(preview(first), db.redact) or "" if first else "")
+
+
+def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) -> list[Recorded]:
+    if not items:
+        return []
+    now, sums = db.now(), tally(db, items)
+    row = db.one(
+        "UPDATE sessions SET last_seq = last_seq + ?, message_count = message_count + ?, "
+        "tool_call_count = tool_call_count + ?, last_active = ?, ended_at = NULL, end_reason = NULL, "
+        "preview = CASE WHEN preview = '' THEN ? ELSE preview END "
+        "WHERE id = ? AND lease_fence = ? AND driver_fence = ? RETURNING last_seq",
+        (len(items), sums.messages, sums.calls, now, sums.preview, lease.session, lease.fence, lease.driver_fence),
+    )
+    if row is None:
+        raise lost(db, lease)
+    said: list[Sequence[Any]] = []
+    shown: list[Sequence[Any]] = []
+    kept: list[Recorded] = []
+    for seq, item in enumerate(items, row["last_seq"] - len(items) + 1):
+        if isinstance(item, Message):
+            values = list(message_row(item, db.redact, now=now))
+            values[_TURN] = values[_TURN] or turn
+            said.append((lease.session, seq, *values))
+            as_kept: Yielded = message_from(dict(zip(MESSAGE_COLUMNS, values, strict=True)))
+            kept.append(Recorded(session=lease.session, seq=seq, at=values[_TIME], item=as_kept, turn=turn))
+        else:
+            name, data = encode(item)
+            text = safe(data, db.redact) or "{}"
+            shown.append((lease.session, seq, turn, name, text, now))
+            as_kept = decode(name, unescape(text))
+            kept.append(Recorded(session=lease.session, seq=seq, at=now, item=as_kept, turn=turn))
+    if said:
+        db.put_messages(NUMBERED, said)
+    if shown:
+        db.many(_INSERT_EVENT, shown)
+    db.changed(lease.session, "log")
+    return kept
+
+
+def lost(db: Db, lease: Lease) -> LeaseLost | NotDriving:
+    """Why a guarded write changed nothing."""
+    row = db.one(
+        "SELECT driver, driver_fence, lease_holder, lease_surface, lease_fence FROM sessions WHERE id = ?",
+        (lease.session,),
+    )
+    if row is None:
+        raise no_session(lease.session)
+    if row["driver_fence"] != lease.driver_fence:
+        return NotDriving(lease.session, driver=row["driver"] or "nobody", asked=lease.surface)
+    holder = f"{row['lease_holder']} ({row['lease_surface']})" if row["lease_holder"] else "nobody"
+    return LeaseLost(
+        f'The turn lease on session "{lease.session}" was lost; it is now held by {holder}.',
+        hint="What was kept before that is safe. Start the turn again.",
+    )
+
+
+def page(db: Db, session: SessionId, after: int, messages_only: bool, limit: int) -> list[Recorded]:
+    """The next items of the log; fewer than `limit` only when there are no more."""
+    found = [_message(row) for row in db.all(
+        f"SELECT session_id, seq, {_COLUMNS} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (session, after, limit),
+    )]  # fmt: skip
+    if not messages_only:
+        found += [_event(row) for row in db.all(
+            "SELECT session_id, seq, turn_id, name, data, at FROM events WHERE session_id = ? AND seq > ? "
+            "ORDER BY seq LIMIT ?", (session, after, limit),
+        )]  # fmt: skip
+        found.sort(key=lambda item: item.seq)
+    if not found and after == 0:
+        exists(db, session)
+    return found[:limit]
+
+
+def exists(db: Db, session: SessionId) -> None:
+    if db.one("SELECT 1 AS found FROM sessions WHERE id = ?", (session,)) is None:
+        raise no_session(session)
+
+
+def _message(row: Row) -> Recorded:
+    return Recorded(
+        session=row["session_id"], seq=row["seq"], at=row["timestamp"], item=message_from(row), turn=row["turn_id"]
+    )
+
+
+def _event(row: Row) -> Recorded:
+    return Recorded(
+        session=row["session_id"], seq=row["seq"], at=row["at"], turn=row["turn_id"],
+        item=decode(row["name"], unescape(row["data"])),
+    )  # fmt: skip
+
+
+def guard(db: Db, lease: Lease, assignments: str, params: Sequence[Any]) -> None:
+    """One guarded UPDATE of the session row, or the reason why not."""
+    done = db.run(
+        f"UPDATE sessions SET {assignments} WHERE id = ? AND lease_fence = ? AND driver_fence = ?",
+        [*params, lease.session, lease.fence, lease.driver_fence],
+    )
+    if not done:
+        raise lost(db, lease)
+
+
+def set_flags(db: Db, lease: Lease, seqs: Sequence[int], *, active: bool, compacted: bool) -> int:
+    undone = int(not active and not compacted)
+    guard(db, lease, "rewind_count = rewind_count + ?, revision = revision + 1", (undone,))
+    changed = sum(
+        db.run(
+            f"UPDATE messages SET active = ?, compacted = ? WHERE session_id = ? AND seq IN ({marks(some)})",
+            (int(active), int(compacted), lease.session, *some),
+        )
+        for some in (seqs[at : at + 500] for at in range(0, len(seqs), 500))
+    )
+    db.changed(lease.session, "log")
+    return changed
+
+
+def end(db: Db, lease: Lease, reason: str) -> Session:
+    guard(
+        db, lease,
+        "ended_at = COALESCE(ended_at, ?), end_reason = COALESCE(end_reason, ?), revision = revision + 1",
+        (db.now(), reason),
+    )  # fmt: skip
+    db.changed(lease.session, "changed")
+    return get(db, lease.session)

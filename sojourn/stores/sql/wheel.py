@@ -1,0 +1,121 @@
+"""Who may write: the driver, the turn lease, and words to a running turn."""
+
+from __future__ import annotations
+
+import json
+
+from sojourn.core.errors import Conflict, NotDriving, SessionBusy
+from sojourn.core.messages import Json
+from sojourn.core.rows import safe
+from sojourn.core.sessions import Control, Lease, Session, SessionId
+from sojourn.core.text import unescape
+from sojourn.stores.sql.db import Db, Row
+from sojourn.stores.sql.log import exists, guard
+from sojourn.stores.sql.sessions import get, no_session
+
+_ROW = (
+    "SELECT driver, driver_fence, lease_holder, lease_surface, lease_fence, lease_since, lease_until "
+    "FROM sessions WHERE id = ?"
+)
+
+
+def drive(db: Db, session: SessionId, surface: str, *, fence: int | None) -> Session:
+    row = _row(db, session)
+    if fence is not None and row["driver_fence"] != fence:
+        raise Conflict(
+            f'Session "{session}" is driven from {row["driver"] or "nowhere"} by now '
+            f"(number {row['driver_fence']}, not {fence}).",
+            hint="Read the session again; somebody took the wheel in between.",
+        )
+    db.run(
+        "UPDATE sessions SET driver = ?, driver_fence = driver_fence + 1, revision = revision + 1 WHERE id = ?",
+        (surface, session),
+    )
+    db.changed(session, "changed")
+    return get(db, session)
+
+
+def lease(db: Db, session: SessionId, *, holder: str, surface: str, seconds: float) -> Lease:
+    row, now = _row(db, session), db.now()
+    if row["driver"] not in (None, surface):
+        raise NotDriving(session, driver=row["driver"], asked=surface)
+    if row["lease_until"] is not None and row["lease_until"] > now:
+        raise busy(session, row)
+    fence = row["lease_fence"] + 1
+    driver_fence = row["driver_fence"] if row["driver"] else row["driver_fence"] + 1
+    db.run(
+        "UPDATE sessions SET driver = ?, driver_fence = ?, lease_holder = ?, lease_surface = ?, lease_fence = ?, "
+        "lease_since = ?, lease_until = ? WHERE id = ?",
+        (surface, driver_fence, holder, surface, fence, now, now + seconds, session),
+    )
+    return Lease(
+        session=session, holder=holder, surface=surface, fence=fence, driver_fence=driver_fence,
+        since=now, until=now + seconds,
+    )  # fmt: skip
+
+
+def _row(db: Db, session: SessionId) -> Row:
+    row = db.one(_ROW + db.for_update, (session,))
+    if row is None:
+        raise no_session(session)
+    return row
+
+
+def busy(session: SessionId, row: Row) -> SessionBusy:
+    return SessionBusy(
+        session, holder=row["lease_holder"] or "somebody", surface=row["lease_surface"] or "somewhere",
+        since=row["lease_since"] or 0.0,
+    )  # fmt: skip
+
+
+def check_idle(db: Db, session: SessionId, lease: Lease | None) -> None:
+    """Nobody else is writing a turn right now."""
+    row = _row(db, session)
+    mine = lease is not None and lease.fence == row["lease_fence"]
+    if row["lease_until"] is not None and row["lease_until"] > db.now() and not mine:
+        raise busy(session, row)
+
+
+def renew(db: Db, lease: Lease, seconds: float) -> Lease:
+    until = db.now() + seconds
+    if seconds > 0:
+        guard(db, lease, "lease_until = ?", (until,))
+    else:
+        guard(db, lease, "lease_until = NULL, lease_holder = NULL, lease_surface = NULL, lease_since = NULL", ())
+    return Lease(
+        session=lease.session, holder=lease.holder, surface=lease.surface, fence=lease.fence,
+        driver_fence=lease.driver_fence, since=lease.since, until=until,
+    )  # fmt: skip
+
+
+def send_control(db: Db, session: SessionId, kind: str, payload: Json, by: str) -> Control:
+    exists(db, session)
+    now = db.now()
+    text = safe(json.dumps(payload, ensure_ascii=False), db.redact)
+    row = db.one(
+        "INSERT INTO controls(session_id, kind, payload, sender, at) VALUES (?, ?, ?, ?, ?) RETURNING id",
+        (session, kind, text, by, now),
+    )
+    assert row is not None
+    db.changed(session, "control")
+    return Control(id=row["id"], session=session, kind=kind, payload=payload, by=by, at=now)
+
+
+def take_controls(db: Db, lease: Lease) -> list[Control]:
+    """Everything said to this turn and not yet heard, each exactly once."""
+    guard(db, lease, "lease_fence = lease_fence", ())
+    rows = db.all(
+        "UPDATE controls SET taken_at = ? WHERE session_id = ? AND taken_at IS NULL "
+        "RETURNING id, kind, payload, sender, at",
+        (db.now(), lease.session),
+    )
+    return [_control(lease.session, row) for row in sorted(rows, key=lambda row: int(row["id"]))]
+
+
+def waiting(db: Db, session: SessionId) -> bool:
+    return db.one("SELECT 1 AS found FROM controls WHERE session_id = ? AND taken_at IS NULL", (session,)) is not None
+
+
+def _control(session: SessionId, row: Row) -> Control:
+    payload = json.loads(unescape(row["payload"])) if row["payload"] is not None else None
+    return Control(id=row["id"], session=session, kind=row["kind"], payload=payload, by=row["sender"], at=row["at"])

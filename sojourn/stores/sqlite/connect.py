@@ -1,0 +1,122 @@
+"""Opening a SQLite file, and saying in our words why it cannot be used.
+
+The database file itself is never opened by anything but SQLite: closing any other descriptor of
+it would drop the locks this process holds on it (that is how POSIX locks work), and a second
+writer could then corrupt it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sojourn.core.errors import (
+    SojournError,
+    StoreCorrupt,
+    StoreForeign,
+    StoreFull,
+    StoreLocked,
+    StoreNewer,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from sojourn.core.text import from_bytes
+
+APPLICATION_ID = 0x534A524E  # "SJRN" in the file's header
+BUSY_SECONDS = 10.0
+
+RESTORE = "Bring back a copy with `sojourn store restore`; your file is left as it is."
+
+
+def connect(path: Path, *, read_only: bool, timeout: float = BUSY_SECONDS) -> sqlite3.Connection:
+    """A connection in autocommit mode, rows by name, usable from the thread that gets it."""
+    with translated(path):
+        if not read_only:
+            opened = _open(path, "mode=rw", timeout)
+            opened.execute("PRAGMA synchronous = FULL")
+            opened.execute("PRAGMA foreign_keys = ON")
+            opened.execute("PRAGMA secure_delete = ON")
+            opened.execute("PRAGMA wal_autocheckpoint = 4000")
+            opened.text_factory = from_bytes  # a row somebody else damaged must not stop a writer
+            return opened
+        try:
+            opened = _open(path, "mode=ro", timeout)
+        except sqlite3.OperationalError:
+            if not _is_settled(path):
+                raise
+            opened = _open(path, "immutable=1", timeout)
+        opened.execute("PRAGMA query_only = ON")
+        return opened
+
+
+def _open(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
+    opened = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
+    )
+    opened.row_factory = sqlite3.Row
+    try:
+        opened.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.Error:
+        opened.close()
+        raise
+    return opened
+
+
+def _is_settled(path: Path) -> bool:
+    """Nothing waits in a write-ahead log, so the file alone is the whole truth."""
+    wal = path.with_name(path.name + "-wal")
+    return not wal.exists() or wal.stat().st_size == 0
+
+
+def is_writable(path: Path) -> bool:
+    """Whether this process may write the file and its folder (a read-only mount says no to root too)."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def check_ours(connection: sqlite3.Connection, path: Path, newest: int) -> int:
+    """The schema number of a store of ours; anybody else's file is refused, with the way in."""
+    with translated(path):
+        mark = connection.execute("PRAGMA application_id").fetchone()[0]
+        schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if mark != APPLICATION_ID:
+        if {"sessions", "messages", "schema_version"} <= tables:
+            raise StoreForeign(
+                f"{path} was made by Hermes.",
+                hint=f"Bring its sessions in with `sojourn import {path.parent}`, and give Sojourn a home of its own.",
+            )
+        raise StoreForeign(f"{path} is a database of another program.", hint="Choose another home with SOJOURN_HOME.")
+    if schema > newest:
+        raise StoreNewer(
+            f"{path} was written by a newer Sojourn (schema {schema}, this one knows {newest}).",
+            hint="Update Sojourn. Nothing was changed.",
+        )
+    return schema
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """SQLite's errors become ours here and nowhere else."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translate(error, path) from error
+
+
+def translate(error: sqlite3.Error, path: Path) -> SojournError:
+    text = str(error)
+    kind = getattr(error, "sqlite_errorname", "") or ""
+    if kind.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "malformed" in text or "not a database" in text:
+        return StoreCorrupt(f"{path} is damaged: {text}.", hint=RESTORE)
+    if kind.startswith("SQLITE_FULL") or "disk is full" in text:
+        return StoreFull(f"The disk that holds {path} is full.", hint="Free some space; nothing that was kept is lost.")
+    if kind.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StoreLocked(f"{path} is locked by another program: {text}.", hint="Wait, or stop the other program.")
+    if kind.startswith("SQLITE_READONLY"):
+        return StoreReadOnly(f"{path} can only be read.", hint="Make the file and its folder writable.")
+    if kind.startswith("SQLITE_CANTOPEN"):
+        return StoreUnavailable(f"{path} cannot be opened: {text}.", hint="Check that it exists and may be read.")
+    return StoreUnavailable(f"{path} cannot be used: {text}.", hint="`sojourn doctor` shows more.")

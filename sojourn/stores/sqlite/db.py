@@ -1,0 +1,52 @@
+"""A SQLite connection in the shape the shared statements want."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from sojourn.core.redact import Redactor
+from sojourn.stores.sql.db import Row, insertion
+
+_CHANGED = (
+    "INSERT INTO changes(session_id, kind, n, at) VALUES (?, ?, (SELECT COALESCE(max(n), 0) + 1 FROM changes), ?) "
+    "ON CONFLICT (session_id, kind) DO UPDATE SET n = excluded.n, at = excluded.at"
+)
+
+
+class SqliteDb:
+    """One connection, inside one transaction (or reading)."""
+
+    dialect: Literal["sqlite", "postgres"] = "sqlite"
+    for_update = ""  # BEGIN IMMEDIATE has locked everything already
+
+    def __init__(self, connection: sqlite3.Connection, redact: Redactor) -> None:
+        self._connection, self.redact = connection, redact
+        self.touched: set[str] = set()
+
+    def all(self, sql: str, params: Sequence[Any] = ()) -> list[Row]:
+        return self._connection.execute(sql, params).fetchall()
+
+    def one(self, sql: str, params: Sequence[Any] = ()) -> Row | None:
+        cursor = self._connection.execute(sql, params)
+        row: Row | None = cursor.fetchone()
+        cursor.close()
+        return row
+
+    def run(self, sql: str, params: Sequence[Any] = ()) -> int:
+        return max(0, self._connection.execute(sql, params).rowcount)
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._connection.executemany(sql, rows)
+
+    def put_messages(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        self._connection.executemany(insertion("messages", columns), rows)  # found by the indexer later
+
+    def now(self) -> float:
+        return time.time()
+
+    def changed(self, session: str, kind: str) -> None:
+        self.touched.add(session)
+        self._connection.execute(_CHANGED, (session, kind, time.time()))

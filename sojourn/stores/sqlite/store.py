@@ -1,0 +1,249 @@
+"""The default store: one file, `state.db`, in the home folder."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sojourn.core.errors import SojournError, StoreReadOnly, StoreUnavailable
+from sojourn.core.health import Health
+from sojourn.core.redact import Redactor, redact
+from sojourn.core.sessions import Change, SessionId
+from sojourn.core.text import from_bytes
+from sojourn.ports.admin import Progress, Stats, Verdict
+from sojourn.ports.store import Hit, Removed, Search
+from sojourn.stores.sql import removal
+from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.search import search
+from sojourn.stores.sql.store import SqlStore
+from sojourn.stores.sqlite import index, upkeep
+from sojourn.stores.sqlite.bell import Bell
+from sojourn.stores.sqlite.connect import connect, is_writable, translate
+from sojourn.stores.sqlite.db import SqliteDb
+from sojourn.stores.sqlite.history import SqliteHistory
+from sojourn.stores.sqlite.indexer import Indexer
+from sojourn.stores.sqlite.migrate import Migration, ensure, known_migrations
+from sojourn.stores.sqlite.writer import Turnstile, Writer
+
+T = TypeVar("T")
+_READERS = 2
+_TAIL = 4000  # rows not yet indexed that a search reads one by one
+
+
+class SqliteStore(SqlStore):
+    """Opens on first use; several processes may write one file, and no daemon is needed for it."""
+
+    def __init__(
+        self, path: Path, *, redactor: Redactor = redact, migrations: list[Migration] | None = None,
+        read_only: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.path, self.redactor = path, redactor
+        self._migrations = migrations
+        self._asked_read_only = read_only
+        self._opening = threading.Lock()
+        self._is_open = self.read_only = False
+        self._readers: list[sqlite3.Connection] = []
+        self._free = threading.Semaphore(_READERS)
+        self._writer: Writer | None = None
+        self._indexer: Indexer | None = None
+        self._bell: Bell | None = None
+
+    # opening and closing
+    def _open(self) -> None:
+        with self._opening:
+            if self._is_open:
+                return
+            exists = self.path.exists()
+            self.read_only = self._asked_read_only or (exists and not is_writable(self.path))
+            try:
+                ensure(self.path, self._migrations or known_migrations(), read_only=self.read_only)
+                run = self.path.parent / "run"
+                if not self.read_only:
+                    run.mkdir(mode=0o700, exist_ok=True)
+            except OSError as error:
+                raise StoreUnavailable(
+                    f"{self.path} cannot be made or opened: {error.strerror}.", hint="Choose a home you may write to."
+                ) from error
+            self._bell = Bell(run, self.waiters.wake, self.path)
+            if not self.read_only:
+                turnstile = Turnstile(run)
+                self._writer = Writer(
+                    self.path, connect(self.path, read_only=False), turnstile, self._after_commit, self._dress
+                )
+                self._indexer = Indexer(self.path, run, turnstile, self._dress)
+            self._is_open = True
+
+    def _dress(self, connection: sqlite3.Connection) -> SqliteDb:
+        return SqliteDb(connection, self.redactor)
+
+    def _after_commit(self, db: SqliteDb) -> None:
+        if self._bell and db.touched:
+            self._bell.ring(db.touched)
+        if self._indexer and db.touched:
+            self._indexer.nudge()
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        with self._opening:
+            if not self._is_open:
+                return
+            self._is_open = False
+            if self._indexer:
+                self._indexer.close()
+            if self._bell:
+                self._bell.close()
+            for reader in self._readers:
+                reader.close()
+            self._readers.clear()
+            if self._writer:
+                self._writer.close()  # last: only a writer can fold the log into the file
+            self._writer = self._indexer = self._bell = None
+
+    # transactions
+    async def _write(self, work: Callable[[Db], T]) -> T:
+        if not self._is_open:
+            await asyncio.to_thread(self._open)
+        if self._writer is None:
+            raise StoreReadOnly(f"{self.path} can only be read.", hint="Make the file and its folder writable.")
+        loop = asyncio.get_running_loop()
+        waiting: asyncio.Future[T] = loop.create_future()
+
+        def settle(result: T, error: BaseException | None) -> None:
+            if waiting.done():
+                return  # whoever asked has gone away; what was written stays written
+            if error is not None:
+                waiting.set_exception(error)
+            else:
+                waiting.set_result(result)
+
+        def answer(result: Any, error: BaseException | None) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(settle, result, error)
+
+        self._writer.submit(work, answer)
+        return await waiting
+
+    async def _read(self, work: Callable[[Db], T]) -> T:
+        return await asyncio.to_thread(self._read_now, work)
+
+    def _read_now(self, work: Callable[[Db], T]) -> T:
+        self._open()
+        with self._free:
+            try:
+                connection = self._readers.pop()
+            except IndexError:
+                connection = connect(self.path, read_only=True)
+            try:
+                return self._ask(connection, work)
+            except sqlite3.OperationalError as error:
+                if "decode to UTF-8" not in str(error):
+                    raise translate(error, self.path) from error
+                connection.text_factory = from_bytes  # somebody else wrote bytes that are no text: keep them
+                return self._ask(connection, work)
+            except sqlite3.Error as error:
+                raise translate(error, self.path) from error
+            finally:
+                self._readers.append(connection)
+
+    def _ask(self, connection: sqlite3.Connection, work: Callable[[Db], T]) -> T:
+        connection.execute("BEGIN")
+        try:
+            return work(self._dress(connection))
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+    # search
+    async def _search(self, asked: Search) -> list[Hit]:
+        if await self._read(index.waiting_more_than(_TAIL)) and not self.read_only:
+            await self.index()
+        return await self._read(lambda db: search(db, asked, index.lookup, indexed_to=index.indexed_to(db)))
+
+    async def index(self, progress: Callable[[int, int], None] | None = None) -> int:
+        await asyncio.to_thread(self._open)
+        if self._indexer is None:
+            raise StoreReadOnly(f"{self.path} can only be read.", hint="Make the file and its folder writable.")
+        return await asyncio.to_thread(self._indexer.catch_up, progress)
+
+    # the feed
+    async def _changes(self, after: int, limit: int) -> list[Change]:
+        rows = await self._read(
+            lambda db: db.all(
+                "SELECT n, session_id, kind, at FROM changes WHERE n > ? ORDER BY n LIMIT ?", (after, limit)
+            )
+        )
+        return [Change(row["n"], row["session_id"], row["kind"], row["at"]) for row in rows]
+
+    def _listen(self) -> None:
+        self._open()
+        if self._bell:
+            self._bell.listen()
+
+    # taking away
+    async def delete(self, session: SessionId, *, lease: Any = None) -> Removed:
+        def work(db: Db) -> dict[str, int]:
+            index.drop(db, removal.family(db, session))
+            return removal.delete(db, session, lease)
+
+        return Removed(session=session, rows=await self._write(work))
+
+    async def forget(self, session: SessionId) -> Removed:
+        def work(db: Db) -> dict[str, int]:
+            members = removal.family(db, session)
+            removal.bury(db, session)
+            index.drop(db, members)
+            rows = removal.delete(db, session, None)
+            upkeep.forget_names(db, members)
+            return rows
+
+        rows = await self._write(work)
+        left = await asyncio.to_thread(upkeep.scrub, self.path, self._readers)
+        return Removed(session=session, rows=rows, backups=upkeep.backups_of(self.path), left=left)
+
+    def history(self) -> SqliteHistory:
+        self._open()
+        return SqliteHistory(self.path)
+
+    # looking after
+    async def stats(self) -> Stats:
+        return await self._read(lambda db: upkeep.stats(db, self.path))
+
+    async def verify(self, progress: Progress | None = None) -> Verdict:
+        return await self._read(lambda db: upkeep.verify(db, progress))
+
+    async def backup(self, target: Path, progress: Progress | None = None) -> Path:
+        await asyncio.to_thread(self._open)
+        return await asyncio.to_thread(upkeep.backup, self.path, target, progress)
+
+    async def restore(self, source: Path, progress: Progress | None = None) -> None:
+        await self.close()
+        await asyncio.to_thread(upkeep.restore, self.path, source, self._migrations or known_migrations(), progress)
+
+    async def health(self) -> Health:
+        place = str(self.path)
+        try:
+            await self._read(lambda db: db.one("SELECT count(*) AS n FROM (SELECT 1 FROM sessions LIMIT 1) q"))
+            if self._writer is not None:
+                await self._write(lambda db: None)
+        except SojournError as error:
+            return Health(
+                state="degraded",
+                store=place,
+                readable=self._is_open,
+                code=error.code,
+                error=str(error),
+                hint=error.hint,
+            )
+        if self.read_only:
+            return Health(
+                state="read-only", store=place, code="store_read_only", error=f"{self.path} can only be read.",
+                hint="Make the file and its folder writable to go on writing.",
+            )  # fmt: skip
+        return Health(state="healthy", store=place)

@@ -1,0 +1,140 @@
+"""One writer thread per process; between processes, a queue at the door.
+
+SQLite lets one process write at a time and leaves the others to try again by chance. The
+turnstile below makes that fair: who wants to write first holds `queue`, then `write`, then lets
+go of `queue`. Whoever has just written cannot slip in before the one who already waits.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sojourn.core.errors import StoreLocked
+from sojourn.stores.sqlite.connect import BUSY_SECONDS, translate
+
+try:
+    import fcntl as _fcntl
+except ImportError:  # Windows: SQLite's own waiting has to do
+    _fcntl = None  # type: ignore[assignment]
+fcntl: Any = _fcntl
+
+_BATCH = 64
+Work = Callable[[Any], Any]
+Answer = Callable[[Any, BaseException | None], None]  # the result, or the error
+Job = tuple[Work, Answer]
+
+
+class Turnstile:
+    """Two lock files in the run folder. A process that dies lets go of both at once."""
+
+    def __init__(self, run: Path) -> None:
+        self._files = [os.open(run / name, os.O_CREAT | os.O_RDWR, 0o600) for name in ("queue.lock", "write.lock")]
+
+    @contextmanager
+    def through(self, seconds: float = BUSY_SECONDS) -> Iterator[None]:
+        if fcntl is None:
+            yield
+            return
+        line, door = self._files
+        deadline = time.monotonic() + seconds
+        _take(line, deadline, pause=0.001)
+        try:
+            _take(door, deadline, pause=0.0002)
+        finally:
+            fcntl.flock(line, fcntl.LOCK_UN)
+        try:
+            yield
+        finally:
+            fcntl.flock(door, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        for descriptor in self._files:
+            os.close(descriptor)
+
+
+def _take(descriptor: int, deadline: float, pause: float) -> None:
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise StoreLocked(
+                    "Another process has been writing to the store for too long.",
+                    hint="Stop it, or wait for it to end.",
+                ) from None
+            time.sleep(pause * random.uniform(0.5, 1.5))
+
+
+class Writer:
+    """Runs what it is given, one transaction for everything that waits (group commit)."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, turnstile: Turnstile, after: Callable[[Any], None],
+                 dress: Callable[[sqlite3.Connection], Any]) -> None:  # fmt: skip
+        self._path, self._connection, self._turnstile = path, connection, turnstile
+        self._after, self._dress = after, dress
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="sojourn-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Work, answer: Answer) -> None:
+        """`answer` is called in the writer's thread, after the commit."""
+        self._jobs.put((work, answer))
+
+    def close(self) -> None:
+        self._jobs.put(None)
+        self._thread.join(timeout=30)
+        self._connection.close()
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            batch, stop = [job], False
+            while len(batch) < _BATCH and not self._jobs.empty():
+                more = self._jobs.get()
+                if more is None:
+                    stop = True
+                    break
+                batch.append(more)
+            self._together(batch)
+            if stop:
+                return
+
+    def _together(self, batch: list[Job]) -> None:
+        """All in one transaction; if one of them fails, each in a transaction of its own."""
+        try:
+            results = self._transaction([work for work, _ in batch])
+        except Exception as error:  # noqa: BLE001  the thread must live; the error goes to who asked
+            if len(batch) > 1:
+                for job in batch:
+                    self._together([job])
+            else:
+                batch[0][1](None, error)
+            return
+        for (_, answer), result in zip(batch, results, strict=True):
+            answer(result, None)
+
+    def _transaction(self, works: list[Work]) -> list[Any]:
+        db = self._dress(self._connection)
+        try:
+            with self._turnstile.through():
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    results = [work(db) for work in works]
+                    self._connection.execute("COMMIT")
+                except BaseException:
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
+                    raise
+        except sqlite3.Error as error:
+            raise translate(error, self._path) from error
+        self._after(db)
+        return results

@@ -1,0 +1,128 @@
+"""The promises the repository makes about itself."""
+
+import os
+import re
+import socket
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import sojourn
+
+ROOT = Path(__file__).parents[2]
+LOCKS = ("requirements-boot.lock", "requirements.lock", "requirements-dev.lock")
+PIN = re.compile(r"^([a-z0-9._-]+)==(\S+)", re.MULTILINE)
+
+# Joined here, so that this file does not name what it looks for.
+REGISTRIES = tuple(
+    ".".join(name)
+    for name in [
+        ("pypi", "org"),
+        ("pythonhosted", "org"),
+        ("npmjs", "org"),
+        ("npmjs", "com"),
+        ("deb", "debian", "org"),
+    ]
+)
+MACHINE = tuple("/" + "/".join(path) for path in [("work", "main"), ("opt", "pypi"), ("root", ".pyenv")])
+
+
+def committed_files() -> list[Path]:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    return [ROOT / name for name in names if name and (ROOT / name).is_file()]
+
+
+def pins(lock: str) -> dict[str, str]:
+    return dict(PIN.findall((ROOT / lock).read_text()))
+
+
+@pytest.mark.parametrize("needles", [REGISTRIES, MACHINE], ids=["registry", "machine"])
+def test_no_committed_file_names_where_it_was_made(needles):
+    found = [
+        f"{path.relative_to(ROOT)}: {needle}"
+        for path in committed_files()
+        for needle in needles
+        if needle.encode() in path.read_bytes()
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_lock_pins_every_package_by_hash_and_records_no_address(lock):
+    text = (ROOT / lock).read_text()
+    packages = re.split(r"\n(?=\S)", re.sub(r"(?m)^ *#.*\n", "", text).strip())
+    assert packages
+    assert [p for p in packages if not re.match(r"[a-z0-9._-]+==\S+ .*\\\n +--hash=sha256:", p)] == []
+    assert "://" not in text
+
+
+def test_what_is_tested_is_what_runs():
+    assert pins("requirements.lock").items() <= pins("requirements-dev.lock").items()
+
+
+def test_locks_satisfy_the_project_file():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = {
+        "requirements.lock": project["dependencies"] + extras["postgres"],
+        "requirements-dev.lock": [need for need in extras["dev"] if not need.startswith("sojourn")],
+    }
+    for lock, needs in wanted.items():
+        have = pins(lock)
+        for need in map(Requirement, needs):
+            assert need.specifier.contains(have[need.name]), f"{lock} lags behind {need}: make lock"
+
+
+def test_version_is_the_newest_in_the_changelog():
+    headings = re.findall(r"^## \[?v?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == sojourn.__version__
+
+
+def test_plain_make_lists_every_recipe():
+    makefile = (ROOT / "Makefile").read_text()
+    recipes = set(re.findall(r"^([a-z0-9]+):", makefile, re.MULTILINE))
+    listed = subprocess.run(
+        ["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert {line.split()[0] for line in listed.splitlines() if len(line.split()) > 1} == recipes
+    assert recipes >= {
+        "run",
+        "test",
+        "unit",
+        "check",
+        "contracts",
+        "e2e",
+        "browser",
+        "bench",
+        "soak",
+        "shape",
+    }
+
+
+@pytest.mark.parametrize("script", [".ci/run", "scripts/bootstrap", "scripts/lock", "scripts/need"])
+def test_scripts_can_be_started(script):
+    assert os.access(ROOT / script, os.X_OK)
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "example.invalid"])
+def test_a_test_cannot_leave_this_machine(host):
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as out, pytest.raises(RuntimeError, match=re.escape(host)):
+        out.connect((host, 80))
+
+
+def test_a_test_can_talk_to_itself():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        socket.create_connection(server.getsockname()).close()
+
+
+def test_a_test_has_an_empty_home_of_its_own(home):
+    assert os.environ["SOJOURN_HOME"] == str(home)
+    assert Path.home() == home.parent
+    assert list(home.parent.iterdir()) == []
