@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import config
-from sojourn.core.errors import BadConfig, NotFound, SourceUnreadable, StoreUnavailable
+from sojourn.core.errors import BadConfig, NotFound, SojournError, SourceUnreadable, StoreUnavailable
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import Secret, Settings
 from sojourn.plugins import Registry
@@ -20,7 +20,8 @@ from sojourn.ports.plugin import Plugin
 from sojourn.ports.source import Found, HistorySource
 from sojourn.ports.store import Removed
 from sojourn.ports.whole import WholeStore
-from sojourn.service.forgetting import Eraser, forget
+from sojourn.service.copies import load, save
+from sojourn.service.forgetting import Eraser, erase_logs, forget, purge
 from sojourn.service.moving import move
 from sojourn.service.rescue import rescue
 from sojourn.service.samples import add_samples
@@ -43,7 +44,7 @@ class App:
         home = self.settings.home
         try:
             home.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if home.stat().st_mode & 0o077 and os.access(home, os.W_OK) and home.stat().st_uid == os.getuid():
+            if home.stat().st_mode & 0o077 and os.access(home, os.W_OK) and os.name == "posix":
                 home.chmod(0o700)
         except OSError as error:
             raise StoreUnavailable(
@@ -59,6 +60,9 @@ class App:
 
     def plugins(self) -> Sequence[Plugin]:
         return self.registry.all()
+
+    def plugin_problems(self) -> Mapping[str, SojournError]:
+        return self.registry.problems
 
     def load(self, dotted: str) -> object:
         return self.registry.load(dotted)
@@ -93,7 +97,11 @@ class App:
         erasers: list[Eraser] = [
             partial(self.registry.load(name), self) for plugin in self.plugins() for name in plugin.forgets
         ]
+        erasers.append(lambda _: erase_logs(self.settings.home))
         return await forget(self.store, session, erasers=erasers, purge_backups=purge_backups)
+
+    def purge(self, removed: Removed) -> Removed:
+        return purge(removed)
 
     async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
         """Moves the store to a PostgreSQL address, or to a SQLite file by path."""
@@ -102,6 +110,21 @@ class App:
             return await move(self.store, target, progress)
         finally:
             await target.close()
+
+    async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
+        """A copy of the whole store in one file, wherever the store is."""
+        if self.settings["database_url"]:
+            return await save(self.store, self._open_at, target, progress)
+        return await self.store.backup(target, progress)
+
+    async def restore(self, source: Path, *, progress: Progress | None = None) -> None:
+        if self.settings["database_url"]:
+            await load(self.store, self._open_at, source, progress)
+        else:
+            await self.store.restore(source, progress)
+
+    def _open_at(self, home: Path) -> WholeStore:
+        return self._open_other(str(home / "state.db"))
 
     def _open_other(self, to: str) -> WholeStore:
         values: dict[str, Any] = dict(self.settings.values)

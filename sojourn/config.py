@@ -90,12 +90,12 @@ def _form(setting: Setting, raw: Any, where: str, user_home: Path) -> Any:
             return word in _YES
     elif setting.kind == "number":
         try:
-            number = int(raw)
+            number = None if isinstance(raw, (bool, float)) else int(raw)
         except (TypeError, ValueError):
             number = None
         if number is not None and _fits(setting, number):
             return number
-    elif setting.kind == "secret":
+    elif setting.kind == "secret" and isinstance(raw, (str, int)):
         return Secret(raw)
     elif setting.kind == "path":
         return _path(str(raw), user_home)

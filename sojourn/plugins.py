@@ -39,7 +39,7 @@ BUILT_INS = (
     BuiltIn(name="codex", module="sojourn.sources.codex", sources=True),
     BuiltIn(name="opencode", module="sojourn.sources.opencode", sources=True),
     BuiltIn(
-        name="achievements",
+        name="hermes-achievements",  # the address of its routes, which other programs know
         module="sojourn.achievements",
         commands={"achievements": "The badges your history has earned."},
     ),

@@ -84,7 +84,12 @@ def decode(name: str, data: str) -> Event:
     if kind is None:
         raise BadInput(f'"{name}" is not an event.', hint="Events are metadata, progress, chunk, error and done.")
     known = {field.name for field in fields(kind)}
-    values = {key: value for key, value in json.loads(data).items() if key in known}
-    if "messages" in values:
-        values["messages"] = tuple(values["messages"])
-    return kind(**values)
+    try:
+        values = {key: value for key, value in json.loads(data).items() if key in known}
+        if "messages" in values:
+            values["messages"] = tuple(values["messages"])
+        return kind(**values)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise BadInput(
+            f"The data of the event {name} cannot be read: {error}.", hint="A JSON object with its fields is expected."
+        ) from error

@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 
 from sojourn.core.errors import BadInput
 from sojourn.core.terms import MAX_TERM, Run, Token, is_unspaced, runs, runs_with, terms, tokens
 
 MAX_QUERY = 2048
+MAX_PHRASE = 64  # terms in a row that are looked at
 FIRST_TITLE = 2**52  # titles come before messages: their hits are numbered down from here, far above any row
 _WORD = re.compile(r'"([^"]*)"?|(\S+)')
 
@@ -31,6 +32,7 @@ class Clause:
     phrase: tuple[str, ...]
     joined: str = ""
     prefix: bool = False  # the last term is a beginning
+    shared: tuple[bool, ...] = ()  # whether each term after the first shares a character with the one before it
 
     @property
     def needs_check(self) -> bool:
@@ -57,12 +59,19 @@ def parse(query: str) -> tuple[Clause, ...]:
 def _clause(hit: re.Match[str]) -> Clause | None:
     quoted, word = hit[1], hit[2] or ""
     found = list(runs(quoted if quoted is not None else word.rstrip("*")))
-    phrase = tuple(token.term for run in found for token in run.tokens)
-    if not phrase:
+    stream = [token for run in found for token in run.tokens]
+    if not stream:
         return None
     joined = found[0].joined if len(found) == 1 and quoted is None else ""
-    lone = len(phrase) == 1 and len(phrase[0]) == 1 and is_unspaced(phrase[0])
-    return Clause(phrase, joined, prefix=word.endswith("*") or lone)
+    is_beginning = word.endswith("*") or _is_lone(stream[-1].term)
+    shared = [after.start < before.end for before, after in pairwise(stream[:MAX_PHRASE])]
+    phrase = tuple(token.term for token in stream[:MAX_PHRASE])
+    return Clause(phrase, joined, is_beginning and len(stream) <= MAX_PHRASE, tuple(shared))
+
+
+def _is_lone(term: str) -> bool:
+    """One character of a script without spaces: a text holds it as part of a pair."""
+    return len(term) == 1 and is_unspaced(term)
 
 
 def has_terms(clauses: Sequence[Clause], found: set[str]) -> bool:
@@ -92,7 +101,7 @@ def matches(clauses: Sequence[Clause], text: str) -> bool:
 def _places(clause: Clause, text: str) -> Iterator[tuple[int, int]]:
     """Where a clause holds in a text, in order."""
     first = clause.phrase[0]
-    if len(clause.phrase) == 1 and len(first) == 1 and is_unspaced(first):
+    if len(clause.phrase) == 1 and _is_lone(first):
         yield from ((hit.start(), hit.end()) for hit in re.finditer(re.escape(first), text))
         return
     for run in runs_with(first, text):
@@ -103,28 +112,31 @@ def _in_run(clause: Clause, text: str, run: Run) -> Iterator[tuple[int, int]]:
     """The places that begin in one run."""
     first, *rest = clause.phrase
     whole = clause.joined or ("" if rest else first)
-    if run.joined and run.joined == whole:
+    if run.joined and (run.joined == whole or (not rest and clause.prefix and run.joined.startswith(first))):
         yield run.start, run.end
         return
+    is_lone = _is_lone(first)
     for at, token in enumerate(run.tokens):
         if (whole and token.term == whole) or (not rest and clause.prefix and token.term.startswith(first)):
             yield token.start, token.end
-        elif rest and token.term == first:
-            following = islice(chain(run.tokens[at + 1 :], tokens(text, run.end)), len(rest))
-            if end := _end_of(rest, clause.prefix, following):
-                yield token.start, end
+        elif rest and (token.term == first or (is_lone and token.term.endswith(first))):
+            nearest = run.tokens[at + 1 : at + 1 + len(rest)]
+            if end := _end_of(clause, token, islice(chain(nearest, tokens(text, run.end)), len(rest))):
+                yield (token.end - 1 if is_lone else token.start), end
 
 
-def _end_of(wanted: Sequence[str], prefix: bool, following: Iterator[Token]) -> int:
+def _end_of(clause: Clause, before: Token, following: Iterator[Token]) -> int:
     """Where the rest of a phrase ends, if it follows; else 0."""
-    end = 0
+    last = len(clause.phrase) - 1
     for number, token in enumerate(following, 1):
-        term = wanted[number - 1]
-        is_last = number == len(wanted)
-        if token.term != term and not (prefix and is_last and token.term.startswith(term)):
+        term = clause.phrase[number]
+        is_there = token.term == term or (clause.prefix and number == last and token.term.startswith(term))
+        if not is_there or (token.start < before.end) != clause.shared[number - 1]:
             return 0
-        end = token.end if is_last else 0
-    return end
+        if number == last:
+            return token.end
+        before = token
+    return 0
 
 
 def snippet(clauses: Sequence[Clause], text: str, *, width: int = 160) -> Snippet:
@@ -150,7 +162,9 @@ def _first_place(clause: Clause, text: str) -> tuple[int, int] | None:
     """The first place; an identifier that was asked for in one piece may be spelled in several."""
     if place := next(_places(clause, text), None):
         return place
-    return next(((run.start, run.end) for run in runs(text) if run.joined == clause.phrase[0]), None)
+    whole = clause.phrase[0]
+    found = (run for run in runs(text) if run.joined == whole or (clause.prefix and run.joined.startswith(whole)))
+    return next(((run.start, run.end) for run in found), None)
 
 
 def _within(place: tuple[int, int], start: int, shown: str) -> tuple[int, int]:

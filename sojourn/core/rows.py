@@ -84,6 +84,18 @@ def column(name: str, value: Any, redact: Redactor) -> Any:
     return text if name in ("id", "principal") else escape(redact(text))
 
 
+def fitting(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What an importer may fill, as far as it fits: a date that is no date is left out."""
+    kept: dict[str, Any] = {}
+    for name in FOREIGN_COLUMNS:
+        try:
+            column(name, fields.get(name), str)
+        except BadInput:
+            continue
+        kept[name] = fields.get(name)
+    return kept
+
+
 def message_row(message: Message, redact: Redactor, *, now: float) -> tuple[Any, ...]:
     """The values of MESSAGE_COLUMNS, ready to be written."""
     row: list[Any] = []
@@ -139,9 +151,10 @@ def preview(message: Message) -> str:
 def opening(messages: Iterable[Message], redact: Redactor) -> str:
     """The opening words of the first thing a person said, as they may be kept: blacked out first, cut then."""
     for message in messages:
-        if message.role == "user" and message.content:
-            if words := preview(replace(message, content=redact(message.content))):
-                return escape(words)
+        if message.role != "user" or not message.content:
+            continue
+        if words := preview(replace(message, content=redact(message.content))):
+            return escape(words)
     return ""
 
 

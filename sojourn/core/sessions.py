@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 import time
 import unicodedata
 from collections.abc import Mapping
@@ -112,11 +112,11 @@ class Control:
 def new_session_id(now: float | None = None) -> SessionId:
     """`YYYYMMDD_HHMMSS_` and 8 hex digits; safe as a file name."""
     stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now))
-    return SessionId(f"{stamp}_{secrets.token_hex(4)}")
+    return SessionId(f"{stamp}_{os.urandom(4).hex()}")
 
 
 def new_turn_id() -> TurnId:
-    return TurnId(f"t_{secrets.token_hex(8)}")
+    return TurnId(f"t_{os.urandom(8).hex()}")
 
 
 def check_session_id(raw: str) -> SessionId:

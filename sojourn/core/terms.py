@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from sojourn.core.text import escape
+
 VERSION = 1  # grows when the meaning changes; stores then build their index again
 
 MAX_TERM = 64
@@ -139,7 +141,7 @@ def terms(text: str) -> set[str]:
 
 def tool_term(name: str) -> str:
     """The term that stands for "this message calls, or answers for, the tool of that name"."""
-    safe = "".join(c if c.isalnum() or ord(c) > 127 else chr(0xE100 + ord(c)) for c in name.lower())
+    safe = "".join(c if c.isalnum() or ord(c) > 127 else chr(0xE100 + ord(c)) for c in escape(name.lower()))
     return _MARK + safe[:MAX_TERM]
 
 

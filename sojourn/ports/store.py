@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -11,6 +11,8 @@ from sojourn.core.finding import Snippet
 from sojourn.core.health import Health
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Recorded, Session, SessionId, TurnId
+
+Log = AsyncGenerator[Recorded, None]  # closing it ends the reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +103,8 @@ class SessionStore(Protocol):
         """Kept, in order, before this returns; numbered 1, 2, 3 … for ever. LeaseLost, NotDriving."""
         ...
 
-    def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> AsyncIterator[Recorded]: ...
-    def watch(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Recorded]:
+    def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Log: ...
+    def watch(self, session: SessionId, *, after: int = 0) -> Log:
         """`read`, then everything that follows, from any process, until the iterator is closed."""
         ...
 
@@ -127,13 +129,13 @@ class SessionStore(Protocol):
 
     # talking to a running turn
     async def send_control(self, session: SessionId, kind: str, payload: Json = None, *, by: str = "") -> Control: ...
-    def controls(self, lease: Lease) -> AsyncIterator[Control]:
+    def controls(self, lease: Lease) -> AsyncGenerator[Control, None]:
         """What others say to this turn, each once, until closed. LeaseLost."""
         ...
 
     # the feed of all sessions
     async def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]: ...
-    def watch_changes(self, *, after: int = 0) -> AsyncIterator[Change]: ...
+    def watch_changes(self, *, after: int = 0) -> AsyncGenerator[Change, None]: ...
     async def last_change(self) -> int: ...
 
     # taking away

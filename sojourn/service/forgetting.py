@@ -18,9 +18,21 @@ async def forget(
     """What was removed, and which copies still hold it. With `purge_backups` those go too."""
     removed = await store.forget(session)
     files = [file for erase in erasers for file in erase(session)]
-    if not purge_backups:
-        return replace(removed, files=(*removed.files, *files))
+    removed = replace(removed, files=(*removed.files, *files))
+    return purge(removed) if purge_backups else removed
+
+
+def purge(removed: Removed) -> Removed:
+    """Deletes the copies that may still hold what was forgotten."""
     for backup in removed.backups:
         for ending in ("", "-wal", "-shm"):
             Path(backup + ending).unlink(missing_ok=True)
-    return replace(removed, files=(*removed.files, *files, *removed.backups), backups=())
+    return replace(removed, files=(*removed.files, *removed.backups), backups=())
+
+
+def erase_logs(home: Path) -> list[str]:
+    """Deletes the reports of bugs: a traceback may hold words of any session."""
+    found = sorted((home / "logs").glob("*")) if (home / "logs").is_dir() else []
+    for file in found:
+        file.unlink(missing_ok=True)
+    return [str(file) for file in found]

@@ -23,6 +23,8 @@ async def move(here: StoreAdmin, there: StoreAdmin, progress: Progress | None = 
         raise Conflict(
             "The store to move to is not empty.", hint="Name an empty database, or a file that is not there."
         )
+    stats = await here.stats()
+    totals = {"sessions": stats.sessions, "messages": stats.messages, "events": stats.events}
     proofs: list[tuple[str, int, str]] = []
     for table, columns, key in here.tables():
         sent = _Proof()
@@ -30,7 +32,7 @@ async def move(here: StoreAdmin, there: StoreAdmin, progress: Progress | None = 
             sent.add(rows)
             await there.import_rows(table, rows)
             if progress:
-                progress(f"moving {table}", sent.count, 0)
+                progress(f"moving {table}", sent.count, totals.get(table, 0))
         arrived = _Proof()
         async for rows in _pages(there, table, columns, key):
             arrived.add(rows)

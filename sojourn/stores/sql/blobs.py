@@ -6,6 +6,7 @@ import hashlib
 
 from sojourn.core.errors import NotFound
 from sojourn.core.sessions import SessionId
+from sojourn.core.text import escape, unescape
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.log import exists
 
@@ -15,11 +16,11 @@ def put(db: Db, session: SessionId, data: bytes, *, media_type: str, name: str) 
     digest = hashlib.sha256(data).hexdigest()
     db.run(
         "INSERT INTO blobs(hash, media_type, data, at) VALUES (?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING",
-        (digest, media_type, data, db.now()),
+        (digest, escape(media_type), data, db.now()),
     )
     db.run(
         "INSERT INTO blob_uses(session_id, hash, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        (session, digest, name),
+        (session, digest, escape(name)),
     )
     return digest
 
@@ -29,8 +30,8 @@ def get(db: Db, session: SessionId, digest: str) -> tuple[bytes, str]:
     row = db.one(
         "SELECT b.data, b.media_type FROM blobs b JOIN blob_uses u ON u.hash = b.hash "
         "WHERE b.hash = ? AND u.session_id = ?",
-        (digest, session),
+        (escape(digest), escape(session)),
     )
     if row is None:
         raise NotFound(f'Session "{session}" has no attachment {digest[:12]}.', hint="List the session's attachments.")
-    return bytes(row["data"]), row["media_type"]
+    return bytes(row["data"]), unescape(row["media_type"])

@@ -7,51 +7,54 @@ from typing import Any
 
 from sojourn.core.errors import BadInput, BadTitle
 from sojourn.core.messages import Message
-from sojourn.core.rows import DETAIL_COLUMNS, SESSION_COLUMNS, message_row, safe
+from sojourn.core.rows import FIGURE_COLUMNS, column, fitting, message_row, safe, title_terms
 from sojourn.core.sessions import Principal, SessionId, check_session_id, clean_title, new_session_id
 from sojourn.core.tables import BY_NAME
-from sojourn.core.text import escape
+from sojourn.core.text import escape, unescape
 from sojourn.ports.ingest import Ingested
 from sojourn.ports.source import Transcript
-from sojourn.stores.sql.db import Db, marks
+from sojourn.stores.sql.db import Db, Row, insertion
 from sojourn.stores.sql.log import NUMBERED, tally
 from sojourn.stores.sql.sessions import insert, is_forgotten
 
-_OWN = {
-    "id",
-    "principal",
-    "last_seq",
-    "revision",
-    "driver",
-    "driver_fence",
-    "preview",
-    "message_count",
-    "tool_call_count",
-}
-_FILLED = tuple(name for name in (*SESSION_COLUMNS, *DETAIL_COLUMNS) if name not in _OWN)
+_INSERT_IMPORT = insertion(
+    "imports", ("source", "source_home", "source_id", "session_id", "fingerprint", "at")
+)  # fmt: skip
+_UPDATE = (
+    "UPDATE sessions SET last_seq = ?, message_count = message_count + ?, tool_call_count = tool_call_count + ?, "
+    "last_active = CASE WHEN last_active < ? THEN ? ELSE last_active END, ended_at = ?, end_reason = ?, "
+    "archived = CASE WHEN ? = 1 THEN 1 ELSE archived END, rewind_count = ?, revision = revision + 1, "
+    "preview = CASE WHEN preview = '' THEN ? ELSE preview END, title = ?, title_terms = ?, "
+    f"{', '.join(f'{name} = COALESCE(?, {name})' for name in FIGURE_COLUMNS)} WHERE id = ?"
+)
 
 
 def known(db: Db, source: str, home: str) -> dict[str, str]:
-    rows = db.all("SELECT source_id, fingerprint FROM imports WHERE source = ? AND source_home = ?", (source, home))
-    return {row["source_id"]: row["fingerprint"] for row in rows}
+    rows = db.all(
+        "SELECT source_id, fingerprint FROM imports WHERE source = ? AND source_home = ?",
+        (escape(source), escape(home)),
+    )
+    return {unescape(row["source_id"]): row["fingerprint"] for row in rows}
 
 
 def bring_in(db: Db, source: str, home: str, fingerprint: str, found: Transcript, principal: Principal) -> Ingested:
     native = found.native_id
-    if is_forgotten(db, "import", source, home, native) or is_forgotten(db, "session", native):
+    key = (escape(source), escape(home), escape(native))
+    if is_forgotten(db, "import", *key) or is_forgotten(db, "session", native):
         return Ingested(native_id=native, session=None, outcome="forgotten", note="it was forgotten here")
-    key = (source, escape(home), escape(native))
-    row = db.one("SELECT session_id FROM imports WHERE source = ? AND source_home = ? AND source_id = ?", key)
+    row = db.one(
+        "SELECT session_id, fingerprint FROM imports WHERE source = ? AND source_home = ? AND source_id = ?", key
+    )
     if row is None:
         done = _new(db, source, home, found, principal)
+        db.run(_INSERT_IMPORT, (*key, done.session, fingerprint, db.now()))
     else:
-        done = _more(db, SessionId(row["session_id"]), found)
-    db.run(
-        "INSERT INTO imports(source, source_home, source_id, session_id, fingerprint, at) VALUES (?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT (source, source_home, source_id) "
-        "DO UPDATE SET fingerprint = excluded.fingerprint, at = excluded.at",
-        (*key, done.session, fingerprint, db.now()),
-    )
+        done = _more(db, SessionId(row["session_id"]), found, is_same=row["fingerprint"] == fingerprint)
+    if row is not None and row["fingerprint"] != fingerprint:
+        db.run(
+            "UPDATE imports SET fingerprint = ?, at = ? WHERE source = ? AND source_home = ? AND source_id = ?",
+            (fingerprint, db.now(), *key),
+        )
     if done.session and done.outcome != "unchanged":
         db.changed(done.session, "created" if done.outcome == "imported" else "log")
     return done
@@ -59,17 +62,17 @@ def bring_in(db: Db, source: str, home: str, fingerprint: str, found: Transcript
 
 def _new(db: Db, source: str, home: str, found: Transcript, principal: Principal) -> Ingested:
     session, note = _free_id(db, source, found.native_id)
-    fields = {name: found.fields.get(name) for name in _FILLED}
+    fields = fitting(found.fields)
     fields["title"], more = _title(db, principal, found.fields.get("title"))
     parent = found.fields.get("parent_session_id")
     if parent:
-        fields["parent_session_id"] = _session_of(db, source, home, parent) or parent
+        fields["parent_session_id"] = _session_of(db, source, home, str(parent)) or parent
     sums = tally(db, found.messages)
     insert(db, {
         **fields, "id": session, "principal": principal, "source": fields.get("source") or source,
         "source_home": home, "source_id": found.native_id, "started_at": fields.get("started_at") or 0.0,
         "last_active": _last_active(found), "message_count": sums.messages, "tool_call_count": sums.calls,
-        "preview": sums.preview, "last_seq": len(found.messages),
+        "preview": unescape(sums.preview), "last_seq": len(found.messages),
     })  # fmt: skip
     _write(db, session, 0, found.messages)
     _records(db, session, found)
@@ -115,14 +118,14 @@ def _title(db: Db, principal: Principal, raw: Any) -> tuple[str | None, str]:
 def _session_of(db: Db, source: str, home: str, native: str) -> str | None:
     row = db.one(
         "SELECT session_id FROM imports WHERE source = ? AND source_home = ? AND source_id = ?",
-        (source, escape(home), escape(native)),
+        (escape(source), escape(home), escape(native)),
     )
     return row["session_id"] if row else None
 
 
 def _last_active(found: Transcript) -> float:
-    times = [message.timestamp for message in found.messages]
-    return max([*times, float(found.fields.get("started_at") or 0.0)])
+    started = column("started_at", fitting(found.fields).get("started_at"), str) or 0.0
+    return max([started, *(message.timestamp for message in found.messages)])
 
 
 def _write(db: Db, session: SessionId, after: int, messages: Sequence[Message]) -> None:
@@ -137,7 +140,7 @@ def _records(db: Db, session: SessionId, found: Transcript) -> None:
     db.run("DELETE FROM source_records WHERE session_id = ?", (session,))
     db.many(
         "INSERT INTO source_records(session_id, position, kind, data) VALUES (?, ?, ?, ?)",
-        ((session, at, kind, safe(data, db.redact)) for at, (kind, data) in enumerate(found.records, 1)),
+        ((session, at, escape(kind), safe(data, db.redact)) for at, (kind, data) in enumerate(found.records, 1)),
     )
 
 
@@ -146,13 +149,14 @@ def _usage(db: Db, session: SessionId, found: Transcript) -> None:
     columns = BY_NAME["session_model_usage"].columns
     db.run("DELETE FROM session_model_usage WHERE session_id = ?", (session,))
     for row in rows:
-        kept = {name: row[name] for name in columns if row.get(name) is not None} | {"session_id": session}
-        db.run(f"INSERT INTO session_model_usage({', '.join(kept)}) VALUES ({marks(list(kept))})", list(kept.values()))
+        given = {name: column(name, row.get(name), db.redact) for name in columns}
+        kept = {name: value for name, value in given.items() if value is not None} | {"session_id": session}
+        db.run(insertion("session_model_usage", list(kept)), list(kept.values()))
 
 
-def _more(db: Db, session: SessionId, found: Transcript) -> Ingested:
+def _more(db: Db, session: SessionId, found: Transcript, *, is_same: bool) -> Ingested:
     """A session seen before: new messages are added, changed flags follow, rows gone upstream stay."""
-    head = db.one("SELECT last_seq FROM sessions WHERE id = ?" + db.for_update, (session,))
+    head = db.one("SELECT last_seq, principal, title FROM sessions WHERE id = ?" + db.for_update, (session,))
     if head is None:
         return Ingested(native_id=found.native_id, session=None, outcome="unchanged", note="it was deleted here")
     rows = db.all("SELECT seq, native_id, active, compacted FROM messages WHERE session_id = ?", (session,))
@@ -166,25 +170,31 @@ def _more(db: Db, session: SessionId, found: Transcript) -> Ingested:
         != (bool(ours[_key(message)]["active"]), bool(ours[_key(message)]["compacted"]))
     ]
     gone = len(ours.keys() - {_key(message) for message in found.messages})
+    if is_same and not new and not moved:
+        return Ingested(native_id=found.native_id, session=session, outcome="unchanged", removed_upstream=gone)
     last = max([head["last_seq"], *(row["seq"] for row in rows)])
     _write(db, session, last, new)
     db.many("UPDATE messages SET active = ?, compacted = ? WHERE session_id = ? AND seq = ?", moved)
-    sums = tally(db, new)
-    db.run(
-        "UPDATE sessions SET last_seq = ?, message_count = message_count + ?, tool_call_count = tool_call_count + ?, "
-        "last_active = CASE WHEN last_active < ? THEN ? ELSE last_active END, ended_at = ?, end_reason = ?, "
-        "archived = CASE WHEN ? = 1 THEN 1 ELSE archived END, rewind_count = ?, revision = revision + 1, "
-        "preview = CASE WHEN preview = '' THEN ? ELSE preview END WHERE id = ?",
-        (last + len(new), sums.messages, sums.calls, _last_active(found), _last_active(found),
-         found.fields.get("ended_at"), found.fields.get("end_reason"), int(found.fields.get("archived") or 0),
-         int(found.fields.get("rewind_count") or 0), sums.preview, session),
-    )  # fmt: skip
+    _follow(db, session, head, found, new, last + len(new))
     _records(db, session, found)
     _usage(db, session, found)
     return Ingested(
         native_id=found.native_id, session=session, outcome="updated", new_messages=len(new),
         changed_messages=len(moved), removed_upstream=gone,
     )  # fmt: skip
+
+
+def _follow(db: Db, session: SessionId, head: Row, found: Transcript, new: Sequence[Message], last: int) -> None:
+    """What the source says about the session as a whole; a title of ours, and an archiving of ours, stay."""
+    fields = fitting(found.fields)
+    values = {name: column(name, value, db.redact) for name, value in fields.items()}
+    title = head["title"] or safe(_title(db, head["principal"], found.fields.get("title"))[0], db.redact)
+    sums, active = tally(db, new), _last_active(found)
+    db.run(_UPDATE, (
+        last, sums.messages, sums.calls, active, active, values.get("ended_at"), values.get("end_reason"),
+        values.get("archived") or 0, values.get("rewind_count") or 0, sums.preview, title, title_terms(title),
+        *(values.get(name) for name in FIGURE_COLUMNS), session,
+    ))  # fmt: skip
 
 
 def _key(message: Message) -> str | None:

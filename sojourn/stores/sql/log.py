@@ -9,9 +9,9 @@ from typing import Any
 from sojourn.core.errors import LeaseLost, NotDriving
 from sojourn.core.events import Yielded, decode, encode
 from sojourn.core.messages import Message
-from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_row, preview, safe
+from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_row, opening, safe
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
-from sojourn.core.text import unescape
+from sojourn.core.text import escape, unescape
 from sojourn.stores.sql.db import Db, Row, insertion, marks
 from sojourn.stores.sql.sessions import get, no_session
 
@@ -33,8 +33,7 @@ class Tally:
 
 def tally(db: Db, items: Sequence[Yielded]) -> Tally:
     said = [item for item in items if isinstance(item, Message)]
-    first = next((item for item in said if item.role == "user" and item.content), None)
-    return Tally(len(said), sum(map(call_count, said)), safe(preview(first), db.redact) or "" if first else "")
+    return Tally(len(said), sum(map(call_count, said)), opening(said, db.redact))
 
 
 def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) -> list[Recorded]:
@@ -45,7 +44,7 @@ def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) 
         "UPDATE sessions SET last_seq = last_seq + ?, message_count = message_count + ?, "
         "tool_call_count = tool_call_count + ?, last_active = ?, ended_at = NULL, end_reason = NULL, "
         "preview = CASE WHEN preview = '' THEN ? ELSE preview END "
-        "WHERE id = ? AND lease_fence = ? AND driver_fence = ? RETURNING last_seq",
+        "WHERE id = ? AND lease_fence = ? AND driver_fence = ? AND lease_until IS NOT NULL RETURNING last_seq",
         (len(items), sums.messages, sums.calls, now, sums.preview, lease.session, lease.fence, lease.driver_fence),
     )
     if row is None:
@@ -83,8 +82,8 @@ def lost(db: Db, lease: Lease) -> LeaseLost | NotDriving:
     if row is None:
         raise no_session(lease.session)
     if row["driver_fence"] != lease.driver_fence:
-        return NotDriving(lease.session, driver=row["driver"] or "nobody", asked=lease.surface)
-    holder = f"{row['lease_holder']} ({row['lease_surface']})" if row["lease_holder"] else "nobody"
+        return NotDriving(lease.session, driver=unescape(row["driver"] or "nobody"), asked=lease.surface)
+    holder = unescape(f"{row['lease_holder']} ({row['lease_surface']})") if row["lease_holder"] else "nobody"
     return LeaseLost(
         f'The turn lease on session "{lease.session}" was lost; it is now held by {holder}.',
         hint="What was kept before that is safe. Start the turn again.",
@@ -95,21 +94,21 @@ def page(db: Db, session: SessionId, after: int, messages_only: bool, limit: int
     """The next items of the log; fewer than `limit` only when there are no more."""
     found = [_message(row) for row in db.all(
         f"SELECT session_id, seq, {_COLUMNS} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-        (session, after, limit),
+        (escape(session), after, limit),
     )]  # fmt: skip
     if not messages_only:
         found += [_event(row) for row in db.all(
             "SELECT session_id, seq, turn_id, name, data, at FROM events WHERE session_id = ? AND seq > ? "
-            "ORDER BY seq LIMIT ?", (session, after, limit),
+            "ORDER BY seq LIMIT ?", (escape(session), after, limit),
         )]  # fmt: skip
         found.sort(key=lambda item: item.seq)
-    if not found and after == 0:
+    if not found:
         exists(db, session)
     return found[:limit]
 
 
 def exists(db: Db, session: SessionId) -> None:
-    if db.one("SELECT 1 AS found FROM sessions WHERE id = ?", (session,)) is None:
+    if db.one("SELECT 1 AS found FROM sessions WHERE id = ?", (escape(session),)) is None:
         raise no_session(session)
 
 
@@ -129,7 +128,8 @@ def _event(row: Row) -> Recorded:
 def guard(db: Db, lease: Lease, assignments: str, params: Sequence[Any]) -> None:
     """One guarded UPDATE of the session row, or the reason why not."""
     done = db.run(
-        f"UPDATE sessions SET {assignments} WHERE id = ? AND lease_fence = ? AND driver_fence = ?",
+        f"UPDATE sessions SET {assignments} "
+        "WHERE id = ? AND lease_fence = ? AND driver_fence = ? AND lease_until IS NOT NULL",
         [*params, lease.session, lease.fence, lease.driver_fence],
     )
     if not done:
@@ -139,10 +139,12 @@ def guard(db: Db, lease: Lease, assignments: str, params: Sequence[Any]) -> None
 def set_flags(db: Db, lease: Lease, seqs: Sequence[int], *, active: bool, compacted: bool) -> int:
     undone = int(not active and not compacted)
     guard(db, lease, "rewind_count = rewind_count + ?, revision = revision + 1", (undone,))
+    flags = (int(active), int(compacted))
     changed = sum(
         db.run(
-            f"UPDATE messages SET active = ?, compacted = ? WHERE session_id = ? AND seq IN ({marks(some)})",
-            (int(active), int(compacted), lease.session, *some),
+            "UPDATE messages SET active = ?, compacted = ? WHERE session_id = ? AND (active <> ? OR compacted <> ?) "
+            f"AND seq IN ({marks(some)})",
+            (*flags, lease.session, *flags, *some),
         )
         for some in (seqs[at : at + 500] for at in range(0, len(seqs), 500))
     )
@@ -154,7 +156,7 @@ def end(db: Db, lease: Lease, reason: str) -> Session:
     guard(
         db, lease,
         "ended_at = COALESCE(ended_at, ?), end_reason = COALESCE(end_reason, ?), revision = revision + 1",
-        (db.now(), reason),
+        (db.now(), safe(reason, db.redact)),
     )  # fmt: skip
     db.changed(lease.session, "changed")
     return get(db, lease.session)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
-from sojourn.core.finding import Clause, answers, matches, parse, snippet
+from sojourn.core.finding import FIRST_TITLE, Clause, answers, matches, parse, snippet
 from sojourn.core.rows import MESSAGE_COLUMNS, is_hit, message_from, searchable
 from sojourn.core.terms import tool_term
-from sojourn.core.text import unescape
+from sojourn.core.text import escape, unescape
 from sojourn.ports.store import Hit, Search
 from sojourn.stores.sql.db import Db, Row, marks
+from sojourn.stores.sql.sessions import titled
 
 _PAGE = 500
 _COLUMNS = ", ".join(f"m.{name}" for name in MESSAGE_COLUMNS)
@@ -32,9 +35,10 @@ Lookup = Callable[[tuple[Clause, ...], str], Candidates]
 def search(db: Db, asked: Search, lookup: Lookup, *, indexed_to: int | None = None) -> list[Hit]:
     """Up to `limit` hits. With `indexed_to`, later rows are read one by one: they are few."""
     clauses = parse(asked.text) if asked.text.strip() or not asked.tool else ()
-    hits = _titles(db, asked, clauses) if asked.before is None else []
+    hits = _titles(db, asked, clauses)
     if indexed_to is not None:
         _collect(db, asked, clauses, Candidates("messages m", "m.id > ?", [indexed_to], "m.id"), hits, certain=False)
+        asked = replace(asked, before=min(indexed_to + 1, FIRST_TITLE if asked.before is None else asked.before))
     _collect(db, asked, clauses, lookup(clauses, tool_term(asked.tool) if asked.tool else ""), hits, certain=True)
     return hits[: asked.limit]
 
@@ -74,10 +78,12 @@ def _filters(asked: Search) -> tuple[str, list[Any]]:
     for column, wanted in (("m.role", asked.roles), ("s.source", asked.sources)):
         if wanted:
             where += f" AND {column} IN ({marks(wanted)})"
-            values += wanted
+            values += map(escape, wanted)
     for condition, value in (
-        ("m.session_id = ?", asked.session), ("m.timestamp >= ?", asked.since), ("m.timestamp < ?", asked.until)
-    ):  # fmt: skip
+        ("m.session_id = ?", asked.session and escape(asked.session)),
+        ("m.timestamp >= ?", asked.since),
+        ("m.timestamp < ?", asked.until),
+    ):
         if value is not None:
             where += f" AND {condition}"
             values.append(value)
@@ -89,7 +95,7 @@ def _hit(row: Row, clauses: tuple[Clause, ...]) -> Hit:
     return Hit(
         session=row["session_id"], seq=row["seq"], role=message.role, timestamp=message.timestamp,
         snippet=snippet(clauses, searchable(message)), title=unescape(row["title"]) if row["title"] else None,
-        source=row["source"], tool_name=message.tool_name, at=row["id"],
+        source=unescape(row["source"]), tool_name=message.tool_name, at=row["id"],
     )  # fmt: skip
 
 
@@ -97,27 +103,33 @@ def _titles(db: Db, asked: Search, clauses: tuple[Clause, ...]) -> list[Hit]:
     """Sessions whose title answers; filters that speak of messages leave no title over."""
     if asked.roles or asked.tool or asked.session or not clauses:
         return []
+    if asked.before is not None and asked.before < FIRST_TITLE // 2:
+        return []  # a page among messages
     where = "s.principal = ? AND s.title_terms IS NOT NULL"
     params: list[Any] = [asked.principal]
     if asked.sources:
         where += f" AND s.source IN ({marks(asked.sources)})"
-        params += asked.sources
+        params += map(escape, asked.sources)
     for condition, value in (("s.started_at >= ?", asked.since), ("s.started_at < ?", asked.until)):
         if value is not None:
             where += f" AND {condition}"
             params.append(value)
     for clause in clauses:
-        pattern = f"% {clause.phrase[0]}{'' if clause.prefix and len(clause.phrase) == 1 else ' '}%"
-        where += " AND (s.title_terms LIKE ? OR s.title_terms LIKE ?)"
-        params += [pattern, f"% {clause.joined or clause.phrase[0]} %"]
+        condition, patterns = titled(clause)
+        where += f" AND {condition}"
+        params += patterns
+    below = asked.before or FIRST_TITLE + 1
+    is_certain = not any(clause.needs_check for clause in clauses)
+    most = FIRST_TITLE + 1 - below + max(0, asked.limit) if is_certain else FIRST_TITLE
     rows = db.all(
         f"SELECT s.id, s.title, s.source, s.started_at FROM sessions s WHERE {where} "
-        "ORDER BY s.last_active DESC, s.id DESC LIMIT 200",
-        params,
+        "ORDER BY s.last_active DESC, s.id DESC LIMIT ?",
+        [*params, most],
     )
-    titled = ((row, unescape(row["title"])) for row in rows)
+    found = ((row, title) for row in rows if matches(clauses, title := unescape(row["title"])))
+    numbered = ((FIRST_TITLE - rank, row, title) for rank, (row, title) in enumerate(found))
     return [
-        Hit(session=row["id"], seq=0, role="title", timestamp=row["started_at"], title=title, source=row["source"],
-            snippet=snippet(clauses, title))
-        for row, title in titled if matches(clauses, title)
-    ][: asked.limit]  # fmt: skip
+        Hit(session=row["id"], seq=0, role="title", timestamp=row["started_at"], title=title, at=at,
+            source=unescape(row["source"]), snippet=snippet(clauses, title))
+        for at, row, title in islice((one for one in numbered if one[0] < below), max(0, asked.limit))
+    ]  # fmt: skip

@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from sojourn.core.errors import Ambiguous, Conflict, Forgotten, NotFound, TitleTaken
+from sojourn.core.errors import Ambiguous, BadInput, BadTitle, Conflict, Forgotten, NotFound, TitleTaken
+from sojourn.core.finding import Clause, parse
 from sojourn.core.messages import Json
-from sojourn.core.rows import DETAIL_COLUMNS, SESSION_COLUMNS, safe, session_from, title_terms
+from sojourn.core.rows import DETAIL_COLUMNS, SESSION_COLUMNS, column, safe, session_from, title_terms
 from sojourn.core.sessions import (
     Principal,
     Session,
@@ -18,7 +19,6 @@ from sojourn.core.sessions import (
     clean_title,
     new_session_id,
 )
-from sojourn.core.terms import terms
 from sojourn.core.text import escape
 from sojourn.ports.store import Listing
 from sojourn.stores.sql.db import Db, Row, marks
@@ -39,11 +39,7 @@ def is_forgotten(db: Db, *words: str) -> bool:
 
 def insert(db: Db, values: Mapping[str, Any]) -> None:
     """Writes a session row from columns by name."""
-    row = {
-        name: safe(value, db.redact) if isinstance(value, str) and name not in ("id", "principal") else value
-        for name, value in values.items()
-        if value is not None
-    }
+    row = {name: column(name, value, db.redact) for name, value in values.items() if value is not None}
     if prompt := row.pop("system_prompt", None):
         row["system_prompt_hash"] = hashlib.sha256(prompt.encode("utf-8")).hexdigest()
         db.run(
@@ -80,7 +76,8 @@ def check_title_free(db: Db, principal: Principal, title: str | None, *, besides
     if title is None:
         return
     held = db.one(
-        "SELECT id FROM sessions WHERE principal = ? AND title = ? AND id <> ?", (principal, escape(title), besides)
+        "SELECT id FROM sessions WHERE principal = ? AND title = ? AND id <> ?",
+        (principal, safe(title, db.redact), besides),
     )
     if held:
         raise TitleTaken(f'The title "{title}" belongs to session {held["id"]}.', hint="Choose another title.")
@@ -90,7 +87,7 @@ def get(db: Db, session: str, *, principal: Principal | None = None) -> Session:
     row = db.one(
         f"SELECT {_WHOLE}, p.prompt AS system_prompt FROM sessions s "
         "LEFT JOIN system_prompts p ON p.hash = s.system_prompt_hash WHERE s.id = ?",
-        (session,),
+        (escape(session),),
     )
     if row is None or (principal is not None and row["principal"] != principal):
         raise no_session(session)
@@ -104,8 +101,8 @@ def no_session(session: str) -> NotFound:
 def resolve(db: Db, words: str, *, principal: Principal) -> Session:
     """An exact id or title wins; then a unique beginning of an id."""
     wanted = words.strip()
-    exact = db.one("SELECT id FROM sessions WHERE id = ? AND principal = ?", (wanted, principal)) or db.one(
-        "SELECT id FROM sessions WHERE principal = ? AND title = ?", (principal, escape(" ".join(wanted.split())))
+    exact = db.one("SELECT id FROM sessions WHERE id = ? AND principal = ?", (escape(wanted), principal)) or db.one(
+        "SELECT id FROM sessions WHERE principal = ? AND title = ?", (principal, _title(wanted))
     )
     if exact:
         return get(db, exact["id"])
@@ -116,6 +113,13 @@ def resolve(db: Db, words: str, *, principal: Principal) -> Session:
         names = ", ".join(row["id"] for row in found[:3])
         raise Ambiguous(f'"{words}" fits several sessions: {names} …', hint="Give more of the id, or the title.")
     return get(db, found[0]["id"])
+
+
+def _title(words: str) -> str | None:
+    try:
+        return clean_title(words)
+    except BadTitle:
+        return None  # nobody has a title that long
 
 
 def _starting_with(db: Db, start: str, principal: Principal) -> list[Row]:
@@ -148,22 +152,41 @@ def _conditions(listing: Listing) -> tuple[list[str], list[Any]]:
     if listing.pinned is not None:
         add("s.pinned = ?", int(listing.pinned))
     if listing.sources:
-        add(f"s.source IN ({marks(listing.sources)})", *listing.sources)
+        add(f"s.source IN ({marks(listing.sources)})", *map(escape, listing.sources))
     for tag in listing.tags:
-        add("(',' || s.tags || ',') LIKE ? ESCAPE '!'", f"%,{_literal(clean_tag(tag))},%")
+        add("(',' || s.tags || ',') LIKE ? ESCAPE '!'", f"%,{_literal(escape(clean_tag(tag)))},%")
     if listing.model:
-        add("s.model = ?", listing.model)
+        add("s.model = ?", escape(listing.model))
     if listing.parent:
-        add("s.parent_session_id = ?", listing.parent)
+        add("s.parent_session_id = ?", escape(listing.parent))
     if listing.since is not None:
         add("s.last_active >= ?", listing.since)
     if listing.until is not None:
         add("s.last_active < ?", listing.until)
-    for term in sorted(terms(listing.text)):
-        add("s.title_terms LIKE ? ESCAPE '!'", f"% {_literal(term)} %")
+    for clause in _clauses(listing.text):
+        condition, patterns = titled(clause)
+        add(condition, *patterns)
     if listing.before:
         add("(s.last_active < ? OR (s.last_active = ? AND s.id < ?))", listing.before[0], *listing.before)
     return where, params
+
+
+def _clauses(text: str) -> tuple[Clause, ...]:
+    """The words of a title that are asked for; none is no question."""
+    try:
+        return parse(text)
+    except BadInput:
+        return ()
+
+
+def titled(clause: Clause) -> tuple[str, list[str]]:
+    """The condition that a title has the terms of a clause: what an index would decide."""
+    *whole, last = clause.phrase
+    patterns = [f"% {term} %" for term in whole] + [f"% {last}{'' if clause.prefix else ' '}%"]
+    condition = " AND ".join(["s.title_terms LIKE ?"] * len(patterns))
+    if not clause.joined:
+        return condition, patterns
+    return f"(({condition}) OR s.title_terms LIKE ?)", [*patterns, f"% {clause.joined} %"]
 
 
 def _literal(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Reco
 from sojourn.core.tables import TABLES
 from sojourn.ports.ingest import Ingested
 from sojourn.ports.source import Transcript
-from sojourn.ports.store import Hit, Listing, Removed, Search
+from sojourn.ports.store import Hit, Listing, Log, Removed, Search
 from sojourn.stores.sql import admin, blobs, ingest, log, removal, sessions, wheel
 from sojourn.stores.sql.bell import EVERY, Waiters
 from sojourn.stores.sql.db import Db
@@ -80,7 +80,7 @@ class SqlStore:
     async def append(self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]:
         return await self._write(lambda db: log.append(db, lease, items, turn))
 
-    async def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> AsyncIterator[Recorded]:
+    async def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Log:
         while True:
             work = partial(log.page, session=session, after=after, messages_only=messages_only, limit=_PAGE)
             found = await self._read(work)
@@ -90,19 +90,16 @@ class SqlStore:
             if len(found) < _PAGE:
                 return
 
-    async def watch(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Recorded]:
+    async def watch(self, session: SessionId, *, after: int = 0) -> Log:
         await self._read(lambda db: log.exists(db, session))
         rung = self.waiters.add(session)
         self._listen()
         try:
             while True:
                 rung.clear()
-                quiet = True
                 async for item in self.read(session, after=after):
-                    after, quiet = item.seq, False
+                    after = item.seq
                     yield item
-                if quiet:
-                    await self._read(lambda db: log.exists(db, session))
                 await self._rest(rung)
         except NotFound:
             return  # it was deleted while we watched
@@ -133,13 +130,13 @@ class SqlStore:
     async def send_control(self, session: SessionId, kind: str, payload: Json = None, *, by: str = "") -> Control:
         return await self._write(lambda db: wheel.send_control(db, session, kind, payload, by))
 
-    async def controls(self, lease: Lease) -> AsyncIterator[Control]:
+    async def controls(self, lease: Lease) -> AsyncGenerator[Control, None]:
         rung = self.waiters.add(lease.session)
         self._listen()
         try:
             while True:
                 rung.clear()
-                if await self._read(lambda db: wheel.waiting(db, lease.session)):
+                if await self._read(lambda db: wheel.waiting(db, lease)):
                     for control in await self._write(lambda db: wheel.take_controls(db, lease)):
                         yield control
                 await self._rest(rung)
@@ -150,7 +147,7 @@ class SqlStore:
     async def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]:
         return await self._changes(after, limit)
 
-    async def watch_changes(self, *, after: int = 0) -> AsyncIterator[Change]:
+    async def watch_changes(self, *, after: int = 0) -> AsyncGenerator[Change, None]:
         rung = self.waiters.add(EVERY)
         self._listen()
         try:
@@ -198,7 +195,7 @@ class SqlStore:
         await self._write(lambda db: admin.import_rows(db, table, rows))
 
     async def is_empty(self) -> bool:
-        return await self._read(lambda db: admin.count(db, "sessions") == 0)
+        return await self._read(lambda db: not any(admin.count(db, table.name) for table in TABLES))
 
     def tables(self) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
         for table in TABLES:

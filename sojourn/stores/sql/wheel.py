@@ -8,28 +8,30 @@ from sojourn.core.errors import Conflict, NotDriving, SessionBusy
 from sojourn.core.messages import Json
 from sojourn.core.rows import safe
 from sojourn.core.sessions import Control, Lease, Session, SessionId
-from sojourn.core.text import unescape
+from sojourn.core.text import escape, unescape
 from sojourn.stores.sql.db import Db, Row
-from sojourn.stores.sql.log import exists, guard
+from sojourn.stores.sql.log import exists, guard, lost
 from sojourn.stores.sql.sessions import get, no_session
 
 _ROW = (
     "SELECT driver, driver_fence, lease_holder, lease_surface, lease_fence, lease_since, lease_until "
     "FROM sessions WHERE id = ?"
 )
+_NO_LEASE = "lease_until = NULL, lease_holder = NULL, lease_surface = NULL, lease_since = NULL"
 
 
 def drive(db: Db, session: SessionId, surface: str, *, fence: int | None) -> Session:
     row = _row(db, session)
     if fence is not None and row["driver_fence"] != fence:
         raise Conflict(
-            f'Session "{session}" is driven from {row["driver"] or "nowhere"} by now '
+            f'Session "{session}" is driven from {unescape(row["driver"] or "nowhere")} by now '
             f"(number {row['driver_fence']}, not {fence}).",
             hint="Read the session again; somebody took the wheel in between.",
         )
-    db.run(
-        "UPDATE sessions SET driver = ?, driver_fence = driver_fence + 1, revision = revision + 1 WHERE id = ?",
-        (surface, session),
+    db.run(  # a lease of the old driver is worth nothing from here on; nobody has to wait for it
+        f"UPDATE sessions SET driver = ?, driver_fence = driver_fence + 1, revision = revision + 1, {_NO_LEASE} "
+        "WHERE id = ?",
+        (escape(surface), session),
     )
     db.changed(session, "changed")
     return get(db, session)
@@ -37,8 +39,8 @@ def drive(db: Db, session: SessionId, surface: str, *, fence: int | None) -> Ses
 
 def lease(db: Db, session: SessionId, *, holder: str, surface: str, seconds: float) -> Lease:
     row, now = _row(db, session), db.now()
-    if row["driver"] not in (None, surface):
-        raise NotDriving(session, driver=row["driver"], asked=surface)
+    if row["driver"] not in (None, escape(surface)):
+        raise NotDriving(session, driver=unescape(row["driver"]), asked=surface)
     if row["lease_until"] is not None and row["lease_until"] > now:
         raise busy(session, row)
     fence = row["lease_fence"] + 1
@@ -46,7 +48,7 @@ def lease(db: Db, session: SessionId, *, holder: str, surface: str, seconds: flo
     db.run(
         "UPDATE sessions SET driver = ?, driver_fence = ?, lease_holder = ?, lease_surface = ?, lease_fence = ?, "
         "lease_since = ?, lease_until = ? WHERE id = ?",
-        (surface, driver_fence, holder, surface, fence, now, now + seconds, session),
+        (escape(surface), driver_fence, escape(holder), escape(surface), fence, now, now + seconds, session),
     )
     return Lease(
         session=session, holder=holder, surface=surface, fence=fence, driver_fence=driver_fence,
@@ -55,7 +57,7 @@ def lease(db: Db, session: SessionId, *, holder: str, surface: str, seconds: flo
 
 
 def _row(db: Db, session: SessionId) -> Row:
-    row = db.one(_ROW + db.for_update, (session,))
+    row = db.one(_ROW + db.for_update, (escape(session),))
     if row is None:
         raise no_session(session)
     return row
@@ -63,16 +65,17 @@ def _row(db: Db, session: SessionId) -> Row:
 
 def busy(session: SessionId, row: Row) -> SessionBusy:
     return SessionBusy(
-        session, holder=row["lease_holder"] or "somebody", surface=row["lease_surface"] or "somewhere",
-        since=row["lease_since"] or 0.0,
+        session, holder=unescape(row["lease_holder"] or "somebody"),
+        surface=unescape(row["lease_surface"] or "somewhere"), since=row["lease_since"] or 0.0,
     )  # fmt: skip
 
 
 def check_idle(db: Db, session: SessionId, lease: Lease | None) -> None:
-    """Nobody else is writing a turn right now."""
+    """Nobody else is writing a turn right now; whoever comes with a lease still holds it."""
     row = _row(db, session)
-    mine = lease is not None and lease.fence == row["lease_fence"]
-    if row["lease_until"] is not None and row["lease_until"] > db.now() and not mine:
+    if lease is not None and lease.session == session:
+        guard(db, lease, "lease_fence = lease_fence", ())
+    elif row["lease_until"] is not None and row["lease_until"] > db.now():
         raise busy(session, row)
 
 
@@ -81,7 +84,7 @@ def renew(db: Db, lease: Lease, seconds: float) -> Lease:
     if seconds > 0:
         guard(db, lease, "lease_until = ?", (until,))
     else:
-        guard(db, lease, "lease_until = NULL, lease_holder = NULL, lease_surface = NULL, lease_since = NULL", ())
+        guard(db, lease, _NO_LEASE, ())
     return Lease(
         session=lease.session, holder=lease.holder, surface=lease.surface, fence=lease.fence,
         driver_fence=lease.driver_fence, since=lease.since, until=until,
@@ -94,7 +97,7 @@ def send_control(db: Db, session: SessionId, kind: str, payload: Json, by: str) 
     text = safe(json.dumps(payload, ensure_ascii=False), db.redact)
     row = db.one(
         "INSERT INTO controls(session_id, kind, payload, sender, at) VALUES (?, ?, ?, ?, ?) RETURNING id",
-        (session, kind, text, by, now),
+        (session, escape(kind), text, escape(by), now),
     )
     assert row is not None
     db.changed(session, "control")
@@ -112,10 +115,17 @@ def take_controls(db: Db, lease: Lease) -> list[Control]:
     return [_control(lease.session, row) for row in sorted(rows, key=lambda row: int(row["id"]))]
 
 
-def waiting(db: Db, session: SessionId) -> bool:
-    return db.one("SELECT 1 AS found FROM controls WHERE session_id = ? AND taken_at IS NULL", (session,)) is not None
+def waiting(db: Db, lease: Lease) -> bool:
+    """Whether there is something to hear. Reads only, and says so when the lease is gone."""
+    row = db.one(_ROW, (lease.session,))
+    held = row and (row["lease_fence"], row["driver_fence"]) == (lease.fence, lease.driver_fence)
+    if not row or not held or row["lease_until"] is None:
+        raise lost(db, lease)
+    said = "SELECT 1 AS found FROM controls WHERE session_id = ? AND taken_at IS NULL"
+    return db.one(said, (lease.session,)) is not None
 
 
 def _control(session: SessionId, row: Row) -> Control:
     payload = json.loads(unescape(row["payload"])) if row["payload"] is not None else None
-    return Control(id=row["id"], session=session, kind=row["kind"], payload=payload, by=row["sender"], at=row["at"])
+    kind, by = unescape(row["kind"]), unescape(row["sender"])
+    return Control(id=row["id"], session=session, kind=kind, payload=payload, by=by, at=row["at"])

@@ -26,7 +26,7 @@ from sojourn.core.errors import (
 from sojourn.core.text import from_bytes
 
 APPLICATION_ID = 0x534A524E  # "SJRN" in the file's header
-BUSY_SECONDS = 10.0
+BUSY_SECONDS = 30.0
 
 RESTORE = "Bring back a copy with `sojourn store restore`; your file is left as it is."
 

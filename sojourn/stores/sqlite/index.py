@@ -55,7 +55,7 @@ def fill(db: Db, after: int, entries: Sequence[tuple[int, str]]) -> bool:
     """Adds prepared rows if nobody else did in the meantime."""
     if indexed_to(db) != after:
         return False
-    if after == 0:
+    if after == 0:  # from the beginning: nothing, or built by another tokenizer, or of rows that are gone
         db.run("INSERT INTO search_index(search_index) VALUES ('delete-all')")
     db.many("INSERT INTO search_index(rowid, terms) VALUES (?, ?)", entries)
     _set(db, entries[-1][0])
@@ -67,6 +67,12 @@ def _set(db: Db, upto: int) -> None:
         "INSERT INTO meta(key, value) VALUES ('indexed_to', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         (f"{VERSION}:{upto}",),
     )
+
+
+def forget_rows_before(db: Db, row: int) -> None:
+    """Rows came with numbers of their own: if the index counts them as done already, it is built anew."""
+    if row <= indexed_to(db):
+        _set(db, 0)
 
 
 def drop(db: Db, sessions: Sequence[str]) -> None:

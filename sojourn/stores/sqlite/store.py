@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from sojourn.core.sessions import Change, SessionId
 from sojourn.core.text import from_bytes
 from sojourn.ports.admin import Progress, Stats, Verdict
 from sojourn.ports.store import Hit, Removed, Search
-from sojourn.stores.sql import removal
+from sojourn.stores.sql import admin, removal
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.search import search
 from sojourn.stores.sql.store import SqlStore
@@ -49,6 +49,7 @@ class SqliteStore(SqlStore):
         self._is_open = self.read_only = False
         self._readers: list[sqlite3.Connection] = []
         self._free = threading.Semaphore(_READERS)
+        self._turnstile: Turnstile | None = None
         self._writer: Writer | None = None
         self._indexer: Indexer | None = None
         self._bell: Bell | None = None
@@ -71,11 +72,11 @@ class SqliteStore(SqlStore):
                 ) from error
             self._bell = Bell(run, self.waiters.wake, self.path)
             if not self.read_only:
-                turnstile = Turnstile(run)
+                self._turnstile = Turnstile(run)
                 self._writer = Writer(
-                    self.path, connect(self.path, read_only=False), turnstile, self._after_commit, self._dress
+                    self.path, connect(self.path, read_only=False), self._turnstile, self._after_commit, self._dress
                 )
-                self._indexer = Indexer(self.path, run, turnstile, self._dress)
+                self._indexer = Indexer(self.path, run, self._turnstile, self._dress)
             self._is_open = True
 
     def _dress(self, connection: sqlite3.Connection) -> SqliteDb:
@@ -196,20 +197,31 @@ class SqliteStore(SqlStore):
 
     async def forget(self, session: SessionId) -> Removed:
         def work(db: Db) -> dict[str, int]:
-            members = removal.family(db, session)
-            removal.bury(db, session)
-            index.drop(db, members)
-            rows = removal.delete(db, session, None)
-            upkeep.forget_names(db, members)
-            return rows
+            index.drop(db, removal.family(db, session))
+            return removal.forget(db, session)
 
         rows = await self._write(work)
-        left = await asyncio.to_thread(upkeep.scrub, self.path, self._readers)
+        left = await asyncio.to_thread(self._scrub)
         return Removed(session=session, rows=rows, backups=upkeep.backups_of(self.path), left=left)
+
+    def _scrub(self) -> tuple[str, ...]:
+        assert self._turnstile
+        with self._turnstile.through():
+            return upkeep.scrub(self.path, self._readers)
 
     def history(self) -> SqliteHistory:
         self._open()
         return SqliteHistory(self.path)
+
+    # moving
+    async def import_rows(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        def work(db: Db) -> None:
+            admin.import_rows(db, table, rows)
+            if table == "messages":
+                index.forget_rows_before(db, min(row[0] for row in rows))
+
+        if rows:
+            await self._write(work)
 
     # looking after
     async def stats(self) -> Stats:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, StoreLocked
@@ -77,6 +76,10 @@ def _copy(source: Path, target: Path, progress: Progress | None) -> None:
     with translated(source):
         opened, copy = connect(source, read_only=True), sqlite3.connect(target)
         try:
+            opened.execute("BEGIN")
+            opened.execute(
+                "SELECT 1 FROM sqlite_master"
+            ).fetchone()  # one moment for all pages, whoever writes meanwhile
             opened.backup(copy, pages=4096, progress=say)
             copy.execute("PRAGMA journal_mode = DELETE")
         finally:
@@ -132,14 +135,6 @@ def _nobody_uses(path: Path) -> None:
             ) from error
     except sqlite3.DatabaseError:
         pass  # damaged: nobody can be using it, and it is kept beside the restored one
-
-
-def forget_names(db: Db, sessions: Sequence[str]) -> None:
-    """The feed would still name the sessions; a nameless entry takes their place, so that numbers go on."""
-    db.changed("", "deleted")
-    db.touched.discard("")
-    for session in sessions:
-        db.run("DELETE FROM changes WHERE session_id = ?", (session,))
 
 
 def scrub(path: Path, readers: list[sqlite3.Connection]) -> tuple[str, ...]:

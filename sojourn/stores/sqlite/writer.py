@@ -38,6 +38,7 @@ class Turnstile:
 
     def __init__(self, run: Path) -> None:
         self._files = [os.open(run / name, os.O_CREAT | os.O_RDWR, 0o600) for name in ("queue.lock", "write.lock")]
+        self._inside = threading.Lock()  # the files tell processes apart, not threads
 
     @contextmanager
     def through(self, seconds: float = BUSY_SECONDS) -> Iterator[None]:
@@ -46,15 +47,16 @@ class Turnstile:
             return
         line, door = self._files
         deadline = time.monotonic() + seconds
-        _take(line, deadline, pause=0.001)
-        try:
-            _take(door, deadline, pause=0.0002)
-        finally:
-            fcntl.flock(line, fcntl.LOCK_UN)
-        try:
-            yield
-        finally:
-            fcntl.flock(door, fcntl.LOCK_UN)
+        with self._inside:
+            _take(line, deadline, pause=0.001)
+            try:
+                _take(door, deadline, pause=0.0002)
+            finally:
+                fcntl.flock(line, fcntl.LOCK_UN)
+            try:
+                yield
+            finally:
+                fcntl.flock(door, fcntl.LOCK_UN)
 
     def close(self) -> None:
         for descriptor in self._files:
@@ -94,6 +96,7 @@ class Writer:
         self._jobs.put(None)
         self._thread.join(timeout=30)
         self._connection.close()
+        self._turnstile.close()
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:

@@ -1,0 +1,148 @@
+"""What earlier scans counted: one document, and a journal of what came after it.
+
+During a scan every finished session goes to the journal, so that a scan that was killed goes on where it was.
+When the journal has grown against the document, both are folded into a new document. Numbers that are 0 are
+left out. The document is JSON with one session per line, so that loading it never holds up other threads.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Container, Mapping
+from dataclasses import fields
+from typing import Any
+
+from sojourn.achievements.contributions import Fingerprint, Known
+from sojourn.achievements.rules import RuleBook
+from sojourn.achievements.session import Contribution
+from sojourn.achievements.shelf import Shelf
+
+logger = logging.getLogger(__name__)
+
+NAME = "scan_checkpoint.json"
+JOURNAL = "scan_journal.jsonl"
+SCHEMA_VERSION = 2
+_HEADER_END = b', "sessions": {'
+_END = b"}}\n"
+_LARGE = 1 << 18  # bytes: a document below this is cheap to write anew
+_SIGNALS = tuple(field.name for field in fields(Fingerprint))
+
+
+class Checkpoint:
+    """The contributions known so far, in memory and on the shelf. Used by one scan at a time."""
+
+    def __init__(self, shelf: Shelf, book: RuleBook) -> None:
+        self._shelf, self._book = shelf, book
+        self.known: dict[str, Known] = {}
+        self._versions: tuple[object, object] | None = None
+        self._folded = 0  # bytes of the document
+        self._journaled = 0  # bytes of the journal
+        self._is_torn = False  # whether the journal ends in the middle of a line
+        self._lines: dict[str, bytes] = {}  # what this scan journaled, for the document to come
+
+    def load(self) -> None:
+        """Reads what is on the shelf, unless it is just what this object wrote itself."""
+        if self._versions is not None and self._versions == self._on_shelf():
+            return
+        self.known, self._folded, self._journaled = {}, 0, 0
+        document = self._shelf.read(NAME, lambda raw: raw.endswith(_END))
+        if document is not None and self._take(document.split(b"\n")[:-2], _HEADER_END):
+            self._folded = len(document)
+        journal = self._shelf.read(JOURNAL, lambda raw: True)
+        if journal is not None and self._take(journal.split(b"\n")[:-1], b""):
+            self._journaled, self._is_torn = len(journal), not journal.endswith(b"\n")
+        self._versions = self._on_shelf()
+
+    def forget(self) -> None:
+        """Starts over: everything will be read again."""
+        self.known, self._folded, self._journaled = {}, 0, 0
+        self._shelf.remove(NAME)
+        self._shelf.remove(JOURNAL)
+        self._versions = self._on_shelf()
+
+    def note(self, fresh: Mapping[str, Known]) -> None:
+        """Keeps finished sessions, at once."""
+        self.known.update(fresh)
+        pairs = {session: self._pair(session, known) for session, known in fresh.items()}
+        self._lines.update(pairs)
+        lines = b"".join(b"{" + pair + b"}\n" for pair in pairs.values())
+        if self._journaled == 0:
+            self._shelf.remove(JOURNAL)  # of other rules, perhaps
+            lines = json.dumps(self._header()).encode() + b"\n" + lines
+        self._shelf.append(JOURNAL, b"\n" + lines if self._is_torn else lines)
+        self._journaled, self._is_torn = self._journaled + len(lines), False
+        self._versions = self._on_shelf()
+
+    def fold(self, keep: Container[str], generated_at: int) -> None:
+        """Leaves out sessions that are gone, and rewrites the document once the journal is a good part of it."""
+        gone = [session for session in self.known if session not in keep]
+        for session in gone:
+            del self.known[session]
+        try:
+            self._fold(bool(gone), generated_at)
+        finally:
+            self._lines = {}
+
+    def _fold(self, has_gone: bool, generated_at: int) -> None:
+        is_large = self._folded > _LARGE
+        if not self._journaled and (is_large or not has_gone):
+            return
+        if is_large and self._journaled * 8 < self._folded:
+            return
+        data = self._document(generated_at)
+        self._shelf.write(NAME, data)
+        self._shelf.remove(JOURNAL)
+        self._folded, self._journaled = len(data), 0
+        self._versions = self._on_shelf()
+
+    # -- form --------------------------------------------------------------
+
+    def _on_shelf(self) -> tuple[object, object]:
+        return self._shelf.version(NAME), self._shelf.version(JOURNAL)
+
+    def _header(self) -> dict[str, Any]:
+        return {"schema_version": SCHEMA_VERSION, "rules_version": self._book.digest}
+
+    def _document(self, generated_at: int) -> bytes:
+        header = json.dumps(self._header() | {"generated_at": generated_at}).encode()
+        made = self._lines
+        pairs = b",\n".join(made.get(session) or self._pair(session, known) for session, known in self.known.items())
+        return header.removesuffix(b"}") + _HEADER_END + b"\n" + pairs + b"\n" + _END
+
+    def _take(self, lines: list[bytes], header_end: bytes) -> bool:
+        """Adds the sessions of a document or journal, if it was counted by the same rules."""
+        if not lines:
+            return False
+        try:
+            closing = b"}}" if header_end else b""
+            header = json.loads(lines[0] + closing)
+            if {key: header.get(key) for key in self._header()} != self._header():
+                return False
+        except (ValueError, AttributeError):
+            return False
+        for line in lines[1:]:
+            try:
+                pair = json.loads(b"{" + line.removesuffix(b",") + b"}" if header_end else line)
+                self.known.update({session: self._entry_read(entry) for session, entry in pair.items()})
+            except (ValueError, KeyError, TypeError, AttributeError):
+                logger.warning("a damaged line in the record of earlier scans was skipped")
+        return True
+
+    def _pair(self, session: str, known: Known) -> bytes:
+        mark, added = known.fingerprint, known.contribution
+        metrics: dict[str, Any] = {
+            key: value for key, value in zip(self._book.fields, added.values, strict=True) if value
+        }
+        contribution: dict[str, Any] = {"metrics": metrics, "tool_names": added.tool_names}
+        if added.problems:
+            contribution["problems"] = added.problems
+        fingerprint = {name: getattr(mark, name) for name in _SIGNALS}
+        entry = {"fingerprint": fingerprint, "contribution": contribution}
+        return f"{json.dumps(session)}:{json.dumps(entry, separators=(',', ':'))}".encode()
+
+    def _entry_read(self, entry: Mapping[str, Any]) -> Known:
+        mark, added = entry["fingerprint"], entry["contribution"]
+        values = tuple(int(added["metrics"].get(key, 0)) for key in self._book.fields)
+        contribution = Contribution(values, tuple(added["tool_names"]), added.get("problems", 0))
+        return Known(Fingerprint(*(mark[name] for name in _SIGNALS)), contribution)

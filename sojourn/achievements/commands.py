@@ -1,0 +1,207 @@
+"""`sojourn achievements`: the badges of your history, or of any Hermes home."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from sojourn.achievements.coordinator import ScanCoordinator
+from sojourn.achievements.hermes_plugin import HermesPlugin
+from sojourn.achievements.opening import of_hermes_home, of_store
+from sojourn.achievements.screen import show_badges, show_explanation, show_warning
+from sojourn.achievements.serving import Achievements
+from sojourn.achievements.snapshot import session_rows
+from sojourn.achievements.stdio import serve_lines
+from sojourn.core.errors import BadInput, NotFound
+from sojourn.ports.kit import Kit
+
+_LONG = 0.4  # seconds after which a scan deserves a bar
+
+
+class Given(Protocol):
+    """What the command line puts into click's context."""
+
+    json: bool
+    no_color: bool
+
+    @property
+    def kit(self) -> Kit: ...
+    def run(self, work: Callable[[Kit], Coroutine[Any, Any, None]]) -> None: ...
+    def insist(self, question: str, *, yes: bool) -> None: ...
+
+
+_home = click.option(
+    "--home", type=click.Path(path_type=Path), metavar="PATH", help="A Hermes home to count instead of our own store."
+)
+_hermes_home = click.option(
+    "--hermes-home", type=click.Path(path_type=Path), metavar="PATH", help="Default: HERMES_HOME, else ~/.hermes."
+)
+
+
+@click.group(invoke_without_command=True)
+@_home
+@click.option("--full", is_flag=True, help="Read everything again, whatever is known already.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: badges, totals and all sessions.")
+@click.option("--category", metavar="NAME", help="Only the badges of one category.")
+@click.pass_context
+def achievements(context: click.Context, home: Path | None, full: bool, as_json: bool, category: str | None) -> None:
+    """The badges your history has earned."""
+    if context.invoked_subcommand is not None:
+        return
+    given: Given = context.obj
+    with _scans(given, home) as scans:
+        _scan(scans, full=full, quiet=as_json or given.json)
+        shown = Achievements(scans).achievements()
+        names = list(dict.fromkeys(badge.category for badge in scans.book.achievements))
+        chosen = _chosen(category, names)
+        if as_json or given.json:
+            click.echo(json.dumps(_whole(scans, shown, chosen)))
+            return
+        console = Console(no_color=given.no_color or None)
+        show_badges(console, shown, chosen)
+        if shown["error"]:
+            show_warning(Console(stderr=True), f"This is the last good count: {shown['error']}")
+
+
+@achievements.command()
+@click.argument("badge", metavar="ID")
+@_home
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.option("--limit", default=10, show_default=True, help="How many receipts to show.")
+@click.option("--after", default="", metavar="PLACE", help="Go on after this place (`next` of the JSON form).")
+@click.pass_context
+def explain(context: click.Context, badge: str, home: Path | None, as_json: bool, limit: int, after: str) -> None:
+    """What a badge counts, and the messages that made it move."""
+    given: Given = context.obj
+    with _scans(given, home) as scans:
+        if badge not in {one.id for one in scans.book.achievements}:
+            raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements --json` has their ids.")
+        _scan(scans, full=False, quiet=as_json or given.json)
+        service = Achievements(scans)
+        item = next(one for one in service.achievements()["achievements"] if one["id"] == badge)
+        page = service.receipts(badge, limit=limit, after=after)
+        if as_json or given.json:
+            click.echo(json.dumps(item | page))
+        else:
+            show_explanation(Console(no_color=given.no_color or None), item, page["receipts"])
+
+
+@achievements.command("install-hermes-plugin")
+@_hermes_home
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def install_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool) -> None:
+    """Let the dashboard of a real Hermes show these badges, under the same name and routes."""
+    given: Given = context.obj
+    plugin = HermesPlugin(_hermes_home_of(given.kit, hermes_home), sys.executable)
+    _changed(given, plugin.changes_to_install(), yes, "Make these changes?")
+    plugin.install()
+    click.echo("Installed. Restart `hermes dashboard` to see it.")
+
+
+@achievements.command("uninstall-hermes-plugin")
+@_hermes_home
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def uninstall_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool) -> None:
+    """Put things back as they were. Unlock dates stay."""
+    given: Given = context.obj
+    plugin = HermesPlugin(_hermes_home_of(given.kit, hermes_home), sys.executable)
+    _changed(given, plugin.changes_to_uninstall(), yes, "Undo these changes?")
+    plugin.uninstall()
+    click.echo("Uninstalled. Restart `hermes dashboard`; its own achievements are back.")
+
+
+@achievements.command("answer-hermes", hidden=True)
+@click.option("--hermes-home", type=click.Path(path_type=Path), required=True)
+@click.pass_context
+def answer_hermes(context: click.Context, hermes_home: Path) -> None:
+    """Answers the plugin inside a Hermes dashboard: one request per line in, one answer per line out."""
+    given: Given = context.obj
+    folder = hermes_home / "plugins" / "hermes-achievements"
+    scans = of_hermes_home(given.kit, hermes_home, folder=folder, gentle=True)
+    try:
+        serve_lines(Achievements(scans), sys.stdin.buffer, sys.stdout.buffer)
+    finally:
+        scans.close()
+
+
+# -- parts ---------------------------------------------------------------------
+
+
+@contextmanager
+def _scans(given: Given, home: Path | None) -> Iterator[ScanCoordinator]:
+    kit = given.kit
+    scans = of_store(kit) if home is None else of_hermes_home(kit, home)
+    try:
+        yield scans
+    finally:
+        scans.close()
+        given.run(_nothing)  # lets go of the store, if it was opened
+
+
+async def _nothing(_kit: Kit) -> None:
+    return None
+
+
+def _scan(scans: ScanCoordinator, *, full: bool, quiet: bool) -> None:
+    """Brings the numbers up to date; a long scan shows how far it is."""
+    scans.run_if_needed(force=True, full=full, wait=_LONG)
+    if quiet or not sys.stderr.isatty():
+        while scans.is_running:
+            time.sleep(0.02)
+        return
+    columns = (TextColumn("Counting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        while scans.is_running:
+            status = scans.get_status()
+            bar.update(
+                task, completed=status["sessions_scanned_so_far"], total=status["sessions_expected_total"] or None
+            )
+            time.sleep(0.05)
+
+
+def _chosen(category: str | None, names: list[str]) -> str | None:
+    if category is None:
+        return None
+    for name in names:
+        if name.lower() == category.lower():
+            return name
+    raise BadInput(f'There is no category "{category}".', hint=f"Categories are: {', '.join(names)}.")
+
+
+def _whole(scans: ScanCoordinator, shown: dict[str, Any], category: str | None) -> dict[str, Any]:
+    """The whole snapshot, with every session."""
+    snapshot = scans.snapshots.get() or {}
+    badges = [one for one in shown["achievements"] if category is None or one["category"] == category]
+    return {
+        **shown,
+        "achievements": badges,
+        "aggregate": snapshot.get("aggregate", {}),
+        "sessions": session_rows(scans.book, scans.records, scans.history.previews),
+    }
+
+
+def _hermes_home_of(kit: Kit, given: Path | None) -> Path:
+    if given is not None:
+        return given
+    place = kit.settings.places.get("HERMES_HOME")
+    return Path(place) if place else kit.settings.user_home / ".hermes"
+
+
+def _changed(given: Given, changes: list[str], yes: bool, question: str) -> None:
+    if not changes:
+        raise BadInput("There is nothing to change.", hint="It is already so.")
+    for change in changes:
+        click.echo(f"  {change}")
+    given.insist(question, yes=yes)

@@ -1,0 +1,153 @@
+"""What is remembered of a session between scans: how it looked, and what it added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sojourn.achievements.rules import RuleBook
+from sojourn.achievements.session import Contribution
+from sojourn.achievements.totals import Listed
+from sojourn.ports.history import SessionFacts
+
+FLAGS = {"port_conflict": "port_conflict_events"}  # fields that say yes or no about another field
+UNTITLED = "Untitled"
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """The signals that show a changed session: new rows, rewinds, compaction. Its title is none of them."""
+
+    updated_at: float
+    message_count: int
+    rows: int
+    last_row: int
+    rewinds: int
+
+    @classmethod
+    def of(cls, facts: SessionFacts) -> Fingerprint:
+        return cls(facts.last_active, facts.active_rows, facts.rows, facts.last_row, facts.rewinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A session that was read before."""
+
+    fingerprint: Fingerprint
+    contribution: Contribution
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A session of this scan and what it adds."""
+
+    facts: SessionFacts
+    contribution: Contribution
+
+
+class Numbers(Protocol):
+    """What badges look at, wherever it was added up."""
+
+    def totals(self) -> dict[str, int]: ...
+
+    def best(self, total: str) -> tuple[Record, int] | None:
+        """The session that holds a record: the first in scan order among equals. None for totals that add up."""
+        ...
+
+
+class Sums:
+    """All sessions at once, as columns of numbers."""
+
+    def __init__(self, book: RuleBook, records: Sequence[Record]) -> None:
+        self._book, self._records = book, records
+        rows = [record.contribution.values for record in records]
+        columns: Iterable[tuple[int, ...]] = zip(*rows, strict=True) if rows else [()] * len(book.fields)
+        self._columns = dict(zip(book.fields, columns, strict=True))
+
+    def totals(self) -> dict[str, int]:
+        listed = Listed()
+        for record in self._records:
+            listed.add(record.facts.started_at, record.facts.model)
+        found = listed.totals()
+        for total in self._book.totals:
+            column = self._columns[total.of]
+            found[total.key] = max(column, default=0) if total.how == "max" else sum(column)
+        return found
+
+    def best(self, total: str) -> tuple[Record, int] | None:
+        of = _recorded(self._book, total)
+        if of is None or not self._records:
+            return None
+        column = self._columns[of]
+        value = max(column)
+        return self._records[column.index(value)], value
+
+
+class Tally:
+    """The same one session at a time, for looking at a scan while it runs."""
+
+    def __init__(self, book: RuleBook) -> None:
+        self._book = book
+        self._sums = [0] * len(book.fields)
+        records = {total.of for total in book.totals if total.how == "max"}
+        self._best: dict[int, tuple[int, int, Record] | None] = {  # value, -place in the scan
+            at: None for at, key in enumerate(book.fields) if key in records
+        }
+        self._listed = Listed()
+
+    def __len__(self) -> int:
+        return self._listed.count
+
+    def add(self, place: int, record: Record) -> None:
+        """`place` is where the session stands in the scan, whenever it was counted."""
+        values = record.contribution.values
+        self._sums = list(map(int.__add__, self._sums, values))
+        self._listed.add(record.facts.started_at, record.facts.model)
+        for at, best in self._best.items():
+            if best is None or (values[at], -place) > best[:2]:
+                self._best[at] = values[at], -place, record
+
+    def totals(self) -> dict[str, int]:
+        found = self._listed.totals()
+        for total in self._book.totals:
+            at = self._book.fields.index(total.of)
+            best = self._best.get(at)
+            found[total.key] = self._sums[at] if total.how == "sum" else best[0] if best else 0
+        return found
+
+    def best(self, total: str) -> tuple[Record, int] | None:
+        of = _recorded(self._book, total)
+        best = None if of is None else self._best[self._book.fields.index(of)]
+        return None if best is None else (best[2], best[0])
+
+
+def _recorded(book: RuleBook, total: str) -> str | None:
+    """The field whose record a total is; None for totals that add up."""
+    return next((one.of for one in book.totals if one.key == total and one.how == "max"), None)
+
+
+def totals(book: RuleBook, records: Sequence[Record]) -> dict[str, int]:
+    """All totals of these sessions."""
+    return Sums(book, records).totals()
+
+
+def session_row(book: RuleBook, record: Record, title: str) -> dict[str, Any]:
+    """All fields of one session, as they are shown and compared."""
+    facts, numbers = record.facts, dict(zip(book.fields, record.contribution.values, strict=True))
+    return {
+        "session_id": facts.id,
+        "title": title,
+        "started_at": facts.started_at,
+        "last_active": facts.last_active,
+        "source": facts.source,
+        "model_names": [facts.model] if facts.model else [],
+        "tool_names": list(record.contribution.tool_names),
+        **numbers,
+        **{flag: bool(numbers.get(of)) for flag, of in FLAGS.items()},
+    }
+
+
+def display_titles(facts: Iterable[SessionFacts], previews: Mapping[str, str]) -> dict[str, str]:
+    """A title, else the opening words, else a word that says there is neither."""
+    return {one.id: one.title or previews.get(one.id) or UNTITLED for one in facts}

@@ -1,0 +1,255 @@
+"""One scan at a time: across threads by a lock here, across processes by the lock of the shelf.
+
+Whoever asks while a scan runs joins it. Everything that changes what others see (status, snapshots, unlock
+records) happens under the lock or in the one scanning thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from sojourn.achievements import unlocks
+from sojourn.achievements.checkpoint import Checkpoint
+from sojourn.achievements.contributions import Known, Record
+from sojourn.achievements.job import ScanJob, ScanSettings
+from sojourn.achievements.rules import RuleBook
+from sojourn.achievements.scan import ScanStopped
+from sojourn.achievements.session import SessionScanner
+from sojourn.achievements.shelf import ScanLock, Shelf
+from sojourn.achievements.snapshot import Snapshot, SnapshotStore
+from sojourn.achievements.status import ScanStatus
+from sojourn.core.errors import SojournError
+from sojourn.ports.history import History
+
+logger = logging.getLogger(__name__)
+_LOOK_AGAIN = 0.1  # seconds between looks at a scan in another process
+
+
+class ScanCoordinator:
+    """Decides when to scan, sees to it that only one does, and keeps the last good answer."""
+
+    def __init__(
+        self,
+        history: History,
+        shelf: Shelf,
+        *,
+        book: RuleBook | None = None,
+        settings: ScanSettings | None = None,
+        scanner: Callable[[], SessionScanner] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.history, self.book, self.settings = history, book or RuleBook(), settings or ScanSettings()
+        self.snapshots = SnapshotStore(shelf, clock)
+        self._shelf, self._clock, self._scanner = shelf, clock, scanner
+        self._lock = threading.Lock()  # held for moments, never while a file is written
+        self._writing = threading.Lock()  # a finished scan and a reset do not write at the same time
+        self._status = ScanStatus.load(shelf)
+        self._job = self._new_job()
+        self._thread: threading.Thread | None = None
+        self._done = threading.Event()
+        self._partial: Snapshot | None = None
+        self._full_wanted = False
+        self._closing = threading.Event()
+
+    # -- asking ------------------------------------------------------------
+
+    def run_if_needed(
+        self, force: bool = False, *, full: bool = False, wait: float | None = None, partials: bool = True
+    ) -> bool:
+        """Starts a scan if one is needed (or forced) and none is running; joins one that is.
+
+        `full` reads everything again. With `wait` it returns when the scan ended or that many seconds passed.
+        Says whether a scan was started or joined.
+        """
+        with self._lock:
+            if self._thread is not None:
+                self._status.dedupe_hits += 1
+                self._full_wanted = self._full_wanted or full
+            elif force or full or self._is_due():
+                self._begin(force=force or full, full=full, partials=partials)
+            else:
+                return False
+            done = self._done
+        if wait is not None:
+            done.wait(wait)
+        return True
+
+    def get_status(self) -> dict[str, Any]:
+        """How scanning is going. Never starts anything."""
+        snapshot = self.snapshots.get()
+        generated_at = snapshot["generated_at"] if snapshot is not None else None
+        with self._lock:
+            report = self._status.report()
+        return {
+            **report,
+            "ttl_seconds": self.settings.ttl_seconds,
+            "snapshot_generated_at": generated_at,
+            "snapshot_age_seconds": max(0, int(self._clock() - generated_at)) if generated_at is not None else None,
+            "snapshot_stale": self.is_stale(),
+        }
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread is not None
+
+    @property
+    def has_failed(self) -> bool:
+        return self._status.state == "failed"
+
+    @property
+    def last_error(self) -> str | None:
+        return self._status.last_error
+
+    @property
+    def so_far(self) -> Snapshot | None:
+        """What the running scan found so far; None when there is none."""
+        return self._partial
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The sessions of the last scan in this process."""
+        return self._job.records
+
+    def known(self) -> Mapping[str, Known]:
+        """What earlier scans counted, as it is on the shelf."""
+        checkpoint = Checkpoint(self._shelf, self.book)
+        checkpoint.load()
+        return checkpoint.known
+
+    def is_stale(self) -> bool:
+        return self.snapshots.is_stale(self.settings.ttl_seconds)
+
+    def note_stale_served(self) -> None:
+        with self._lock:
+            self._status.stale_served += 1
+
+    def reset(self) -> None:
+        """Forgets everything, unlock dates too. A scan that is running is stopped and its result dropped."""
+        with self._writing:
+            with self._lock:
+                self._status.forget()
+                self._job, self._partial = self._new_job(), None
+            unlocks.save(self._shelf, {})
+            self.snapshots.clear()
+            Checkpoint(self._shelf, self.book).forget()
+            self._save_status()
+
+    def close(self) -> None:
+        """Stops a running scan; what it counted stays in the journal."""
+        self._closing.set()
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+        if self._status.run_count:
+            self._save_status()
+        self.history.close()
+
+    # -- scanning ----------------------------------------------------------
+
+    def _new_job(self) -> ScanJob:
+        return ScanJob(self.history, self._shelf, self.book, self.settings, self._scanner)
+
+    def _is_due(self) -> bool:
+        return self.is_stale() and self._clock() >= self._status.next_try_at
+
+    def _begin(self, *, force: bool, full: bool, partials: bool) -> None:
+        """Called under the lock."""
+        self._done = threading.Event()
+        self._status.begin(self._clock())
+        work = partial(self._scan, self._job, self._status.resets, full, partials)
+        self._thread = threading.Thread(target=self._run, args=(force, work), name="achievements-scan", daemon=True)
+        self._thread.start()
+
+    def _run(self, force: bool, work: Callable[[], bool]) -> None:
+        began = time.perf_counter()
+        has_scanned, is_new, reason = False, True, None
+        try:
+            lock = self._shelf_lock(force=force)
+            if lock is not None:
+                try:
+                    is_new = work()
+                    has_scanned = True
+                finally:
+                    lock.release()
+        except ScanStopped:
+            logger.info("the achievements scan was stopped")
+        except SojournError as error:
+            logger.info("the achievements scan failed: %s", error)
+            reason = str(error)
+        except Exception as error:  # the edge of a scan: whatever it was, the last good answer stays
+            logger.exception("the achievements scan failed")
+            reason = f"{type(error).__name__}: {error}"
+        self._end(time.perf_counter() - began, has_scanned, reason)
+        if is_new:
+            self._save_status()
+        self._let_go()
+
+    def _shelf_lock(self, *, force: bool) -> ScanLock | None:
+        """Waits for a scan in another process. Its fresh result will do, unless this scan was asked for."""
+        while (lock := self._shelf.try_lock()) is None:
+            if self._closing.wait(_LOOK_AGAIN):
+                raise ScanStopped
+        if not force and not self.is_stale():
+            lock.release()
+            return None
+        return lock
+
+    def _scan(self, job: ScanJob, resets: int, full: bool, partials: bool) -> bool:
+        """`resets` is how often everything was forgotten before: after one more, nobody wants this scan.
+
+        Says whether anything had changed since the last one.
+        """
+
+        def was_reset() -> bool:
+            return self._status.resets != resets
+
+        outcome = job.run(
+            now=self._clock,
+            full=full,
+            on_progress=self._progressed,
+            on_partial=self._show_partial if partials else None,
+            stopped=lambda: self._closing.is_set() or was_reset(),
+        )
+        with self._writing:
+            if was_reset() or ScanStatus.load(self._shelf).resets > resets:
+                raise ScanStopped
+            job.keep(outcome, self.snapshots)
+        return outcome.is_new
+
+    def _save_status(self) -> None:
+        try:
+            self._status.save(self._shelf)
+        except OSError as error:
+            logger.warning("the scan status cannot be kept: %s", error)
+
+    def _progressed(self, done: int, expected: int) -> None:
+        with self._lock:
+            self._status.sessions_scanned_so_far, self._status.sessions_expected_total = done, expected
+
+    def _show_partial(self, snapshot: Snapshot) -> None:
+        self._partial = snapshot
+
+    def _end(self, seconds: float, has_scanned: bool, reason: str | None) -> None:
+        with self._lock:
+            now, status, waits = self._clock(), self._status, self.settings
+            if reason is not None:
+                status.fail(now, seconds, reason, first_wait=waits.first_wait, most_wait=waits.most_wait)
+            elif has_scanned:
+                status.succeed(now, seconds)
+            else:
+                status.state = "failed" if status.last_error else "idle"
+
+    def _let_go(self) -> None:
+        """The scan is over for everybody who waited; one that was asked for meanwhile begins."""
+        with self._lock:
+            self._partial = self._thread = None
+            done = self._done
+            if self._full_wanted and not self._closing.is_set():
+                self._full_wanted = False
+                self._begin(force=True, full=True, partials=False)
+            done.set()

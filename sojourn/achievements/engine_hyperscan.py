@@ -1,0 +1,147 @@
+"""The fast engine: all searches in one pass over the bytes, by Hyperscan."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence as Many
+from typing import Any
+
+import hyperscan
+
+from sojourn.achievements.hits import Hits
+from sojourn.achievements.notation import Sequence, Token
+from sojourn.achievements.plan import Plan, Search
+
+# Whitespace as UTF-8 bytes, just as `\s` sees it in text.
+_SPACE = (
+    r"(?:[\x09-\x0d\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
+)
+_ASCII, _ASCII_IN_LINE = r"[\x00-\x7f]", r"[\x00-\x09\x0b-\x7f]"
+_MEANING = {
+    Token.EDGE: r"\b",
+    Token.SPACES: f"{_SPACE}+",
+    Token.MAYBE_SPACES: f"{_SPACE}*",
+    Token.REST: r"[^\n]*",
+    Token.IDENT: r"[A-Za-z0-9_\-]+",
+}
+_PATH_START = r"/home/|/mnt/|\./|~"
+_FOLDING = r"\xc4[\xb0\xb1]|\xc5\xbf|\xe2\x84\xaa"  # the letters that ignoring case makes equal to i, s and k
+_ESCAPES = r"\\(?:/|u00)"
+_ONCE = hyperscan.HS_FLAG_SINGLEMATCH
+
+
+class HyperscanEngine:
+    """Compiled searches of one plan."""
+
+    name = "hyperscan"
+
+    def __init__(self, plan: Plan) -> None:
+        searches = plan.searches
+        self._lengths = tuple(search.length for search in searches)
+        self._varying = [number for number, one in enumerate(searches) if _needs_start(one)]
+        expressions = [(_expression(one), _flags(one)) for one in searches]
+        self._text = _compiled([*expressions, (_FOLDING, _ONCE), (_PATH_START, 0)])
+        self._calls = _compiled([(_PATH_START, 0), (_ESCAPES, _ONCE)])
+
+    def scan(self, data: bytes) -> Hits:
+        size = len(self._lengths)
+        ends: list[list[int]] = [[] for _ in range(size + 2)]
+        starts: dict[int, list[int]] = {number: [] for number in self._varying}
+        add_end = [one.append for one in ends]
+
+        def hit(number: int, start: int, end: int, _flags: int, _context: object) -> None:
+            add_end[number](end)
+            if start:  # 0 for searches that do not ask for starts, and where the text begins
+                starts[number].append(start)
+
+        self._text.scan(data, hit)
+        paths, folding = ends.pop(), ends.pop()
+        for number in self._varying:
+            if len(starts[number]) < len(ends[number]):
+                starts[number].insert(0, 0)
+        return Hits(data, self._lengths, ends, starts, paths, bool(folding))
+
+    def paths(self, data: bytes) -> tuple[list[int], bool]:
+        ends: tuple[list[int], list[int]] = ([], [])
+
+        def hit(number: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            ends[number].append(end)
+
+        self._calls.scan(data, hit)
+        return ends[0], bool(ends[1])
+
+
+def _compiled(expressions: Many[tuple[str, int]]) -> Any:
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    database.compile(
+        expressions=[expression.encode("ascii") for expression, _ in expressions],
+        ids=list(range(len(expressions))),
+        flags=[flags for _, flags in expressions],
+    )
+    database.scratch = hyperscan.Scratch(database)
+    return database
+
+
+def _needs_start(search: Search) -> bool:
+    return search.kind in ("spots", "runs") and search.length is None
+
+
+def _flags(search: Search) -> int:
+    flags: int = hyperscan.HS_FLAG_CASELESS
+    if search.kind in ("maybe", "surely"):
+        return flags | _ONCE
+    return flags | hyperscan.HS_FLAG_SOM_LEFTMOST if _needs_start(search) else flags
+
+
+def _expression(search: Search) -> str:
+    spell = _strictly if search.kind == "surely" else _generously
+    return "|".join(spell(row, edges=search.kind != "runs") for row in _factored(search.rows))
+
+
+# A row whose literal pieces are choices: `[b]{npm,pip}[b]` instead of two rows.
+_Row = tuple[Token | tuple[str, ...], ...]
+
+
+def _factored(rows: tuple[Sequence, ...]) -> list[_Row]:
+    """Rows that differ in their literals only, and have all combinations of them, become one: Hyperscan
+    compiles that in half the time. The order among them is lost, so this is for questions of yes or no."""
+    groups: dict[tuple[Token | None, ...], list[Sequence]] = {}
+    for row in rows:
+        groups.setdefault(tuple(piece if isinstance(piece, Token) else None for piece in row.pieces), []).append(row)
+    made: list[_Row] = []
+    for group in groups.values():
+        columns = [tuple(dict.fromkeys(column)) for column in zip(*(row.pieces for row in group), strict=True)]
+        if math.prod(len(column) for column in columns) == len(group):
+            made.append(tuple(column[0] if isinstance(column[0], Token) else _texts(column) for column in columns))
+        else:
+            made += [tuple(one if isinstance(one, Token) else (one,) for one in row.pieces) for row in group]
+    return made
+
+
+def _texts(column: tuple[Token | str, ...]) -> tuple[str, ...]:
+    return tuple(piece for piece in column if isinstance(piece, str))
+
+
+def _generously(row: _Row, *, edges: bool) -> str:
+    """An edge beside a byte above 127 is taken to be one."""
+    said = ""
+    for piece in row:
+        if isinstance(piece, tuple):
+            literals = "|".join(re.escape(text) for text in piece)
+            said += f"(?:{literals})" if len(piece) > 1 else literals
+        elif edges or piece is not Token.EDGE:
+            said += _MEANING[piece]
+    return said
+
+
+def _strictly(row: _Row, *, edges: bool) -> str:
+    """An edge counts only beside a byte below 128 or where the text ends."""
+    said = _generously(row, edges=edges)
+    between = f"{_MEANING[Token.EDGE]}{_MEANING[Token.REST]}{_MEANING[Token.EDGE]}"
+    said = said.replace(between, rf"\b{_ASCII_IN_LINE}(?:[^\n]*{_ASCII_IN_LINE})?\b")
+    if row[0] is Token.EDGE:
+        said = f"(?:^|{_ASCII}){said}"
+    if row[-1] is Token.EDGE:
+        said = rf"{said}(?:\z|{_ASCII})"
+    return said

@@ -1,0 +1,156 @@
+"""The engine for machines without the Hyperscan wheel: the same hits, found with nothing but the standard library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sojourn.achievements.counting import split_at_rest
+from sojourn.achievements.hits import Hits, word_after, word_before
+from sojourn.achievements.notation import Sequence, Token
+from sojourn.achievements.plan import Plan, Search
+from sojourn.core.errors import BadInput
+
+_SPACE = (
+    rb"(?:[\x09-\x0d\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
+)
+_MEANING = {
+    Token.SPACES: _SPACE + b"+",
+    Token.MAYBE_SPACES: _SPACE + b"*",
+    Token.IDENT: rb"[a-z0-9_\-]+",
+}
+_IDENT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-")
+_PATH_STARTS = (b"/home/", b"/mnt/", b"./", b"~")
+_FOLDING = (b"\xc4\xb0", b"\xc4\xb1", b"\xc5\xbf", b"\xe2\x84\xaa")
+
+
+class PlainEngine:
+    """One search after the other, each led by a literal that `bytes.find` locates."""
+
+    name = "plain"
+
+    def __init__(self, plan: Plan) -> None:
+        self._searches = plan.searches
+        self._lengths = tuple(search.length for search in plan.searches)
+        self._finders = [_finders(search) for search in plan.searches]
+
+    def scan(self, data: bytes) -> Hits:
+        lower = data.lower()
+        folds = not data.isascii() and any(mark in data for mark in _FOLDING)
+        hits = Hits(data, self._lengths, [], {}, self.paths(data)[0], folds)
+        for number, search in enumerate(self._searches):
+            spans = list(self._spans(number, search, lower))
+            hits.ends.append([end for _, end in spans])
+            if self._lengths[number] is None:
+                hits.starts[number] = [start for start, _ in spans]
+        return hits
+
+    def paths(self, data: bytes) -> tuple[list[int], bool]:
+        ends = sorted(at + len(start) for start in _PATH_STARTS for at in _places(data, start, 0, len(data)))
+        return ends, b"\\/" in data or b"\\u00" in data
+
+    def _spans(self, number: int, search: Search, lower: bytes) -> Iterator[tuple[int, int]]:
+        finders = self._finders[number]
+        if search.kind in ("maybe", "surely"):
+            fit = next(filter(None, (_first_fit(parts, lower) for parts in finders)), None)
+            if fit is not None:
+                yield fit
+        elif search.kind == "tails":
+            yield from _tails(search.rows[0], lower)
+        else:
+            yield from finders[0][0].spans(lower, 0, len(lower))
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """A row of pieces without [..], found by its first literal. Edges are judged as text, beyond ASCII too."""
+
+    row: Sequence
+    literal: bytes
+    rest: re.Pattern[bytes] | None  # the literal and what follows it, unless that is nothing
+    in_run: bool  # identifier characters must come before the literal; the hit begins with the first of them
+
+    def spans(self, lower: bytes, begin: int, stop: int) -> Iterator[tuple[int, int]]:
+        row, size = self.row, len(self.literal)
+        left, right = row.starts_at_edge and not self.in_run, row.ends_at_edge
+        for start in _places(lower, self.literal, begin, stop):
+            end = start + size
+            if self.rest is not None:
+                hit = self.rest.match(lower, start, stop)
+                if hit is None:
+                    continue
+                end = hit.end()
+            if self.in_run:
+                first = _run_before(lower, start)
+                if first < start:
+                    yield first, end
+            elif not (left and word_before(lower, start)) and not (right and word_after(lower, end)):
+                yield start, end
+
+
+def _finders(search: Search) -> list[list[_Finder]]:
+    """Per row, a finder for each part between the [..] of the row."""
+    return [[_finder(part) for part in split_at_rest(row)] for row in search.rows]
+
+
+def _finder(row: Sequence) -> _Finder:
+    pieces = [piece for piece in row.pieces if piece is not Token.EDGE]
+    in_run = pieces[0] is Token.IDENT
+    pieces = pieces[1:] if in_run else pieces
+    literal = pieces[0]
+    if not isinstance(literal, str):
+        raise BadInput(f"A pattern begins with {literal}.", hint="Begin with literal text.")
+    said = (_MEANING[piece] if isinstance(piece, Token) else re.escape(piece.encode()) for piece in pieces)
+    rest = re.compile(b"".join(said)) if len(pieces) > 1 else None
+    return _Finder(row, literal.encode(), rest, in_run)
+
+
+def _places(data: bytes, text: bytes, begin: int, stop: int) -> Iterator[int]:
+    at = data.find(text, begin, stop)
+    while at >= 0:
+        yield at
+        at = data.find(text, at + 1, stop)
+
+
+def _run_before(lower: bytes, at: int) -> int:
+    while at > 0 and lower[at - 1] in _IDENT:
+        at -= 1
+    return at
+
+
+def _first_fit(parts: list[_Finder], lower: bytes) -> tuple[int, int] | None:
+    """Where a row is first: its first part, and after it in the same line each other one."""
+    at = 0
+    while True:
+        start, at = next(parts[0].spans(lower, at, len(lower)), (0, -1))
+        if at < 0:
+            return None
+        if len(parts) == 1:
+            return start, at
+        line_end = lower.find(b"\n", at)
+        line_end = len(lower) if line_end < 0 else line_end
+        for part in parts[1:]:
+            _, at = next(part.spans(lower, at, line_end), (0, -1))
+            if at < 0:
+                break
+        else:
+            return start, at
+        at = line_end
+
+
+def _tails(row: Sequence, lower: bytes) -> Iterator[tuple[int, int]]:
+    """Per line, from the first head to the last end, if everything in between is there."""
+    head, *middle, last = (piece.encode() for piece in row.pieces if isinstance(piece, str))
+    at = lower.find(head)
+    while at >= 0:
+        line_end = lower.find(b"\n", at)
+        line_end = len(lower) if line_end < 0 else line_end
+        place = at + len(head)
+        for text in middle:
+            found = lower.find(text, place, line_end)
+            place = line_end if found < 0 else found + len(text)
+        end = lower.rfind(last, place, line_end)
+        if end >= 0:
+            yield at, end + len(last)
+        at = lower.find(head, line_end)

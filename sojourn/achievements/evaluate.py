@@ -1,0 +1,135 @@
+"""From totals to badges: which tier, how far, and in which words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sojourn.core.feats import TIER_NAMES, Achievement
+
+State = Literal["unlocked", "discovered", "secret"]
+HIDDEN = "???"
+SECRET_STORY = "A secret. It shows itself at the first sign of what it counts."
+SECRET_CRITERIA = "Hidden until something in your history counts towards it."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where the person stands with one badge."""
+
+    unlocked: bool
+    discovered: bool
+    state: State
+    tier: str | None
+    next_tier: str | None
+    progress: int
+    next_threshold: int
+    progress_pct: int
+
+
+def standing(badge: Achievement, totals: Mapping[str, int]) -> Standing:
+    """A missing total is 0."""
+    if badge.requirements:
+        return _all_of(badge, totals)
+    return _tiered(badge, int(totals.get(badge.metric) or 0))
+
+
+def nothing_yet(badge: Achievement) -> Standing:
+    """The standing before anything was counted."""
+    return standing(badge, {})
+
+
+def _tiered(badge: Achievement, value: int) -> Standing:
+    reached = sum(step <= value for step in badge.tiers)
+    is_top = reached == len(badge.tiers)
+    percent = 100 if is_top else _within_step(badge.tiers, reached, value)
+    return Standing(
+        unlocked=reached > 0,
+        discovered=value > 0 or not badge.secret,
+        state=_state(badge, unlocked=reached > 0, hidden=value == 0),
+        tier=TIER_NAMES[reached - 1] if reached else None,
+        next_tier=None if is_top else TIER_NAMES[reached],
+        progress=value,
+        next_threshold=badge.tiers[-1] if is_top else badge.tiers[reached],
+        progress_pct=percent,
+    )
+
+
+def _within_step(tiers: tuple[int, ...], reached: int, value: int) -> int:
+    """Percent of the way from the last tier to the next. Divide, multiply, floor: the order is part of the result."""
+    current = tiers[reached - 1] if reached else 0
+    share = (value - current) / max(1, tiers[reached] - current)
+    return max(0, min(99, math.floor(share * 100)))
+
+
+def _all_of(badge: Achievement, totals: Mapping[str, int]) -> Standing:
+    values = [int(totals.get(one.metric) or 0) for one in badge.requirements]
+    unlocked = all(value >= one.at_least for value, one in zip(values, badge.requirements, strict=True))
+    total = 0.0
+    for value, one in zip(values, badge.requirements, strict=True):  # left to right: `sum` may add differently
+        total += min(1.0, value / max(1, one.at_least))
+    percent = math.floor(total / len(values) * 100)
+    return Standing(
+        unlocked=unlocked,
+        discovered=any(values) or not badge.secret,
+        state=_state(badge, unlocked=unlocked, hidden=not any(values)),
+        tier=None,
+        next_tier=None,
+        progress=percent,
+        next_threshold=100,
+        progress_pct=100 if unlocked else min(99, percent),
+    )
+
+
+def _state(badge: Achievement, *, unlocked: bool, hidden: bool) -> State:
+    if unlocked:
+        return "unlocked"
+    return "secret" if badge.secret and hidden else "discovered"
+
+
+def item(badge: Achievement, at: Standing, labels: Mapping[str, str]) -> dict[str, Any]:
+    """A badge as it travels: a secret keeps its keys and hides their values."""
+    hidden = at.state == "secret"
+    shown: dict[str, Any] = {
+        "id": badge.id,
+        "name": HIDDEN if hidden else badge.title,
+        "description": SECRET_STORY if hidden else badge.story,
+        "category": badge.category,
+        "kind": badge.kind,
+        "icon": "secret" if hidden else badge.icon,
+    }
+    if badge.secret:
+        shown["secret"] = True
+    if badge.requirements:
+        shown["requirements"] = [
+            {"metric": HIDDEN, "gte": 0} if hidden else {"metric": one.metric, "gte": one.at_least}
+            for one in badge.requirements
+        ]
+    else:
+        shown["threshold_metric"] = HIDDEN if hidden else badge.metric
+        shown["tiers"] = [
+            {"name": name, "threshold": 0 if hidden else step}
+            for name, step in zip(TIER_NAMES, badge.tiers, strict=False)
+        ]
+    return shown | {
+        "unlocked": at.unlocked,
+        "discovered": at.discovered,
+        "state": at.state,
+        "tier": at.tier,
+        "next_tier": at.next_tier,
+        "progress": at.progress,
+        "next_threshold": at.next_threshold,
+        "progress_pct": at.progress_pct,
+        "criteria": SECRET_CRITERIA if hidden else criteria(badge, labels),
+    }
+
+
+def criteria(badge: Achievement, labels: Mapping[str, str]) -> str:
+    """What counts, as one sentence."""
+    if badge.requirements:
+        return "; ".join(f"{labels[one.metric]} ≥ {one.at_least:,}" for one in badge.requirements)
+    ladder = ", ".join(f"{name} {step:,}" for name, step in zip(TIER_NAMES, badge.tiers, strict=False))
+    label = labels[badge.metric]
+    return f"{label[0].upper()}{label[1:]}: {ladder}"

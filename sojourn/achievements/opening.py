@@ -1,0 +1,51 @@
+"""Which history is counted, and where its scans are kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol, cast, runtime_checkable
+
+from sojourn.achievements.coordinator import ScanCoordinator
+from sojourn.achievements.job import ScanSettings
+from sojourn.achievements.shelf import FolderShelf, Shelf
+from sojourn.ports.history import History
+from sojourn.ports.kit import Kit
+
+FOLDER = Path("plugins") / "hermes-achievements"
+_HERMES_HISTORY = "sojourn.sources.hermes_history:HermesHistory"  # another leaf: known by name only
+
+
+@runtime_checkable
+class CanKeepScans(Protocol):
+    """A store that keeps the documents of scans itself, so that several servers share them."""
+
+    def shelf(self, name: str) -> Shelf: ...
+
+
+def of_store(kit: Kit, *, gentle: bool = False) -> ScanCoordinator:
+    """The achievements of our own store. A server is `gentle`: its scans give way to its answers."""
+    store = kit.store
+    shelf = store.shelf("hermes-achievements") if isinstance(store, CanKeepScans) else None
+    folder = FolderShelf(kit.settings.home / FOLDER)
+    return ScanCoordinator(store.history(), shelf or folder, settings=_settings(kit, gentle=gentle))
+
+
+def of_hermes_home(kit: Kit, home: Path, *, folder: Path | None = None, gentle: bool = False) -> ScanCoordinator:
+    """The achievements of a Hermes home, which is only read. Its unlock dates count as ours."""
+    real = home.resolve()
+    base = real.parent if real.name == "state.db" else real
+    kept = folder or kit.settings.home / "achievements" / f"hermes-{_short(str(base))}"
+    make = cast("Callable[[Path], History]", kit.load(_HERMES_HISTORY))
+    inherited = base / FOLDER / "state.json" if folder is None else None
+    return ScanCoordinator(make(home), FolderShelf(kept), settings=_settings(kit, inherited, gentle=gentle))
+
+
+def _settings(kit: Kit, inherited: Path | None = None, *, gentle: bool) -> ScanSettings:
+    ttl = kit.settings["achievements.ttl_seconds"]
+    return ScanSettings(ttl_seconds=ttl, inherited_state=inherited, gentle=gentle)
+
+
+def _short(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()

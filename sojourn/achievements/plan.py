@@ -1,0 +1,148 @@
+"""The search plan: which things an engine has to find in a text so that every rule can be counted exactly.
+
+Rules share what they look for: `codex` is found once and counted twice. A *search* asks for all places of a
+row of pieces (`spots`), of a row that begins with a run of identifier characters (`runs`), for the ends of a
+row that swallows the rest of a line (`tails`), or just whether something is there (`maybe`, `surely`).
+
+Engines work on UTF-8 bytes and know ASCII only, so an edge next to a byte above 127 is a guess. `spots` and
+`maybe` guess generously and are confirmed afterwards; `surely` guesses strictly and needs no confirmation.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from sojourn.achievements.counting import Counter, ExistsCount, LineCount, MessageCount, SpotCount, WindowCount
+from sojourn.achievements.notation import Sequence, Token, sequences, to_re
+from sojourn.core.errors import BadInput
+from sojourn.core.feats import MetricRule, ToolNamed, Words
+
+Kind = Literal["spots", "runs", "tails", "maybe", "surely"]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One thing to find. Only `maybe` and `surely` look for several rows at once."""
+
+    kind: Kind
+    rows: tuple[Sequence, ...]
+
+    @property
+    def length(self) -> int | None:
+        """How long every hit is, when that never varies: then its end says where it starts."""
+        text = self.rows[0].text
+        return len(text) if text is not None and self.kind == "spots" else None
+
+
+@dataclass(frozen=True, slots=True)
+class RulePlan:
+    """How one rule is counted: by tool names, by the hits of some searches, or both."""
+
+    rule: MetricRule
+    tools: tuple[ToolNamed, ...]
+    counters: tuple[Counter, ...]
+    lowered: Words | None  # counted on the lower-cased text where that makes a difference
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    searches: tuple[Search, ...]
+    rules: tuple[RulePlan, ...]
+
+
+def plan(rules: tuple[MetricRule, ...]) -> Plan:
+    """Plans the counting of all rules in one pass."""
+    searches: dict[Search, int] = {}
+    planned = []
+    for rule in rules:
+        patterns = rule.patterns
+        texts = [pattern for pattern in patterns if isinstance(pattern, Words)]
+        counters = tuple(_counter(rule, sequences(pattern), searches) for pattern in texts)
+        tools = tuple(pattern for pattern in patterns if isinstance(pattern, ToolNamed))
+        lowered = next((pattern for pattern in texts if pattern.lowered), None)
+        if tools and rule.mode != "count":
+            raise BadInput(f"{rule.key} counts tool calls in mode {rule.mode}.", hint="Tool calls can only be counted.")
+        planned.append(RulePlan(rule, tools, counters, lowered))
+    return Plan(tuple(searches), tuple(planned))
+
+
+def _counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search, int]) -> Counter:
+    def number(kind: Kind, *of: Sequence) -> int:
+        return searches.setdefault(Search(kind, of), len(searches))
+
+    if rule.mode == "exists":
+        return ExistsCount(maybe=number("maybe", *rows), surely=number("surely", *rows), rows=rows)
+    if rule.mode == "messages":
+        if any(row.text is None for row in rows):
+            raise BadInput(f"{rule.key} counts messages by more than words.", hint="Use literal text.")
+        return MessageCount(tuple(number("spots", row) for row in rows))
+    if any(row.has(Token.IDENT) for row in rows):
+        if any(row.has(Token.REST) for row in rows):
+            raise BadInput(f"{rule.key} mixes [id+] and [..].", hint="Make two rules of it.")
+        numbers = tuple(number("runs" if row.has(Token.IDENT) else "spots", row) for row in rows)
+        longest = max(len(piece) for row in rows for piece in row.pieces if isinstance(piece, str))
+        return WindowCount(numbers, re.compile(to_re(rows), re.IGNORECASE), reach=longest + 2)
+    if any(row.has(Token.REST) for row in rows):
+        return _line_counter(rule, rows, searches)
+    return _spot_counter(rows, tuple(number("spots", row) for row in rows))
+
+
+def _line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search, int]) -> LineCount:
+    """At most one hit per line swallows its rest: from the first head to the last end."""
+    swallowing = [row for row in rows if row.has(Token.REST)]
+    others = [row for row in rows if not row.has(Token.REST)]
+    heads = {row.pieces[0] for row in swallowing}
+    text = heads.pop()
+    if heads or not isinstance(text, str) or any(row.has(Token.EDGE) for row in swallowing):
+        raise BadInput(f"{rule.key} has more than one kind of [..].", hint="Let all begin with the same literal.")
+    head = Sequence((text,))
+    if any(_can_meet(head, row, same=False) or _can_meet(row, head, same=False) for row in others):
+        raise BadInput(f"{rule.key}: what begins a [..] overlaps another alternative.", hint="Split the rule.")
+
+    def number(kind: Kind, row: Sequence) -> int:
+        return searches.setdefault(Search(kind, (row,)), len(searches))
+
+    return LineCount(
+        head=number("spots", head),
+        tails=tuple(number("tails", row) for row in swallowing),
+        others=_spot_counter(tuple(others), tuple(number("spots", row) for row in others)),
+    )
+
+
+def _spot_counter(rows: tuple[Sequence, ...], numbers: tuple[int, ...]) -> SpotCount:
+    """Hits that can overlap no others just add up; the others have to be put in order before counting."""
+    meeting = [
+        any(_can_meet(row, other, same=row is other) or _can_meet(other, row, same=row is other) for other in rows)
+        for row in rows
+    ]
+    return SpotCount(
+        numbers,
+        alone=tuple(number for number, meets in zip(numbers, meeting, strict=True) if not meets),
+        meeting=tuple(number for number, meets in zip(numbers, meeting, strict=True) if meets),
+    )
+
+
+def _can_meet(one: Sequence, other: Sequence, *, same: bool) -> bool:
+    """Whether a hit of `other` can begin inside a hit of `one`."""
+    return any(_overlap(left, right, same=same) for left in _flat(one) for right in _flat(other))
+
+
+def _flat(row: Sequence) -> list[str]:
+    """The row as texts in which one character stands for any whitespace between words."""
+    spelled = [""]
+    for piece in row.pieces:
+        if isinstance(piece, str):
+            spelled = [text + piece for text in spelled]
+        elif piece is Token.SPACES:
+            spelled = [text + "\0" for text in spelled]
+        elif piece is Token.MAYBE_SPACES:
+            spelled = [text + gap for text in spelled for gap in ("", "\0")]
+    return spelled
+
+
+def _overlap(one: str, other: str, *, same: bool = False) -> bool:
+    """Whether `other` can begin inside `one`; a text always begins where it begins itself."""
+    tails = (one[at:] for at in range(1 if same else 0, len(one)))
+    return any(other.startswith(tail) or tail.startswith(other) for tail in tails)

@@ -1,0 +1,129 @@
+"""The routes under `/api/plugins/hermes-achievements/`. Nothing here waits in the server's event loop."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, FastAPI, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from sojourn.achievements.coordinator import ScanCoordinator
+from sojourn.achievements.opening import of_store
+from sojourn.achievements.serving import MOST_WAIT, Achievements, patience
+from sojourn.ports.kit import Kit
+
+Seconds = Annotated[float | None, Query(ge=0, le=MOST_WAIT, description="Join the very first scan for so long.")]
+_FAILED: dict[int | str, dict[str, Any]] = {503: {"description": "The very first scan failed; `detail` says why."}}
+_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such badge."}}
+
+
+def router(kit: Kit) -> APIRouter:
+    """The routes for our own store."""
+    return routes(lambda: of_store(kit, gentle=True))
+
+
+def routes(open_scans: Callable[[], ScanCoordinator]) -> APIRouter:
+    """The routes for any history; it is opened by the first request."""
+    desk = _Desk(open_scans)
+    api = APIRouter(lifespan=desk.lifespan)
+    # The one route that everybody asks all the time, without the machinery of a described one: a third of the
+    # time. The description below it is never reached, it is what the API's documentation shows.
+    api.add_route("/achievements", desk.achievements, methods=["GET"], include_in_schema=False)
+
+    @api.get("/achievements", responses=_FAILED)
+    async def achievements(wait: Seconds = None) -> Response:
+        """All badges, from the last good scan; a stale answer says so and starts a refresh."""
+        return await desk.answer(wait)
+
+    @api.get("/scan-status")
+    async def scan_status() -> Response:
+        """How scanning is going. Never starts a scan."""
+        return _json((await desk.service()).scan_status())
+
+    @api.get("/recent-unlocks", responses=_FAILED)
+    async def recent_unlocks() -> Response:
+        """The newest unlocked badges, at most 20."""
+        return _json((await desk.service()).recent_unlocks())
+
+    @api.get("/sessions/{session_id}/badges")
+    async def session_badges(session_id: str) -> Response:
+        """The badges a session would have earned alone."""
+        service = await desk.service()
+        return _json(await run_in_threadpool(service.session_badges, session_id))
+
+    @api.get("/achievements/{badge}/receipts", responses=_UNKNOWN)
+    async def receipts(badge: str, after: str = "", limit: Annotated[int, Query(ge=1, le=200)] = 20) -> Response:
+        """The messages that made a badge move, with highlights. `next` is the `after` of the next page."""
+        service = await desk.service()
+        return _json(await run_in_threadpool(service.receipts, badge, after=after, limit=limit))
+
+    @api.post("/rescan", status_code=202, responses=_FAILED)
+    async def rescan(mode: Literal["incremental", "full"] = "incremental", wait: bool = False) -> Response:
+        """Starts a scan or joins the running one. `mode=full` reads everything again; `wait` waits for the end."""
+        service = await desk.service()
+        if wait:
+            return _json(await run_in_threadpool(service.rescan_and_wait, full=mode == "full"))
+        return _json(service.rescan(full=mode == "full"), 202)
+
+    @api.post("/reset-state")
+    async def reset_state() -> Response:
+        """Forgets everything counted and every unlock date."""
+        service = await desk.service()
+        return _json(await run_in_threadpool(service.reset))
+
+    return api
+
+
+class _Desk:
+    """Opens the history once, and remembers the badges as the bytes that go out."""
+
+    def __init__(self, open_scans: Callable[[], ScanCoordinator]) -> None:
+        self._open = open_scans
+        self._opening = threading.Lock()
+        self._scans: ScanCoordinator | None = None
+        self._service: Achievements | None = None
+        self._encoded: tuple[object, bytes] = (None, b"")
+
+    async def service(self) -> Achievements:
+        if self._service is not None:
+            return self._service
+        return await run_in_threadpool(self._opened)
+
+    def _opened(self) -> Achievements:
+        with self._opening:
+            if self._service is not None:
+                return self._service
+            self._scans = self._open()
+            service = self._service = Achievements(self._scans)
+            return service
+
+    @asynccontextmanager
+    async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
+        yield
+        if self._scans is not None:
+            await run_in_threadpool(self._scans.close)
+
+    async def achievements(self, request: Request) -> Response:
+        return await self.answer(patience(request.query_params.get("wait")))
+
+    async def answer(self, wait: float | None) -> Response:
+        service = await self.service()
+        if wait:
+            return self.badges(await run_in_threadpool(service.achievements, wait))
+        return self.badges(service.achievements())
+
+    def badges(self, answer: dict[str, Any]) -> Response:
+        """Sixty badges change once per scan; the few words around them with every answer."""
+        items = answer.pop("achievements")
+        if self._encoded[0] is not items:
+            self._encoded = items, json.dumps(items).encode()
+        rest = json.dumps(answer).encode()
+        return Response(b'{"achievements": ' + self._encoded[1] + b", " + rest[1:], media_type="application/json")
+
+
+def _json(value: object, status: int = 200) -> Response:
+    return Response(json.dumps(value).encode(), status, media_type="application/json")

@@ -1,0 +1,186 @@
+"""Receipts: the very messages that made a badge move, with the words that counted marked in them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.achievements.contributions import Record, Sums, display_titles
+from sojourn.achievements.counting import Span
+from sojourn.achievements.engine_plain import PlainEngine
+from sojourn.achievements.plan import plan
+from sojourn.achievements.rules import RuleBook
+from sojourn.achievements.session import SessionScanner
+from sojourn.achievements.totals import is_local, weekend_and_night
+from sojourn.core.errors import BadInput
+from sojourn.core.feats import Achievement, MetricRule
+from sojourn.ports.history import History, RawMessage, SessionFacts
+
+_AROUND = 90  # bytes shown before and after the first hit
+_MOST_MARKS = 20  # per message
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some receipts, and where the next page begins; empty at the end."""
+
+    receipts: list[dict[str, Any]]
+    next: str
+
+
+def receipts(
+    book: RuleBook, badge: Achievement, records: Sequence[Record], history: History, *, after: str = "", limit: int = 20
+) -> Page:
+    """The next `limit` receipts of a badge, newest sessions first. `after` is the `next` of the page before."""
+    if not 1 <= limit <= 200:
+        raise BadInput(f"{limit} receipts cannot be shown at once.", hint="Ask for 1 to 200.")
+    last_session, _, last_row = after.rpartition(":")
+    if after and not (last_session and last_row.isdigit()):
+        raise BadInput(f"{after!r} is not a place in the receipts.", hint="Use the `next` of an earlier page.")
+    shown: list[dict[str, Any]] = []
+    sources = _sources(book, badge, records)
+    skipping = bool(after)
+    for record, wanted in sources:
+        if skipping and record.facts.id != last_session:
+            continue
+        first_row = int(last_row) + 1 if skipping else 0
+        skipping = False
+        title = _title(record.facts, history)
+        for receipt in _of_session(book, record, wanted, history, first_row):
+            if len(shown) == limit:
+                return Page(shown, f"{shown[-1]['session_id']}:{shown[-1]['row']}")
+            shown.append({"session_id": record.facts.id, "title": title, **receipt})
+    return Page(shown, "")
+
+
+def _title(facts: SessionFacts, history: History) -> str:
+    return display_titles([facts], {} if facts.title else history.previews([facts.id]))[facts.id]
+
+
+# -- which sessions ------------------------------------------------------------
+
+
+def _sources(book: RuleBook, badge: Achievement, records: Sequence[Record]) -> Iterator[tuple[Record, tuple[str, ...]]]:
+    """Sessions with something to show, and the fields that made them count; none for the session as such."""
+    totals = {total.key: total for total in book.totals}
+    summed = tuple(totals[key].of for key in badge.metrics if key in totals and totals[key].how == "sum")
+    sums = Sums(book, records)
+    best: dict[str, list[str]] = {}
+    for key in badge.metrics:
+        holder = sums.best(key)
+        if holder is not None and holder[1]:
+            best.setdefault(holder[0].facts.id, []).append(totals[key].of)
+    listed = [key for key in badge.metrics if key not in totals]
+    for record in records:
+        numbers = dict(zip(book.fields, record.contribution.values, strict=True))
+        wanted = tuple(key for key in (*summed, *best.get(record.facts.id, ())) if numbers[key])
+        if wanted or any(_counts_as(key, record.facts) for key in listed):
+            yield record, wanted
+
+
+def _counts_as(total: str, facts: SessionFacts) -> bool:
+    """Whether a session counts for a total that only looks at the list of sessions."""
+    weekend, night = weekend_and_night(facts.started_at)
+    return {
+        "weekend_sessions": weekend,
+        "night_sessions": night,
+        "local_model_chat_sessions": bool(facts.model) and is_local(facts.model or ""),
+        "distinct_model_count": bool(facts.model),
+        "distinct_provider_count": bool(facts.model),
+    }.get(total, True)
+
+
+# -- which messages ------------------------------------------------------------
+
+
+def _of_session(
+    book: RuleBook, record: Record, wanted: tuple[str, ...], history: History, first_row: int
+) -> Iterator[dict[str, Any]]:
+    facts = record.facts
+    if not wanted:
+        if first_row == 0:
+            about = f"started with {facts.model}" if facts.model else "started"
+            yield {"row": 0, "role": None, "kind": "session", "excerpt": about, "highlights": [], "tools": []}
+        return
+    for _, rows in history.messages([facts.id]):
+        marks = _Marks(book, wanted, rows)
+        for at, row in enumerate(rows):
+            if row[0] >= first_row and (shown := marks.receipt(at)) is not None:
+                role = row[1].decode("utf-8", "replace") if row[1] else None
+                yield {"row": row[0], "role": role, **shown}
+
+
+class _Marks:
+    """Where the wanted fields are found in the rows of one session."""
+
+    def __init__(self, book: RuleBook, wanted: tuple[str, ...], rows: Sequence[RawMessage]) -> None:
+        rules = tuple(_without_gates(rule) for rule in book.metrics if rule.key in wanted)
+        planned = plan(rules)
+        self._rows, self._wanted, self._plan = rows, wanted, planned
+        self._scanner = SessionScanner(book, planned, PlainEngine(planned))
+        reading = self._scanner.read(rows)
+        hits = self._scanner.search(reading, set())
+        self._texts = _cut(hits.data, hits.stops)
+        self._spans: dict[int, list[Span]] = {}
+        for one in planned.rules:
+            for counter in one.counters:
+                for start, end in counter.spans(hits):
+                    at = bisect_left(hits.stops, start + 1)
+                    begins = hits.stops[at - 1] + 1 if at else 0
+                    span = start - begins, min(end, hits.stops[at]) - begins
+                    self._spans.setdefault(at, []).append(span)
+
+    def receipt(self, at: int) -> dict[str, Any] | None:
+        """What a row has to show; None when nothing in it counted."""
+        spans = sorted(self._spans.get(at, []))
+        tools = self._tools(at)
+        paths = self._paths(at) if "files_touched_count" in self._wanted else []
+        if not spans and not tools and not paths and "message_count" not in self._wanted:
+            return None
+        excerpt, highlights = _excerpt(self._texts[at], spans)
+        return {
+            "kind": "text" if spans or not tools else "tool",
+            "excerpt": excerpt,
+            "highlights": highlights,
+            "tools": tools,
+            **({"paths": paths} if paths else {}),
+        }
+
+    def _tools(self, at: int) -> list[str]:
+        called = self._scanner.read([self._rows[at]]).sequence
+        if "tool_call_count" in self._wanted or "distinct_tool_count" in self._wanted:
+            return sorted(called)
+        needles = [needle for one in self._plan.rules for tool in one.tools for needle in tool.needles]
+        return sorted(name for name in called if any(needle in name.lower() for needle in needles))
+
+    def _paths(self, at: int) -> list[str]:
+        found: set[bytes] = set()
+        self._scanner.search(self._scanner.read([self._rows[at]]), found)
+        return sorted(path.decode("utf-8", "replace") for path in found)
+
+
+def _without_gates(rule: MetricRule) -> MetricRule:
+    return MetricRule(key=rule.key, pattern=rule.pattern, mode=rule.mode)
+
+
+def _cut(data: bytes, stops: Sequence[int]) -> list[bytes]:
+    starts = [0, *(stop + 1 for stop in stops)]
+    return [data[start:stop] for start, stop in zip(starts, stops, strict=False)]
+
+
+def _excerpt(text: bytes, spans: Sequence[Span]) -> tuple[str, list[list[int]]]:
+    """The surroundings of the first hit, and which characters of them counted."""
+    first, stop = spans[0] if spans else (0, 0)
+    begin = max(0, first - _AROUND)
+    while begin > 0 and 0x80 <= text[begin] < 0xC0:  # do not begin inside a character
+        begin -= 1
+    end = min(len(text), min(stop, first + 2 * _AROUND) + _AROUND)
+    shown = text[begin:end].decode("utf-8", "ignore")
+    marks = [
+        [len(text[begin:start].decode("utf-8", "ignore")), len(text[begin : min(stop, end)].decode("utf-8", "ignore"))]
+        for start, stop in spans[:_MOST_MARKS]
+        if begin <= start < end
+    ]
+    return shown, marks

@@ -1,0 +1,64 @@
+"""The rule book: everything that is counted and earned, as one value."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sojourn.achievements.catalogue import ACHIEVEMENTS
+from sojourn.achievements.metrics import METRICS, READING_FIELDS
+from sojourn.achievements.totals import LISTED_TOTALS, TOTALS
+from sojourn.core.errors import BadInput
+from sojourn.core.feats import TIER_NAMES, Achievement, MetricRule, Total
+
+# Grows when the scanner itself counts differently with unchanged rules.
+SCANNER_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBook:
+    """What is counted, how it adds up and what it earns. `extended` gives a book with a plugin's values."""
+
+    metrics: tuple[MetricRule, ...] = METRICS
+    totals: tuple[Total, ...] = TOTALS
+    achievements: tuple[Achievement, ...] = ACHIEVEMENTS
+    fields: tuple[str, ...] = field(init=False)  # the numbers of a session, in a fixed order
+    digest: str = field(init=False)  # changes when a session would have to be read again
+
+    def __post_init__(self) -> None:
+        reported = tuple(rule.key for rule in self.metrics if rule.reported)
+        object.__setattr__(self, "fields", READING_FIELDS + reported)
+        said = repr((SCANNER_VERSION, self.metrics)).encode()
+        object.__setattr__(self, "digest", hashlib.blake2b(said, digest_size=8).hexdigest())
+        self._check()
+
+    def extended(self, metrics: Sequence[MetricRule], achievements: Sequence[Achievement]) -> RuleBook:
+        """This book and more: a new metric adds up over all sessions under its own name."""
+        totals = tuple(Total(key=rule.key, of=rule.key, label=rule.key) for rule in metrics if rule.reported)
+        return RuleBook(self.metrics + tuple(metrics), self.totals + totals, self.achievements + tuple(achievements))
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """What each total means, in a few words."""
+        return {**LISTED_TOTALS, **{total.key: total.label for total in self.totals}}
+
+    def _check(self) -> None:
+        """A mistake in a plugin's values is found here, not in the middle of a scan."""
+        keys = [rule.key for rule in self.metrics]
+        ids = [badge.id for badge in self.achievements]
+        totals = {total.key for total in self.totals} | set(LISTED_TOTALS)
+        for what, names in (("metrics", keys), ("achievements", ids)):
+            twice = {name for name in names if names.count(name) > 1}
+            if twice:
+                raise BadInput(f"Two {what} are called {sorted(twice)}.", hint="Give each its own name.")
+        for rule in self.metrics:
+            for gate in rule.gates:
+                if gate.key not in keys[: keys.index(rule.key)]:
+                    raise BadInput(f"{rule.key} waits for {gate.key}, which is not counted before it.", hint="Reorder.")
+        for badge in self.achievements:
+            if len(badge.tiers) > len(TIER_NAMES) or bool(badge.tiers) == bool(badge.requirements):
+                raise BadInput(f"{badge.id} has no goal, two kinds, or too many tiers.", hint="At most five tiers.")
+            for metric in badge.metrics:
+                if metric not in totals:
+                    raise BadInput(f"{badge.id} looks at {metric}, which nobody counts.", hint="Add a metric.")

@@ -1,0 +1,148 @@
+"""A scan: list the sessions, reuse what is known, read the rest, and put it together in order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from sojourn.achievements.contributions import Fingerprint, Known, Record, Tally
+from sojourn.achievements.rules import RuleBook
+from sojourn.achievements.session import Contribution, SessionScanner
+from sojourn.achievements.workers import Counted, count_here, count_in_processes, new_scanner
+from sojourn.ports.history import History, SessionFacts
+
+# Below this many rows to read, starting other processes costs more than it saves.
+IN_PROCESS_ROWS = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A scan on its way."""
+
+    tally: Tally  # what is counted so far
+    expected: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanResult:
+    """A finished scan: every session in scan order, and how much work it was."""
+
+    records: Sequence[Record]
+    rescanned: int
+    reused: int
+    messages: int  # rows read in this scan
+    problems: int  # malformed rows in all sessions
+    damaged: tuple[str, ...]  # sessions that could not be read at all
+    seconds: float
+
+
+class ScanStopped(Exception):
+    """Somebody asked the scan to end early; what was counted is in the journal."""
+
+
+def scan_sessions(
+    history: History,
+    book: RuleBook,
+    *,
+    known: Mapping[str, Known] | None = None,
+    limit: int | None = None,
+    progress_callback: Callable[[Progress], None] | None = None,
+    progress_every: int = 250,
+    on_counted: Callable[[Mapping[str, Known]], None] | None = None,
+    workers: int | None = None,
+    gentle: bool = False,
+    in_process_rows: int = IN_PROCESS_ROWS,
+    scanner: Callable[[], SessionScanner] | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> ScanResult:
+    """Counts the whole history (or its `limit` newest sessions), reading only what is new or changed.
+
+    A `scanner` that is at hand saves making one for work that needs no other processes.
+    `on_counted` hears of finished sessions soon after they are counted, `progress_callback` after every
+    `progress_every` sessions. Raises ScanStopped when `stopped` says so before the end.
+    """
+    began = time.perf_counter()
+    listed = [facts for facts in history.sessions() if not facts.archived]
+    listed = listed[:limit] if limit and limit > 0 else listed
+    desk = _Desk(listed, known or {})
+    to_read = [facts for facts in listed if facts.id not in desk.counted]
+    reused = len(listed) - len(to_read)
+    reported = reused // progress_every
+    if workers == 1 or sum(facts.active_rows for facts in to_read) <= in_process_rows:
+        parcels = _counted_here(history, scanner or partial(new_scanner, book), to_read)
+    else:
+        sizes = [(facts.id, facts.active_rows) for facts in to_read]
+        parcels = count_in_processes(book, history, sizes, workers=workers, gentle=gentle, stopped=stopped)
+    for finished in parcels:
+        fresh = desk.take(finished)
+        if on_counted is not None and fresh:
+            on_counted(fresh)
+        if stopped():
+            break
+        done = len(desk.counted) + len(desk.damaged)
+        if progress_callback is not None and done // progress_every > reported and done < len(listed):
+            reported = done // progress_every
+            progress_callback(Progress(desk.tally(book), len(listed)))
+    if stopped():
+        raise ScanStopped
+    records = desk.records()
+    return ScanResult(
+        records=records,
+        rescanned=len(to_read),
+        reused=reused,
+        messages=sum(facts.active_rows for facts in to_read),
+        problems=sum(record.contribution.problems for record in records),
+        damaged=tuple(desk.damaged),
+        seconds=time.perf_counter() - began,
+    )
+
+
+class _Desk:
+    """Where contributions are collected until all are there."""
+
+    def __init__(self, listed: Sequence[SessionFacts], known: Mapping[str, Known]) -> None:
+        self._listed = listed
+        self._by_id = {facts.id: (place, facts) for place, facts in enumerate(listed)}
+        self._tally: Tally | None = None
+        self._untold: list[str] = []  # counted, but not in the tally yet
+        self.counted: dict[str, Contribution] = {}
+        self.damaged: list[str] = []
+        for facts in listed:
+            before = known.get(facts.id)
+            if before is not None and before.fingerprint == Fingerprint.of(facts):
+                self.counted[facts.id] = before.contribution
+
+    def tally(self, book: RuleBook) -> Tally:
+        """What is counted so far; the second time only what is new is added."""
+        if self._tally is None:
+            self._tally = Tally(book)
+            self._untold = list(self.counted)
+        for session in self._untold:
+            place, facts = self._by_id[session]
+            self._tally.add(place, Record(facts, self.counted[session]))
+        self._untold = []
+        return self._tally
+
+    def take(self, finished: Sequence[Counted]) -> dict[str, Known]:
+        fresh = {}
+        for session, contribution in finished:
+            if contribution is None:
+                self.damaged.append(session)
+                continue
+            self.counted[session] = contribution
+            self._untold.append(session)
+            fresh[session] = Known(Fingerprint.of(self._by_id[session][1]), contribution)
+        return fresh
+
+    def records(self) -> list[Record]:
+        return [Record(facts, self.counted[facts.id]) for facts in self._listed if facts.id in self.counted]
+
+
+def _counted_here(
+    history: History, scanner: Callable[[], SessionScanner], to_read: Sequence[SessionFacts]
+) -> Iterator[list[Counted]]:
+    if to_read:
+        for one in count_here(scanner(), history, [facts.id for facts in to_read]):
+            yield [one]

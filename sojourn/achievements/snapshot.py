@@ -1,0 +1,188 @@
+"""The snapshot: everything a scan has to say, ready to be served, and where it is kept."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.achievements.contributions import Numbers, Record, display_titles, session_row, totals
+from sojourn.achievements.evaluate import item, nothing_yet, standing
+from sojourn.achievements.rules import RuleBook
+from sojourn.achievements.shelf import Shelf
+from sojourn.achievements.unlocks import Unlock
+
+NAME = "scan_snapshot.json"
+_LOOK_EVERY = 0.5  # seconds
+Previews = Callable[[Sequence[str]], Mapping[str, str]]
+Snapshot = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A snapshot and the unlock records as they are after it."""
+
+    snapshot: Snapshot
+    records: Mapping[str, Unlock]
+
+
+def build_snapshot(
+    book: RuleBook,
+    numbers: Numbers,
+    *,
+    scan_meta: Mapping[str, Any],
+    previews: Previews,
+    records: Mapping[str, Unlock] | None = None,
+    now: int,
+    is_partial: bool = False,
+) -> Built:
+    """Evaluates all badges. A partial snapshot knows no unlock dates and makes none."""
+    found = numbers.totals()
+    kept = {} if is_partial else dict(records or {})
+    labels = book.labels
+    items = []
+    for badge in book.achievements:
+        at = standing(badge, found)
+        shown = item(badge, at, labels)
+        if at.unlocked:
+            evidence = _evidence(numbers, badge.metric, previews) if badge.metric else None
+            if not is_partial:
+                kept.setdefault(badge.id, Unlock(now, at.tier, evidence))
+            record = kept.get(badge.id)
+            shown["unlocked_at"] = record.unlocked_at if record else None
+            shown["evidence"] = (record.evidence if record else None) or evidence
+        items.append(shown)
+    snapshot = _put_together(items, found, scan_meta, now)
+    return Built(snapshot, kept)
+
+
+def pending_snapshot(book: RuleBook, now: int) -> Snapshot:
+    """What is served before anything was ever counted: complete in structure, empty in numbers."""
+    labels = book.labels
+    items = [item(badge, nothing_yet(badge), labels) for badge in book.achievements]
+    meta = {"mode": "pending", "sessions_total": 0, "sessions_rescanned": 0, "sessions_reused": 0}
+    return _put_together(items, {}, meta, now)
+
+
+def session_rows(book: RuleBook, sessions: Sequence[Record], previews: Previews) -> list[dict[str, Any]]:
+    """All fields of all sessions, for those who ask for everything."""
+    facts = [record.facts for record in sessions]
+    titles = display_titles(facts, previews([one.id for one in facts if not one.title]))
+    return [session_row(book, record, titles[record.facts.id]) for record in sessions]
+
+
+def session_badges(book: RuleBook, session: Record) -> list[dict[str, Any]]:
+    """The badges this one session would earn alone."""
+    found = totals(book, [session])
+    labels = book.labels
+    earned = ((badge, standing(badge, found)) for badge in book.achievements)
+    return [item(badge, at, labels) for badge, at in earned if at.unlocked]
+
+
+def recent_unlocks(snapshot: Snapshot, most: int = 20) -> list[dict[str, Any]]:
+    """Unlocked badges, newest first; among equals in catalogue order."""
+    unlocked = [one for one in snapshot["achievements"] if one["unlocked"]]
+    return sorted(unlocked, key=lambda one: -(one.get("unlocked_at") or 0))[:most]
+
+
+def _evidence(numbers: Numbers, metric: str, previews: Previews) -> dict[str, Any] | None:
+    best = numbers.best(metric)
+    if best is None:
+        return None
+    record, value = best
+    facts = record.facts
+    titles = display_titles([facts], {} if facts.title else previews([facts.id]))
+    return {"session_id": facts.id, "title": titles[facts.id], "value": value}
+
+
+def _put_together(
+    items: list[dict[str, Any]], found: Mapping[str, int], scan_meta: Mapping[str, Any], now: int
+) -> Snapshot:
+    states = [one["state"] for one in items]
+    return {
+        "achievements": items,
+        "aggregate": dict(found),
+        "sessions": [],
+        "scan_meta": dict(scan_meta),
+        "error": None,
+        "unlocked_count": sum(one["unlocked"] for one in items),
+        "discovered_count": states.count("discovered"),
+        "secret_count": states.count("secret"),
+        "total_count": len(items),
+        "generated_at": now,
+    }
+
+
+class SnapshotStore:
+    """The last good snapshot: in memory, and on the shelf for the next start and for other processes.
+
+    The rows of single sessions are not part of the document. They are in the checkpoint, and nobody should
+    have to read megabytes to see sixty badges.
+    """
+
+    def __init__(self, shelf: Shelf, clock: Callable[[], float] = time.time) -> None:
+        self._shelf, self._clock = shelf, clock
+        self._lock = threading.Lock()
+        self._snapshot: Snapshot | None = None
+        self._version: object = None
+        self._look_at = 0.0  # when to look again whether another process wrote a newer one
+
+    def get(self) -> Snapshot | None:
+        """The newest good snapshot, also one that another process wrote."""
+        if self._snapshot is not None and time.monotonic() < self._look_at:
+            return self._snapshot
+        with self._lock:
+            self._look_at = time.monotonic() + _LOOK_EVERY
+            version = self._shelf.version(NAME)
+            if version is not None and version != self._version:
+                self._version = version
+                found = self._loaded()
+                if found is not None and (
+                    self._snapshot is None or found["generated_at"] >= self._snapshot["generated_at"]
+                ):
+                    self._snapshot = found
+            return self._snapshot
+
+    def see_again(self, snapshot: Snapshot) -> None:
+        """The same numbers at a later time: kept in memory only."""
+        with self._lock:
+            self._snapshot = snapshot
+
+    def set(self, snapshot: Snapshot) -> None:
+        """Keeps a snapshot. In memory it is kept even when the shelf refuses (then OSError is raised)."""
+        with self._lock:
+            self._snapshot = snapshot
+        data = json.dumps(snapshot | {"sessions": []}, sort_keys=True).encode()
+        self._shelf.write(NAME, data)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._snapshot = self._version = None
+            self._shelf.remove(NAME)
+
+    def is_stale(self, ttl_seconds: float) -> bool:
+        """Whether there is nothing, or something older than that. A date in the future is no excuse."""
+        snapshot = self.get()
+        if snapshot is None:
+            return True
+        age = self._clock() - snapshot["generated_at"]
+        return not -1 <= age <= ttl_seconds
+
+    def _loaded(self) -> Snapshot | None:
+        data = self._shelf.read(NAME, lambda raw: _parsed(raw) is not None)
+        return _parsed(data) if data is not None else None
+
+
+def _parsed(raw: bytes) -> Snapshot | None:
+    try:
+        snapshot = json.loads(raw)
+    except ValueError:
+        return None
+    if not isinstance(snapshot, dict) or not isinstance(snapshot.get("achievements"), list):
+        return None
+    if not isinstance(snapshot.get("generated_at"), int | float):
+        return None
+    return snapshot

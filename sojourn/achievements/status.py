@@ -1,0 +1,102 @@
+"""How scanning is going: the present run, and what earlier ones were like. Survives a restart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from sojourn.achievements.shelf import Shelf
+
+NAME = "scan_status.json"
+_REMEMBERED = 100  # durations kept for average and p95
+_PASSING = ("sessions_scanned_so_far", "sessions_expected_total")
+
+
+@dataclass(slots=True)
+class ScanStatus:
+    """Changed only by the coordinator, under its lock."""
+
+    state: Literal["idle", "running", "failed"] = "idle"
+    started_at: int | None = None
+    finished_at: int | None = None
+    last_error: str | None = None
+    last_duration_ms: int | None = None
+    run_count: int = 0
+    failure_count: int = 0
+    dedupe_hits: int = 0
+    stale_served: int = 0
+    durations_ms: list[int] = field(default_factory=list)
+    failures_in_a_row: int = 0
+    next_try_at: float = 0.0
+    resets: int = 0
+    sessions_scanned_so_far: int = 0
+    sessions_expected_total: int = 0
+
+    @classmethod
+    def load(cls, shelf: Shelf) -> ScanStatus:
+        """As it was when the last process wrote it; a run that never ended is no longer running."""
+        try:
+            data = shelf.read(NAME, lambda raw: True)
+            written: Any = json.loads(data) if data is not None else {}
+            known = {one.name: written[one.name] for one in fields(cls) if one.name in written}
+        except (OSError, ValueError, TypeError):
+            known = {}
+        status = cls(**known)
+        if status.state == "running":
+            status.state = "failed" if status.last_error else "idle"
+        return status
+
+    def save(self, shelf: Shelf) -> None:
+        kept = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _PASSING}
+        shelf.write(NAME, json.dumps(kept, sort_keys=True).encode(), durable=False)
+
+    def begin(self, now: float) -> None:
+        self.state, self.started_at = "running", int(now)
+        self.sessions_scanned_so_far = self.sessions_expected_total = 0
+
+    def succeed(self, now: float, seconds: float) -> None:
+        self._end(now, seconds)
+        self.state, self.last_error = "idle", None
+        self.failures_in_a_row, self.next_try_at = 0, 0.0
+
+    def fail(self, now: float, seconds: float, reason: str, *, first_wait: float, most_wait: float) -> None:
+        """Each failure in a row doubles the time until the next try."""
+        self._end(now, seconds)
+        self.state, self.last_error = "failed", reason
+        self.failure_count += 1
+        self.failures_in_a_row += 1
+        self.next_try_at = now + min(most_wait, first_wait * 2 ** min(self.failures_in_a_row - 1, 20))
+
+    def forget(self) -> None:
+        """After a reset only the number of runs is left; a running scan sees that it is no longer wanted."""
+        self.resets += 1
+        self.state, self.last_error = "idle", None
+        self.started_at = self.finished_at = self.last_duration_ms = None
+        self.failures_in_a_row, self.next_try_at = 0, 0.0
+
+    def _end(self, now: float, seconds: float) -> None:
+        self.finished_at, self.last_duration_ms = int(now), round(seconds * 1000)
+        self.run_count += 1
+        self.durations_ms = [*self.durations_ms, self.last_duration_ms][-_REMEMBERED:]
+
+    def report(self) -> Mapping[str, Any]:
+        """The public part."""
+        ordered = sorted(self.durations_ms)
+        return {
+            "state": self.state,
+            "started_at": self.started_at,
+            "finished_at": self.finished_at,
+            "last_error": self.last_error,
+            "last_duration_ms": self.last_duration_ms,
+            "run_count": self.run_count,
+            "failure_count": self.failure_count,
+            "dedupe_hits": self.dedupe_hits,
+            "stale_served": self.stale_served,
+            "duration_avg_ms": round(sum(ordered) / len(ordered)) if ordered else None,
+            "duration_p95_ms": ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))] if ordered else None,
+            "next_try_at": int(self.next_try_at) if self.state == "failed" else None,
+            "sessions_scanned_so_far": self.sessions_scanned_so_far,
+            "sessions_expected_total": self.sessions_expected_total,
+        }

@@ -1,0 +1,127 @@
+"""Several processes that count sessions side by side. Each opens the history for itself."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+
+from sojourn.achievements.engine_plain import PlainEngine
+from sojourn.achievements.hits import Engine
+from sojourn.achievements.plan import Plan, plan
+from sojourn.achievements.rules import RuleBook
+from sojourn.achievements.session import Contribution, SessionScanner
+from sojourn.core.errors import StoreCorrupt
+from sojourn.ports.history import History
+
+try:
+    from sojourn.achievements.engine_hyperscan import HyperscanEngine
+except ImportError:  # no wheel for this machine: slower, same numbers
+    HyperscanEngine = None  # type: ignore[assignment,misc]
+
+# A finished session and what it adds; None when its rows are damaged.
+Counted = tuple[str, Contribution | None]
+ROWS_AT_A_TIME = 1_500
+MOST_WORKERS = 8
+
+
+def new_scanner(book: RuleBook) -> SessionScanner:
+    """A scanner with the fastest engine of this machine."""
+    planned = plan(book.metrics)
+    return SessionScanner(book, planned, _engine(planned))
+
+
+def engine_name() -> str:
+    return PlainEngine.name if HyperscanEngine is None else HyperscanEngine.name
+
+
+def _engine(planned: Plan) -> Engine:
+    return PlainEngine(planned) if HyperscanEngine is None else HyperscanEngine(planned)
+
+
+def count_here(scanner: SessionScanner, history: History, sessions: Sequence[str]) -> Iterator[Counted]:
+    """Counts in this very process. A damaged session is reported and the next one read."""
+    left = list(sessions)
+    while left:
+        try:
+            for session, rows in history.messages(left):
+                yield session, scanner.contribution(rows)
+                left = left[left.index(session) + 1 :]
+            return
+        except StoreCorrupt:
+            yield left.pop(0), None
+
+
+def count_in_processes(
+    book: RuleBook,
+    history: History,
+    sessions: Sequence[tuple[str, int]],
+    *,
+    workers: int | None = None,
+    gentle: bool = False,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[list[Counted]]:
+    """Counts (session, rows) pairs in other processes; yields what is finished, in whatever order.
+
+    `gentle` processes leave the processor to everybody else who wants it.
+    """
+    size = min(workers or os.cpu_count() or 1, MOST_WORKERS)
+    context = multiprocessing.get_context("spawn")  # a server has threads: forking it is not safe
+    pool = ProcessPoolExecutor(size, mp_context=context, initializer=_begin, initargs=(book, history, gentle))
+    try:
+        parcels = _parcels(sessions)
+        running: set[Future[list[Counted]]] = set()
+        while True:
+            while len(running) < size * 3 and (parcel := next(parcels, None)):
+                running.add(pool.submit(_count, parcel))
+            if not running or stopped():
+                return
+            done, running = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
+            for one in done:
+                yield one.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _parcels(sessions: Sequence[tuple[str, int]]) -> Iterator[list[str]]:
+    """Sessions in parcels of about equal work."""
+    parcel: list[str] = []
+    rows = 0
+    for session, count in sessions:
+        parcel.append(session)
+        rows += count
+        if rows >= ROWS_AT_A_TIME:
+            yield parcel
+            parcel, rows = [], 0
+    if parcel:
+        yield parcel
+
+
+# -- in the worker process: the process is the object, these two are its state ---------------
+
+_worker: tuple[SessionScanner, History] | None = None
+
+
+def _begin(book: RuleBook, history: History, gentle: bool) -> None:
+    global _worker
+    if gentle and hasattr(os, "nice"):
+        os.nice(10)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _worker = new_scanner(book), history
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed cannot stop its workers: they watch it instead."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _count(sessions: list[str]) -> list[Counted]:
+    if _worker is None:
+        raise RuntimeError("A worker counts before it was begun.")
+    scanner, history = _worker
+    return list(count_here(scanner, history, sessions))

@@ -1,0 +1,38 @@
+"""`sojourn completion`: the script that makes a shell complete our commands, sessions too."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from sojourn.cli.given import Given, emit, with_given
+from sojourn.cli.options import Command
+
+# A title has spaces, and bash takes over what it is given: it has to be quoted unless the person did.
+_PLAIN = "COMPREPLY+=($value)"
+_QUOTED = """case ${COMP_WORDS[COMP_CWORD]} in
+                [\\"\\']*) COMPREPLY+=("$value") ;;
+                *) COMPREPLY+=("$(printf %q "$value")") ;;
+            esac"""
+
+
+@click.command(cls=Command)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@with_given
+def completion(given: Given, shell: str) -> None:
+    """Print the completion script for a shell.
+
+    \b
+    bash   eval "$(sojourn completion bash)"   in ~/.bashrc
+    zsh    eval "$(sojourn completion zsh)"    in ~/.zshrc, after compinit
+    fish   sojourn completion fish | source    in ~/.config/fish/config.fish
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    root = click.get_current_context().find_root().command
+    made = kind(root, {}, "sojourn", "_SOJOURN_COMPLETE")
+    script = (made.source_template % made.source_vars()).replace(_PLAIN, _QUOTED)
+    if given.json:
+        emit({"shell": shell, "script": script})
+    else:
+        click.echo(script)

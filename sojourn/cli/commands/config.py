@@ -1,0 +1,118 @@
+"""`sojourn config`: what is in force, and where it came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sojourn.cli.commands.setting import written
+from sojourn.cli.given import Given, emit, with_given
+from sojourn.cli.options import Section
+from sojourn.core.errors import BadInput, SojournError
+from sojourn.core.settings import BY_NAME, SETTINGS, Secret, Settings
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class Key(click.ParamType[str]):
+    """The name of a setting."""
+
+    name = "key"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in BY_NAME or value == "home":
+            known = ", ".join(sorted(set(BY_NAME) - {"home"}))
+            raise BadInput(f"There is no setting `{value}` in config.toml.", hint=f"Settings are: {known}.")
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return click.Choice(sorted(set(BY_NAME) - {"home"})).shell_complete(ctx, param, incomplete)
+
+
+@click.group(cls=Section, invoke_without_command=True)
+@click.pass_context
+def config(ctx: click.Context) -> None:
+    """Every setting, its value and where it came from.
+
+    Flags beat the environment, the environment beats config.toml, and that beats the default.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(show)
+
+
+@config.command("show", hidden=True)
+@with_given
+def show(given: Given) -> None:
+    """What `sojourn config` prints."""
+    if given.json:
+        emit(rows(given.settings))
+    else:
+        given.draw("settings", given.settings)
+
+
+def rows(settings: Settings) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": one.name,
+            "value": plain(settings[one.name]),
+            "origin": settings.origins[one.name],
+            "variable": one.variable,
+            "meaning": one.meaning,
+        }
+        for one in SETTINGS
+    ]
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it; a secret stays one."""
+    return str(value) if isinstance(value, (Secret, Path)) else value
+
+
+@config.command("path")
+@with_given
+def path(given: Given) -> None:
+    """Where config.toml is, or would be."""
+    file = file_of(given)
+    if given.json:
+        emit({"path": str(file), "exists": file.exists()})
+    else:
+        click.echo(str(file))
+
+
+def file_of(given: Given) -> Path:
+    return given.settings.home / "config.toml"
+
+
+@config.command("set")
+@click.argument("key", type=Key())
+@click.argument("value")
+@with_given
+def change(given: Given, key: str, value: str) -> None:
+    """Write a setting into config.toml; everything else in the file stays as it is."""
+    file = file_of(given)
+    before = file.read_text("utf-8") if file.exists() else None
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _put(file, written(before or "", BY_NAME[key], value))
+    try:
+        settings = given.read_settings(given.flags)
+    except SojournError:
+        if before is None:
+            file.unlink()
+        else:
+            _put(file, before)
+        raise
+    now = {"name": key, "value": plain(settings[key]), "origin": settings.origins[key]}
+    note = "" if now["origin"] == "file" else f" For now the {now['origin']} says otherwise."
+    given.say(f"{key} is {now['value']} in {file}.{note}", now)
+
+
+def _put(file: Path, text: str) -> None:
+    """Replaces the file in one step; only its owner may read it, for it may hold secrets."""
+    part = file.with_name(f".{file.name}.part")
+    part.unlink(missing_ok=True)
+    part.touch(mode=0o600)
+    part.write_text(text, "utf-8")
+    part.replace(file)

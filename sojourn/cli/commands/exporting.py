@@ -1,0 +1,117 @@
+"""`sojourn sessions export`: to a file, a folder or standard output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from sojourn.cli import shapes
+from sojourn.cli.exports import file_name, jsonl, markdown
+from sojourn.cli.given import Given, emit, with_kit
+from sojourn.cli.options import Command, SessionWords
+from sojourn.cli.words import many
+from sojourn.core.errors import BadInput
+from sojourn.core.sessions import Recorded, Session
+from sojourn.ports.kit import Kit
+from sojourn.ports.store import Listing, SessionStore
+
+Writer = Callable[[Session, Sequence[Recorded]], Iterator[str]]
+_KINDS: dict[str, Writer] = {"jsonl": jsonl, "markdown": markdown}
+_PAGE = 500
+
+
+@click.command(cls=Command)
+@click.argument("session", type=SessionWords(), nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Every session, archived ones too.")
+@click.option("--format", "kind", type=click.Choice([*_KINDS]), default="jsonl", show_default=True,
+              help="JSON lines for programs, Markdown for people.")  # fmt: skip
+@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="PATH",
+              help="A file, or a folder that gets one file for each session.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@with_kit
+async def export(
+    given: Given, kit: Kit, session: tuple[str, ...], every: bool, kind: str, output: Path | None, force: bool
+) -> None:
+    """Write sessions out, as JSON lines or Markdown.
+
+    Without --output it goes to standard output. JSON lines hold one session each, with its messages.
+    """
+    if bool(session) == every:
+        raise BadInput("Say which sessions, or --all.", hint="`sojourn sessions export --all --output history.jsonl`")
+    chosen = _all(kit.store) if every else _named(kit.store, session)
+    if given.json and output is None:
+        return emit([shapes.whole(one, [shapes.message(row) for row in rows]) async for one, rows in chosen])
+    if output is None:
+        async for one, rows in chosen:
+            for text in _KINDS[kind](one, rows):
+                click.echo(text, nl=False)
+        return None
+    done = await _to_files(chosen, kind, output, force=force)
+    given.say(f"{many(done, 'session')} written to {output}.", {"sessions": done, "output": str(output)})
+
+
+Chosen = AsyncIterator[tuple[Session, list[Recorded]]]
+
+
+async def _rows(store: SessionStore, session: Session) -> list[Recorded]:
+    return [row async for row in store.read(session.id, messages_only=True)]
+
+
+async def _named(store: SessionStore, names: Sequence[str]) -> Chosen:
+    found = [await store.resolve(words) for words in names]  # all of them, before anything is written
+    for one in found:
+        yield one, await _rows(store, one)
+
+
+async def _all(store: SessionStore) -> Chosen:
+    before: tuple[float, str] | None = None
+    while page := await store.find(Listing(archived=None, limit=_PAGE, before=before)):
+        for one in page:
+            yield await store.get(one.id), await _rows(store, one)
+        before = (page[-1].last_active, page[-1].id)
+
+
+async def _to_files(chosen: Chosen, kind: str, output: Path, *, force: bool) -> int:
+    """One file, or one for each session in a folder. A file appears whole or not at all."""
+    done = 0
+    if output.is_dir():
+        async for one, rows in chosen:
+            with _Replacing(output / file_name(one, kind), force=force) as write:
+                write(_KINDS[kind](one, rows))
+            done += 1
+        return done
+    with _Replacing(output, force=force) as write:
+        async for one, rows in chosen:
+            write(_KINDS[kind](one, rows))
+            done += 1
+    return done
+
+
+class _Replacing:
+    """Writes beside the target and puts it in place at the end; readable by its owner only."""
+
+    def __init__(self, target: Path, *, force: bool) -> None:
+        if target.exists() and not force:
+            raise BadInput(f"{target} is already there.", hint="Choose another name, or say --force.")
+        self._target, self._part = target, target.with_name(f".{target.name}.part")
+
+    def __enter__(self) -> Callable[[Iterator[str]], None]:
+        try:
+            self._part.unlink(missing_ok=True)
+            descriptor = os.open(self._part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        except OSError as error:
+            raise BadInput(
+                f"{self._target} cannot be written: {error.strerror}.", hint="Choose another place."
+            ) from error
+        self._file = os.fdopen(descriptor, "w", encoding="utf-8", errors="replace")
+        return self._file.writelines
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        self._file.close()
+        if kind is None:
+            self._part.replace(self._target)
+        else:
+            self._part.unlink(missing_ok=True)

@@ -1,0 +1,109 @@
+"""The edge of the command line: every error becomes one red line with a hint, here and nowhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from sojourn import __version__
+from sojourn.cli.given import Given, dump
+from sojourn.cli.main import sojourn
+from sojourn.cli.words import one_line
+from sojourn.core.errors import BadInput, SojournError
+
+INTERRUPTED = 130  # as shells say it: 128 + the number of the signal
+BUG = 70
+
+
+def start(args: Sequence[str], given: Given) -> int:
+    """Runs one command and returns its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # what a terminal cannot show must not end the program
+    try:
+        code = sojourn.main(list(args), prog_name="sojourn", standalone_mode=False, obj=given)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except SojournError as error:
+        return _tell(given, args, error)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return error.exit_code
+    except click.ClickException as error:
+        return _tell(given, args, _in_our_words(error))
+    except (click.Abort, KeyboardInterrupt):
+        click.echo(err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _hang_up()
+    except Exception as error:  # noqa: BLE001  the command line's own edge: whatever else happens is a bug of ours
+        return _confess(given, args, error)
+
+
+def _in_our_words(error: click.ClickException) -> BadInput:
+    hint = ""
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        hint = f"`{error.ctx.command_path} --help` shows how it is used."
+    return BadInput(error.format_message(), hint=hint)
+
+
+def _tell(given: Given, args: Sequence[str], error: SojournError) -> int:
+    show(str(error), error.code, error.hint, given, as_json=given.json or _wants_json(args))
+    return error.exit_code
+
+
+def _wants_json(args: Sequence[str]) -> bool:
+    """Whether the command asked for JSON, also when it could not be understood any further."""
+    words = list(args)
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
+
+
+def show(message: str, code: str, hint: str, given: Given, *, as_json: bool) -> None:
+    """The only place where the command line shows an error."""
+    if as_json:
+        click.echo(dump({"error": {"code": code, "message": message, "hint": hint}}), err=True)
+        return
+    color = False if given.no_color else None
+    line = click.style(f"✗ {one_line(message)}", fg="red") + click.style(f"   ({code})", dim=True)
+    click.echo(line, err=True, color=color)
+    if hint:
+        click.echo(f"  {one_line(hint)}", err=True, color=color)
+
+
+def _hang_up() -> int:
+    """Whoever read our output went away; there is nobody left to tell."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+
+
+def _confess(given: Given, args: Sequence[str], error: Exception) -> int:
+    details = "".join(traceback.format_exception(error))
+    kept = _keep(given, details)
+    if kept is None:
+        click.echo(details, err=True)
+    where = f"Its details are in {kept}." if kept else "Its details are above."
+    message = f"Sojourn failed in a way it should not: {type(error).__name__}: {error}"
+    show(message, "bug", f"This is a bug; please report it. {where}", given, as_json=given.json or _wants_json(args))
+    return BUG
+
+
+def _keep(given: Given, details: str) -> Path | None:
+    """Writes the details into the log folder of the home, for its owner's eyes."""
+    try:
+        folder = given.settings.home / "logs"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = folder / f"bug-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+        file.touch(mode=0o600)
+        file.write_text(f"sojourn {__version__}, Python {sys.version}\n\n{details}", encoding="utf-8", errors="replace")
+    except (OSError, SojournError):
+        return None
+    return file

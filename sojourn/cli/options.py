@@ -1,0 +1,147 @@
+"""What commands share: flags, and the types of their arguments."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sojourn.cli.given import Given
+from sojourn.cli.table import load
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+F = TypeVar("F", bound=Callable[..., Any])
+_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
+
+
+def keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """A flag that is a setting: what it says beats the environment and the file."""
+
+    def callback(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+        given = ctx.find_object(Given)
+        if value is not None and given is not None:
+            given.flags[name] = value
+
+    return callback
+
+
+def _json(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    given = ctx.find_object(Given)
+    if value and given is not None:
+        given.json = True
+
+
+def json_option() -> click.Option:
+    return click.Option(
+        ["--json"], is_flag=True, is_eager=True, expose_value=False, callback=_json, help="Print JSON, for scripts."
+    )
+
+
+class Command(click.Command):
+    """A command that also speaks JSON."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.params.append(json_option())
+
+
+class Section(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
+    group_class = type
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.params.append(json_option())
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # in the order of the file, which is the order of use
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            meant = f' Did you mean "{near[0]}"?' if near else ""
+            raise click.UsageError(f'There is no command "{args[0]}".{meant}', ctx) from error
+
+
+class Present(click.types.BoolParamType):
+    """A variable that counts whatever it says, as long as it says something."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
+        return bool(value)
+
+
+class Moment(click.ParamType[float]):
+    """A time: `7d` ago, a date, or a date and time. With `end`, a date means all of that day."""
+
+    name = "when"
+
+    def __init__(self, *, end: bool = False) -> None:
+        self.end = end
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip().lower()
+        if hit := re.fullmatch(r"(\d{1,6})\s*([mhdwy])", text):
+            return time.time() - int(hit[1]) * _UNITS[hit[2]]
+        try:
+            return self._read(text)
+        except (ValueError, OverflowError, OSError):
+            self.fail(
+                f'"{value}" is not a time. Say 30m, 12h, 7d, 2w, today, 2026-01-31 or 2026-01-31T18:00.', param, ctx
+            )
+
+    def _read(self, text: str) -> float:
+        today = datetime.now().astimezone().date()
+        days = {"today": today, "yesterday": today - timedelta(days=1)}
+        try:
+            day = days.get(text) or date.fromisoformat(text)
+        except ValueError:
+            return datetime.fromisoformat(text.upper()).astimezone().timestamp()
+        start = datetime(day.year, day.month, day.day).astimezone()  # a person's day is a local one
+        return (start + timedelta(days=1) if self.end else start).timestamp()
+
+
+class SessionWords(click.ParamType[str]):
+    """A session by id, beginning of an id, or title. The store decides; here it is only completed."""
+
+    name = "session"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        given = ctx.find_object(Given)
+        if given is None:
+            return []
+        found: list[CompletionItem] = load("sojourn.cli.completing:sessions")(given, incomplete)
+        return found
+
+
+def session_argument(*, many: bool = False) -> Callable[[F], F]:
+    return click.argument("session", type=SessionWords(), nargs=-1 if many else 1, required=True)
+
+
+def source_option(function: F) -> F:
+    return click.option("--source", "sources", multiple=True, metavar="NAME", help="Only from there; may be repeated.")(
+        function
+    )
+
+
+def since_option(function: F) -> F:
+    return click.option("--since", type=Moment(), help="Not before: 30m, 12h, 7d, 2w, today or 2026-01-31.")(function)
+
+
+def until_option(function: F) -> F:
+    return click.option("--until", type=Moment(end=True), help="Not after; a date means all of that day.")(function)
+
+
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")

@@ -1,0 +1,112 @@
+"""What `--json` prints. These keys are for ever: docs/reference/cli.md lists them. Times are ISO 8601 in UTC."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from sojourn.cli.words import iso
+from sojourn.core.health import Health
+from sojourn.core.messages import Message, calls, parts, text_of
+from sojourn.core.sessions import Recorded, Session
+from sojourn.ports.admin import Stats, Verdict
+from sojourn.ports.kit import ImportReport, MoveReport
+from sojourn.ports.source import Found
+from sojourn.ports.store import Hit, Removed
+
+_SESSION = tuple(one.name for one in fields(Session) if one.name not in ("principal", "driver_fence", "details"))
+_TIMES = ("started_at", "last_active", "ended_at")
+_ALWAYS = ("role", "content", "structured", "tool_calls", "timestamp", "active", "compacted")
+_MESSAGE = tuple(one.name for one in fields(Message) if one.name not in _ALWAYS)
+_JSON_TEXT = ("reasoning_details", "codex_reasoning_items", "codex_message_items", "extra")
+
+
+def session(one: Session) -> dict[str, Any]:
+    shape = {name: getattr(one, name) for name in _SESSION}
+    shape["tags"] = list(one.tags)
+    for name in _TIMES:
+        shape[name] = iso(shape[name])
+    return shape
+
+
+def whole(one: Session, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """A session with the rest of its row and all its messages: what an export holds."""
+    return {**session(one), "details": dict(one.details), "messages": messages}
+
+
+def message(kept: Recorded) -> dict[str, Any]:
+    """A message. What it does not have is left out, but for what every message has."""
+    one = kept.item
+    assert isinstance(one, Message)
+    shape: dict[str, Any] = {
+        "id": kept.public_id, "session": kept.session, "seq": kept.seq, "role": one.role,
+        "content": None if one.content is None else text_of(one), "timestamp": iso(one.timestamp or kept.at),
+        "active": one.active, "compacted": one.compacted,
+    }  # fmt: skip
+    if one.structured:
+        shape["parts"] = parts(one)
+    if one.tool_calls:
+        asked = calls(one)
+        shape["tool_calls"] = [{"id": call.id, "name": call.name, "arguments": _read(call.arguments)} for call in asked]
+    for name in _MESSAGE:
+        value = getattr(one, name)
+        if value is not None and value is not False:
+            shape[name] = _read(value) if name in _JSON_TEXT else value
+    return shape
+
+
+def _read(text: str) -> Any:
+    """What a JSON text says; the text itself where it says nothing JSON can carry."""
+    try:
+        return json.loads(text, parse_constant=str)
+    except (ValueError, RecursionError):
+        return text
+
+
+def hit(one: Hit) -> dict[str, Any]:
+    return {
+        "session": one.session, "message": f"{one.session}:{one.seq}" if one.seq else None, "seq": one.seq,
+        "role": one.role, "timestamp": iso(one.timestamp), "title": one.title, "source": one.source,
+        "tool_name": one.tool_name,
+        "snippet": {"text": one.snippet.text, "marks": [list(mark) for mark in one.snippet.marks]},
+    }  # fmt: skip
+
+
+def found(one: Found) -> dict[str, Any]:
+    return {
+        "source": one.source, "home": str(one.home), "sessions": one.sessions, "bytes": one.bytes,
+        "version": one.version, "problem": one.problem,
+    }  # fmt: skip
+
+
+def report(one: ImportReport) -> dict[str, Any]:
+    shape = {field.name: getattr(one, field.name) for field in fields(one)}
+    shape["skipped"] = [{"id": name, "because": why} for name, why in one.skipped]
+    return {**shape, "notes": list(one.notes), "seconds": round(one.seconds, 3)}
+
+
+def moved(one: MoveReport) -> dict[str, Any]:
+    rows = [{"table": table, "rows": number, "hash": proof} for table, number, proof in one.rows]
+    return {"tables": rows, "seconds": round(one.seconds, 3)}
+
+
+def removed(one: Removed) -> dict[str, Any]:
+    return {
+        "session": one.session, "rows": dict(one.rows), "files": list(one.files), "backups": list(one.backups),
+        "left": list(one.left),
+    }  # fmt: skip
+
+
+def stats(one: Stats) -> dict[str, Any]:
+    shape = {field.name: getattr(one, field.name) for field in fields(one)}
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in shape.items()}
+
+
+def verdict(one: Verdict) -> dict[str, Any]:
+    return {"clean": one.clean, "checked": dict(one.checked), "problems": list(one.problems)}
+
+
+def health(one: Health) -> dict[str, Any]:
+    return {field.name: getattr(one, field.name) for field in fields(one)}

@@ -1,0 +1,49 @@
+"""The screen, and long output page by page."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+
+import click
+from rich.console import Console, RenderableType
+
+WIDE = 160  # where there is no terminal to fit
+
+
+def make(*, no_color: bool, err: bool = False) -> Console:
+    """The console of this run. Without colours it prints plain text."""
+    file = sys.stderr if err else sys.stdout
+    options = {"color_system": None} if no_color else {}
+    screen = Console(file=file, highlight=False, markup=False, emoji=False, **options)  # type: ignore[arg-type]
+    if not screen.is_terminal:
+        screen.width = shutil.get_terminal_size((WIDE, 50)).columns
+    return screen
+
+
+def page(screen: Console, pieces: Iterable[RenderableType]) -> None:
+    """Prints; what does not fit on a terminal goes through a pager."""
+    if not screen.is_terminal:
+        for piece in pieces:
+            screen.print(piece)
+        return
+    printed = _printed(screen, pieces)
+    begun: list[str] = []
+    lines = 0
+    for text in printed:
+        begun.append(text)
+        lines += text.count("\n")
+        if lines >= screen.height:
+            click.echo_via_pager(itertools.chain(begun, printed))
+            return
+    for text in begun:
+        click.echo(text, nl=False)
+
+
+def _printed(screen: Console, pieces: Iterable[RenderableType]) -> Iterator[str]:
+    for piece in pieces:
+        with screen.capture() as taken:
+            screen.print(piece)
+        yield taken.get()

@@ -1,0 +1,116 @@
+"""Who may come in: the right token, the right Host, the right Origin, a body of sensible size."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import socket
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from fastapi import Response
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sojourn.core.errors import NotAllowed
+from sojourn.http.problems import of_error, problem
+
+OPEN = frozenset({"/healthz"})  # needs no token
+MAX_BODY = 32 * 1024 * 1024
+_READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server that listens there."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
+
+
+class Gate:
+    """Asks before anything else does, so that a plugin's routes are as guarded as ours."""
+
+    def __init__(self, app: ASGIApp, *, token: str, host: str) -> None:
+        self._app, self._token = app, token.encode()
+        self._only_loopback = is_loopback(host)
+        names = {"localhost", host.lower()} | (set() if self._only_loopback else {socket.gethostname().lower()})
+        self._names = frozenset(names)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif (refusal := self._refusal(scope)) is None:
+            await self._app(scope, _limited(receive), send)
+        elif scope["type"] == "http":
+            await refusal(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        host = _header(scope, b"host")
+        if not self._knows(host):
+            return problem(
+                scope, 421, "foreign_host", f"This server is not called {host!r}.",
+                "Use the address it printed at start; a name of your own goes into `--host`.",
+            )  # fmt: skip
+        if scope["path"] not in OPEN and not self._has_token(_header(scope, b"authorization")):
+            return of_error(scope, NotAllowed(
+                "This needs the server's token.",
+                hint="Send `Authorization: Bearer TOKEN`. It was printed at start; server.json in the home has it too.",
+            ))  # fmt: skip
+        reads = scope["type"] == "http" and scope["method"] in _READING
+        if not reads and (origin := _header(scope, b"origin")) and _netloc(origin) != host.lower():
+            return problem(
+                scope, 403, "foreign_origin", f"A page of {origin!r} may not change things here.",
+                "Only pages this server shows by itself may.",
+            )  # fmt: skip
+        if (size := _header(scope, b"content-length")) and (not size.isdigit() or int(size) > MAX_BODY):
+            return problem(scope, 413, "too_large", f"A body of {size} bytes is too large.", f"At most {MAX_BODY}.")
+        return None
+
+    def _knows(self, host: str) -> bool:
+        """Names are listed, since a foreign name can be made to point here; a plain address cannot lie."""
+        name = _hostname(host)
+        try:
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            return name in self._names
+        return address.is_loopback or not self._only_loopback
+
+    def _has_token(self, header: str) -> bool:
+        scheme, _, shown = header.partition(" ")
+        return scheme.lower() == "bearer" and hmac.compare_digest(shown.strip().encode(), self._token)
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    """A header that may come only once; sent twice, it is a value that fits nothing."""
+    headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
+    return ", ".join(value.decode("latin-1") for key, value in headers if key == name)
+
+
+def _hostname(host: str) -> str:
+    bare = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.rpartition(":")[0] or host
+    return bare.lower().rstrip(".")
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
+
+
+def _limited(receive: Receive) -> Receive:
+    """A body without a stated length is counted while it comes."""
+    so_far = 0
+
+    async def counted() -> Message:
+        nonlocal so_far
+        message = await receive()
+        so_far += len(message.get("body", b""))
+        if so_far > MAX_BODY:
+            raise HTTPException(413, f"A body of more than {MAX_BODY} bytes is too large.")
+        return message
+
+    return counted

@@ -1,0 +1,57 @@
+"""`sojourn serve`. The web framework is loaded by name, when the command runs and not when it is listed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+import click
+
+from sojourn.ports.kit import Kit
+
+
+class Given(Protocol):
+    """What the command line puts into click's context."""
+
+    flags: dict[str, Any]
+    json: bool
+
+    def run(self, work: Callable[[Kit], Coroutine[Any, Any, None]]) -> None: ...
+
+
+@click.command()
+@click.option("--host", metavar="ADDRESS", help="Where to listen (SOJOURN_HOST; 127.0.0.1).")
+@click.option("--port", metavar="NUMBER", help="0 takes a free one (SOJOURN_PORT; 8790).")
+@click.option("--json", "as_json", is_flag=True, help="Print what is ready as JSON, for scripts.")
+@click.pass_obj
+def serve(given: Given, host: str | None, port: str | None, as_json: bool) -> None:
+    """Serve your sessions over HTTP, until stopped.
+
+    Everything but /healthz needs the token that is printed at start: Authorization: Bearer TOKEN.
+    It is also in server.json in the home. SOJOURN_TOKEN sets one of your own.
+    """
+    flags = {"server.host": host, "server.port": port}
+    given.flags.update({name: value for name, value in flags.items() if value is not None})
+    given.json = given.json or as_json
+    given.run(lambda kit: kit.load("sojourn.http.server:serve")(kit, _json if given.json else _told))  # type: ignore[operator]
+
+
+def _json(ready: Any) -> None:
+    said = ready.said
+    shown = {"address": said.address, "pid": said.pid, "started_at": said.started_at, "version": said.version}
+    click.echo(json.dumps(shown if ready.own_token else {**shown, "token": said.token}))
+    sys.stdout.flush()
+
+
+def _told(ready: Any) -> None:
+    said = ready.said
+    click.echo(f"ready {said.address}")
+    click.echo("token is the one you set" if ready.own_token else f"token {said.token}")
+    if sys.stdout.isatty():
+        token = "$SOJOURN_TOKEN" if ready.own_token else said.token
+        click.echo(f'\n  curl -H "Authorization: Bearer {token}" {said.address}/api/sessions\n\nCtrl-C stops it.')
+    if ready.warning:
+        click.echo(f"! Others cannot find this server: {ready.warning}", err=True)
+    sys.stdout.flush()

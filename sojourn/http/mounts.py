@@ -1,0 +1,131 @@
+"""Plugin routers under `/api/plugins/<name>/`. One that fails is listed with its reason; the rest stands."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.types import Lifespan
+
+from sojourn.core.errors import BadInput, SojournError
+from sojourn.http.shapes import PluginInfo
+from sojourn.ports.kit import Kit
+from sojourn.ports.plugin import Plugin
+
+logger = logging.getLogger(__name__)
+_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+_BEGINNING, _END = 10.0, 0.7  # seconds a plugin may take to start and to stop
+
+
+class PluginFailed(SojournError):
+    """A plugin's routes are not there, because it could not be loaded."""
+
+    code, status = "plugin_failed", 503
+
+
+class Mounts:
+    """The plugins of a server and what became of their routes."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._infos: dict[str, PluginInfo] = {}
+
+    def mount(self, app: FastAPI) -> None:
+        """Every plugin that brings routes gets its place; nothing one of them does is fatal."""
+        for plugin in self._kit.plugins():
+            self._infos[plugin.name] = info = _info(plugin)
+            if not plugin.routes:
+                continue
+            info.address = f"/api/plugins/{plugin.name}"
+            try:
+                for dotted in plugin.routes:
+                    router = self._router(plugin, dotted)
+                    router.lifespan_context = _guarded(router.lifespan_context, info)
+                    app.include_router(router, prefix=info.address, tags=[plugin.name], dependencies=[_standing(info)])
+            except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
+                _failed(info, error)
+                app.include_router(_closed(info), prefix=info.address)
+
+    def _router(self, plugin: Plugin, dotted: str) -> APIRouter:
+        if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", plugin.name, re.ASCII):
+            raise BadInput(f"{plugin.name!r} cannot be part of an address.", hint="Use letters, digits and -.")
+        make: Callable[[Kit], Any] = self._kit.load(dotted)  # type: ignore[assignment]
+        router = make(self._kit)
+        if not isinstance(router, APIRouter):
+            raise BadInput(f"{dotted} gave {type(router).__name__}.", hint="It must be `router(kit) -> APIRouter`.")
+        get_openapi(title=plugin.name, version="0", routes=router.routes)  # what cannot be described breaks here
+        return router
+
+    def plugins(self) -> list[PluginInfo]:
+        """All plugins, those that could not be loaded at all last."""
+        failed = self._kit.plugin_problems()
+        lost = [PluginInfo(name=name, summary="", problem=str(why)) for name, why in failed.items()]
+        return [*self._infos.values(), *(info for info in lost if info.name not in self._infos)]
+
+
+def _info(plugin: Plugin) -> PluginInfo:
+    return PluginInfo(
+        name=plugin.name, summary=plugin.summary, commands=list(plugin.commands), routes=list(plugin.routes),
+        sources=len(plugin.sources), store=plugin.store is not None,
+    )  # fmt: skip
+
+
+def _failed(info: PluginInfo, error: Exception) -> None:
+    logger.error("the routes of plugin %s cannot be used", info.name, exc_info=error)
+    info.problem = str(error) if isinstance(error, SojournError) else f"{type(error).__name__}: {error}"
+
+
+def _refused(info: PluginInfo) -> PluginFailed:
+    return PluginFailed(
+        f'The plugin "{info.name}" cannot be used: {info.problem}', hint="The log has more. Update it or remove it."
+    )
+
+
+def _standing(info: PluginInfo) -> Any:
+    """A plugin that could not start answers with the reason."""
+
+    async def check() -> None:
+        if info.problem:
+            raise _refused(info)
+
+    return Depends(check)
+
+
+def _closed(info: PluginInfo) -> APIRouter:
+    """Stands where a plugin's routes should be, and says why they are not."""
+    router = APIRouter()
+
+    @router.api_route("/{rest:path}", methods=_METHODS, include_in_schema=False)
+    async def closed(rest: str) -> None:
+        raise _refused(info)
+
+    return router
+
+
+def _guarded(lifespan: Lifespan[Any], info: PluginInfo) -> Lifespan[Any]:
+    """A plugin's own beginning and end: if they fail or take too long, the server does not."""
+
+    @asynccontextmanager
+    async def guarded(app: Any) -> AsyncIterator[None]:
+        inner = lifespan(app)
+        try:
+            async with asyncio.timeout(_BEGINNING):
+                await inner.__aenter__()
+        except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
+            _failed(info, error)
+            yield
+            return
+        yield
+        try:
+            async with asyncio.timeout(_END):
+                await inner.__aexit__(None, None, None)
+        except Exception:
+            logger.exception("plugin %s did not end well", info.name)
+
+    return guarded

@@ -1,0 +1,68 @@
+"""The OpenAPI document, complete: who may ask, and every problem an operation may answer with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from sojourn import __version__
+from sojourn.http.auth import OPEN
+from sojourn.http.problems import MEDIA_TYPE, Problem
+
+_ABOUT = """Your agent sessions over HTTP. Everything but `/healthz` needs the token: `Authorization: Bearer …`.
+Errors are problems (RFC 9457) with a stable `code` and a `hint`."""
+_REF = "#/components/schemas/{model}"
+_ALWAYS = (401, 421, 422, 500, 503)
+_WRITING = (400, 403, 413, 507)
+_OPERATIONS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
+
+
+def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
+    """A replacement for `app.openapi`; made once, when first asked for."""
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _complete(
+                get_openapi(title="Sojourn", version=__version__, description=_ABOUT, routes=app.routes)
+            )
+        return app.openapi_schema
+
+    return document
+
+
+def _complete(document: dict[str, Any]) -> dict[str, Any]:
+    parts = document.setdefault("components", {})
+    schemas = parts.setdefault("schemas", {})
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    problem = Problem.model_json_schema(ref_template=_REF, mode="serialization")
+    schemas.update(problem.pop("$defs", {}))
+    schemas["Problem"] = problem
+    parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{"token": []}]
+    for path, method, operation in _operations(document):
+        _with_problems(operation, _WRITING if method not in ("get", "head", "options") else (), open=path in OPEN)
+    return document
+
+
+def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            if method in _OPERATIONS:
+                yield path, method, operation
+
+
+def _with_problems(operation: dict[str, Any], more: tuple[int, ...], *, open: bool) -> None:
+    responses: dict[str, Any] = operation.setdefault("responses", {})
+    if open:
+        operation["security"] = []
+    for status in (421, 500) if open else (*_ALWAYS, *more):
+        if status != 422 or operation.get("parameters") or operation.get("requestBody"):
+            responses.setdefault(str(status), {"description": HTTPStatus(status).phrase})
+    for status_text, response in responses.items():
+        if status_text >= "400" and (status_text == "422" or "content" not in response):
+            response["content"] = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}

@@ -1,0 +1,141 @@
+"""Every error in one shape: RFC 9457 `application/problem+json`. The edge of HTTP is here."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import cast
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sojourn.core.errors import BadInput, NotAllowed, SojournError
+from sojourn.http.texts import Text
+
+MEDIA_TYPE = "application/problem+json"
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+logger = logging.getLogger(__name__)
+
+
+class Flaw(BaseModel):
+    """One part of a request that has a wrong form."""
+
+    where: Text = Field(description="Where it is, e.g. `query.limit`.")
+    message: Text
+
+
+class Problem(BaseModel):
+    """What went wrong, and what to do next (RFC 9457)."""
+
+    type: str = Field(description="`urn:sojourn:problem:` and the code.")
+    title: str
+    status: int
+    detail: Text = Field(description="What happened, naming the value.")
+    code: str = Field(description="Stable; decide by this one.")
+    hint: Text = Field(default="", description="What to do next.")
+    instance: Text = Field(default="", description="The path that was asked for.")
+    errors: list[Flaw] | None = Field(default=None, description="Only when a request has a wrong form.")
+
+
+def problem(
+    scope: Scope, status: int, code: str, detail: str, hint: str = "", *,
+    errors: Sequence[Flaw] | None = None, headers: Mapping[str, str] | None = None,
+) -> Response:  # fmt: skip
+    """The answer that tells of a problem."""
+    said = Problem(
+        type=f"urn:sojourn:problem:{code}", title=code.replace("_", " ").capitalize(), status=status, detail=detail,
+        code=code, hint=hint, instance=scope.get("path", ""), errors=list(errors) if errors else None,
+    )  # fmt: skip
+    return Response(said.model_dump_json(exclude_none=True), status, headers, MEDIA_TYPE)
+
+
+def of_error(scope: Scope, error: SojournError) -> Response:
+    headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, NotAllowed) else None
+    return problem(scope, error.status, error.code, str(error), error.hint, headers=headers)
+
+
+async def _ours(request: Request, error: Exception) -> Response:
+    return of_error(request.scope, cast(SojournError, error))
+
+
+async def _wrong_form(request: Request, error: Exception) -> Response:
+    found = cast(RequestValidationError, error).errors()
+    flaws = [Flaw(where=".".join(map(str, one["loc"])), message=one["msg"]) for one in found]
+    said = "; ".join(f"{flaw.where}: {flaw.message}" for flaw in flaws[:3])
+    hint = "/openapi.json says what each request takes."
+    return problem(request.scope, 422, BadInput.code, f"The request has a wrong form. {said}", hint, errors=flaws)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    """What the web framework says by itself: no such route, no such method."""
+    raised = cast(HTTPException, error)
+    path, hint, headers = request.url.path, "", dict(raised.headers or {})
+    code, detail = HTTPStatus(raised.status_code).phrase.lower().replace(" ", "_"), str(raised.detail)
+    if raised.status_code == 404:
+        code, detail = "no_route", f"There is nothing at {path}."
+        hint = "/openapi.json lists what there is."
+    elif raised.status_code == 405:
+        headers["Allow"] = ", ".join(_methods(request))
+        detail, hint = f"{request.method} does not work on {path}.", f"Allowed: {headers['Allow']}."
+    else:
+        code = {400: BadInput.code, 413: "too_large"}.get(raised.status_code, code)
+    return problem(request.scope, raised.status_code, code, detail, hint, headers=headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """All that work on a path; the framework names only those of the first route that fits."""
+    routes: Sequence[BaseRoute] = request.app.routes
+    probe = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": []}
+    return [
+        name for name in _METHODS
+        if any(route.matches({**probe, "method": name})[0] is Match.FULL for route in routes)
+    ]  # fmt: skip
+
+
+def install(app: FastAPI) -> None:
+    """From now on every error the app knows is answered as a problem."""
+    app.add_exception_handler(SojournError, _ours)
+    app.add_exception_handler(RequestValidationError, _wrong_form)
+    app.add_exception_handler(HTTPException, _http)
+
+
+class Edge:
+    """Outermost: whatever nobody expected is logged with its traceback and answered without leaking any of it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                present = {name.lower() for name, _ in message.get("headers", ())}
+                message["headers"] = [*message.get("headers", ()), *(h for h in _HEADERS if h[0] not in present)]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as error:  # the edge of HTTP
+            mark = secrets.token_hex(4)
+            logger.exception("%s %s failed [%s]", scope["method"], scope["path"], mark)
+            if started:
+                raise ConnectionAbortedError(f"broken off [{mark}]") from error  # half an answer is not an answer
+            detail = f"Something went wrong inside Sojourn; it was logged as {mark}."
+            await problem(scope, 500, "internal", detail, "Look for that word in the server's log.")(
+                scope, receive, watched
+            )
+
+
+_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))

@@ -1,0 +1,51 @@
+"""Search over messages and titles."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from sojourn.core.sessions import OWNER, SessionId
+from sojourn.http import shapes
+from sojourn.http.params import BIGGEST, StoreHere, faults
+from sojourn.http.texts import Instant, seconds
+from sojourn.ports.store import Search
+
+router = APIRouter(prefix="/api", tags=["search"])
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Asked(BaseModel):
+    """What to look for. Undone rows are never found; summarised and archived ones are."""
+
+    model_config = ConfigDict(extra="forbid")
+    q: str = Field(min_length=1, max_length=2048, description='Words, "two words" in a row, get_user, conf*, 错误信息.')
+    role: list[Name] = Field(default=[], max_length=20, description="user, assistant, tool, system …")
+    source: list[Name] = Field(default=[], max_length=50)
+    tool: str = Field(default="", max_length=200, description="Only calls and results of this tool.")
+    since: Instant | None = Field(default=None, description="Said at that moment or later. No zone means UTC.")
+    until: Instant | None = Field(default=None, description="Said before that moment.")
+    session: str | None = Field(
+        default=None, min_length=1, max_length=255, description="Id, beginning of it, or title."
+    )
+    limit: int = Field(default=20, ge=1, le=200)
+    before: int | None = Field(default=None, ge=0, le=BIGGEST, description="The `next` of the page before.")
+
+
+@router.get("/search", summary="Search messages and titles", responses=faults(400, 404, 409))
+async def search(asked: Annotated[Asked, Query()], store: StoreHere) -> shapes.Hits:
+    inside = (await store.resolve(asked.session, principal=OWNER)).id if asked.session else None
+    found = await store.search(_search(asked, inside))
+    shown = found[: asked.limit]
+    more = (shown[-1].at or BIGGEST) if len(found) > asked.limit else None  # titles come first and have no place
+    return shapes.Hits(hits=[shapes.Hit.of(one) for one in shown], next=more)
+
+
+def _search(asked: Asked, inside: SessionId | None) -> Search:
+    return Search(
+        text=asked.q, principal=OWNER, session=inside, roles=tuple(asked.role), sources=tuple(asked.source),
+        tool=asked.tool, since=seconds(asked.since), until=seconds(asked.until), limit=asked.limit + 1,
+        before=asked.before,
+    )  # fmt: skip

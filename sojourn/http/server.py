@@ -1,0 +1,154 @@
+"""Runs the application: a listening socket first, `ready` when it answers, a clean end within two seconds."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import FrameType
+
+import uvicorn
+
+from sojourn import __version__
+from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed
+from sojourn.core.settings import Settings
+from sojourn.http import announce
+from sojourn.http.announce import Announcement
+from sojourn.http.app import make_app
+from sojourn.http.auth import is_loopback
+from sojourn.http.sse import Streams
+from sojourn.ports.kit import Kit
+
+_PATIENCE = 1  # seconds that requests under way may take after the word to stop
+_WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """What a person is told once the server answers."""
+
+    said: Announcement
+    own_token: bool  # the token comes from the settings
+    warning: str = ""
+
+
+async def serve(kit: Kit, told: Callable[[Ready], None]) -> None:
+    """Serves until SIGTERM or SIGINT. `told` hears when it is ready."""
+    settings = kit.settings
+    host, port = str(settings["server.host"]), int(settings["server.port"])
+    token, own = _token(settings, host)
+    refuse_second(settings)
+    with _listen(host, port) as listening:
+        app = make_app(kit, token=token, host=host)
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=_PATIENCE,
+            lifespan="on", ws="none", proxy_headers=False,
+        )  # fmt: skip
+        said = Announcement(
+            address=_address(host, listening), token=token, pid=os.getpid(),
+            started_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), version=__version__,
+        )  # fmt: skip
+        server = _Server(config, app.state.streams, lambda: told(_announce(settings, said, own)))
+        try:
+            with _signals(server):
+                await server.serve([listening])
+        finally:
+            announce.remove(settings.home, said)
+
+
+class _Server(uvicorn.Server):
+    """Tells when it is ready, and ends open streams when it is asked to stop."""
+
+    def __init__(self, config: uvicorn.Config, streams: Streams, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._streams, self._ready = streams, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._streams.close()
+        await super().shutdown(sockets)
+
+
+@contextmanager
+def _signals(server: uvicorn.Server) -> Iterator[None]:
+    """uvicorn raises a signal again once it has obeyed; being told to stop is no failure, so nobody dies of it."""
+
+    def stop(sig: int, frame: FrameType | None) -> None:
+        server.should_exit = True
+
+    before = {sig: signal.signal(sig, stop) for sig in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for sig, handler in before.items():
+            signal.signal(sig, handler)
+
+
+def _token(settings: Settings, host: str) -> tuple[str, bool]:
+    own = settings["server.token"].reveal()
+    if own and not (own.isascii() and own.isprintable() and " " not in own):
+        raise BadConfig("server.token has characters no header can carry.", hint="Use letters, digits and signs.")
+    if not own and not is_loopback(host):
+        raise NotAllowed(
+            f"{host} can be reached from other machines, and no token was set.",
+            hint="Choose one and set it as SOJOURN_TOKEN (or server.token in config.toml).",
+        )
+    return own or secrets.token_urlsafe(32), bool(own)
+
+
+def refuse_second(settings: Settings) -> None:
+    """One server per home; what a dead one left behind is no obstacle."""
+    other = announce.read(settings.home)
+    if other is not None and announce.is_serving(other):
+        raise Conflict(
+            f"This home is already served at {other.address} (pid {other.pid}).",
+            hint=f"Use that one, stop it with `kill {other.pid}`, or give this one another --home.",
+        )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise BadInput(f"{host!r} is not an address of this machine.", hint="Usual is --host 127.0.0.1.") from error
+    family, kind, protocol, _, place = found[0]
+    opened = socket.socket(family, kind, protocol)  # only a socket that says TCP is spared the 40 ms of Nagle's delay
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(place)
+        opened.listen(2048)
+    except OSError as error:
+        opened.close()
+        raise _not_there(host, port, error) from error
+    return opened
+
+
+def _not_there(host: str, port: int, error: OSError) -> Exception:
+    if error.errno == errno.EADDRINUSE:
+        return Conflict(f"Port {port} on {host} is taken by another program.", hint="--port 0 takes a free one.")
+    if error.errno == errno.EACCES:
+        return NotAllowed(f"Port {port} needs more rights than you have.", hint="Use one above 1023.")
+    return BadInput(f"Cannot listen on {host} port {port}: {error.strerror}.", hint="Usual is --host 127.0.0.1.")
+
+
+def _address(host: str, listening: socket.socket) -> str:
+    """The address for clients on this machine."""
+    name = _WILDCARDS.get(host, host)
+    return f"http://{f'[{name}]' if ':' in name else name}:{listening.getsockname()[1]}"
+
+
+def _announce(settings: Settings, said: Announcement, own: bool) -> Ready:
+    try:
+        announce.write(settings.home, said)
+    except OSError as error:
+        return Ready(said=said, own_token=own, warning=f"{settings.home}/{announce.FILE}: {error.strerror}.")
+    return Ready(said=said, own_token=own)

@@ -1,0 +1,249 @@
+"""What goes over the wire. Names are those of the command line's `--json`; dates are ISO 8601 in UTC."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from sojourn.core.messages import Message as CoreMessage
+from sojourn.core.messages import calls, parts, text_of
+from sojourn.core.sessions import Recorded
+from sojourn.core.sessions import Session as CoreSession
+from sojourn.http.texts import Moment, Plain, Text, moment, parsed
+from sojourn.ports.store import Hit as CoreHit
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value is False
+
+
+OptionalText = Annotated[Text | None, Field(exclude_if=_missing)]
+OptionalPlain = Annotated[Plain, Field(exclude_if=_missing)]
+
+
+class Shape(BaseModel):
+    """Read from the values of `core` and `ports` by attribute."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Session(Shape):
+    """One conversation, with one id for life."""
+
+    id: Text
+    title: Text | None = None
+    source: Text = Field(description="The surface or program it began on.")
+    tags: list[Text] = []
+    pinned: bool
+    archived: bool
+    parent_session_id: Text | None = None
+    model: Text | None = None
+    cwd: Text | None = None
+    started_at: Moment
+    last_active: Moment
+    ended_at: Moment = None
+    end_reason: Text | None = None
+    message_count: int
+    tool_call_count: int
+    input_tokens: int
+    output_tokens: int
+    estimated_cost_usd: float | None = None
+    last_seq: int = Field(description="The number of the newest thing in its log.")
+    revision: int = Field(description="Grows with every change of title, tags, pin or archive.")
+    driver: Text | None = Field(default=None, description="The surface that owns it.")
+    handoff_state: Text | None = None
+    handoff_platform: Text | None = None
+    handoff_error: Text | None = None
+    preview: Text = Field(default="", description="The opening words of the first thing said.")
+
+
+class WholeSession(Session):
+    """A session with everything else that is known about it."""
+
+    details: dict[str, Plain] = Field(default={}, description="The other columns of its row, by name.")
+
+    @classmethod
+    def of(cls, session: CoreSession) -> WholeSession:
+        return cls.model_validate(session)
+
+
+class Sessions(BaseModel):
+    """A page of a list."""
+
+    sessions: list[Session]
+    next: str | None = Field(default=None, description="Give it back as `before` for the next page; null: no more.")
+
+
+class ToolCall(BaseModel):
+    """One call an assistant asked for."""
+
+    id: Text
+    name: Text
+    arguments: Plain = Field(description="Parsed; a text if the model wrote no valid JSON.")
+
+
+class Message(BaseModel):
+    """One row of a transcript. (active, compacted): (true, false) live; (false, true) summarised; else undone.
+
+    What a message does not have is left out, but for what every message has.
+    """
+
+    id: Text = Field(description="`<session>:<seq>`, for life.")
+    session: Text
+    seq: int
+    role: Text
+    content: Text | None = Field(description="What a person would read.")
+    timestamp: Moment
+    active: bool
+    compacted: bool
+    parts: list[Plain] | None = Field(
+        default=None, exclude_if=_missing, description="Structured content, part by part."
+    )
+    tool_calls: list[ToolCall] | None = Field(default=None, exclude_if=_missing)
+    tool_call_id: OptionalText = None
+    tool_name: OptionalText = None
+    turn_id: OptionalText = None
+    token_count: int | None = Field(default=None, exclude_if=_missing)
+    finish_reason: OptionalText = None
+    reasoning: OptionalText = None
+    reasoning_content: OptionalText = None
+    reasoning_details: OptionalPlain = None
+    codex_reasoning_items: OptionalPlain = None
+    codex_message_items: OptionalPlain = None
+    platform_message_id: OptionalText = None
+    effect_disposition: OptionalText = None
+    api_content: OptionalText = None
+    observed: bool = Field(default=False, exclude_if=_missing)
+    native_id: OptionalText = Field(default=None, description="Its id in the program it was imported from.")
+    extra: OptionalPlain = Field(default=None, description="What else came with it.")
+
+    @classmethod
+    def of(cls, recorded: Recorded, message: CoreMessage) -> Message:
+        values: dict[str, Any] = {name: getattr(message, name) for name in _SAME}
+        values |= {name: parsed(getattr(message, name)) for name in _JSON_TEXT}
+        asked = [ToolCall(id=one.id, name=one.name, arguments=parsed(one.arguments)) for one in calls(message)]
+        return cls(
+            id=recorded.public_id, session=recorded.session, seq=recorded.seq,
+            content=None if message.content is None else text_of(message),
+            timestamp=moment(message.timestamp or recorded.at), parts=parts(message) if message.structured else None,
+            tool_calls=asked if message.tool_calls else None, turn_id=message.turn_id or recorded.turn, **values,
+        )  # fmt: skip
+
+
+_JSON_TEXT = frozenset({"reasoning_details", "codex_reasoning_items", "codex_message_items", "extra"})
+_MADE = frozenset({"id", "session", "seq", "content", "timestamp", "parts", "tool_calls", "turn_id"})
+_SAME = frozenset(Message.model_fields) - _JSON_TEXT - _MADE
+
+
+class Messages(BaseModel):
+    """A page of a transcript."""
+
+    messages: list[Message]
+    next: int | None = Field(default=None, description="Give it back as `after` for the next page; null: no more.")
+
+
+class Snippet(Shape):
+    """The part of a text that answers. Marks are (start, end) in characters of it."""
+
+    text: Text
+    marks: list[tuple[int, int]]
+
+
+class Hit(BaseModel):
+    """One message that answers, or a title (then `message` is null and `role` is `title`)."""
+
+    session: Text
+    message: Text | None = Field(description="`<session>:<seq>`.")
+    seq: int
+    role: Text
+    timestamp: Moment
+    title: Text | None
+    source: Text
+    tool_name: Text | None
+    snippet: Snippet
+
+    @classmethod
+    def of(cls, hit: CoreHit) -> Hit:
+        return cls(
+            session=hit.session, message=f"{hit.session}:{hit.seq}" if hit.seq else None, seq=hit.seq, role=hit.role,
+            timestamp=moment(hit.timestamp), title=hit.title, source=hit.source, tool_name=hit.tool_name,
+            snippet=Snippet.model_validate(hit.snippet),
+        )  # fmt: skip
+
+
+class Hits(BaseModel):
+    """A page of what was found, most recently kept first."""
+
+    hits: list[Hit]
+    next: int | None = Field(default=None, description="Give it back as `before` for the next page; null: no more.")
+
+
+class Removed(Shape):
+    """What was taken away."""
+
+    session: Text
+    rows: dict[str, int] = Field(description="Rows per table.")
+    files: list[Text] = []
+    backups: list[Text] = Field(default=[], description="Copies that may still hold it.")
+    left: list[Text] = Field(default=[], description="What could not be reached.")
+
+
+class Health(Shape):
+    """How the store is, with the real error and the next step."""
+
+    state: str = Field(description="healthy, degraded, read-only or recovering.")
+    store: Text
+    readable: bool
+    code: str
+    error: Text
+    hint: Text
+    version: str = Field(default="", description="Sojourn's own.")
+
+
+class WholeHealth(Health):
+    """Health with what only the owner need know."""
+
+    home: Text
+    pid: int
+    plugins_failed: list[Text] = []
+
+
+class Stats(Shape):
+    """The store in figures."""
+
+    kind: str
+    place: Text
+    schema_number: int = Field(validation_alias="schema", serialization_alias="schema")
+    sessions: int
+    messages: int
+    events: int
+    not_indexed: int
+    bytes: int
+    bytes_by: dict[str, int]
+    sessions_by_source: dict[str, int]
+    messages_by_role: dict[str, int]
+
+
+class Source(Shape):
+    """A history of another program on this machine. With a problem it is not empty, it is unreadable."""
+
+    source: str
+    home: Annotated[Text, BeforeValidator(str)]
+    sessions: int
+    bytes: int
+    version: Text
+    problem: Text
+
+
+class PluginInfo(BaseModel):
+    """What a plugin offers, and why it does not if it failed to load."""
+
+    name: Text
+    summary: Text
+    commands: list[Text] = []
+    routes: list[Text] = []
+    sources: int = 0
+    store: bool = False
+    address: Text | None = Field(default=None, description="Where its routes are.")
+    problem: Text = ""

@@ -1,0 +1,76 @@
+"""How things are: health, figures, histories found on this machine, plugins."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from fastapi import APIRouter, Request, Response
+
+from sojourn import __version__
+from sojourn.core.errors import SojournError
+from sojourn.core.health import Health
+from sojourn.http import shapes
+from sojourn.http.mounts import Mounts
+from sojourn.http.params import KitHere, StoreHere
+from sojourn.ports.kit import Kit
+
+router = APIRouter(tags=["status"])
+_WORKING = ("healthy", "read-only")
+_PATIENCE = 5.0  # seconds a health check may take before slow counts as broken
+_SICK = {503: {"description": "The store cannot be used now; says why.", "model": shapes.Health}}
+
+
+async def health_of(kit: Kit) -> Health:
+    """The store's health, also when there is no store to ask."""
+    try:
+        return await asyncio.wait_for(kit.store.health(), _PATIENCE)
+    except SojournError as error:
+        return Health(
+            state="degraded", store=str(kit.settings.home), readable=False, code=error.code, error=str(error),
+            hint=error.hint,
+        )  # fmt: skip
+    except TimeoutError:
+        return Health(
+            state="degraded", store=str(kit.settings.home), code="store_locked",
+            error=f"The store did not answer within {_PATIENCE:g} seconds.",
+            hint="Another program may hold it. Wait, or look with `sojourn doctor`.",
+        )  # fmt: skip
+
+
+@router.head("/healthz", include_in_schema=False)
+@router.get("/healthz", summary="Is it working?", responses={503: _SICK[503]})
+async def healthz(kit: KitHere, response: Response) -> shapes.Health:
+    """Needs no token. 200 when sessions can be read, 503 with the real error and the next step when not."""
+    found = await health_of(kit)
+    response.status_code = 200 if found.state in _WORKING else 503
+    return shapes.Health.model_validate(found).model_copy(update={"version": __version__})
+
+
+@router.get("/api/health", summary="Health in detail")
+async def health(kit: KitHere, request: Request) -> shapes.WholeHealth:
+    mounts: Mounts = request.app.state.mounts
+    known = shapes.Health.model_validate(await health_of(kit))
+    failed = [info.name for info in mounts.plugins() if info.problem]
+    return shapes.WholeHealth(
+        **known.model_dump(exclude={"version"}), version=__version__, home=str(kit.settings.home), pid=os.getpid(),
+        plugins_failed=failed,
+    )  # fmt: skip
+
+
+@router.get("/api/stats", summary="The store in figures")
+async def stats(store: StoreHere) -> shapes.Stats:
+    return shapes.Stats.model_validate(await store.stats())
+
+
+@router.get("/api/sources", summary="Histories of other programs on this machine")
+async def sources(kit: KitHere) -> list[shapes.Source]:
+    """Looks in the usual places and brings nothing in."""
+    found = await asyncio.to_thread(kit.find_histories)
+    return [shapes.Source.model_validate(one) for one in found]
+
+
+@router.get("/api/plugins", summary="Who offers what")
+async def plugins(request: Request) -> list[shapes.PluginInfo]:
+    mounts: Mounts = request.app.state.mounts
+    return mounts.plugins()

@@ -1,0 +1,110 @@
+"""What was said in a session: page by page, as a file, and its attachments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Response
+from fastapi.responses import StreamingResponse
+
+from sojourn.core.messages import Message
+from sojourn.core.sessions import Recorded, Session
+from sojourn.http import markdown, shapes
+from sojourn.http.params import BIGGEST, Named, StoreHere, faults
+from sojourn.ports.store import SessionStore
+
+router = APIRouter(prefix="/api/sessions/{id}", tags=["transcripts"])
+_KINDS = r"^(undone|summarised)(,(undone|summarised))*$"
+_LARGE = 4_000_000  # characters
+_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
+Include = Annotated[str | None, Query(pattern=_KINDS, description="Also `undone`, `summarised` rows, or both.")]
+
+
+def _is_shown(message: Message, also: set[str]) -> bool:
+    if message.active:
+        return True
+    return ("summarised" if message.compacted else "undone") in also
+
+
+async def _rows(
+    store: SessionStore, session: Session, after: int, include: str | None
+) -> AsyncGenerator[tuple[Recorded, Message], None]:
+    also = set(include.split(",")) if include else set()
+    async with aclosing(store.read(session.id, after=after, messages_only=True)) as found:
+        async for recorded in found:
+            if isinstance(recorded.item, Message) and _is_shown(recorded.item, also):
+                yield recorded, recorded.item
+
+
+@router.get("/messages", summary="Read the transcript", responses=faults(404, 409))
+async def messages(
+    session: Named, store: StoreHere, include: Include = None,
+    after: Annotated[int, Query(ge=0, le=BIGGEST, description="The `next` of the page before.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> shapes.Messages:  # fmt: skip
+    """In order. A page of long messages ends early, so that nobody else has to wait for it."""
+    shown: list[shapes.Message] = []
+    size = 0
+    async with aclosing(_rows(store, session, after, include)) as rows:
+        async for recorded, message in rows:
+            if len(shown) == limit or size > _LARGE:
+                return shapes.Messages(messages=shown, next=shown[-1].seq)
+            shown.append(shapes.Message.of(recorded, message))
+            size += len(message.content or "") + len(message.tool_calls or "")
+    return shapes.Messages(messages=shown)
+
+
+_FILES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/jsonl": {"schema": {"type": "string"}},
+                      "text/markdown": {"schema": {"type": "string"}}}},
+}  # fmt: skip
+
+
+@router.get("/export", summary="Download", response_class=StreamingResponse, responses=_FILES | faults(404, 409))
+async def export(session: Named, store: StoreHere, format: Literal["jsonl", "markdown"] = "jsonl") -> StreamingResponse:
+    """JSONL: one line, the session with all its messages. Markdown: to be read, without what was undone."""
+    lines, media, ending = (
+        (_jsonl(session, _rows(store, session, 0, "undone,summarised")), "application/jsonl", "jsonl")
+        if format == "jsonl"
+        else (markdown.lines(session, _rows(store, session, 0, "summarised")), "text/markdown; charset=utf-8", "md")
+    )  # fmt: skip
+    name = re.sub(r"[^\w.-]", "_", session.id, flags=re.ASCII)
+    return StreamingResponse(
+        lines, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
+    )
+
+
+async def _jsonl(session: Session, rows: AsyncGenerator[tuple[Recorded, Message], None]) -> AsyncIterator[str]:
+    """Piece by piece, so that a session of any length fits into memory."""
+    yield shapes.WholeSession.of(session).model_dump_json().removesuffix("}") + ',"messages":['
+    comma = ""
+    async with aclosing(rows) as found:
+        async for recorded, message in found:
+            yield comma + shapes.Message.of(recorded, message).model_dump_json()
+            comma = ","
+    yield "]}\n"
+
+
+_BYTES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}},
+}
+
+
+@router.get(
+    "/attachments/{hash}", summary="An attachment", response_class=Response, responses=_BYTES | faults(404, 409)
+)
+async def attachment(
+    session: Named, store: StoreHere,
+    hash: Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="SHA-256 of its bytes.")],
+) -> Response:  # fmt: skip
+    """Sent as a download: what a stranger attached never runs as a page of ours."""
+    data, media_type = await store.get_blob(session.id, hash)
+    kind = media_type if _MEDIA_TYPE.fullmatch(media_type) else "application/octet-stream"
+    guard = {
+        "Content-Disposition": f'attachment; filename="{hash[:12]}"',
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+    }
+    return Response(data, media_type=kind, headers=guard)

@@ -1,0 +1,47 @@
+"""Copies of a store that lives on a server: one portable file, made and read through `moving`."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from sojourn.core.errors import BadInput
+from sojourn.ports.admin import Progress, StoreAdmin
+from sojourn.ports.whole import WholeStore
+from sojourn.service.moving import move
+
+OpenAt = Callable[[Path], WholeStore]  # the file store of a home folder
+
+
+async def save(here: StoreAdmin, open_at: OpenAt, target: Path, progress: Progress | None = None) -> Path:
+    """Everything in one file, with proof; it appears whole or not at all."""
+    if target.is_dir():
+        target = target / f"sojourn-{time.strftime('%Y%m%d-%H%M%S')}.db"
+    if target.exists():
+        raise BadInput(f"{target} is already there.", hint="Name a file that does not exist, or a folder.")
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(prefix=".sojourn-copy-", dir=target.parent) as folder:
+        store = open_at(Path(folder))
+        try:
+            await move(here, store, progress)
+            made = await store.backup(Path(folder) / "whole.db")
+        finally:
+            await store.close()
+        made.replace(target)
+    return target
+
+
+async def load(here: StoreAdmin, open_at: OpenAt, source: Path, progress: Progress | None = None) -> None:
+    """Brings a copy into a server's empty database."""
+    if not source.is_file():
+        raise BadInput(f"There is no copy at {source}.", hint="`sojourn store backup` makes one.")
+    with tempfile.TemporaryDirectory(prefix="sojourn-copy-") as folder:
+        shutil.copyfile(source, Path(folder) / "state.db")
+        store = open_at(Path(folder))
+        try:
+            await move(store, here, progress)
+        finally:
+            await store.close()

@@ -1,0 +1,30 @@
+"""Keeping in a PostgreSQL database: for more than one machine."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from sojourn.core.errors import Missing
+from sojourn.core.redact import keep, redact
+from sojourn.core.settings import Settings
+from sojourn.ports.plugin import Plugin
+
+if TYPE_CHECKING:
+    from sojourn.stores.postgres.store import PostgresStore
+
+
+def open_store(settings: Settings) -> PostgresStore:
+    """The database that `database_url` names. The driver is loaded here: it is an extra, and not small."""
+    try:
+        made: type[PostgresStore] = import_module("sojourn.stores.postgres.store").PostgresStore
+    except ImportError as error:
+        if not (error.name or str(error)).startswith(("psycopg", "no pq wrapper")):
+            raise
+        raise Missing(
+            "PostgreSQL needs a package that is not installed.", hint='Install it: pip install "sojourn[postgres]".'
+        ) from error
+    return made(settings["database_url"].reveal(), redactor=redact if settings["redact"] else keep)
+
+
+plugin = Plugin(name="postgres", summary="Keeps sessions in a PostgreSQL database.", store=open_store)

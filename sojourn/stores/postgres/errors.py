@@ -1,0 +1,110 @@
+"""PostgreSQL's errors become ours here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psycopg
+from psycopg_pool import PoolClosed, PoolTimeout
+
+from sojourn.core.errors import (
+    BadInput,
+    Conflict,
+    SojournError,
+    StoreCorrupt,
+    StoreFull,
+    StoreLocked,
+    StoreReadOnly,
+    StoreUnavailable,
+    TitleTaken,
+)
+
+# Rolled back by the server; the same work may well succeed the second time. Two of one name, or a row
+# whose owner went away: repeated, the checks before the write see why and say it in their words.
+TRANSIENT = {"40001", "40P01", "23505", "23503"}
+# The server is there but not yet, or no longer, answering.
+PASSING = {"57P01", "57P02", "57P03"}
+_PASSING_WORDS = ("starting up", "shutting down", "not yet accepting", "in recovery mode")
+
+Make = Callable[[str, str], SojournError]
+
+_BY_CODE: dict[str, Make] = {
+    "53100": lambda at, why: StoreFull(
+        f"The disk that holds {at} is full.", hint="Free some space on the server; nothing that was kept is lost."
+    ),
+    "25006": lambda at, why: StoreReadOnly(
+        f"{at} can only be read.", hint="Use the primary server, or allow writing (default_transaction_read_only)."
+    ),
+    "53300": lambda at, why: StoreUnavailable(
+        f"{at} has no connection left: {why}.", hint="Close other programs, or raise max_connections on the server."
+    ),
+    "55P03": lambda at, why: StoreLocked(
+        f"{at} is kept waiting by another program: {why}.", hint="Wait, or end the transaction that holds the lock."
+    ),
+    "40001": lambda at, why: StoreLocked(f"{at} is too busy: {why}.", hint="Try again."),
+    "40P01": lambda at, why: StoreLocked(f"{at} is too busy: {why}.", hint="Try again."),
+    "23505": lambda at, why: Conflict(f"It is already there: {why}.", hint="Read it again and repeat the change."),
+    "23503": lambda at, why: Conflict(f"Something it belongs to is gone: {why}.", hint="Read it again."),
+    "42501": lambda at, why: StoreUnavailable(
+        f"{at} does not allow this: {why}.",
+        hint="Give the user its rights, e.g. GRANT CREATE, USAGE ON SCHEMA public, or make it owner of the tables.",
+    ),
+    "42P01": lambda at, why: StoreUnavailable(
+        f"{at} is not whole: {why}.", hint="Restore the database, or name an empty one."
+    ),
+}
+
+
+def translate(error: Exception, at: str) -> SojournError:
+    """The error in our words; `at` is the address as it may be shown."""
+    code, why = getattr(error, "sqlstate", None) or "", _said(error)
+    if code == "23505" and _constraint(error) == "sessions_title":
+        return TitleTaken("That title was just taken by another session.", hint="Choose another title.")
+    if code in _BY_CODE:
+        return _BY_CODE[code](at, why)
+    if code.startswith("XX00"):
+        return StoreCorrupt(f"{at} is damaged: {why}.", hint="Ask whoever looks after the server; restore a backup.")
+    if isinstance(error, UnicodeEncodeError):
+        return BadInput("A text holds a character that no database takes.", hint="Remove what is not text.")
+    if isinstance(error, psycopg.DataError) or code.startswith(("22", "54")) or (not code and _is_adapting(error)):
+        return BadInput(f"This cannot be kept: {why}.", hint="Check the value; nothing was written.")
+    if isinstance(error, PoolTimeout):
+        return StoreLocked(f"All connections to {at} are in use.", hint="Wait for what is running, or try again.")
+    if isinstance(error, PoolClosed):
+        return StoreUnavailable(f"{at} was closed.", hint="Open the store again.")
+    if code and not code.startswith(("08", "28", "3D", "57P")):
+        return StoreUnavailable(f"{at} cannot be used: {why}.", hint="`sojourn doctor` shows more.")
+    return _not_reached(why, at)
+
+
+def _is_adapting(error: Exception) -> bool:
+    """A value that PostgreSQL has no type for: refused before anything was sent."""
+    return isinstance(error, psycopg.ProgrammingError)
+
+
+def _not_reached(why: str, at: str) -> StoreUnavailable:
+    if "authentication failed" in why or "no password supplied" in why or "pg_hba.conf" in why:
+        hint = "Check user and password in SOJOURN_DATABASE_URL, and pg_hba.conf on the server."
+    elif "does not exist" in why:
+        hint = "Make it first (createdb, createuser), or correct the name in SOJOURN_DATABASE_URL."
+    elif any(words in why for words in _PASSING_WORDS):
+        hint = "The server is restarting. Wait a moment."
+    else:
+        hint = "Check that the server runs and that SOJOURN_DATABASE_URL names it."
+    return StoreUnavailable(f"{at} cannot be reached: {why}.", hint=hint)
+
+
+def is_passing(error: BaseException | None) -> bool:
+    """Whether the server itself says that it will be back."""
+    code = getattr(error, "sqlstate", None)
+    return code in PASSING or (code is None and any(words in str(error) for words in _PASSING_WORDS))
+
+
+def _constraint(error: Exception) -> str | None:
+    return error.diag.constraint_name if isinstance(error, psycopg.Error) else None
+
+
+def _said(error: Exception) -> str:
+    """The server's own words on one line, without the rows they speak of."""
+    said = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return " ".join((said or str(error)).split()).rstrip(".")

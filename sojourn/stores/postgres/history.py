@@ -1,0 +1,114 @@
+"""The database's rows in bulk, for scanners in other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
+
+import psycopg
+
+from sojourn.core.text import opening_words, to_bytes, unescape
+from sojourn.ports.history import RawMessage, SessionFacts
+from sojourn.stores.postgres.address import Address
+from sojourn.stores.postgres.errors import translate
+
+_TOGETHER = 32  # sessions asked for in one go
+
+_FACTS = """
+SELECT s.id, s.source, s.title, s.model, s.started_at, s.archived, s.rewind_count,
+       COALESCE(m.rows, 0), COALESCE(m.live, 0), COALESCE(m.last, 0), COALESCE(m.newest, s.started_at)
+FROM sessions s LEFT JOIN (
+    SELECT session_id, count(*) AS rows, sum(active)::bigint AS live, max(id) AS last, max(timestamp) AS newest
+    FROM messages GROUP BY session_id
+) m ON m.session_id = s.id
+ORDER BY s.started_at DESC, s.born
+"""
+_ROWS = """
+SELECT w.place, m.id, m.role, m.content, m.structured, m.tool_calls, m.tool_name
+FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) JOIN messages m ON m.session_id = w.id AND m.active = 1
+ORDER BY w.place, m.seq
+"""
+_FIRST = """
+SELECT w.place, f.content, f.structured FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) CROSS JOIN LATERAL (
+    SELECT left(m.content, 400) AS content, m.structured FROM messages m
+    WHERE m.session_id = w.id AND m.role = 'user' AND m.content IS NOT NULL ORDER BY m.timestamp, m.id LIMIT 1
+) f
+"""
+
+
+class PostgresHistory:
+    """Picklable: only the address travels; each process dials for itself."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+
+    def __getstate__(self) -> str:
+        return self._url
+
+    def __setstate__(self, url: str) -> None:
+        self._url, self._connection = url, None
+
+    def _ask(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
+        """All rows of an answer; texts come as the bytes they are."""
+        address, is_old = Address(self._url), self._connection is not None
+        try:
+            if self._connection is None:
+                self._connection = psycopg.connect(address.dial, autocommit=True, client_encoding="SQL_ASCII")
+                self._connection.execute("SET default_transaction_read_only = on; SET jit = off")
+            return self._connection.execute(sql.encode(), params).fetchall()
+        except psycopg.Error as error:
+            if self._connection is not None and self._connection.closed:
+                self._connection = None
+                if is_old:  # it died while nobody looked
+                    return self._ask(sql, *params)
+            raise translate(error, str(address)) from error
+
+    def mark(self) -> Hashable | None:
+        """Which transactions are seen: the same ones, the same rows."""
+        return id(self), self._ask("SELECT pg_current_snapshot()::text")[0][0]
+
+    def sessions(self) -> list[SessionFacts]:
+        return [
+            SessionFacts(
+                id=id_.decode(), source=_text(source), title=_text(title), model=_text(model), started_at=started,
+                archived=bool(archived), rewinds=rewinds, rows=count, active_rows=live, last_row=last,
+                last_active=newest,
+            )
+            for id_, source, title, model, started, archived, rewinds, count, live, last, newest in self._ask(_FACTS)
+        ]  # fmt: skip
+
+    def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
+        for start in range(0, len(sessions), _TOGETHER):
+            some = sessions[start : start + _TOGETHER]
+            found: list[list[RawMessage]] = [[] for _ in some]
+            for place, *row in self._ask(_ROWS, list(some)):
+                found[place - 1].append(_message(*row))
+            yield from zip(some, found, strict=True)
+
+    def previews(self, sessions: Sequence[str]) -> dict[str, str]:
+        return {
+            sessions[place - 1]: "" if structured else opening_words(_raw(content) or b"")
+            for place, content, structured in self._ask(_FIRST, list(sessions))
+        }
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _message(
+    row: int, role: bytes | None, content: bytes | None, structured: int, calls: bytes | None, tool: bytes | None
+) -> RawMessage:
+    return row, _raw(role), _raw(content), bool(structured), _raw(calls), _raw(tool)
+
+
+def _raw(value: bytes | None) -> bytes | None:
+    if value is None or b"\x1a" not in value:
+        return value
+    return to_bytes(unescape(value.decode("utf-8", "replace")))
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else unescape(value.decode("utf-8", "replace"))

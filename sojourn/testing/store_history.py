@@ -1,0 +1,130 @@
+"""Contract: the same data in bulk, for scanners in other processes."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+from sojourn.core.messages import Message, assistant, user
+from sojourn.core.sessions import SessionId
+from sojourn.ports.history import History, SessionFacts
+from sojourn.ports.whole import WholeStore
+from sojourn.testing.store_steps import GUEST, NOBODY, answers, asks, begin, bring, foreign, rows, say, turn
+
+
+def past(store: WholeStore) -> closing[History]:
+    """A history that is closed after use."""
+    return closing(store.history())
+
+
+def live(store: WholeStore, session: str) -> list[tuple[Any, ...]]:
+    """The live rows of a session without their numbers."""
+    with past(store) as history:
+        [(named, found)] = list(history.messages([session]))
+    assert named == session
+    return [row[1:] for row in found]
+
+
+def facts_of(store: WholeStore) -> list[SessionFacts]:
+    with past(store) as history:
+        return history.sessions()
+
+
+class HistoryContract:
+    """Synchronous, picklable, read-only; all people, archived sessions too."""
+
+    async def test_sessions_come_newest_start_first_and_ties_as_they_were_added(self, store: WholeStore) -> None:
+        starts = {"d": 100.0, "b": 300.0, "c": 200.0, "a": 200.0, "e": 200.0}
+        await bring(store, *(foreign(id, started_at=at) for id, at in starts.items()))
+        later = await store.get(SessionId("c"))
+        await store.change(later, replace(later, pinned=True))
+        assert [facts.id for facts in facts_of(store)] == ["b", "c", "a", "e", "d"]
+
+    async def test_facts_tell_what_a_session_is_and_whether_it_changed(self, store: WholeStore) -> None:
+        one = foreign(
+            "abc", "a", replace(user("undone"), active=False), replace(assistant("late"), timestamp=5000.0), "b",
+            title="Garden", model="m-1", source="telegram", started_at=900.0, archived=1, rewind_count=2,
+        )  # fmt: skip
+        await bring(store, one)
+        [facts] = facts_of(store)
+        assert (facts.id, facts.title, facts.model, facts.source) == ("abc", "Garden", "m-1", "telegram")
+        assert (facts.started_at, facts.last_active, bool(facts.archived), facts.rewinds) == (900.0, 5000.0, True, 2)
+        assert (facts.rows, facts.active_rows) == (4, 3)
+        assert facts.last_row == max(row["id"] for row in await rows(store, "messages"))
+
+    async def test_an_empty_session_has_facts_too(self, store: WholeStore) -> None:
+        made = await store.create(principal=GUEST)
+        [facts] = facts_of(store)
+        assert (facts.rows, facts.active_rows, facts.last_row, facts.last_active) == (0, 0, 0, made.started_at)
+        assert live(store, made.id) == []
+
+    async def test_messages_are_the_live_rows_in_order_as_bytes(self, store: WholeStore) -> None:
+        parts = json.dumps([{"type": "text", "text": "ü"}], ensure_ascii=False)
+        call = asks("terminal", '{"a": 1}', text="später")
+        session = await begin(
+            store, "one", Message(role="user", content=parts, structured=True), call, answers("terminal", "ok"), "six"
+        )
+        async with turn(store, session) as lease:
+            await store.set_flags(lease, [1], active=False, compacted=True)
+            await store.set_flags(lease, [5], active=False, compacted=False)
+        assert live(store, session) == [
+            (b"user", parts.encode(), True, None, None),
+            (b"assistant", "später".encode(), False, (call.tool_calls or "").encode(), None),
+            (b"tool", b"ok", False, None, b"terminal"),
+        ]
+
+    async def test_messages_come_session_by_session_as_asked(self, store: WholeStore) -> None:
+        one, other = await begin(store, "a"), await begin(store, "b", "c")
+        with past(store) as history:
+            found = list(history.messages([other, one, other]))
+        assert [(session, [row[2] for row in rows]) for session, rows in found] == [
+            (other, [b"b", b"c"]), (one, [b"a"]), (other, [b"b", b"c"]),
+        ]  # fmt: skip
+
+    async def test_odd_characters_come_back_as_the_bytes_they_were(self, store: WholeStore) -> None:
+        session = await begin(store, "nul \x00 and \x1a", b"bad \xff byte".decode("utf-8", "surrogateescape"))
+        assert [row[1] for row in live(store, session)] == [b"nul \x00 and \x1a", b"bad \xff byte"]
+
+    async def test_previews_are_the_opening_words_of_a_person(self, store: WholeStore) -> None:
+        one = await begin(store, assistant("Welcome"), "Plan\nthe garden", "and more")
+        long, none = await begin(store, "word " * 50), await begin(store, assistant("alone"))
+        parts = await begin(store, Message(role="user", content='[{"type": "text", "text": "x"}]', structured=True))
+        with past(store) as history:
+            found = history.previews([one, long, none, parts])
+        assert found[one] == "Plan the garden"
+        assert found[long] == ("word " * 12).strip() + "..." or found[long] == ("word " * 12) + "..."
+        assert none not in found
+        assert found[parts] == ""
+
+    async def test_a_history_can_be_sent_to_another_process(self, store: WholeStore) -> None:
+        session = await begin(store, "a", "b")
+        with past(store) as here, closing(pickle.loads(pickle.dumps(here))) as there:
+            assert there.sessions() == here.sessions()
+            assert list(there.messages([session])) == list(here.messages([session]))
+
+    async def test_a_closed_history_opens_again_when_used(self, store: WholeStore) -> None:
+        history = store.history()
+        await begin(store, "a")
+        assert len(history.sessions()) == 1
+        history.close()
+        assert len(history.sessions()) == 1
+        history.close()
+
+    async def test_a_history_sees_what_is_kept_later_and_its_mark_moves(self, store: WholeStore) -> None:
+        session = await begin(store, "a")
+        with past(store) as history:
+            assert [len(found) for _, found in history.messages([session])] == [1]
+            before = history.mark()
+            assert history.mark() == before
+            await say(store, session, "b")
+            assert [len(found) for _, found in history.messages([session])] == [2]
+            assert before is None or history.mark() != before
+
+    async def test_what_is_not_there_has_no_rows(self, store: WholeStore) -> None:
+        await begin(store, "a")
+        assert live(store, NOBODY) == []
+        with past(store) as history:
+            assert history.previews([NOBODY]) == {}

@@ -1,0 +1,241 @@
+"""Whatever is done to them, in whatever order, all stores give the same answers as the one in memory."""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sojourn.core.errors import SojournError
+from sojourn.core.events import Chunk
+from sojourn.core.messages import Message, assistant, user
+from sojourn.core.sessions import Lease, Principal, SessionId
+from sojourn.ports.store import Hit, Listing, Search
+from sojourn.ports.whole import WholeStore
+from sojourn.stores.memory import MemoryStore
+from sojourn.stores.postgres.store import PostgresStore
+from sojourn.stores.sqlite.store import SqliteStore
+from sojourn.testing.store_steps import answers, asks, everything, foreign
+
+# Few words, so that they meet again: cases, identifiers, scripts without spaces, secrets, odd characters.
+WORDS = [
+    "garden", "Garden", "gardens", "red", "house", "get_user", "getUser", "getUserName", "HTTPServer", "http", "user",
+    "数据", "数据库", "据", "错误信息", "東京", "ラーメン", "用Python写", "café", "Straße", "İstanbul", "2", "v2",
+    "a_b", "x" * 70, "nul\0", "\ud800", "\x1a0000", "%", "_", "'", '"', "*", "AND", "sk-abcdefghij1234567890",
+    "password=hunter2222",
+]  # fmt: skip
+words = st.sampled_from(WORDS)
+texts = st.lists(words, min_size=0, max_size=6).map(" ".join)
+queries = st.one_of(
+    texts, words.map(lambda word: word + "*"), texts.map(lambda text: f'"{text}"'), st.text("数据库a_ ", max_size=5)
+)
+numbers = st.integers(0, 3)
+seqs = st.lists(st.integers(0, 8), max_size=4)
+titles = st.one_of(st.none(), texts, st.sampled_from(["Garden", "garden", "Garden #2"]))
+items = st.one_of(
+    texts.map(user), texts.map(assistant), texts.map(Chunk), texts.map(lambda text: asks("get_user", text)),
+    texts.map(lambda text: answers("terminal", text)),
+    texts.map(lambda text: replace(user(text), timestamp=float(len(text)))),
+)  # fmt: skip
+tags = st.lists(st.sampled_from(["work", "Work", "w%rk", "日本", "no good"]), max_size=2).map(tuple)
+steps = st.one_of(
+    st.tuples(st.just("create"), numbers, titles, st.sampled_from(["cli", "web", "subagent"]), numbers),
+    st.tuples(st.just("append"), numbers, st.lists(items, max_size=4)),
+    st.tuples(st.just("flags"), numbers, seqs, st.booleans(), st.booleans()),
+    st.tuples(st.just("change"), numbers, titles, tags, st.booleans(), st.booleans()),
+    st.tuples(st.just("end"), numbers, words),
+    st.tuples(st.just("drive"), numbers, st.sampled_from(["cli", "web"])),
+    st.tuples(st.just("ingest"), numbers, st.lists(items, max_size=3), titles, numbers),
+    st.tuples(st.just("delete"), numbers),
+    st.tuples(st.just("forget"), numbers),
+    st.tuples(st.just("index")),
+    st.tuples(st.just("search"), queries, st.sampled_from(["", "terminal", "get_user"]), st.integers(1, 5)),
+    st.tuples(st.just("find"), queries, tags, st.sampled_from([None, True, False])),
+    st.tuples(st.just("resolve"), st.one_of(words, titles.map(str), st.sampled_from(["s", "s1", "no"]))),
+    st.tuples(st.just("read"), numbers, st.integers(0, 6), st.booleans()),
+)  # fmt: skip
+
+
+# Something to begin with, so that most steps find a session.
+BEGINNING = [
+    ("create", 1, "Garden", "cli", 1),
+    ("create", 2, None, "subagent", 1),
+    ("append", 1, [user("red garden 数据库"), Chunk("getUser"), assistant("getUser Straße"), user("x" * 70)]),
+]
+
+
+@dataclass
+class Hand:
+    """Does the same steps to one store as others do to theirs, and tells what it was told."""
+
+    store: WholeStore
+    run: int  # the stores are used again and again: each run has ids and a person of its own
+    leases: dict[SessionId, Lease] = field(default_factory=dict)
+
+    @property
+    def person(self) -> Principal:
+        return Principal(f"person{self.run}")
+
+    def session(self, number: int) -> SessionId:
+        return SessionId(f"s{number}.{self.run}")
+
+    async def tell(self, step: tuple[Any, ...]) -> Any:
+        try:
+            return await getattr(self, step[0])(*step[1:])
+        except SojournError as error:
+            return type(error).__name__
+
+    async def create(self, number: int, title: str | None, source: str, parent: int) -> Any:
+        above = self.session(parent) if parent != number else None
+        made = await self.store.create(
+            id=self.session(number), title=title, source=source, parent=above, principal=self.person
+        )
+        return plain(made)
+
+    async def lease(self, session: SessionId) -> Lease:
+        kept = await self.store.get(session)
+        lease = self.leases.get(session)
+        if lease is None or lease.driver_fence != kept.driver_fence:
+            surface = kept.driver or "cli"
+            self.leases[session] = await self.store.lease(session, holder="me", surface=surface, seconds=0.0)
+        return self.leases[session]
+
+    async def append(self, number: int, some: list[Any]) -> Any:
+        lease = await self.lease(self.session(number))
+        return [(kept.seq, unclocked(kept.item)) for kept in await self.store.append(lease, some)]
+
+    async def flags(self, number: int, some: list[int], active: bool, compacted: bool) -> Any:
+        lease = await self.lease(self.session(number))
+        return await self.store.set_flags(lease, some, active=active, compacted=compacted)
+
+    async def change(self, number: int, title: str | None, tags: tuple[str, ...], pin: bool, archive: bool) -> Any:
+        old = await self.store.get(self.session(number))
+        return plain(await self.store.change(old, replace(old, title=title, tags=tags, pinned=pin, archived=archive)))
+
+    async def end(self, number: int, reason: str) -> Any:
+        return plain(await self.store.end(await self.lease(self.session(number)), reason))
+
+    async def drive(self, number: int, surface: str) -> Any:
+        return plain(await self.store.drive(self.session(number), surface))
+
+    async def ingest(self, number: int, some: list[Any], title: str | None, mark: int) -> Any:
+        messages = [item for item in some if isinstance(item, Message)]
+        one = foreign(self.session(number), *messages, title=title, records=[("x", "y")] * mark)
+        [done] = await self.store.ingest("hermes", f"/{self.run}", [(str(mark), one)], principal=self.person)
+        return done
+
+    async def delete(self, number: int) -> Any:
+        rows = (await self.store.delete(self.session(number))).rows
+        self.leases.pop(self.session(number), None)
+        return {table: count for table, count in rows.items() if table != "controls"}
+
+    async def forget(self, number: int) -> Any:
+        self.leases.pop(self.session(number), None)
+        return (await self.store.forget(self.session(number))).rows["sessions"]
+
+    async def index(self) -> None:
+        await self.store.index()
+
+    async def search(self, text: str, tool: str, limit: int) -> Any:
+        found: list[Hit] = []
+        while len(found) < 50:
+            before = found[-1].at if found else None
+            asked = Search(text=text, tool=tool, principal=self.person, limit=limit, before=before)
+            if not (page := await self.store.search(asked)):
+                break
+            found += page
+        times = {hit.session: 0 for hit in found}
+        return [replace(hit, at=0, timestamp=times[hit.session]) for hit in found]
+
+    async def find(self, text: str, tags: tuple[str, ...], archived: bool | None) -> Any:
+        listing = Listing(principal=self.person, text=text, tags=tags, archived=archived)
+        return [plain(session) for session in await self.store.find(listing)]
+
+    async def resolve(self, text: str) -> Any:
+        return plain(await self.store.resolve(text, principal=self.person))
+
+    async def read(self, number: int, after: int, messages_only: bool) -> Any:
+        kept = await everything(self.store.read(self.session(number), after=after, messages_only=messages_only))
+        return [(one.seq, unclocked(one.item)) for one in kept]
+
+
+def plain(session: Any) -> Any:
+    """A session without the moments at which it was told."""
+    still = {key: value for key, value in session.details.items() if key != "title_terms"}
+    ended = session.ended_at is not None
+    return replace(session, started_at=0.0, last_active=0.0, ended_at=float(ended), details=still)
+
+
+def unclocked(item: Any) -> Any:
+    return (
+        replace(item, timestamp=item.timestamp if item.timestamp < 1e6 else 0.0) if isinstance(item, Message) else item
+    )
+
+
+@dataclass
+class Trio:
+    """The three stores, and a loop to ask them in."""
+
+    ask: Callable[[Any], Any]
+    stores: dict[str, WholeStore]
+    run: Iterator[int] = field(default_factory=itertools.count)
+
+    async def same(self, sequence: list[tuple[Any, ...]]) -> None:
+        run = next(self.run)
+        hands = {name: Hand(store, run) for name, store in self.stores.items()}
+        for step in sequence:
+            told = {name: await hand.tell(step) for name, hand in hands.items()}
+            for name, answer in told.items():
+                assert answer == told["memory"], (name, step)
+        for hand in hands.values():
+            assert (await hand.store.verify()).clean or run % 20
+
+
+@pytest.fixture
+def trio(databases: Callable[[], str], home: Path) -> Iterator[Trio]:
+    stores: dict[str, WholeStore] = {
+        "memory": MemoryStore(), "sqlite": SqliteStore(home / "state.db"), "postgres": PostgresStore(databases()),
+    }  # fmt: skip
+    with asyncio.Runner() as runner:
+        yield Trio(runner.run, stores)
+        for store in stores.values():
+            runner.run(store.close())
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("examples", [60, pytest.param(3000, marks=pytest.mark.soak)])
+def test_random_sequences_of_steps_have_the_same_answers_everywhere(trio, examples):
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(steps, max_size=20))
+    def check(sequence):
+        trio.ask(trio.same([*BEGINNING, *sequence]))
+
+    check()
+
+
+TEXTS = [f"{a} {b} {c}" for a, b, c in itertools.product(WORDS[:12:2], WORDS[11:20:2], WORDS[20:28:3])]
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("indexed", [False, True])
+def test_the_same_hits_on_every_engine(trio, indexed):
+    hands = [Hand(store, 0) for store in trio.stores.values()]
+    for hand in hands:
+        trio.ask(hand.create(1, "Garden get_user 数据库", "cli", 1))
+        trio.ask(hand.append(1, [user(text) for text in TEXTS]))
+        if indexed:
+            trio.ask(hand.index())
+    for query in (
+        *WORDS,
+        *(f'"{a} {b}"' for a, b in itertools.product(WORDS[:12:2], WORDS[11:20:2])),
+        "g*",
+        "数*",
+        "u* h*",
+    ):
+        memory, *others = (trio.ask(hand.tell(("search", query, "", 20))) for hand in hands)
+        assert all(other == memory for other in others), query

@@ -1,0 +1,35 @@
+"""docs/reference/cli.md says what the program says."""
+
+import re
+
+import pytest
+
+from scripts.cli_help import PAGE, blocks, refreshed, shown
+from sojourn.cli import shapes
+from sojourn.core.errors import SojournError
+from sojourn.core.sessions import Session, SessionId
+
+EXITS = PAGE.with_name("exit-codes.md")
+
+
+def test_every_command_has_its_help_block():
+    assert sorted(shown(PAGE.read_text())) == sorted(blocks())
+
+
+def test_every_help_block_is_up_to_date():
+    text = PAGE.read_text()
+    assert text == refreshed(text), "run: python scripts/cli_help.py"
+
+
+def test_every_key_of_a_session_is_listed():
+    listed = set(re.findall(r"`(\w+)`", PAGE.read_text()))
+    assert set(shapes.session(Session(id=SessionId("s")))) <= listed
+
+
+def every(kind: type[SojournError]) -> list[type[SojournError]]:
+    return [kind, *(one for inner in kind.__subclasses__() for one in every(inner))]
+
+
+@pytest.mark.parametrize("kind", every(SojournError), ids=lambda kind: kind.__name__)
+def test_every_error_has_its_line_in_the_exit_codes(kind):
+    assert f"| {kind.exit_code} | `{kind.code}` |" in EXITS.read_text()

@@ -1,0 +1,104 @@
+"""The installed `sojourn` on a real terminal: questions, colours, the pager, Ctrl-C."""
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+SOJOURN = str(Path(sys.executable).with_name("sojourn"))
+
+
+class Person:
+    """Somebody at a terminal of 80 by 24."""
+
+    def __init__(self, *args: str, **environment: str) -> None:
+        env = {**os.environ, "TERM": "xterm-256color", **environment}
+        env.pop("COLUMNS", None)
+        self.line, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.process = subprocess.Popen(
+            [SOJOURN, *args], stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+        os.close(theirs)
+        self.seen = ""
+
+    def sees(self, words: str, seconds: float = 30) -> None:
+        """Waits until that is on the screen."""
+        until = time.monotonic() + seconds
+        while words not in self.seen:
+            went_on = self.read() and time.monotonic() < until
+            assert went_on, f"{words!r} never came; there is {self.seen!r}"
+
+    def read(self) -> bool:
+        try:
+            got = os.read(self.line, 4096)
+        except OSError:  # Linux says it so when the other side is gone
+            return False
+        self.seen += got.decode("utf-8", "replace")
+        return bool(got)
+
+    def types(self, text: str) -> None:
+        os.write(self.line, text.encode())
+
+    def leaves(self) -> int:
+        """Waits for the end; returns the exit code."""
+        while self.read():
+            pass
+        os.close(self.line)
+        return self.process.wait(timeout=30)
+
+
+def test_a_newcomer_is_asked_about_samples_and_enter_means_yes():
+    newcomer = Person("welcome")
+    newcomer.sees("Add a few samples")
+    newcomer.types("\n")
+    assert newcomer.leaves() == 0
+    assert "Sample:" in newcomer.seen
+
+
+def test_ctrl_c_at_a_question_leaves_at_once_with_130():
+    newcomer = Person("welcome")
+    newcomer.sees("Add a few samples")
+    time.sleep(0.3)  # no person is quicker than the line editor behind the question
+    newcomer.types("\x03")
+    assert newcomer.leaves() == 130
+    assert "Traceback" not in newcomer.seen
+
+
+def test_a_no_to_a_deletion_keeps_everything():
+    assert Person("--json", "welcome").leaves() == 0
+    person = Person("sessions", "delete", "sample_01_garden")
+    person.sees("Delete 1 session?")
+    person.types("n\n")
+    assert person.leaves() == 1
+    assert "Nothing was changed." in person.seen
+
+
+@pytest.mark.parametrize(
+    ("flags", "no_color", "colours"), [((), "", True), ((), "0", False), (("--no-color",), "", False)]
+)
+def test_colours_are_there_unless_somebody_does_not_want_them(flags, no_color, colours):
+    assert Person("--json", "welcome").leaves() == 0
+    for args in (("sessions", "list"), ("sessions", "show", "nope")):
+        person = Person(*flags, *args, NO_COLOR=no_color)
+        person.leaves()
+        assert ("\x1b[" in person.seen) is colours, args
+
+
+def test_a_long_transcript_goes_through_the_pager_and_a_short_one_does_not(tmp_path):
+    assert Person("--json", "welcome").leaves() == 0
+    pager = tmp_path / "pager"
+    pager.write_text("#!/bin/sh\necho PAGED\ncat\n")
+    pager.chmod(0o755)
+    for session, is_long in {"sample_02_flaky_test": True, "sample_03_chinese": False}.items():
+        reader = Person("sessions", "show", session, PAGER=str(pager))
+        assert reader.leaves() == 0
+        assert ("PAGED" in reader.seen) is is_long

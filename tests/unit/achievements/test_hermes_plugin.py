@@ -1,0 +1,144 @@
+"""The plugin for a real Hermes: every change is told first, and undone without a trace."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import pytest
+
+from sojourn.achievements.enabling import disabled_in, enable, forget_enabled
+from sojourn.achievements.hermes_plugin import HermesPlugin
+from sojourn.achievements.stdio import serve_lines
+from sojourn.core.errors import BadInput, Conflict, SourceUnreadable, StoreUnavailable
+
+NAME = "hermes-achievements"
+CONFIGS = {
+    "nothing": "",
+    "no plugins": "model:\n  default: x  # mine\n",
+    "a flow list": "plugins:\n  enabled: [a]  # mine\nmodel: x\n",
+    "an empty flow list": "plugins:\n  enabled: []\n",
+    "a block list": "plugins:\n  enabled:\n    - a\n  disabled: [b]\nmodel: x\n",
+    "a flat block list": "plugins:\n  enabled:\n  - a\n",
+    "only disabled ones": "plugins:\n  disabled:\n    - b\n",
+    "a bare key": "plugins:\n",
+}
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_a_name_goes_into_the_list_and_out_again(config):
+    enabled = enable(config, NAME)
+    assert NAME in enabled
+    assert enable(enabled, NAME) == enabled
+    assert all(word in enabled for word in re.findall(r"\w+:?", config))
+    assert NAME not in forget_enabled(enabled, NAME)
+
+
+def test_a_config_we_do_not_understand_is_left_to_the_person():
+    with pytest.raises(BadInput, match="do not edit"):
+        enable("plugins: {enabled: [a]}\n", NAME)
+
+
+def test_a_disabled_plugin_is_seen():
+    assert disabled_in(f"plugins:\n  disabled: [{NAME}]\n", NAME)
+    assert not disabled_in(f"plugins:\n  enabled: [{NAME}]\n", NAME)
+
+
+@pytest.fixture
+def home(tmp_path):
+    (tmp_path / "plugins" / NAME).mkdir(parents=True)
+    (tmp_path / "plugins" / NAME / "state.json").write_text('{"unlocks": {}}')
+    return tmp_path
+
+
+def everything_in(home):
+    return {str(path.relative_to(home)): path.read_text() for path in home.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("config", [None, "model: x\n", "plugins:\n  enabled: [a]\n"])
+def test_uninstalling_puts_everything_back(home, config):
+    if config is not None:
+        (home / "config.yaml").write_text(config)
+    before = everything_in(home)
+    plugin = HermesPlugin(home, "/usr/bin/python3")
+    assert len(plugin.changes_to_install()) == 7
+    assert everything_in(home) == before
+    plugin.install()
+    plugin.install()
+    assert NAME in (home / "config.yaml").read_text()
+    command = json.loads((home / "plugins" / NAME / "dashboard" / "sojourn.json").read_text())["command"]
+    assert command[0] == "/usr/bin/python3"
+    assert plugin.changes_to_uninstall()
+    plugin.uninstall()
+    assert everything_in(home) == before
+    assert plugin.changes_to_uninstall() == []
+
+
+def test_what_the_person_changed_meanwhile_stays(home):
+    (home / "config.yaml").write_text("model: x\n")
+    plugin = HermesPlugin(home, "python")
+    plugin.install()
+    with (home / "config.yaml").open("a") as config:
+        config.write("theme: dark\n")
+    plugin.uninstall()
+    left = (home / "config.yaml").read_text()
+    assert "theme: dark" in left
+    assert NAME not in left
+
+
+def test_a_dashboard_that_is_not_ours_is_not_overwritten(home):
+    (home / "plugins" / NAME / "dashboard").mkdir()
+    with pytest.raises(Conflict):
+        HermesPlugin(home, "python").changes_to_install()
+    with pytest.raises(SourceUnreadable):
+        HermesPlugin(home / "nowhere", "python").changes_to_install()
+
+
+class Service:
+    """Answers as the real one does, with less behind it."""
+
+    def achievements(self, wait=None):
+        if wait == 5:
+            raise StoreUnavailable("no", hint="later")
+        return {"wait": wait}
+
+    def rescan(self, *, full):
+        return {"full": full}
+
+
+def asked(*requests):
+    lines = b"".join(json.dumps({"id": number, **one}).encode() + b"\n" for number, one in enumerate(requests))
+    out = io.BytesIO()
+    serve_lines(Service(), io.BytesIO(lines), out)
+    out.seek(0)
+    answers = {}
+    while head := out.readline():
+        told = json.loads(head)
+        answers[told["id"]] = told["status"], json.loads(out.read(told["bytes"]))
+    return [answers[number] for number in range(len(requests))]
+
+
+def test_requests_by_line_get_the_answers_of_the_routes():
+    get = {"method": "GET", "path": "achievements"}
+    first, second, third, fourth = asked(
+        get,
+        {**get, "query": {"wait": "3"}},
+        {"method": "POST", "path": "rescan", "query": {"mode": "full"}},
+        {"method": "GET", "path": "overview"},
+    )
+    assert first == (200, {"wait": None})
+    assert second == (200, {"wait": 3.0})
+    assert third == (202, {"full": True})
+    assert fourth[0] == 404
+
+
+def test_what_goes_wrong_is_an_answer_too():
+    refused, broken, odd = asked(
+        {"method": "GET", "path": "achievements", "query": {"wait": "5"}},
+        {"method": "GET"},
+        {"method": "GET", "path": "achievements", "query": {"wait": "soon"}},
+    )
+    assert (refused[0], refused[1]["detail"], refused[1]["hint"]) == (503, "no", "later")
+    assert broken[0] == 500
+    assert odd[0] == 400

@@ -1,0 +1,141 @@
+"""What is written survives whatever happens to the file, and refusing disks cost the record, not the result."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from sojourn.achievements import unlocks
+from sojourn.achievements.job import ScanJob, ScanSettings
+from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.snapshot import SnapshotStore
+from sojourn.achievements.unlocks import Unlock
+from tests.unit.achievements.worlds import BOOK, ListedHistory, scanner
+
+RECORDS = {
+    "let_him_cook": Unlock(1_700_000_000, "Copper", {"session_id": "s", "title": "t", "value": 201}),
+    "full_send": Unlock(1_700_000_001),
+}
+
+
+def test_unlock_dates_survive_a_file_cut_to_any_length(tmp_path):
+    shelf = FolderShelf(tmp_path)
+    unlocks.save(shelf, RECORDS)
+    whole = (tmp_path / "state.json").read_bytes()
+    for length in range(len(whole)):
+        (tmp_path / "state.json").write_bytes(whole[:length])
+        assert unlocks.load(shelf) == RECORDS
+
+
+def test_nonsense_in_the_state_file_is_not_an_answer(tmp_path):
+    shelf = FolderShelf(tmp_path)
+    unlocks.save(shelf, RECORDS)
+    for nonsense in ("[]", '{"unlocks": null}', '{"unlocks": []}', "7", '{"unlocks": {"x": {}}}'):
+        (tmp_path / "state.json").write_text(nonsense)
+        assert unlocks.load(shelf) == RECORDS
+
+
+def test_dates_of_another_program_count_where_we_have_none(tmp_path):
+    foreign = tmp_path / "state.json"
+    foreign.write_text(json.dumps({"unlocks": {"full_send": {"unlocked_at": 5}, "patch_wizard": {"unlocked_at": 6}}}))
+    shelf = FolderShelf(tmp_path / "ours")
+    unlocks.save(shelf, RECORDS)
+    found = unlocks.load(shelf, inherited=foreign)
+    assert found["full_send"].unlocked_at == 1_700_000_001
+    assert found["patch_wizard"].unlocked_at == 6
+
+
+def test_documents_are_for_their_owner_only(tmp_path):
+    shelf = FolderShelf(tmp_path)
+    shelf.write("a.json", b"{}")
+    shelf.append("b.jsonl", b"{}\n")
+    assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.iterdir())
+
+
+def test_only_one_process_at_a_time_may_scan(tmp_path):
+    one, other = FolderShelf(tmp_path), FolderShelf(tmp_path)
+    lock = one.try_lock()
+    assert lock is not None
+    assert other.try_lock() is None
+    lock.release()
+    again = other.try_lock()
+    assert again is not None
+    again.release()
+
+
+def worth_a_badge() -> ListedHistory:
+    history = ListedHistory()
+    history.put("s", "x", model="ollama/qwen")  # open_weights_pilgrim: one session is enough
+    return history
+
+
+class RefusingShelf(FolderShelf):
+    """A disk that is full."""
+
+    def write(self, name, data, *, durable=True):
+        raise OSError(28, os.strerror(28))
+
+    append = write
+
+
+def test_a_full_disk_costs_the_record_but_not_the_result(tmp_path):
+    shelf = RefusingShelf(tmp_path)
+    store = SnapshotStore(shelf)
+    job = ScanJob(worth_a_badge(), shelf, BOOK, ScanSettings(workers=1), scanner)
+    job.keep(job.run(now=lambda: 1000.0), store)
+    shown = store.get()
+    assert shown is not None
+    assert "No space left" in shown["scan_meta"]["error"]
+    assert shown["unlocked_count"] == 1
+
+
+def test_an_unlock_that_could_not_be_written_keeps_its_date(tmp_path):
+    shelf = RefusingShelf(tmp_path)
+    history = worth_a_badge()
+    job = ScanJob(history, shelf, BOOK, ScanSettings(workers=1), scanner)
+    job.keep(job.run(now=lambda: 1000.0), SnapshotStore(shelf))
+    history.put("t", "x")
+    again = job.run(now=lambda: 2000.0)
+    assert again.unlocks["open_weights_pilgrim"].unlocked_at == 1000
+
+
+def test_what_could_not_be_written_is_written_as_soon_as_it_can_be(tmp_path):
+    shelf = RefusingShelf(tmp_path)
+    job = ScanJob(worth_a_badge(), shelf, BOOK, ScanSettings(workers=1), scanner)
+    job.keep(job.run(now=lambda: 1000.0), SnapshotStore(shelf))
+    shelf.__class__ = FolderShelf  # somebody made room
+    job.keep(job.run(now=lambda: 2000.0), SnapshotStore(shelf))
+    assert unlocks.load(shelf)["open_weights_pilgrim"].unlocked_at == 1000
+
+
+def test_a_badge_that_was_lost_comes_back_with_its_old_date(tmp_path):
+    shelf = FolderShelf(tmp_path)
+    history = worth_a_badge()
+    job = ScanJob(history, shelf, BOOK, ScanSettings(workers=1), scanner)
+    store = SnapshotStore(shelf)
+    job.keep(job.run(now=lambda: 1000.0), store)
+    history.drop("s")
+    lost = job.run(now=lambda: 2000.0)
+    job.keep(lost, store)
+    badge = next(one for one in lost.snapshot["achievements"] if one["id"] == "open_weights_pilgrim")
+    assert not badge["unlocked"]
+    assert "unlocked_at" not in badge
+    history.put("s", "x", model="ollama/qwen")
+    back = job.run(now=lambda: 3000.0)
+    badge = next(one for one in back.snapshot["achievements"] if one["id"] == "open_weights_pilgrim")
+    assert badge["unlocked_at"] == 1000
+
+
+def test_a_snapshot_written_by_another_process_is_seen(tmp_path):
+    ours, theirs = SnapshotStore(FolderShelf(tmp_path)), SnapshotStore(FolderShelf(tmp_path))
+    assert ours.get() is None
+    theirs.set({"achievements": [], "generated_at": 7})
+    assert ours.get() == {"achievements": [], "generated_at": 7, "sessions": []}
+
+
+def test_a_snapshot_from_the_future_is_stale(tmp_path):
+    store = SnapshotStore(FolderShelf(tmp_path), clock=lambda: 1000.0)
+    assert store.is_stale(120)
+    for generated_at, stale in ((900, False), (800, True), (5000, True)):
+        store.set({"achievements": [], "generated_at": generated_at})
+        assert store.is_stale(120) == stale

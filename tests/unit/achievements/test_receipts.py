@@ -1,0 +1,80 @@
+"""Receipts show the very words that counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from sojourn.achievements.receipts import receipts
+from sojourn.achievements.scan import scan_sessions
+from sojourn.core.errors import BadInput
+from tests.unit.achievements.worlds import BOOK, ListedHistory, raw, scanner
+
+BADGES = {badge.id: badge for badge in BOOK.achievements}
+
+
+@pytest.fixture
+def history():
+    made = ListedHistory()
+    made.put("old", "nothing here", "use Codex — or codex!", started_at=1.0, title="Old one")
+    made.put("new", "CODEX " * 3, "é" * 300 + " codex", started_at=2.0)
+    return made
+
+
+def shown(history, badge, **options):
+    records = scan_sessions(history, BOOK, workers=1, scanner=scanner).records
+    return receipts(BOOK, BADGES[badge], records, history, **options)
+
+
+def test_every_counting_message_is_shown_newest_session_first(history):
+    page = shown(history, "codex_conjurer")
+    assert [(one["session_id"], one["row"]) for one in page.receipts] == [("new", 1), ("new", 2), ("old", 2)]
+    assert page.next == ""
+
+
+def test_the_words_that_counted_are_marked(history):
+    for one in shown(history, "codex_conjurer").receipts:
+        assert one["highlights"]
+        assert {one["excerpt"][start:stop].lower() for start, stop in one["highlights"]} == {"codex"}
+
+
+def test_pages_follow_each_other(history):
+    seen, after = [], ""
+    while True:
+        page = shown(history, "codex_conjurer", after=after, limit=1)
+        seen += [(one["session_id"], one["row"]) for one in page.receipts]
+        after = page.next
+        if not after:
+            break
+    assert seen == [("new", 1), ("new", 2), ("old", 2)]
+
+
+def test_a_tool_badge_shows_the_calls(history):
+    history.rows["new"] = raw([{"role": "assistant", "tool_calls": [{"name": "terminal"}, {"name": "patch"}]}])
+    page = shown(history, "terminal_goblin")
+    assert [(one["kind"], one["tools"]) for one in page.receipts] == [("tool", ["terminal"])]
+
+
+def test_a_record_badge_shows_the_session_that_holds_it(history):
+    history.rows["old"] = raw([{"role": "assistant", "tool_calls": [{"name": "terminal"}] * 3}])
+    history.rows["new"] = raw([{"role": "assistant", "tool_calls": [{"name": "terminal"}]}])
+    assert [one["session_id"] for one in shown(history, "let_him_cook").receipts] == ["old"]
+
+
+def test_a_badge_for_sessions_shows_sessions(history):
+    page = shown(history, "marathon_operator")
+    assert [(one["kind"], one["title"]) for one in page.receipts] == [
+        ("session", "CODEX CODEX CODEX "),
+        ("session", "Old one"),
+    ]
+
+
+def test_one_swallowed_line_is_marked_without_showing_all_of_it(history):
+    history.put("new", "missing " + "x" * 5000 + " env", started_at=2.0)
+    only = shown(history, "forgot_the_env_var").receipts[0]
+    assert len(only["excerpt"]) < 500
+    assert only["highlights"][0][0] == 0
+
+
+def test_a_place_that_does_not_exist_is_refused(history):
+    with pytest.raises(BadInput):
+        shown(history, "codex_conjurer", after="nonsense")

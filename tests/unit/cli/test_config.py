@@ -1,0 +1,104 @@
+import tomllib
+
+import pytest
+
+from sojourn.cli.commands.setting import written
+from sojourn.core.settings import BY_NAME
+
+
+def values(sojourn):
+    return {row["name"]: row for row in sojourn("config", "--json").json}
+
+
+def test_every_value_and_its_origin(sojourn, home, monkeypatch):
+    home.mkdir()
+    (home / "config.toml").write_text("[server]\nport = 1234\n")
+    monkeypatch.setenv("SOJOURN_HOST", "0.0.0.0")
+    found = values(sojourn)
+    assert (found["server.port"]["value"], found["server.port"]["origin"]) == (1234, "file")
+    assert found["server.host"]["origin"] == "environment"
+    assert found["home"]["value"] == str(home)
+    assert found["redact"]["origin"] == "default"
+    assert "environment SOJOURN_HOST" in sojourn("config").out
+
+
+def test_a_flag_wins(sojourn, tmp_path):
+    (row,) = [row for row in sojourn("--home", str(tmp_path), "config", "--json").json if row["name"] == "home"]
+    assert (row["value"], row["origin"]) == (str(tmp_path), "flag")
+
+
+def test_secrets_are_dots(sojourn, monkeypatch):
+    monkeypatch.setenv("SOJOURN_TOKEN", "hush-hush")
+    assert "hush" not in sojourn("config").out
+    assert values(sojourn)["server.token"]["value"] == "•••"
+
+
+def test_where_the_file_is(sojourn, home):
+    assert sojourn("config", "path").out == f"{home / 'config.toml'}\n"
+    assert sojourn("config", "path", "--json").json["exists"] is False
+
+
+def test_a_mistake_in_the_file_is_named(sojourn, home):
+    home.mkdir()
+    (home / "config.toml").write_text("[server]\nport = 'many'\n")
+    ran = sojourn("config")
+    assert ran.code == 2
+    assert "server.port" in ran.err
+    assert "many" in ran.err
+
+
+def test_set_writes_the_file_and_keeps_it_private(sojourn, home):
+    assert sojourn("config", "set", "server.port", "9000").code == 0
+    assert sojourn("config", "set", "redact", "no").code == 0
+    assert tomllib.loads((home / "config.toml").read_text()) == {"server": {"port": 9000}, "redact": False}
+    assert (home / "config.toml").stat().st_mode & 0o777 == 0o600
+
+
+def test_set_says_when_something_else_wins(sojourn, monkeypatch):
+    monkeypatch.setenv("SOJOURN_PORT", "1")
+    assert "environment says otherwise" in sojourn("config", "set", "server.port", "2").out
+
+
+@pytest.mark.parametrize(("key", "value"), [("server.port", "many"), ("server.port", "70000"), ("redact", "perhaps")])
+def test_set_refuses_what_would_not_be_understood_and_leaves_the_file(key, value, sojourn, home):
+    home.mkdir()
+    (home / "config.toml").write_text("# mine\n")
+    assert sojourn("config", "set", key, value).code == 2
+    assert (home / "config.toml").read_text() == "# mine\n"
+
+
+@pytest.mark.parametrize("key", ["nonsense", "home"])
+def test_set_knows_its_keys(key, sojourn):
+    assert sojourn("config", "set", key, "1").code == 2
+
+
+FILE = """\
+# my settings
+redact = true  # keep it on
+
+[server]
+# the port
+port = 8790   # default
+host = "a # b"
+
+[plugins.diary]
+port = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "old", "new"),
+    [
+        ("server.port", "9", "port = 8790   # default", "port = 9   # default"),
+        ("redact", "off", "redact = true  # keep it on", "redact = false  # keep it on"),
+        ("server.host", "::1", 'host = "a # b"', 'host = "::1"'),
+        ("server.token", 'a"b', 'host = "a # b"', 'host = "a # b"\ntoken = "a\\"b"'),
+    ],
+)
+def test_only_that_line_changes(key, value, old, new):
+    assert written(FILE, BY_NAME[key], value) == FILE.replace(old, new, 1)
+
+
+def test_a_table_that_is_not_there_is_added():
+    assert written("redact = true\n", BY_NAME["server.port"], "1") == "redact = true\n\n[server]\nport = 1\n"
+    assert written("", BY_NAME["redact"], "1") == "redact = true\n"

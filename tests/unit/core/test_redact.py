@@ -1,0 +1,190 @@
+"""Secrets are blacked out, and nothing else is."""
+
+import json
+import time
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sojourn.core.redact import keep, redact
+
+A36 = "a1B2" * 9
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEvQIBADAN/+==\n-----END RSA PRIVATE KEY-----"
+
+SECRETS = {
+    "api-key": ["sk-proj-" + A36, "sk-ant-api03-" + A36 + "_-x", "sk-" + A36, "pk-lf-" + A36],
+    "stripe-key": ["sk_live_" + A36, "rk_test_" + A36],
+    "github-token": ["ghp_" + A36, "gho_" + A36, "github_pat_11ABC_" + A36],
+    "gitlab-token": ["glpat-" + "x1Y2" * 5],
+    "slack-token": ["xoxb-123456789012-abcdefghij", "xapp-1-A123-456-abcdef"],
+    "aws-key": ["AKIAIOSFODNN7EXAMPLE", "ASIAIOSFODNN7EXAMPLE"],
+    "google-key": ["AIza" + "x" * 35],
+    "google-token": ["ya29.a0Af" + A36],
+    "telegram-token": ["123456789:AA" + "x" * 33],
+    "groq-key": ["gsk_" + A36 + "abcd"],
+    "hf-token": ["hf_" + A36],
+    "npm-token": ["npm_" + A36],
+    "pypi-token": ["pypi-AgEIcHlwaS5vcmc" + A36 * 2],
+    "sendgrid-key": ["SG." + "x" * 22 + "." + "y" * 43],
+    "jwt": ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.SflKxwRJSMeKKF2QT4fw"],
+    "private-key": [PEM, PEM.replace("RSA ", ""), "-----BEGIN PRIVATE KEY-----\n" + (A36 + "\n") * 3],
+}
+KEYS = [
+    pytest.param(kind, secret, id=f"{kind}{number}")
+    for kind, some in SECRETS.items()
+    for number, secret in enumerate(some)
+]
+ALL = [secret for some in SECRETS.values() for secret in some]
+
+
+@pytest.mark.parametrize(("kind", "secret"), KEYS)
+def test_a_key_is_blacked_out_wherever_it_stands(kind, secret):
+    for around in ("{}", "use {} now", "it is={},", "('{}')", "`{}`", "line\n{}\nline", "名{}前", "<{}>", "{}."):
+        done = redact(around.format(secret))
+        assert f"[redacted:{kind}]" in done
+        assert not any(part in done for part in (secret, secret[-12:].strip()))
+
+
+@pytest.mark.parametrize(("kind", "secret"), KEYS)
+def test_a_key_inside_json_inside_json_is_blacked_out(kind, secret):
+    for before, deep in product(("", "x ", "\n", "\t", "é\n", '"'), (1, 2, 3)):
+        text = before + secret + "\nrest"
+        for _ in range(deep):
+            text = json.dumps({"text": text})
+        done = redact(text)
+        for _ in range(deep):
+            done = json.loads(done)["text"]
+        assert secret not in done
+        assert f"[redacted:{kind}]" in done
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("password=hunter2222", "hunter2222"),
+        ("password=correcthorse", "correcthorse"),
+        ("PASSWORD = 'p@ss!word#1'", "p@ss!word#1"),
+        ("DB_PASSWORD: hunter2222", "hunter2222"),
+        ("passwd:hunter2222", "hunter2222"),
+        ('{"password": "hunter2222"}', "hunter2222"),
+        ("{'api_key': 'abcd1234efgh'}", "abcd1234efgh"),
+        ("x-api-key: abcd1234efgh", "abcd1234efgh"),
+        ('apiKey = "abcd1234efgh"', "abcd1234efgh"),
+        (":secret => 'abcd1234efgh'", "abcd1234efgh"),
+        ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzz", "wJalrXUtnFEMI"),
+        ("SECRET_KEY='django-insecure-abc123'", "django-insecure"),
+        ("client_secret=abcd1234efgh", "abcd1234efgh"),
+        ("access_token=abcdefgh12345678", "abcdefgh12345678"),
+        ("DISCORD_TOKEN=MTIzNDU2Nzg5.Gabcde.abcdefghijklmnop", "Gabcde"),
+        ('"token": "abcdefgh12345678"', "abcdefgh12345678"),
+        ("passphrase: correct-horse-1", "correct-horse-1"),
+        ("Authorization: Bearer abcdefgh", "abcdefgh"),
+        ("-H 'authorization: token abcdefgh1234'", "abcdefgh1234"),
+        ('{"Authorization": "Basic dXNlcjpwYXNz"}', "dXNlcjpwYXNz"),
+        ("postgres://me:s3cr3t@localhost/db", "s3cr3t"),
+        ("https://:tok3n@example.org/x.git", "tok3n"),
+        ("redis://default:p%40ss:word@h:6379", "p%40ss:word"),
+    ],
+)
+def test_a_value_is_blacked_out_for_the_name_before_it(text, secret):
+    for written in (text, f"run\n{text}\n"):
+        done = redact(written)
+        assert secret not in done
+        assert "[redacted:" in done
+        packed = json.dumps({"arguments": json.dumps({"command": written})})
+        assert secret not in redact(packed)
+        json.loads(json.loads(redact(packed))["arguments"])
+
+
+def test_only_the_secret_goes():
+    assert redact("a postgres://me:s3cr3t@host/db b") == "a postgres://me:[redacted:url-password]@host/db b"
+    assert redact("Authorization: Bearer abcdefgh!") == "Authorization: Bearer [redacted:bearer]!"
+    assert redact('{"password": "hunter2222", "n": 1}') == '{"password": "[redacted:password]", "n": 1}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nothing to see", "api_key: Optional[str] = None", "password: str", "password = getpass.getpass()",
+        "api_key=settings.api_key", "secret = load_secret(path)", "self.password = password", "token=token",
+        "password=user_password", "password=$DB_PASSWORD", "password=${DB_PASSWORD}", "password: ********",
+        "password: xxxxxxxxxx", "password=<your password>", "password = None", '{"password": 12345678}',
+        '{"secret": null, "token": true}', "max_tokens: 4096", "token = tokenizer.next_token_from_stream",
+        '"next_token": "abc"', "pk-fk-relationship-in-databases", "sk-learn-pipeline-transformers",
+        "task-1234567890123456789", "risk-1234567890123456789", "http://localhost:8080/x@y", "mailto:me@example.org",
+        "eyJhbGciOi", "AKIA123", "hf_dataset", "npm_config_cache", "the secret: nothing", "ghp_short",
+        "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----", "-----BEGIN PRIVATE KEY----- is how it begins",
+        "git@github.com:me/repo.git", "12:34:56", "[redacted:api-key]", "PWD=/home/me/projects",
+        "password\n\n\n\n\n= hunter2222", "https://example.org:443/path", "os.environ['SECRET']",
+    ],
+)  # fmt: skip
+def test_what_is_no_secret_stays(text):
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize("text", [*ALL, "password=hunter2222", "x://a:b@c", PEM * 3], ids=range(len(ALL) + 3))
+def test_blacking_out_twice_is_blacking_out_once(text):
+    assert redact(redact(text)) == redact(text)
+
+
+def test_the_switch_turned_off_keeps_everything():
+    assert keep(PEM) == PEM
+
+
+names = st.sampled_from(["password", "api_key", "token", "secret", "Authorization", "url", "x", "private_key", 'a"b\\'])
+values = st.one_of(
+    st.sampled_from(ALL),
+    st.sampled_from(["hunter2222", "Bearer abcdefgh", "x://a:b@c", "12345678", "\\", '"', "\n", "=", ":", "é", "\\n"]),
+    st.text(max_size=10),
+)
+texts = st.lists(values, max_size=4).map("".join)
+documents = st.recursive(
+    st.one_of(texts, st.integers(), st.floats(allow_nan=False), st.booleans(), st.none()),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(names | texts, inner, max_size=3)),
+    max_leaves=8,
+)
+
+
+def shape(value):
+    if isinstance(value, dict):
+        return [shape(item) for item in value.values()]
+    if isinstance(value, list):
+        return [shape(item) for item in value]
+    return str if isinstance(value, str) else value
+
+
+@given(documents, st.booleans(), st.integers(1, 3))
+def test_json_stays_json_of_the_same_shape(document, ascii, deep):
+    text, packed = document, None
+    for _ in range(deep):
+        packed = text = json.dumps(text, ensure_ascii=ascii)
+    done = redact(packed)
+    for _ in range(deep):
+        done = json.loads(done)
+    assert shape(done) == shape(document)
+
+
+HOSTILE = [
+    "sk-", "eyJ", "eyJ-", "eyJaaaaaaaa.", "password=", "password", "secret\\\\", "token=", "password:'", "://", "://a:",
+    "authorization: ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAA", "-", "\\", '\\"', "a_",
+    "11111111:AA",
+    "AKIA", "ghp_", "xoxb-", "SG.aaaaaaaaaaaaaaaa.", "ya29.", "passwordapikey", "a" * 63 + "=", "sk-a", "\\nsk-",
+    "password \\\\\\\\\\\\\\",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_text_takes_a_moment(unit):
+    text = unit * (150_000 // len(unit))
+    begun = time.process_time()
+    redact(text)
+    assert time.process_time() - begun < 3
+
+
+def test_half_a_megabyte_of_an_ordinary_log_takes_a_moment():
+    text = "2026-01-01 12:00:00 INFO token refreshed for https://example.org/a?b=c password check ok\n" * 6_000
+    begun = time.process_time()
+    assert redact(text) == text
+    assert time.process_time() - begun < 3
