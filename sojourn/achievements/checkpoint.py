@@ -61,6 +61,14 @@ class Checkpoint:
         self._shelf.remove(JOURNAL)
         self._versions = self._on_shelf()
 
+    def drop(self, session: str) -> bool:
+        """Forgets one session, in the document and in the journal. Says whether it was there."""
+        self.load()
+        if self.known.pop(session, None) is None:
+            return False
+        self._rewrite(0)
+        return True
+
     def note(self, fresh: Mapping[str, Known]) -> None:
         """Keeps finished sessions, at once."""
         self.known.update(fresh)
@@ -90,6 +98,9 @@ class Checkpoint:
             return
         if is_large and self._journaled * 8 < self._folded:
             return
+        self._rewrite(generated_at)
+
+    def _rewrite(self, generated_at: int) -> None:
         data = self._document(generated_at)
         self._shelf.write(NAME, data)
         self._shelf.remove(JOURNAL)

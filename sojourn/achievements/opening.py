@@ -26,10 +26,15 @@ class CanKeepScans(Protocol):
 
 def of_store(kit: Kit, *, gentle: bool = False) -> ScanCoordinator:
     """The achievements of our own store. A server is `gentle`: its scans give way to its answers."""
+    return ScanCoordinator(kit.store.history(), store_shelf(kit), settings=_settings(kit, gentle=gentle))
+
+
+def store_shelf(kit: Kit) -> Shelf:
+    """Where scans of our own store are kept: with the store if it can, else in a folder of the home."""
     store = kit.store
-    shelf = store.shelf("hermes-achievements") if isinstance(store, CanKeepScans) else None
-    folder = FolderShelf(kit.settings.home / FOLDER)
-    return ScanCoordinator(store.history(), shelf or folder, settings=_settings(kit, gentle=gentle))
+    if isinstance(store, CanKeepScans):
+        return store.shelf("hermes-achievements")
+    return FolderShelf(kit.settings.home / FOLDER)
 
 
 def of_hermes_home(kit: Kit, home: Path, *, folder: Path | None = None, gentle: bool = False) -> ScanCoordinator:

@@ -55,7 +55,8 @@ class HermesHistory:
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._copy: tempfile.TemporaryDirectory[str] | None = None
-        self._seen: tuple[int, ...] | None = None  # the file as it was when opened without locks
+        self._seen: tuple[int, ...] | None = None  # the file as it was when it was opened
+        self._log: Path | None = None  # its write-ahead log, if what we read does not follow the file by itself
         self._opened = 0
         self._counts = _Counts()
 
@@ -88,10 +89,10 @@ class HermesHistory:
         with self._lock:
             if self._db is not None:
                 self._db.close()
-                self._db = None
             if self._copy is not None:
                 self._copy.cleanup()
-                self._copy = self._reading = None
+                self._reading = None
+            self._db = self._copy = self._seen = self._log = None
 
     def _listed(self, db: sqlite3.Connection) -> list[SessionFacts]:
         db.execute("BEGIN")  # all of it as of one moment
@@ -123,9 +124,8 @@ class HermesHistory:
             )
 
     def _connection(self) -> sqlite3.Connection:
-        if self._db is not None and not self._is_still():
-            self._db.close()
-            self._db = None
+        if not self._is_still():
+            self.close()
         if self._db is None:
             self._db = self._open()
             self._opened += 1
@@ -135,21 +135,20 @@ class HermesHistory:
 
     def _is_still(self) -> bool:
         """Whether the connection still shows the file that is there now."""
-        return self._reading is not None or self._seen == _signature(self._real(), quiet=len(self._seen or ()) > 2)
-
-    def _real(self) -> Path:
-        return self.path.resolve()
+        return self._seen is None or self._seen == _state(self.path, self._log)
 
     def _open(self) -> sqlite3.Connection:
-        if self._reading is not None:
+        if self._reading is not None:  # the copy of the process that sent us
             return _connected(self._reading, "mode=ro")
-        real = self._real()
+        real = self.path.resolve()
         if not real.is_file():
             raise SourceUnreadable(f"There is no Hermes history at {self.path}.", hint="Give the Hermes home folder.")
-        quiet = not _wal(real).exists() and _is_wal_database(real)
-        self._seen = _signature(real, quiet=quiet)
+        log = real.with_name(real.name + "-wal")
+        is_quiet = not log.exists() and _is_wal_database(real)
+        self._log = log if is_quiet else None
+        self._seen = _state(self.path, self._log)
         try:
-            db = _connected(real, "mode=ro&immutable=1" if quiet else "mode=ro")
+            db = _connected(real, "mode=ro&immutable=1" if is_quiet else "mode=ro")
             db.execute("SELECT 1 FROM sqlite_master").fetchone()
             return db
         except sqlite3.OperationalError as error:
@@ -157,14 +156,15 @@ class HermesHistory:
                 raise _ours(error, self.path) from error
         except sqlite3.DatabaseError as error:
             raise _ours(error, self.path) from error
-        return self._opened_copy(real)
+        return self._opened_copy(real, log)
 
-    def _opened_copy(self, real: Path) -> sqlite3.Connection:
+    def _opened_copy(self, real: Path, log: Path) -> sqlite3.Connection:
+        self._log, self._seen = log, _state(self.path, log)
         self._copy = tempfile.TemporaryDirectory(prefix="sojourn-hermes-")
         copy = Path(self._copy.name) / "state.db"
         shutil.copyfile(real, copy)
-        if _wal(real).exists():
-            shutil.copyfile(_wal(real), _wal(copy))
+        if log.exists():
+            shutil.copyfile(log, copy.with_name("state.db-wal"))
         self._reading = copy
         return _connected(copy, "mode=ro")
 
@@ -178,24 +178,25 @@ def _connected(path: Path, how: str) -> sqlite3.Connection:
     return db
 
 
-def _wal(path: Path) -> Path:
-    return path.with_name(path.name + "-wal")
-
-
 def _is_wal_database(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(20)[18:20] == b"\x02\x02"
 
 
-def _signature(path: Path, *, quiet: bool) -> tuple[int, ...]:
-    """Which file this is; for one read without locks, also its exact state."""
+def _state(path: Path, log: Path | None) -> tuple[int, ...]:
+    """Which file this is; with its write-ahead log, also how far it is."""
     try:
         stat = path.stat()
     except OSError:
         return ()
-    if not quiet:
+    if log is None:
         return stat.st_dev, stat.st_ino
-    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size, _wal(path).exists()
+    try:
+        logged = log.stat()
+        log_state = logged.st_mtime_ns, logged.st_size
+    except OSError:
+        log_state = -1, -1
+    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size, *log_state
 
 
 def _ours(error: sqlite3.Error, path: Path) -> SourceUnreadable | StoreCorrupt:

@@ -1,40 +1,30 @@
 """JSON lines of another program: read while it writes them, nothing lost, nothing guessed.
 
 A last line that is not finished yet is left for the next import. Any other line that is no JSON object
-is named by its number and kept as it stands. Packed files are unpacked on the way (`.gz`; `.zst` where
-this Python can).
+is named by its number and kept as it stands. Packed files are unpacked on the way (`.gz`, `.zst`).
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 from sojourn.core.errors import SourceUnreadable
 from sojourn.core.text import from_bytes
 
-_ZSTD = ("compression.zstd", "backports.zstd", "zstandard")  # Python 3.14, its backport, the older binding
-NO_ZSTD = "it is packed with zstd, which this Python cannot read (Python 3.14 can, or `pip install backports.zstd`)"
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
-
-def _zstd() -> Any:
-    for name in _ZSTD:
-        try:
-            return import_module(name)
-        except ImportError:
-            continue
-    return None
-
-
-ZSTD = _zstd()
-_TROUBLE: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, *((ZSTD.ZstdError,) if ZSTD else ()))
+_TROUBLE: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, zstd.ZstdError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +100,5 @@ def opened(path: Path) -> AbstractContextManager[Iterator[bytes]]:
     if path.suffix == ".gz":
         return cast("AbstractContextManager[Iterator[bytes]]", gzip.open(path, "rb"))
     if path.suffix == ".zst":
-        if ZSTD is None:
-            raise SourceUnreadable(f"{path} cannot be read: {NO_ZSTD}.", hint="pip install backports.zstd")
-        return cast("AbstractContextManager[Iterator[bytes]]", ZSTD.open(path, "rb"))
+        return cast("AbstractContextManager[Iterator[bytes]]", zstd.open(path, "rb"))
     return path.open("rb")

@@ -115,7 +115,8 @@ def mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def texts(value: Any) -> str | None:
+def nonempty(value: Any) -> str | None:
+    """The value if it is a text that says something."""
     return value if isinstance(value, str) and value else None
 
 

@@ -10,10 +10,6 @@
         @pytest.fixture
         def rescue(self): ...               # the service's own `rescue`
 
-        @pytest.fixture
-        def half(self, history, store): ... # half(): the same import in a process that is killed half-way;
-                                            # None where that is tested elsewhere
-
 Needs pytest and pytest-asyncio in its automatic mode.
 """
 
@@ -25,8 +21,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import pytest
 
 from sojourn.core.messages import Message, calls
 from sojourn.core.sessions import SessionId
@@ -218,19 +212,6 @@ class SourceContract:
         assert any(name in why for why in told)
         assert sum(report.imported for report in reports) >= history.sessions - 1
 
-    async def test_an_import_that_was_killed_goes_on(
-        self, history: History, store: WholeStore, rescue: Rescue, half: Callable[[], None] | None
-    ) -> None:
-        if half is None:
-            pytest.skip("tried on another version")
-        half()
-        begun = await kept(store)
-        assert 0 < len(begun) < history.sessions
-        report = await rescue(store, history.source, history.found())
-        assert (report.imported, report.unchanged) == (history.sessions - len(begun), len(begun))
-        assert await kept(store) == {one.native_id: list(one.messages) for one in every(history)}
-        assert (await store.verify()).clean
-
     async def test_what_was_forgotten_does_not_come_back(
         self, history: History, store: WholeStore, rescue: Rescue
     ) -> None:
@@ -242,3 +223,18 @@ class SourceContract:
         assert report.imported == 0
         assert native in [skipped for skipped, _ in report.skipped]
         assert native not in await kept(store)
+
+
+class KilledContract:
+    """Needs `half` besides: a function that runs the same import in a process which is killed half-way."""
+
+    async def test_an_import_that_was_killed_goes_on(
+        self, history: History, store: WholeStore, rescue: Rescue, half: Callable[[], None]
+    ) -> None:
+        half()
+        begun = await kept(store)
+        assert 0 < len(begun) < history.sessions
+        report = await rescue(store, history.source, history.found())
+        assert (report.imported, report.unchanged) == (history.sessions - len(begun), len(begun))
+        assert await kept(store) == {one.native_id: list(one.messages) for one in every(history)}
+        assert (await store.verify()).clean

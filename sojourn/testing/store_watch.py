@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import aclosing
 from dataclasses import replace
 
 import pytest
@@ -32,6 +33,28 @@ class WatchContract:
         assert time.monotonic() - begun < 1.5
         assert seen[1:] == kept
         assert [item.seq for item in seen] == [1, 2, 3]
+
+    @pytest.mark.parametrize("where", ["in this process", "in another process"])
+    async def test_step_by_step_nobody_waits_for_a_clock(
+        self, store: WholeStore, again: WholeStore | None, where: str
+    ) -> None:
+        session, other = await begin(store), (again if where == "in another process" else None) or store
+        log, feed = other.watch(session), other.watch_changes(after=await store.last_change())
+        async with (
+            turn(store, session) as lease,
+            aclosing(other.controls(lease)) as words,
+            aclosing(log),
+            aclosing(feed),
+        ):
+            begun = time.monotonic()
+            for n in range(1, 6):
+                seeing = asyncio.gather(anext(log), anext(words), anext(feed))
+                await asyncio.sleep(0.02)
+                await store.append(lease, [user(f"{n}")])
+                await store.send_control(session, "steer", n)
+                seen, heard, _ = await asyncio.wait_for(seeing, 10)
+                assert (seen.seq, heard.payload) == (n, n)
+            assert time.monotonic() - begun < 3.0, "each step should take a moment, not a look now and then"
 
     async def test_a_watcher_may_begin_after_a_number(self, store: WholeStore) -> None:
         session = await begin(store, "a", "b", "c")

@@ -13,11 +13,12 @@ from sojourn.core.messages import calls, text_of
 from sojourn.ports.source import Transcript
 from sojourn.service.rescue import rescue as rescue_
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.testing.source_contract import History, SourceContract, every
+from sojourn.testing.source_contract import History, KilledContract, SourceContract, every
 from tests.contracts.histories import expected, history, versions
 
 PROGRAMS = ("hermes", "claude-code", "codex", "opencode")
-KILLED = {("hermes", "0.19.0"), ("claude-code", "2.1.325"), ("codex", "0.166.0"), ("opencode", "1.18.33")}
+HOMES = [(program, version) for program in PROGRAMS for version in versions(program)]
+NEWEST = [("hermes", "0.19.0"), ("claude-code", "2.1.325"), ("codex", "0.166.0"), ("opencode", "1.18.33")]
 HALF = """
 import asyncio, os, signal, sys
 from importlib import import_module
@@ -38,14 +39,12 @@ asyncio.run(rescue.rescue(SqliteStore(Path(path), redactor=str), source, found, 
 """
 
 
-class _Program(SourceContract):
-    """One program, in every version there is a home of."""
-
-    program: str
+class _OnSqlite:
+    """A home of a program, and a store to bring it into."""
 
     @pytest.fixture
-    def history(self, version: str, tmp_path: Path) -> History:
-        return history(self.program, version, tmp_path / "alex")
+    def history(self, program: str, version: str, tmp_path: Path) -> History:
+        return history(program, version, tmp_path / "alex")
 
     @pytest.fixture
     def store(self, closing: Callable[[Any], Any], home: Path) -> SqliteStore:
@@ -57,38 +56,28 @@ class _Program(SourceContract):
         return rescue_
 
     @pytest.fixture
-    def half(self, history: History, store: SqliteStore, version: str) -> Callable[[], None] | None:
+    def half(self, history: History, store: SqliteStore) -> Callable[[], None]:
         def run() -> None:
             source = type(history.source)
             given = (source.__module__, source.__name__, str(history.user_home), str(store.path))
             done = subprocess.run([sys.executable, "-c", HALF, *given], capture_output=True, text=True)
             assert done.returncode == -signal.SIGKILL, done.stderr
 
-        return run if (self.program, version) in KILLED else None
+        return run
 
 
-@pytest.mark.parametrize("version", versions("hermes"))
-class TestHermes(_Program):
-    program = "hermes"
+@pytest.mark.parametrize(("program", "version"), HOMES)
+class TestEveryHome(SourceContract, _OnSqlite):
+    pass
 
 
-@pytest.mark.parametrize("version", versions("claude-code"))
-class TestClaudeCode(_Program):
-    program = "claude-code"
-
-
-@pytest.mark.parametrize("version", versions("codex"))
-class TestCodex(_Program):
-    program = "codex"
-
-
-@pytest.mark.parametrize("version", versions("opencode"))
-class TestOpencode(_Program):
-    program = "opencode"
+@pytest.mark.parametrize(("program", "version"), NEWEST)
+class TestKilled(KilledContract, _OnSqlite):
+    pass
 
 
 # What a reader that shares no code with ours finds in the same homes.
-READ = [(program, version) for program in PROGRAMS[1:] for version in versions(program)]
+READ = [home for home in HOMES if home[0] != "hermes"]
 
 
 @pytest.mark.parametrize(("program", "version"), READ)

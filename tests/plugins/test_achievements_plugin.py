@@ -13,9 +13,9 @@ import pytest
 from fastapi import FastAPI, Request
 from fastapi.testclient import TestClient
 
-from sojourn.achievements import plugin
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.job import ScanSettings
+from sojourn.achievements.offer import plugin
 from sojourn.achievements.plugin_api import routes
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.core.errors import SojournError, SourceUnreadable

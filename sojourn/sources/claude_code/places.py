@@ -17,8 +17,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from sojourn.core.text import from_bytes
+from sojourn.sources.jsonl import as_object
 from sojourn.sources.talk import seconds
 
 _HEAD = 65_536
@@ -130,6 +132,19 @@ def _look(path: Path) -> Iterator[SessionFile]:
         yield replace(one, native_id=path.stem + _INSIDE, is_shared=True, helper=True, parent=path.stem)
 
 
+def titles_in(path: Path) -> Iterator[dict[str, Any]]:
+    """The titles a file begins with; they are those of other sessions."""
+    try:
+        lines = head_of(path).split(b"\n")
+    except OSError:
+        return  # it is told with the sessions
+    for line in lines:
+        record = as_object(line) if _SUMMARY.match(line) else None
+        if record is None:
+            return
+        yield record
+
+
 def custom_title(path: Path) -> Path:
     """Where the name is kept that a person gave to a session."""
     return path.with_suffix("") / "custom-title.json"
@@ -156,8 +171,11 @@ def _is_before(version: str, other: tuple[int, ...]) -> bool:
 
 
 def _has_sidechain(path: Path) -> bool:
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
-        return held.find(_SIDECHAIN) >= 0
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
+            return held.find(_SIDECHAIN) >= 0
+    except (OSError, ValueError):  # gone or emptied a moment ago
+        return False
 
 
 def _with_origins(ordered: list[SessionFile]) -> Iterator[SessionFile]:

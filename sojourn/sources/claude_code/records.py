@@ -21,7 +21,7 @@ from typing import Any
 
 from sojourn.core.messages import Message, ToolCall
 from sojourn.sources.jsonl import Line
-from sojourn.sources.talk import Talk, as_json, content, mapping, rest, seconds, texts
+from sojourn.sources.talk import Talk, as_json, content, mapping, nonempty, rest, seconds
 
 _NOBODY = re.compile(
     r"\s*(?:<(?:system-reminder|task-notification|local-command-\w+|bash-(?:input|stdout|stderr)|ide_\w+|"
@@ -42,7 +42,7 @@ def add(talk: Talk, line: Line, *, is_helper: bool) -> bool:
     """Adds what a record says; False when it says nothing and is to be kept as it stands."""
     record = line.record
     kind = record.get("type")
-    native = texts(record.get("uuid")) or f"line-{line.number}"
+    native = nonempty(record.get("uuid")) or f"line-{line.number}"
     before = len(talk.messages)
     if kind == "user":
         _user(talk, record, native, is_helper=is_helper)
@@ -122,8 +122,8 @@ def _assistant(talk: Talk, record: dict[str, Any], native: str) -> None:
     talk.add(
         _message(
             "system" if inner.get("model") == "<synthetic>" else "assistant", record, native, **content(said),
-            reasoning="\n".join(filter(None, (texts(block.get("thinking")) for block in thought))) or None,
-            reasoning_details=as_json(thought) if thought else None, finish_reason=texts(inner.get("stop_reason")),
+            reasoning="\n".join(filter(None, (nonempty(block.get("thinking")) for block in thought))) or None,
+            reasoning_details=as_json(thought) if thought else None, finish_reason=nonempty(inner.get("stop_reason")),
             extra=rest(record | {"message": None} | _more(inner), _ENVELOPE),
         ),
         [_call(block) for block in asked],
@@ -146,7 +146,7 @@ def _queued(talk: Talk, record: dict[str, Any], native: str) -> None:
     if found.get("type") != "queued_command":
         return
     prompt = found.get("prompt")
-    blocks = prompt if isinstance(prompt, list) else [{"type": "text", "text": prompt}] if texts(prompt) else []
+    blocks = prompt if isinstance(prompt, list) else [{"type": "text", "text": prompt}] if nonempty(prompt) else []
     nobody = found.get("commandMode", "prompt") != "prompt" or _is_nobodys(found)
     for role, said in groupby(blocks, lambda block: _author(block, nobody)):
         talk.add(_message(role, record, native, **content(list(said))))

@@ -16,13 +16,13 @@ from sojourn.sources.claude_code.places import (
     SessionFile,
     custom_title,
     folders,
-    head_of,
     is_session_file,
     session_files,
+    titles_in,
 )
 from sojourn.sources.jsonl import LineFile, as_object
 from sojourn.sources.spending import Spending
-from sojourn.sources.talk import Talk, as_json, mapping, texts
+from sojourn.sources.talk import Talk, as_json, mapping, nonempty
 
 NAME = "claude-code"
 
@@ -32,14 +32,11 @@ class ClaudeReader:
 
     def __init__(self, home: Path) -> None:
         self._home = home
+        self._titles: dict[Path, dict[str, str]] = {}
 
     @cached_property
     def _files(self) -> dict[str, SessionFile]:
         return {one.native_id: one for one in session_files(self._home)}
-
-    @cached_property
-    def _titles(self) -> dict[Path, dict[str, str]]:
-        return {}
 
     def sessions(self) -> Iterator[Listed]:
         for one in self._files.values():
@@ -56,10 +53,7 @@ class ClaudeReader:
         if folder not in self._titles:
             found: dict[str, str] = {}
             for path in sorted(folder.glob("*.jsonl")):
-                for line in head_of(path).split(b"\n"):
-                    record = as_object(line) if line.startswith(b'{"type":"summary"') else None
-                    if record is None:
-                        break
+                for record in titles_in(path):
                     found.setdefault(str(record.get("leafUuid")), str(record.get("summary")))
             self._titles[folder] = found
         return self._titles[folder]
@@ -77,13 +71,13 @@ class _Facts:
 
     def note(self, record: dict[str, Any]) -> None:
         for key, column in (("cwd", "cwd"), ("version", "version"), ("entrypoint", "entrypoint")):
-            if texts(record.get(key)):
+            if nonempty(record.get(key)):
                 self.fields.setdefault(column, record[key])
-        if texts(record.get("gitBranch")):
+        if nonempty(record.get("gitBranch")):
             self.fields["git_branch"] = record["gitBranch"]
-        self.session = texts(record.get("sessionId")) or self.session
+        self.session = nonempty(record.get("sessionId")) or self.session
         for key in ("customTitle", "aiTitle"):
-            if texts(record.get(key)):
+            if nonempty(record.get(key)):
                 self.names[key] = record[key]
         if record.get("type") == "cost-state" and isinstance(record.get("totalCostUSD"), int | float):
             self.fields["estimated_cost_usd"] = float(record["totalCostUSD"])
@@ -92,7 +86,7 @@ class _Facts:
 
     def _spend(self, answer: dict[str, Any]) -> None:
         """Each block of an answer repeats what the whole answer took."""
-        model, usage, own = texts(answer.get("model")), mapping(answer.get("usage")), str(answer.get("id"))
+        model, usage, own = nonempty(answer.get("model")), mapping(answer.get("usage")), str(answer.get("id"))
         if model is None or model == "<synthetic>":
             return
         self.fields["model"] = model
@@ -107,32 +101,11 @@ class _Facts:
 
 def _transcript(one: SessionFile, titles: Mapping[str, str]) -> Transcript:
     lines, talk, facts = LineFile(one.path), Talk(), _Facts()
-    seen: set[str] = set()
-    before = summary = None
-    for line in lines:
-        record = line.record
-        if one.is_shared and bool(record.get("isSidechain")) != one.helper:
-            continue  # it belongs to the other session in this file
-        facts.note(record)
-        own = texts(record.get("uuid"))
-        if record.get("parentUuid") == before:
-            record.pop("parentUuid", None)  # kept only where the order of the file does not say it already
-        before = own or before
-        if own is not None:
-            if own in seen:
-                continue  # a second compaction writes old records again
-            seen.add(own)
-            summary = summary or titles.get(own)
-        elif record.get("type") == "summary":
-            summary = summary or (texts(record.get("summary")) if str(record.get("leafUuid")) in seen else None)
-        if not records.add(talk, line, is_helper=one.helper) and record.get("type") not in records.REPEATED:
-            talk.keep(str(record.get("type") or "unknown"), line.text)
+    summary = _gather(one, lines, talk, facts, titles)
     for kind, data in _beside(one):
         talk.keep(kind, as_json(data))
-        facts.names |= {key: data[key] for key in ("customTitle", "description") if texts(data.get(key))}
+        facts.names |= {key: data[key] for key in ("customTitle", "description") if nonempty(data.get(key))}
     fields = facts.fields | facts.spending.fields()
-    if "estimated_cost_usd" in facts.fields:
-        fields["estimated_cost_usd"] = facts.fields["estimated_cost_usd"]
     fields |= {
         "source": "subagent" if one.helper else NAME,
         "parent_session_id": _parent(one, facts),
@@ -144,6 +117,30 @@ def _transcript(one: SessionFile, titles: Mapping[str, str]) -> Transcript:
         native_id=one.native_id, fields=fields, messages=talk.messages, records=[*talk.records, *lines.unreadable],
         warnings=tuple(lines.warnings),
     )  # fmt: skip
+
+
+def _gather(one: SessionFile, lines: LineFile, talk: Talk, facts: _Facts, titles: Mapping[str, str]) -> str | None:
+    """Takes in every record of the session once; gives the title that was made for it, if there is one."""
+    seen: set[str] = set()
+    before = summary = None
+    for line in lines:
+        record, own = line.record, nonempty(line.record.get("uuid"))
+        if one.is_shared and bool(record.get("isSidechain")) != one.helper:
+            continue  # it belongs to the other session in this file
+        facts.note(record)
+        if record.get("parentUuid") == before:
+            record.pop("parentUuid", None)  # kept only where the order of the file does not say it already
+        before = own or before
+        if own in seen:
+            continue  # a second compaction writes old records again
+        if own is not None:
+            seen.add(own)
+            summary = summary or titles.get(own)
+        elif record.get("type") == "summary" and str(record.get("leafUuid")) in seen:
+            summary = summary or nonempty(record.get("summary"))
+        if not records.add(talk, line, is_helper=one.helper) and record.get("type") not in records.REPEATED:
+            talk.keep(str(record.get("type") or "unknown"), line.text)
+    return summary
 
 
 def _beside(one: SessionFile) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from sojourn.core.messages import Message, ToolCall
-from sojourn.sources.talk import Talk, as_json, content, mapping, rest, texts, words
+from sojourn.sources.talk import Talk, as_json, content, mapping, nonempty, rest, words
 
 _KNOWN = ("type", "role", "content", "name", "arguments", "input", "action", "call_id", "output", "status", "summary")
 PASSED = "internal_chat_message_metadata_passthrough"
@@ -81,7 +81,7 @@ def _call(item: dict[str, Any], native: str) -> ToolCall:
     if not isinstance(arguments, str):
         given: Any = next((item[key] for key in ("arguments", "action", "input") if item.get(key) is not None), {})
         arguments = as_json(given if isinstance(given, dict) else {"input": given})
-    return ToolCall(id=_id(item) or native, name=texts(item.get("name")) or kind, arguments=arguments)
+    return ToolCall(id=_id(item) or native, name=nonempty(item.get("name")) or kind, arguments=arguments)
 
 
 def _id(item: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ from sojourn.ports.source import Transcript
 from sojourn.sources.codex import items
 from sojourn.sources.jsonl import Line, LineFile
 from sojourn.sources.spending import Spending, whole
-from sojourn.sources.talk import Talk, as_json, heading, mapping, seconds, texts, words
+from sojourn.sources.talk import Talk, as_json, heading, mapping, nonempty, seconds, words
 
 NAME = "codex"
 _CONTEXT = re.compile(r"\s*(?:<([a-z_ ]+)>.*</\1>\s*$|# AGENTS\.md instructions)", re.DOTALL)
@@ -94,9 +94,9 @@ class _Facts:
         git, base = mapping(head.get("git")), mapping(head.get("base_instructions"))
         self.fields |= {
             "source": "subagent" if "subagent" in mapping(head.get("source")) else NAME,
-            "parent_session_id": texts(parent), "cwd": texts(head.get("cwd")),
-            "git_branch": texts(git.get("branch")), "billing_provider": texts(head.get("model_provider")),
-            "system_prompt": texts(base.get("text")) or texts(head.get("instructions")),
+            "parent_session_id": nonempty(parent), "cwd": nonempty(head.get("cwd")),
+            "git_branch": nonempty(git.get("branch")), "billing_provider": nonempty(head.get("model_provider")),
+            "system_prompt": nonempty(base.get("text")) or nonempty(head.get("instructions")),
         }  # fmt: skip
         known = ("id", "session_id", "timestamp", "cwd", "base_instructions", "instructions")
         self.fields["extra"] = as_json({key: value for key, value in head.items() if key not in known and value})
@@ -122,7 +122,7 @@ def _shown(event: dict[str, Any]) -> str:
     item = mapping(event.get("item"))
     thought = item.get("summary_text")
     shown = words(item.get("content")) or "\n".join(map(str, thought if isinstance(thought, list) else ()))
-    return (shown or texts(event.get("message")) or texts(event.get("text")) or "").strip()
+    return (shown or nonempty(event.get("message")) or nonempty(event.get("text")) or "").strip()
 
 
 def _typed(event: dict[str, Any]) -> str:
@@ -138,8 +138,8 @@ def _add(talk: Talk, facts: _Facts, line: Line, kind: str, payload: dict[str, An
         facts.head(payload)
         return False
     if kind == "turn_context":
-        facts.fields["model"] = texts(payload.get("model")) or facts.fields.get("model")
-        facts.fields["cwd"] = facts.fields.get("cwd") or texts(payload.get("cwd"))
+        facts.fields["model"] = nonempty(payload.get("model")) or facts.fields.get("model")
+        facts.fields["cwd"] = facts.fields.get("cwd") or nonempty(payload.get("cwd"))
         return False
     if kind == "response_item":
         if mapping(line.record.get("metadata")).get("compaction_output"):
@@ -177,7 +177,7 @@ def _compacted(talk: Talk, payload: dict[str, Any], native: str, moment: float) 
     each = kept if isinstance(kept, list) else ()
     repeated = {(items.role_of(one), items.said_in(one)) for one in each if isinstance(one, dict)}
     talk.summarised(lambda message: (message.role, text_of(message)) in repeated)
-    if summary := texts(payload.get("message")):
+    if summary := nonempty(payload.get("message")):
         talk.add(Message(role="system", native_id=native, timestamp=moment, content=summary))
     return not kept and bool(summary)
 
@@ -192,7 +192,7 @@ def _event(talk: Talk, facts: _Facts, event: dict[str, Any], native: str, moment
         talk.add(Message(role="user", native_id=native, timestamp=moment, content=typed))  # never sent to the model
         return True
     failure = event if kind in ("error", "stream_error") else mapping(event.get("error"))
-    if why := texts(failure.get("message")):
+    if why := nonempty(failure.get("message")):
         talk.add(Message(role="system", native_id=native, timestamp=moment, content=why, finish_reason="error"))
         return False
     return kind in _REPEATED or _shown(event) in facts.said

@@ -19,8 +19,8 @@ from sojourn.core.errors import SourceUnreadable
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.source import Found, Listed, Transcript
 from sojourn.sources.codex.rollout import NAME, transcript
-from sojourn.sources.jsonl import NO_ZSTD, ZSTD, LineFile
-from sojourn.sources.talk import texts
+from sojourn.sources.jsonl import LineFile
+from sojourn.sources.talk import nonempty
 
 _NAME = re.compile(r"rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-(.+?)\.jsonl(\.gz|\.zst)?")
 _VERSION = re.compile(rb'"cli_version":\s*"([^"]+)"')
@@ -76,8 +76,7 @@ def _rollout(path: Path, *, archived: bool = False) -> Rollout:
         stat = path.stat()
     except OSError as error:
         return Rollout(native, path, began, problem=f"{path} cannot be read: {error.strerror or error}")
-    problem = f"{path} cannot be read: {NO_ZSTD}" if path.suffix == ".zst" and ZSTD is None else ""
-    return Rollout(native, path, began, stat.st_size, stat.st_mtime_ns, archived, problem)
+    return Rollout(native, path, began, stat.st_size, stat.st_mtime_ns, archived)
 
 
 class CodexReader:
@@ -97,7 +96,7 @@ class CodexReader:
             records = [line.record for line in LineFile(index)] if index.is_file() else []
         except SourceUnreadable:
             return {}  # a name is lost, no session is
-        return {str(one.get("id")): one["thread_name"] for one in records if texts(one.get("thread_name"))}
+        return {str(one.get("id")): one["thread_name"] for one in records if nonempty(one.get("thread_name"))}
 
     def sessions(self) -> Iterator[Listed]:
         for one in self._rollouts.values():

@@ -7,7 +7,7 @@ from typing import Any
 
 from sojourn.core.messages import Message
 from sojourn.sources.opencode.rows import Gathering, Row, said_at
-from sojourn.sources.talk import content, mapping, rest, texts
+from sojourn.sources.talk import content, mapping, nonempty, rest
 
 _PROMPT = ("role", "time", "id", "sessionID", "agent", "model", "summary", "tools")
 _PROMPTED = ("text", "file", "subtask")
@@ -48,8 +48,8 @@ def _prompt(into: Gathering, row: Row, data: dict[str, Any], parts: list[dict[st
     typed = [_shown(part) for part in parts if part.get("type") in ("text", "file") and not _is_added(part)]
     added = [_shown(part) for part in parts if _is_added(part)]
     model = mapping(data.get("model"))
-    into.model = texts(model.get("modelID")) or into.model
-    into.provider = texts(model.get("providerID")) or into.provider
+    into.model = nonempty(model.get("modelID")) or into.model
+    into.provider = nonempty(model.get("providerID")) or into.provider
     own, extra = row.id, rest(data, _PROMPT)
     for role, said in (("user", typed), ("system", added)):
         if said:
@@ -78,7 +78,7 @@ def _answer(
     into.spend(data, data.get("modelID"), data.get("providerID"))
     shown = [part for part in parts if part.get("type") in _ANSWERED]
     if data.get("summary") is True and str(data.get("parentID")) in compactions:
-        summary = "\n".join(filter(None, (texts(part.get("text")) for part in shown if part["type"] == "text")))
+        summary = "\n".join(filter(None, (nonempty(part.get("text")) for part in shown if part["type"] == "text")))
         if summary and not data.get("error"):
             into.talk.summarised()
             into.talk.add(

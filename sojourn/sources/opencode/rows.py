@@ -22,7 +22,7 @@ from sojourn.core.messages import Message, ToolCall
 from sojourn.ports.source import Transcript
 from sojourn.sources.jsonl import as_object
 from sojourn.sources.spending import Spending
-from sojourn.sources.talk import Talk, as_json, content, mapping, rest, seconds, texts
+from sojourn.sources.talk import Talk, as_json, content, mapping, nonempty, rest, seconds
 
 NAME = "opencode"
 QUIET = 600.0  # seconds after which nobody is at work on a session any more
@@ -83,7 +83,7 @@ class Gathering:
 
     def spend(self, data: dict[str, Any], model: Any, provider: Any) -> None:
         """What an answer took. The models are noted even where nothing was counted."""
-        self.model, self.provider = texts(model) or self.model, texts(provider) or self.provider
+        self.model, self.provider = nonempty(model) or self.model, nonempty(provider) or self.provider
         tokens, cost = mapping(data.get("tokens")), data.get("cost")
         cache = mapping(tokens.get("cache"))
         if any(tokens.get(name) for name in ("input", "output")):
@@ -98,7 +98,7 @@ class Gathering:
         """An answer: thought and words with the calls behind them, then the outputs; again for each step."""
         extra, moment = rest(data, _ANSWER), said_at(data, row)
         failed = error_text(data.get("error"))
-        finish = texts(data.get("finish")) or ("error" if failed else None)
+        finish = nonempty(data.get("finish")) or ("error" if failed else None)
         if not parts and failed:
             nobody = Message(role="system", content=failed, native_id=row.id, timestamp=moment, finish_reason=finish)
             self.talk.add(replace(nobody, extra=extra))
@@ -111,7 +111,7 @@ class Gathering:
                 Message(
                     role="assistant", native_id=row.id, timestamp=moment, extra=extra,
                     finish_reason=finish, **_words(said),
-                    reasoning="\n".join(filter(None, (texts(part.get("text")) for part in thought))) or None,
+                    reasoning="\n".join(filter(None, (nonempty(part.get("text")) for part in thought))) or None,
                     reasoning_details=as_json(thought) if any(part.get("metadata") for part in thought) else None,
                 ),
                 [_call(part) for part in tools],
@@ -136,16 +136,16 @@ class Gathering:
     def transcript(self) -> Transcript:
         """The whole session, once everything was added."""
         values = self.session.values
-        parent, origin = texts(values.get("parent_id")), texts(values.get("fork_session_id"))
-        title = texts(values.get("title")) or ""
+        parent, origin = nonempty(values.get("parent_id")), nonempty(values.get("fork_session_id"))
+        title = nonempty(values.get("title")) or ""
         self._revert(mapping(_json(values.get("revert"))))
         model = mapping(_json(values.get("model")))
         known = ("version", "slug", "agent", "project_id", "fork_boundary", "workspace_id")
         fields = {
             "source": "subagent" if parent else NAME, "parent_session_id": parent or origin,
             "title": None if title.startswith(_PLACEHOLDERS) else title or None,
-            "cwd": texts(values.get("directory")), "git_repo_root": texts(values.get("worktree")),
-            "model": self.model or texts(model.get("id")), "billing_provider": self.provider or None,
+            "cwd": nonempty(values.get("directory")), "git_repo_root": nonempty(values.get("worktree")),
+            "model": self.model or nonempty(model.get("id")), "billing_provider": self.provider or None,
             "started_at": seconds(values.get("time_created")), "archived": int(bool(values.get("time_archived"))),
             "extra": as_json({name: values[name] for name in known if values.get(name)}), **self.spending.fields(),
         }  # fmt: skip
@@ -156,7 +156,7 @@ class Gathering:
 
     def _revert(self, revert: dict[str, Any]) -> None:
         """What the person took back is still there until they go on."""
-        own = texts(revert.get("messageID"))
+        own = nonempty(revert.get("messageID"))
         if own is None:
             return
         ids = [(message.native_id or "").partition(":")[0].partition("#")[0] for message in self.talk.messages]
@@ -185,7 +185,7 @@ def _steps(parts: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _words(said: list[dict[str, Any]]) -> dict[str, Any]:
-    spoken = [{"type": "text", "text": text} for part in said if (text := texts(part.get("text")))]
+    spoken = [{"type": "text", "text": text} for part in said if (text := nonempty(part.get("text")))]
     return content(spoken)
 
 
@@ -202,7 +202,7 @@ def _call(part: dict[str, Any]) -> ToolCall:
 
 def _result(state: dict[str, Any]) -> list[Any]:
     """What a tool answered: text, with files where there are some; the second generation may have data instead."""
-    output, shown = texts(state.get("output")), [*_list(state.get("content")), *_list(state.get("attachments"))]
+    output, shown = nonempty(state.get("output")), [*_list(state.get("content")), *_list(state.get("attachments"))]
     if output:
         shown.insert(0, {"type": "text", "text": output})
     if shown:
@@ -210,7 +210,7 @@ def _result(state: dict[str, Any]) -> list[Any]:
     if state.get("status") == "error":
         return [{"type": "text", "text": error_text(state.get("error"))}]
     data = state.get("structured")
-    return [{"type": "text", "text": texts(mapping(data).get("content")) or (as_json(data) if data else "")}]
+    return [{"type": "text", "text": nonempty(mapping(data).get("content")) or (as_json(data) if data else "")}]
 
 
 def _list(value: Any) -> list[Any]:

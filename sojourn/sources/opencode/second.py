@@ -7,7 +7,7 @@ from typing import Any
 
 from sojourn.core.messages import Message
 from sojourn.sources.opencode.rows import Gathering, Row, error_text, said_at
-from sojourn.sources.talk import as_json, content, mapping, rest, texts
+from sojourn.sources.talk import as_json, content, mapping, nonempty, rest
 
 _PROMPT = ("time", "text", "files", "sessionID")
 
@@ -39,7 +39,7 @@ def _answer(into: Gathering, row: Row, data: dict[str, Any]) -> None:
 
 def _said(into: Gathering, row: Row, data: dict[str, Any]) -> bool:
     """A prompt, something opencode said in its own name, or a command the person ran in the shell."""
-    text, files = texts(data.get("text")), data.get("files")
+    text, files = nonempty(data.get("text")), data.get("files")
     if row.kind == "shell":
         output = data.get("output")
         text = f"$ {data.get('command')}\n{output if isinstance(output, str) else as_json(output or '')}"
@@ -57,7 +57,7 @@ def _said(into: Gathering, row: Row, data: dict[str, Any]) -> bool:
 
 def _compaction(into: Gathering, row: Row, data: dict[str, Any]) -> None:
     """Only one that was carried out sums anything up; `recent` is what the model still sees, as text."""
-    summary = texts(data.get("summary"))
+    summary = nonempty(data.get("summary"))
     if data.get("status", "completed") == "completed" and summary:
         into.talk.summarised()
         into.talk.add(

@@ -6,6 +6,7 @@ import json
 import os
 
 from sojourn.achievements import unlocks
+from sojourn.achievements.forgetting import forget_in
 from sojourn.achievements.job import ScanJob, ScanSettings
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.achievements.snapshot import SnapshotStore
@@ -139,3 +140,16 @@ def test_a_snapshot_from_the_future_is_stale(tmp_path):
     for generated_at, stale in ((900, False), (800, True), (5000, True)):
         store.set({"achievements": [], "generated_at": generated_at})
         assert store.is_stale(120) == stale
+
+
+def test_a_forgotten_session_leaves_no_trace_and_no_badge_loses_its_date(tmp_path):
+    shelf = FolderShelf(tmp_path)
+    history = ListedHistory()
+    history.put("private", *["x"] * 300, title="A private matter")  # supposed_to_be_quick: 300 messages
+    history.put("other", "x")
+    job = ScanJob(history, shelf, BOOK, ScanSettings(workers=1), scanner)
+    job.keep(job.run(now=lambda: 1000.0), SnapshotStore(shelf))
+    assert sorted(forget_in(shelf, "private")) == ["scan_checkpoint.json", "scan_snapshot.json", "state.json"]
+    assert not any(b"rivate" in path.read_bytes() for path in tmp_path.iterdir())
+    assert unlocks.load(shelf)["supposed_to_be_quick"].unlocked_at == 1000
+    assert forget_in(shelf, "private") == []

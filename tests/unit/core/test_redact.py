@@ -166,6 +166,12 @@ def test_json_stays_json_of_the_same_shape(document, ascii, deep):
     assert shape(done) == shape(document)
 
 
+@pytest.mark.parametrize("written", ["a\npm_" + A36, "a\rk-" + A36, "a\tsk-" + A36, "\\sk-" + A36, "\\\nsk-" + A36])
+def test_the_letter_of_an_escape_is_never_eaten(written):
+    for deep in (written, json.dumps(written)):
+        assert json.loads(redact(json.dumps(deep)))
+
+
 HOSTILE = [
     "sk-", "eyJ", "eyJ-", "eyJaaaaaaaa.", "password=", "password", "secret\\\\", "token=", "password:'", "://", "://a:",
     "authorization: ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAA", "-", "\\", '\\"', "a_",
@@ -180,7 +186,7 @@ def test_a_hostile_text_takes_a_moment(unit):
     text = unit * (150_000 // len(unit))
     begun = time.process_time()
     redact(text)
-    assert time.process_time() - begun < 3
+    assert time.process_time() - begun < 0.8
 
 
 def test_half_a_megabyte_of_an_ordinary_log_takes_a_moment():

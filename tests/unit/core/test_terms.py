@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sojourn.core.finding import matches, parse
@@ -116,6 +116,9 @@ def test_long_tool_output_is_clipped_to_head_and_tail():
 
 
 @given(st.text(st.characters(exclude_categories=()), min_size=1, max_size=80))
+@example("\ud800")
+@example("\x00\x1a")
+@example("İ ſ")
 def test_a_tool_is_a_term_of_its_own_that_no_text_has(name):
     term = tool_term(name)
     assert term == tool_term(name.upper().lower()) or name.upper().lower() != name.lower()

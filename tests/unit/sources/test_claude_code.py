@@ -288,6 +288,7 @@ def test_a_folder_in_place_of_a_file_is_told(project: Path) -> None:
     problems = {one.native_id: one.problem for one in listed(project)}
     assert "strange.jsonl" in problems["strange"]
     assert problems[SESSION] == ""
+    assert said(read(project)) == [("user", "x")]
 
 
 def test_content_of_any_form_is_survived(project: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from sojourn.core.messages import calls, parts, text_of
 from sojourn.ports.source import Transcript
-from sojourn.sources import jsonl
 from sojourn.sources.codex.rollout import transcript
 from sojourn.sources.codex.source import Codex
 
@@ -237,14 +236,12 @@ def test_of_a_session_and_its_packed_copy_only_one_is_listed(tmp_path: Path) -> 
     assert [problem for _, problem in sessions(tmp_path).values()] == [""]
 
 
-@pytest.mark.skipif(jsonl.ZSTD is not None, reason="this Python reads zstd")
-def test_a_packed_session_that_cannot_be_unpacked_is_told(tmp_path: Path) -> None:
+def test_a_session_in_a_format_we_cannot_read_is_told(tmp_path: Path) -> None:
     place = tmp_path / "sessions" / "2026" / "01" / "01"
     place.mkdir(parents=True)
     (place / (NAME + ".zst")).write_bytes(b"\x28\xb5\x2f\xfd")
     (place / "rollout-2025-04-01-abc.json").write_text("{}")
     problems = [problem for _, problem in sessions(tmp_path).values()]
-    assert any("zstd" in one for one in problems)
     assert any("older than 0.2" in one for one in problems)
     assert Codex().find(tmp_path, {"CODEX_HOME": str(tmp_path)})[0].sessions == 2
 
