@@ -66,7 +66,9 @@ class ScanCoordinator:
         `full` reads everything again. With `wait` it returns when the scan ended or that many seconds passed.
         Says whether a scan was started or joined.
         """
+        until = time.monotonic() + (wait or 0.0)
         with self._lock:
+            is_after_another = self._thread is not None and full
             if self._thread is not None:
                 self._status.dedupe_hits += 1
                 self._full_wanted = self._full_wanted or full
@@ -77,6 +79,8 @@ class ScanCoordinator:
             done = self._done
         if wait is not None:
             done.wait(wait)
+            if is_after_another:  # the full scan began when the one before it ended
+                self._done.wait(max(0.0, until - time.monotonic()))
         return True
 
     def get_status(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,8 @@ from sojourn.achievements.evaluate import item, nothing_yet, standing
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.shelf import Shelf
 from sojourn.achievements.unlocks import Unlock
+
+logger = logging.getLogger(__name__)
 
 NAME = "scan_snapshot.json"
 _LOOK_EVERY = 0.5  # seconds
@@ -172,7 +175,11 @@ class SnapshotStore:
         return not -1 <= age <= ttl_seconds
 
     def _loaded(self) -> Snapshot | None:
-        data = self._shelf.read(NAME, lambda raw: _parsed(raw) is not None)
+        try:
+            data = self._shelf.read(NAME, lambda raw: _parsed(raw) is not None)
+        except OSError as error:  # then what is in memory stays in force, or a new scan has to make one
+            logger.warning("the kept snapshot cannot be read: %s", error)
+            return None
         return _parsed(data) if data is not None else None
 
 

@@ -122,8 +122,3 @@ async def retitled(store: SessionStore, session: Session, title: str | None) -> 
 async def dump(store: WholeStore) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of every table."""
     return {name: await store.export_rows(name, after=None, limit=10_000) for name, _, _ in store.tables()}
-
-
-def no_secrets(text: str) -> str:
-    """A redactor of the tests' own, so that they do not depend on what counts as a secret."""
-    return text.replace("hunter2", "[redacted:word]")

@@ -113,6 +113,21 @@ class WatchContract:
         assert [item.seq for item in await first(1, store.watch(session))] == [1]
         assert seen == []
 
+    async def test_a_watcher_can_leave_at_the_very_moment_something_happens(self, store: WholeStore) -> None:
+        session = await begin(store)
+        async with turn(store, session) as lease:
+            for steps in range(40):
+                leaving = asyncio.ensure_future(everything(store.watch(session, after=steps)))
+                await asyncio.sleep(0.002)
+                await store.append(lease, [user("now")])
+                for _ in range(steps % 8):
+                    await asyncio.sleep(0)
+                leaving.cancel()
+                async with asyncio.timeout(5):
+                    assert isinstance(
+                        (await asyncio.gather(leaving, return_exceptions=True))[0], asyncio.CancelledError
+                    )
+
     # the feed
     async def test_the_feed_tells_what_happened_to_which_session(self, store: WholeStore) -> None:
         one, other = await begin(store, "a"), await store.create()

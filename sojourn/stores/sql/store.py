@@ -108,7 +108,8 @@ class SqlStore:
 
     async def _rest(self, rung: asyncio.Event) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(rung.wait(), self.safety_net)
+            async with asyncio.timeout(self.safety_net):  # wait_for would lose a cancellation that meets a ring
+                await rung.wait()
 
     async def set_flags(self, lease: Lease, seqs: Sequence[int], *, active: bool, compacted: bool) -> int:
         return await self._write(lambda db: log.set_flags(db, lease, seqs, active=active, compacted=compacted))

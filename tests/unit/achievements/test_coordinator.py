@@ -177,9 +177,8 @@ def test_a_full_scan_asked_for_during_another_one_comes_after_it(world):
     world.history.put("s9", "error", started_at=2000.0)
     world.history.slow, world.history.reads = 0.02, []
     world.scans.run_if_needed(force=True)
-    world.scans.run_if_needed(full=True)
-    while world.scans.is_running:
-        time.sleep(0.01)
+    world.scans.run_if_needed(full=True, wait=10)
+    assert not world.scans.is_running
     assert world.history.reads[0] == "s9"
     assert len(world.history.reads) == 1 + 7
 
