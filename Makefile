@@ -19,7 +19,7 @@ test: check ## check, then every test but the soak and the browser
 	$(PYTEST) $(PARALLEL) --hypothesis-profile=ci --ignore=tests/browser tests $(ARGS)
 
 unit: venv ## the quick tests, well under half a minute
-	$(PYTEST) -p no:schemathesis tests/unit $(ARGS)
+	$(PYTEST) $(PARALLEL) -p no:schemathesis tests/unit $(ARGS)
 
 contracts: venv ## one suite per port, on every implementation
 	$(PYTEST) $(PARALLEL) tests/contracts $(ARGS)

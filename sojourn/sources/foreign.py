@@ -37,7 +37,8 @@ class ForeignDb:
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._copy: tempfile.TemporaryDirectory[str] | None = None
-        self._seen: tuple[int, ...] | None = None  # the file as it was when opened
+        self._seen: tuple[int, ...] | None = None  # the file as it was when it was opened
+        self._log: Path | None = None  # its write-ahead log, if what we read does not follow the file by itself
         self.opened = 0  # how often: an answer from another opening may differ
 
     def __getstate__(self) -> dict[str, Any]:
@@ -71,15 +72,14 @@ class ForeignDb:
         with self._lock:
             if self._db is not None:
                 self._db.close()
-                self._db = None
             if self._copy is not None:
                 self._copy.cleanup()
-                self._copy = self._copied_to = None
+                self._copied_to = None
+            self._db = self._copy = self._seen = self._log = None
 
     def _connection(self) -> sqlite3.Connection:
-        if self._db is not None and not self._is_still():
-            self._db.close()
-            self._db = None
+        if not self._is_still():
+            self.close()
         if self._db is None:
             self._db = self._open()
             self.opened += 1
@@ -87,31 +87,32 @@ class ForeignDb:
 
     def _is_still(self) -> bool:
         """Whether the connection still shows the file that is there now."""
-        if self._copied_to is not None:
-            return True
-        return self._seen == _signature(self.path.resolve(), quiet=len(self._seen or ()) > 2)
+        return self._seen is None or self._seen == _state(self.path, self._log)
 
     def _open(self) -> sqlite3.Connection:
-        if self._copied_to is not None:
+        if self._copied_to is not None:  # the copy of the process that sent us
             return self._connected(self._copied_to, "mode=ro")
         real = self.path.resolve()
         if not real.is_file():
             raise SourceUnreadable(f"There is no database at {self.path}.", hint="Give the program's data folder.")
-        quiet = not _wal(real).exists() and _is_wal_database(real)
-        self._seen = _signature(real, quiet=quiet)
+        log = real.with_name(real.name + "-wal")
+        is_quiet = not log.exists() and _is_wal_database(real)
+        self._log = log if is_quiet else None
+        self._seen = _state(self.path, self._log)
         try:
-            return self._connected(real, "mode=ro&immutable=1" if quiet else "mode=ro")
+            return self._connected(real, "mode=ro&immutable=1" if is_quiet else "mode=ro")
         except sqlite3.DatabaseError as error:
             if "unable to open" not in str(error) or not os.access(real, os.R_OK):
                 raise unreadable(error, self.path) from error
-        return self._opened_copy(real)
+        return self._opened_copy(real, log)
 
-    def _opened_copy(self, real: Path) -> sqlite3.Connection:
+    def _opened_copy(self, real: Path, log: Path) -> sqlite3.Connection:
+        self._log, self._seen = log, _state(self.path, log)
         self._copy = tempfile.TemporaryDirectory(prefix="sojourn-foreign-")
         copy = Path(self._copy.name) / real.name
         shutil.copyfile(real, copy)
-        if _wal(real).exists():
-            shutil.copyfile(_wal(real), _wal(copy))
+        if log.exists():
+            shutil.copyfile(log, copy.with_name(log.name))
         self._copied_to = copy
         return self._connected(copy, "mode=ro")
 
@@ -130,11 +131,15 @@ class ForeignDb:
         return db
 
 
+class Damaged(SourceUnreadable):
+    """The file is there and is a database, but not a whole one."""
+
+
 def unreadable(error: sqlite3.Error, path: Path) -> SourceUnreadable:
     """A foreign file that is there but cannot be read, in our words."""
     if isinstance(error, sqlite3.OperationalError):
         return SourceUnreadable(f"{path} cannot be read: {error}.", hint="Is it the right file, and may you read it?")
-    return SourceUnreadable(f"{path} is damaged: {error}.", hint="Let the program it belongs to repair it, or copy it.")
+    return Damaged(f"{path} is damaged: {error}.", hint="Let the program it belongs to repair it, or copy it.")
 
 
 def columns(db: sqlite3.Connection, table: str) -> set[str]:
@@ -150,21 +155,22 @@ def _name(raw: bytes | str) -> str:
     return raw.decode() if isinstance(raw, bytes) else raw
 
 
-def _wal(path: Path) -> Path:
-    return path.with_name(path.name + "-wal")
-
-
 def _is_wal_database(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(20)[18:20] == b"\x02\x02"
 
 
-def _signature(path: Path, *, quiet: bool) -> tuple[int, ...]:
-    """Which file this is; for one read without locks, also its exact state."""
+def _state(path: Path, log: Path | None) -> tuple[int, ...]:
+    """Which file this is; with its write-ahead log, also how far it is."""
     try:
         stat = path.stat()
     except OSError:
         return ()
-    if not quiet:
+    if log is None:
         return stat.st_dev, stat.st_ino
-    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size, _wal(path).exists()
+    try:
+        logged = log.stat()
+        log_state = logged.st_mtime_ns, logged.st_size
+    except OSError:
+        log_state = -1, -1
+    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size, *log_state

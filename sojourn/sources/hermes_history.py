@@ -1,31 +1,21 @@
-"""A Hermes `state.db` as a `History`: read while Hermes runs, never written, nothing left behind.
-
-A database nobody has open (no `-wal` beside it) is read without any lock or side file, and every answer is
-thrown away and asked again if the file changed meanwhile. Otherwise it is opened read-only like any second
-reader. Where not even that is possible (a write-ahead log in a folder we may not write to), a copy is read.
-"""
+"""A Hermes `state.db` as a `History`: read while Hermes runs, never written, nothing left behind."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import sqlite3
-import tempfile
-import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 from sojourn.core.errors import SourceUnreadable, StoreCorrupt
+from sojourn.core.text import opening_words
 from sojourn.ports.history import RawMessage, SessionFacts
+from sojourn.sources.foreign import Damaged, ForeignDb, columns
 
 _Answer = TypeVar("_Answer")
-_BUSY_SECONDS = 5.0
-_TRIES = 5
 
 _STRUCTURED = b"\0json:"
 _ENDS = ("MAX(id)", "COUNT(*)")
@@ -48,30 +38,23 @@ class HermesHistory:
 
     def __init__(self, home: Path) -> None:
         self.path = home if home.name == "state.db" else home / "state.db"
-        self._reading: Path | None = None  # a copy, when the real file cannot be opened in place
+        self._file = ForeignDb(self.path)  # as bytes: that is what is searched, and invalid UTF-8 must not end a scan
         self._fresh()
 
     def _fresh(self) -> None:
-        self._lock = threading.RLock()
-        self._db: sqlite3.Connection | None = None
-        self._copy: tempfile.TemporaryDirectory[str] | None = None
-        self._seen: tuple[int, ...] | None = None  # the file as it was when it was opened
-        self._log: Path | None = None  # its write-ahead log, if what we read does not follow the file by itself
-        self._opened = 0
-        self._counts = _Counts()
+        self._queries: _Queries | None = None
+        self._counts, self._opened = _Counts(), 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "_reading": self._reading}
+        return {"path": self.path, "_file": self._file}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._fresh()
 
-    # -- the port ----------------------------------------------------------
-
     def mark(self) -> Hashable | None:
-        def ask(db: sqlite3.Connection) -> Hashable:
-            return self._opened, self._seen, db.execute("PRAGMA data_version").fetchone()[0]
+        def ask(db: sqlite3.Connection, _: _Queries) -> Hashable:
+            return self._file.opened, self._file.seen, db.execute("PRAGMA data_version").fetchone()[0]
 
         return self._asked(ask)
 
@@ -80,139 +63,41 @@ class HermesHistory:
 
     def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
         for session in sessions:
-            yield session, self._asked(partial(self._rows, session))
+            yield session, self._asked(partial(_rows, session))
 
     def previews(self, sessions: Sequence[str]) -> dict[str, str]:
-        return self._asked(lambda db: _previews(db, self._queries, sessions))
+        return self._asked(lambda db, queries: _previews(db, queries, sessions))
 
     def close(self) -> None:
-        with self._lock:
-            if self._db is not None:
-                self._db.close()
-            if self._copy is not None:
-                self._copy.cleanup()
-                self._reading = None
-            self._db = self._copy = self._seen = self._log = None
+        self._file.close()
 
-    def _listed(self, db: sqlite3.Connection) -> list[SessionFacts]:
+    def _listed(self, db: sqlite3.Connection, queries: _Queries) -> list[SessionFacts]:
         db.execute("BEGIN")  # all of it as of one moment
         try:
-            return _sessions(db, self._queries, self._counts.of_all(db, self._queries))
+            return _sessions(db, queries, self._counts.of_all(db, queries))
         finally:
             db.execute("COMMIT")
 
-    def _rows(self, session: str, db: sqlite3.Connection) -> list[RawMessage]:
-        return [_odd(row) if row[3] else row for row in db.execute(self._queries.messages, (session,))]
+    def _asked(self, ask: Callable[[sqlite3.Connection, _Queries], _Answer]) -> _Answer:
+        """Asks in the words of the file that is there now."""
 
-    # -- opening -----------------------------------------------------------
+        def in_its_words(db: sqlite3.Connection) -> _Answer:
+            if self._queries is None or self._opened != self._file.opened:
+                self._queries, self._counts, self._opened = _queries(db), _Counts(), self._file.opened
+            return ask(db, self._queries)
 
-    def _asked(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Asks until the answer is known to be of one piece."""
-        with self._lock:
-            for _ in range(_TRIES):
-                db = self._connection()
-                try:
-                    answer = ask(db)
-                except sqlite3.DatabaseError as error:
-                    if not self._is_still():  # read without locks while somebody wrote: ask again
-                        continue
-                    raise _ours(error, self.path) from error
-                if self._is_still():
-                    return answer
-            raise SourceUnreadable(
-                f"{self.path} keeps changing while it is read.", hint="Try again when Hermes is less busy."
-            )
-
-    def _connection(self) -> sqlite3.Connection:
-        if not self._is_still():
-            self.close()
-        if self._db is None:
-            self._db = self._open()
-            self._opened += 1
-            self._queries = _queries(self._db)
-            self._counts = _Counts()
-        return self._db
-
-    def _is_still(self) -> bool:
-        """Whether the connection still shows the file that is there now."""
-        return self._seen is None or self._seen == _state(self.path, self._log)
-
-    def _open(self) -> sqlite3.Connection:
-        if self._reading is not None:  # the copy of the process that sent us
-            return _connected(self._reading, "mode=ro")
-        real = self.path.resolve()
-        if not real.is_file():
-            raise SourceUnreadable(f"There is no Hermes history at {self.path}.", hint="Give the Hermes home folder.")
-        log = real.with_name(real.name + "-wal")
-        is_quiet = not log.exists() and _is_wal_database(real)
-        self._log = log if is_quiet else None
-        self._seen = _state(self.path, self._log)
         try:
-            db = _connected(real, "mode=ro&immutable=1" if is_quiet else "mode=ro")
-            db.execute("SELECT 1 FROM sqlite_master").fetchone()
-            return db
-        except sqlite3.OperationalError as error:
-            if "unable to open" not in str(error) or not os.access(real, os.R_OK):
-                raise _ours(error, self.path) from error
-        except sqlite3.DatabaseError as error:
-            raise _ours(error, self.path) from error
-        return self._opened_copy(real, log)
-
-    def _opened_copy(self, real: Path, log: Path) -> sqlite3.Connection:
-        self._log, self._seen = log, _state(self.path, log)
-        self._copy = tempfile.TemporaryDirectory(prefix="sojourn-hermes-")
-        copy = Path(self._copy.name) / "state.db"
-        shutil.copyfile(real, copy)
-        if log.exists():
-            shutil.copyfile(log, copy.with_name("state.db-wal"))
-        self._reading = copy
-        return _connected(copy, "mode=ro")
+            return self._file.asked(in_its_words)
+        except Damaged as error:
+            raise StoreCorrupt(str(error), hint="Hermes repairs it when it opens it.") from error
 
 
-def _connected(path: Path, how: str) -> sqlite3.Connection:
-    db = sqlite3.connect(
-        f"file:{quote(str(path))}?{how}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
-    db.execute("PRAGMA query_only=ON")
-    db.text_factory = bytes  # rows are searched as bytes, and one row of invalid UTF-8 must not end the scan
-    return db
-
-
-def _is_wal_database(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(20)[18:20] == b"\x02\x02"
-
-
-def _state(path: Path, log: Path | None) -> tuple[int, ...]:
-    """Which file this is; with its write-ahead log, also how far it is."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return ()
-    if log is None:
-        return stat.st_dev, stat.st_ino
-    try:
-        logged = log.stat()
-        log_state = logged.st_mtime_ns, logged.st_size
-    except OSError:
-        log_state = -1, -1
-    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size, *log_state
-
-
-def _ours(error: sqlite3.Error, path: Path) -> SourceUnreadable | StoreCorrupt:
-    if isinstance(error, sqlite3.OperationalError):
-        return SourceUnreadable(f"{path} cannot be read: {error}.", hint="Is it a Hermes home, and readable?")
-    return StoreCorrupt(f"{path} is damaged: {error}.", hint="Hermes repairs it when it opens it.")
-
-
-# -- asking ------------------------------------------------------------------
+def _rows(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawMessage]:
+    return [_odd(row) if row[3] else row for row in db.execute(queries.messages, (session,))]
 
 
 def _queries(db: sqlite3.Connection) -> _Queries:
-    def columns(table: str) -> set[str]:
-        return {row[1].decode() for row in db.execute(f"PRAGMA table_info({table})")}
-
-    session_has, message_has = columns("sessions"), columns("messages")
+    session_has, message_has = columns(db, "sessions"), columns(db, "messages")
     if not session_has or not message_has:
         raise SourceUnreadable("This database has no sessions and messages.", hint="Is it a Hermes state.db?")
     wanted = ("source", "title", "model", "started_at", "archived", "rewind_count")
@@ -295,7 +180,7 @@ def _previews(db: sqlite3.Connection, ask: _Queries, sessions: Sequence[str]) ->
     for session in sessions:
         row = db.execute(ask.preview, (session,)).fetchone()
         if row is not None:
-            found[session] = _opening_words(row[0] or b"")  # of an empty content SQLite makes nothing
+            found[session] = opening_words(row[0] or b"")  # of an empty content SQLite makes nothing
     return found
 
 
@@ -325,9 +210,3 @@ def _odd(row: tuple[Any, ...]) -> RawMessage:
             return number, role, content, False, tool_calls, tool_name
         return number, role, content[len(_STRUCTURED) :], True, tool_calls, tool_name
     return number, role, content, False, tool_calls, tool_name
-
-
-def _opening_words(content: bytes) -> str:
-    """The start of a message on one line, as Hermes' lists show it: it ends at the first NUL."""
-    start = content.split(b"\0", 1)[0].decode("utf-8", "ignore").replace("\n", " ").replace("\r", " ")[:63].strip()
-    return start[:60] + "..." if len(start) > 60 else start

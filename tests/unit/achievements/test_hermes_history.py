@@ -187,7 +187,7 @@ def test_a_history_travels_to_another_process_as_a_path(hermes, home):
 
 
 def test_what_is_not_there_and_what_is_no_database_is_said(home):
-    with pytest.raises(SourceUnreadable, match="no Hermes history"):
+    with pytest.raises(SourceUnreadable, match="no database"):
         HermesHistory(home).sessions()
     (home / "state.db").write_bytes(b"this is not a database, it is a letter" * 100)
     with pytest.raises(StoreCorrupt, match="damaged"):
