@@ -17,21 +17,25 @@ from bench.report import Bar, keep, limit
 SESSIONS = 1150
 
 
-def main() -> None:
+def main(given: Path | None) -> None:
+    """On a history made here (ten minutes), or on a copy of the one in a given Hermes home."""
     folder = Path(tempfile.mkdtemp(prefix="sojourn-bench-"))
     try:
         hermes = folder / "hermes"
         hermes.mkdir()
-        made = peer.ask(
-            "peer_store.py", do="fill", path=str(hermes / "state.db"), sessions=SESSIONS, count=120, size=960
-        )
+        if given:
+            shutil.copyfile(given / "state.db", hermes / "state.db")
+        else:
+            rows = {"sessions": SESSIONS, "count": 120, "size": 960}
+            peer.ask("peer_store.py", do="fill", path=str(hermes / "state.db"), **rows)
+        size = (hermes / "state.db").stat().st_size
         first, second = bring_in(folder, hermes), bring_in(folder, hermes)
         bars = [
             Bar("first import", first, None, "s", None, "–", True),
             limit("second import, share of the first", second / first * 100, "%", most=3),
             *while_writing(folder, hermes),
         ]
-        keep("importing", bars, {"bytes": made["bytes"], "text": made["text"], "second": second})
+        keep("importing", bars, {"bytes": size, "second": second})
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -67,4 +71,4 @@ def _append(hermes: Path) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)

@@ -40,7 +40,7 @@ BUILT_INS = (
     BuiltIn(name="opencode", module="sojourn.sources.opencode", sources=True),
     BuiltIn(
         name="hermes-achievements",  # the address of its routes, which other programs know
-        module="sojourn.achievements",
+        module="sojourn.achievements.offer",
         commands={"achievements": "The badges your history has earned."},
     ),
     BuiltIn(

@@ -2,5 +2,3 @@
 
 Badges and rules come from hermes-achievements (PCinkusz, MIT); the counting is ours.
 """
-
-from sojourn.achievements.offer import plugin as plugin

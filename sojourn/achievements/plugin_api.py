@@ -61,7 +61,7 @@ def routes(open_scans: Callable[[], ScanCoordinator]) -> APIRouter:
         service = await desk.service()
         return _json(await run_in_threadpool(service.receipts, badge, after=after, limit=limit))
 
-    @api.post("/rescan", status_code=202, responses=_FAILED)
+    @api.post("/rescan", status_code=202, responses={**_FAILED, 200: {"description": "`wait`: the final snapshot."}})
     async def rescan(mode: Literal["incremental", "full"] = "incremental", wait: bool = False) -> Response:
         """Starts a scan or joins the running one. `mode=full` reads everything again; `wait` waits for the end."""
         service = await desk.service()

@@ -81,6 +81,17 @@ async def test_a_byte_search_over_the_whole_home_finds_nothing(home: Path) -> No
     assert places(home, CANARY, session) == []
 
 
+async def test_what_plugins_counted_of_it_goes_too(home: Path) -> None:
+    app, session = await filled(home)
+    await app.close()
+    subprocess.run([SOJOURN, "achievements", "--json"], check=True, capture_output=True)
+    assert any(place.startswith("plugins/") for place in places(home, session)), "the scan knows the session"
+    app = App(config.load({"home": str(home)}))
+    await app.forget(session)
+    await app.close()
+    assert places(home, CANARY, session) == []
+
+
 async def test_copies_are_listed_and_purged_only_when_asked(home: Path) -> None:
     app, session = await filled(home)
     copy = await app.store.backup(home / "backups" / "yesterday.db")
