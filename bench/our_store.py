@@ -14,9 +14,14 @@ from typing import Any
 from bench.rows import Row, messages, text_bytes
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message
+from sojourn.core.redact import keep
 from sojourn.core.sessions import OWNER, SessionId
+from sojourn.core.terms import VERSION
 from sojourn.ports.source import Transcript
 from sojourn.ports.store import Search
+from sojourn.stores.sqlite import index
+from sojourn.stores.sqlite.connect import connect
+from sojourn.stores.sqlite.db import SqliteDb
 from sojourn.stores.sqlite.store import SqliteStore
 
 
@@ -40,6 +45,32 @@ async def fill(path: str, sessions: int, count: int, size: int, first: int = 0) 
     await store.close()
     return {"seconds": time.perf_counter() - begun, "text": text, "bytes": sum(
         file.stat().st_size for file in Path(path).parent.glob(Path(path).name + "*"))}  # fmt: skip
+
+
+async def multiply(path: str, times: int) -> dict[str, Any]:
+    """Copies every session so many times, index included: a big store in a minute."""
+    store = SqliteStore(Path(path))
+    await store.health()
+    await store.close()
+    db = connect(Path(path), read_only=False)
+    dress, begun = SqliteDb(db, keep), time.perf_counter()
+    top = db.execute("SELECT max(id) FROM messages").fetchone()[0]
+    terms = index.prepare(dress, 0, limit=top)
+    names = {table: [row[1] for row in db.execute(f"PRAGMA table_info({table})")] for table in ("sessions", "messages")}
+    for copy in range(1, times):
+        db.execute("BEGIN IMMEDIATE")
+        shown = ", ".join(f"id || '_{copy}'" if n == "id" else "NULL" if n == "title" else n for n in names["sessions"])
+        db.execute(f"INSERT INTO sessions SELECT {shown} FROM sessions WHERE instr(substr(id, 13), '_') = 0")
+        change = {"id": f"id + {copy * top}", "session_id": f"session_id || '_{copy}'"}
+        shown = ", ".join(change.get(n, n) for n in names["messages"])
+        db.execute(f"INSERT INTO messages SELECT {shown} FROM messages WHERE id <= {top}")
+        rows = ((number + copy * top, words) for number, words in terms)
+        db.executemany("INSERT INTO search_index(rowid, terms) VALUES (?, ?)", rows)
+        db.execute("UPDATE meta SET value = ? WHERE key = 'indexed_to'", (f"{VERSION}:{(copy + 1) * top}",))
+        db.execute("COMMIT")
+    count = db.execute("SELECT count(*) FROM messages").fetchone()[0]
+    db.close()
+    return {"seconds": time.perf_counter() - begun, "messages": count}
 
 
 async def append(path: str, count: int, size: int, session: int = 990_000, together: int = 1) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import os
 import statistics
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -42,32 +43,34 @@ def fill(path: str, sessions: int, count: int, size: int, first: int = 0) -> dic
     }
 
 
-def append(path: str, count: int, size: int, session: int = 990_000) -> dict[str, Any]:
+def append(path: str, count: int, size: int, session: int = 990_000, together: int = 1) -> dict[str, Any]:
     """Appends one by one, each committed; the longest wait is the stall."""
     db = SessionDB(Path(path))
-    name = f"bench_{session:06}_{os.getpid()}"
-    db.create_session(name, "cli")
-    rows = list(messages(session, count, size))
-    waits, errors = [], 0
+    names = [f"bench_{session:06}_{os.getpid()}_{number}" for number in range(together)]
+    for name in names:
+        db.create_session(name, "cli")
     begun = time.perf_counter()
-    for row in rows:
+    with ThreadPoolExecutor(together) as pool:
+        done = list(pool.map(lambda name: _append(db, name, count // together, size, session), names))
+    seconds = time.perf_counter() - begun
+    mode = db._conn.execute("PRAGMA synchronous").fetchone()[0]
+    db.close()
+    return {
+        "per_second": count / seconds, "errors": sum(one["errors"] for one in done), "synchronous": mode,
+        "lost": sum(one["lost"] for one in done), "stall": max(one["stall"] for one in done),
+    }  # fmt: skip
+
+
+def _append(db: Any, name: str, count: int, size: int, seed: int) -> dict[str, Any]:
+    waits, errors = [], 0
+    for row in list(messages(seed, count, size)):
         at = time.perf_counter()
         try:
             put(db, name, row)
         except Exception:  # noqa: BLE001  it is counted
             errors += 1
         waits.append(time.perf_counter() - at)
-    seconds = time.perf_counter() - begun
-    mode = db._conn.execute("PRAGMA synchronous").fetchone()[0]
-    kept = db._conn.execute("SELECT count(*) FROM messages WHERE session_id = ?", (name,)).fetchone()[0]
-    db.close()
-    return {
-        "per_second": count / seconds,
-        "errors": errors,
-        "lost": count - kept,
-        "stall": max(waits),
-        "synchronous": mode,
-    }
+    return {"errors": errors, "lost": count - len(db.get_messages(name)), "stall": max(waits)}
 
 
 def search(path: str, words: list[str], rounds: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
+from operator import attrgetter
 from typing import Any
 
 from sojourn.core.errors import BadInput
@@ -23,6 +24,12 @@ _FIELDS = tuple(field.name for field in fields(Message))
 _FLAGS = ("structured", "observed", "active", "compacted")
 # What may hold a secret. An id of the program it came from is told apart by every character, so it stays as it is.
 _TEXTS = frozenset(_FIELDS) - {"role", "native_id", "timestamp", "token_count", *_FLAGS}
+
+_values = attrgetter(*_FIELDS)
+_TEXT_PLACES = tuple(at for at, name in enumerate(_FIELDS) if name in _TEXTS)
+_FLAG_PLACES = tuple(at for at, name in enumerate(_FIELDS) if name in _FLAGS)
+_NAME_PLACES = _FIELDS.index("role"), _FIELDS.index("native_id")
+_TIME = _FIELDS.index("timestamp")
 
 # The columns of `messages` that hold a Message, in the order stores write them.
 MESSAGE_COLUMNS = _FIELDS
@@ -98,19 +105,16 @@ def fitting(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def message_row(message: Message, redact: Redactor, *, now: float) -> tuple[Any, ...]:
     """The values of MESSAGE_COLUMNS, ready to be written."""
-    row: list[Any] = []
-    for name in _FIELDS:
-        value = getattr(message, name)
-        if value is None:
-            row.append(None)
-        elif name in _TEXTS:
-            row.append(escape(redact(value)))
-        elif name == "timestamp":
-            row.append(float(value) or now)
-        elif name in _FLAGS:
-            row.append(int(value))
-        else:
-            row.append(escape(value) if isinstance(value, str) else value)
+    row = list(_values(message))
+    for at in _TEXT_PLACES:
+        if row[at] is not None:
+            row[at] = escape(redact(row[at]))
+    for at in _FLAG_PLACES:
+        row[at] = int(row[at])
+    for at in _NAME_PLACES:  # a name is not a secret, whatever it looks like
+        if row[at] is not None:
+            row[at] = escape(row[at])
+    row[_TIME] = float(row[_TIME]) or now
     return tuple(row)
 
 

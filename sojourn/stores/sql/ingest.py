@@ -7,7 +7,7 @@ from typing import Any
 
 from sojourn.core.errors import BadInput, BadTitle
 from sojourn.core.messages import Message
-from sojourn.core.rows import FIGURE_COLUMNS, column, fitting, message_row, safe, title_terms
+from sojourn.core.rows import FIGURE_COLUMNS, column, fitting, message_row, opening, safe, title_terms
 from sojourn.core.sessions import Principal, SessionId, check_session_id, clean_title, new_session_id
 from sojourn.core.tables import BY_NAME
 from sojourn.core.text import escape, unescape
@@ -67,12 +67,12 @@ def _new(db: Db, source: str, home: str, found: Transcript, principal: Principal
     parent = found.fields.get("parent_session_id")
     if parent:
         fields["parent_session_id"] = _session_of(db, source, home, str(parent)) or parent
-    sums = tally(db, found.messages)
+    sums = tally(found.messages)
     insert(db, {
         **fields, "id": session, "principal": principal, "source": fields.get("source") or source,
         "source_home": home, "source_id": found.native_id, "started_at": fields.get("started_at") or 0.0,
         "last_active": _last_active(found), "message_count": sums.messages, "tool_call_count": sums.calls,
-        "preview": unescape(sums.preview), "last_seq": len(found.messages),
+        "preview": unescape(opening(found.messages, db.redact)), "last_seq": len(found.messages),
     })  # fmt: skip
     _write(db, session, 0, found.messages)
     _records(db, session, found)
@@ -189,10 +189,11 @@ def _follow(db: Db, session: SessionId, head: Row, found: Transcript, new: Seque
     fields = fitting(found.fields)
     values = {name: column(name, value, db.redact) for name, value in fields.items()}
     title = head["title"] or safe(_title(db, head["principal"], found.fields.get("title"))[0], db.redact)
-    sums, active = tally(db, new), _last_active(found)
+    sums, active = tally(new), _last_active(found)
     db.run(_UPDATE, (
         last, sums.messages, sums.calls, active, active, values.get("ended_at"), values.get("end_reason"),
-        values.get("archived") or 0, values.get("rewind_count") or 0, sums.preview, title, title_terms(title),
+        values.get("archived") or 0, values.get("rewind_count") or 0, opening(new, db.redact), title,
+        title_terms(title),
         *(values.get(name) for name in FIGURE_COLUMNS), session,
     ))  # fmt: skip
 

@@ -28,27 +28,27 @@ class Tally:
 
     messages: int
     calls: int
-    preview: str
 
 
-def tally(db: Db, items: Sequence[Yielded]) -> Tally:
-    said = [item for item in items if isinstance(item, Message)]
-    return Tally(len(said), sum(map(call_count, said)), opening(said, db.redact))
+def tally(said: Sequence[Message]) -> Tally:
+    return Tally(len(said), sum(map(call_count, said)))
 
 
 def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) -> list[Recorded]:
     if not items:
         return []
-    now, sums = db.now(), tally(db, items)
+    now, messages = db.now(), [item for item in items if isinstance(item, Message)]
+    sums = tally(messages)
     row = db.one(
         "UPDATE sessions SET last_seq = last_seq + ?, message_count = message_count + ?, "
-        "tool_call_count = tool_call_count + ?, last_active = ?, ended_at = NULL, end_reason = NULL, "
-        "preview = CASE WHEN preview = '' THEN ? ELSE preview END "
-        "WHERE id = ? AND lease_fence = ? AND driver_fence = ? AND lease_until IS NOT NULL RETURNING last_seq",
-        (len(items), sums.messages, sums.calls, now, sums.preview, lease.session, lease.fence, lease.driver_fence),
+        "tool_call_count = tool_call_count + ?, last_active = ?, ended_at = NULL, end_reason = NULL "
+        "WHERE id = ? AND lease_fence = ? AND driver_fence = ? AND lease_until IS NOT NULL RETURNING last_seq, preview",
+        (len(items), sums.messages, sums.calls, now, lease.session, lease.fence, lease.driver_fence),
     )
     if row is None:
         raise lost(db, lease)
+    if not row["preview"] and (words := opening(messages, db.redact)):
+        db.run("UPDATE sessions SET preview = ? WHERE id = ?", (words, lease.session))
     said: list[Sequence[Any]] = []
     shown: list[Sequence[Any]] = []
     kept: list[Recorded] = []

@@ -39,7 +39,7 @@ def connect(path: Path, *, read_only: bool, timeout: float = BUSY_SECONDS) -> sq
             opened.execute("PRAGMA synchronous = FULL")
             opened.execute("PRAGMA foreign_keys = ON")
             opened.execute("PRAGMA secure_delete = ON")
-            opened.execute("PRAGMA wal_autocheckpoint = 4000")
+            opened.execute("PRAGMA wal_autocheckpoint = 1000")
             opened.text_factory = from_bytes  # a row somebody else damaged must not stop a writer
             return opened
         try:
