@@ -80,7 +80,7 @@ class SessionBusy(Conflict):
     def __init__(self, session: str, *, holder: str, surface: str, since: float) -> None:
         super().__init__(
             f'Session "{session}" is being answered by {holder} from {surface}.',
-            hint=f"Wait for the running turn, or stop it with `sojourn stop {session}`.",
+            hint="Wait until the running turn has ended, then try again.",
         )
         self.session, self.holder, self.surface, self.since = session, holder, surface, since
 

@@ -36,7 +36,7 @@ def test_an_error_is_one_line_and_a_hint(capsys):
     assert start(["try"], given(raising(error))) == 4
     assert capsys.readouterr().err.splitlines() == [
         '✗ Session "garden" is being answered by chat from phone.   (session_busy)',
-        "  Wait for the running turn, or stop it with `sojourn stop garden`.",
+        "  Wait until the running turn has ended, then try again.",
     ]
 
 
