@@ -11,14 +11,19 @@ from typing import Any
 
 from sojourn import config
 from sojourn.core.errors import BadConfig, NotFound, SojournError, SourceUnreadable, StoreUnavailable
+from sojourn.core.filling import fill
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import Secret, Settings
 from sojourn.plugins import Registry
 from sojourn.ports.admin import Progress
+from sojourn.ports.context import STAGES, ContextSource
 from sojourn.ports.kit import ImportReport, MoveReport
 from sojourn.ports.plugin import Plugin
+from sojourn.ports.runtime import Runtime
+from sojourn.ports.service import Service
 from sojourn.ports.source import Found, HistorySource
 from sojourn.ports.store import Removed
+from sojourn.ports.tool import Tool
 from sojourn.ports.whole import WholeStore
 from sojourn.service.copies import load, save
 from sojourn.service.forgetting import Eraser, erase_logs, forget, purge
@@ -33,6 +38,7 @@ class App:
     def __init__(self, settings: Settings, registry: Registry | None = None) -> None:
         self.settings = settings
         self.registry = registry or Registry()
+        self._made_runtimes: dict[str, Runtime] = {}
 
     @cached_property
     def store(self) -> WholeStore:
@@ -66,6 +72,43 @@ class App:
 
     def load(self, dotted: str) -> object:
         return self.registry.load(dotted)
+
+    def configured(self, plugin: str) -> Any:
+        kind = self.registry.plugin(plugin).settings
+        return fill(kind, plugin, self.settings) if kind else None
+
+    @cached_property
+    def service(self) -> Service:
+        raise NotImplementedError
+
+    @cached_property
+    def _runtimes(self) -> dict[str, str]:
+        """Which dotted name makes the runtime of that name; the first plugin to claim a name keeps it."""
+        found: dict[str, str] = {}
+        for plugin in self.registry.offering("runtimes"):
+            for name, dotted in plugin.runtimes.items():
+                found.setdefault(name, dotted)
+        return found
+
+    def runtime_names(self) -> tuple[str, ...]:
+        return tuple(self._runtimes)
+
+    def runtime(self, name: str) -> Runtime:
+        if name not in self._made_runtimes:
+            if name not in self._runtimes:
+                known = ", ".join(self._runtimes) or "none"
+                raise NotFound(f'There is no runtime "{name}".', hint=f"There are: {known}.")
+            self._made_runtimes[name] = self.registry.load(self._runtimes[name])(self)
+        return self._made_runtimes[name]
+
+    def tools(self) -> tuple[Tool, ...]:
+        offered = [name for plugin in self.registry.offering("tools") for name in plugin.tools]
+        return tuple(tool for name in offered for tool in self.registry.load(name)(self))
+
+    def context(self) -> tuple[ContextSource, ...]:
+        offered = [name for plugin in self.registry.offering("context") for name in plugin.context]
+        made: list[ContextSource] = [self.registry.load(name)(self) for name in offered]
+        return tuple(sorted(made, key=lambda source: STAGES.index(source.stage)))
 
     @cached_property
     def _sources(self) -> dict[str, HistorySource]:
@@ -145,6 +188,10 @@ class App:
         return await add_samples(self.store)
 
     async def close(self) -> None:
+        if "service" in self.__dict__:
+            await self.service.close()
+        for runtime in self._made_runtimes.values():
+            await runtime.close()
         if "store" in self.__dict__:
             await self.store.close()
 

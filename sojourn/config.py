@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,10 @@ def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] 
         values[setting.name] = home if setting.name == "home" else _form(setting, raw, where, user_home)
         origins[setting.name] = origin
     places = {name: env[name] for name in PLACES if env.get(name)}
-    return Settings(values=values, origins=origins, user_home=user_home, places=places, plugins=plugins)
+    variables = {name: value for name, value in env.items() if name.startswith("SOJOURN_") and value}
+    return Settings(
+        values=values, origins=origins, user_home=user_home, places=places, plugins=plugins, variables=variables
+    )
 
 
 def _chosen(
@@ -95,6 +99,13 @@ def _form(setting: Setting, raw: Any, where: str, user_home: Path) -> Any:
             number = None
         if number is not None and _fits(setting, number):
             return number
+    elif setting.kind == "decimal":
+        try:
+            amount = None if isinstance(raw, bool) else float(raw)
+        except (TypeError, ValueError):
+            amount = None
+        if amount is not None and isfinite(amount) and _fits(setting, amount):
+            return amount
     elif setting.kind == "secret" and isinstance(raw, (str, int)):
         return Secret(raw)
     elif setting.kind == "path":
@@ -104,13 +115,15 @@ def _form(setting: Setting, raw: Any, where: str, user_home: Path) -> Any:
     raise BadConfig(f"{where} is {raw!r}, which is not {_expected(setting)}.", hint=f"Example: {setting.default!r}.")
 
 
-def _fits(setting: Setting, number: int) -> bool:
+def _fits(setting: Setting, number: float) -> bool:
     return (setting.least is None or number >= setting.least) and (setting.most is None or number <= setting.most)
 
 
 def _expected(setting: Setting) -> str:
     if setting.kind == "number":
         return f"a whole number from {setting.least:g} to {setting.most:g}"
+    if setting.kind == "decimal":
+        return f"a number from {setting.least:g} to {setting.most:g}"
     return {"yes/no": "yes or no", "path": "a path"}.get(setting.kind, "a text")
 
 

@@ -26,7 +26,7 @@ class BuiltIn:
 
     name: str
     module: str
-    sources: bool = False
+    offers: frozenset[str] = frozenset()  # which fields of its Plugin are filled: sources, runtimes, tools …
     commands: Mapping[str, str] = field(default_factory=dict)  # name, and one line about it
     extra: str = ""  # what pip must bring first
 
@@ -34,10 +34,10 @@ class BuiltIn:
 BUILT_INS = (
     BuiltIn(name="sqlite", module="sojourn.stores.sqlite"),
     BuiltIn(name="postgres", module="sojourn.stores.postgres", extra="postgres"),
-    BuiltIn(name="hermes", module="sojourn.sources.hermes", sources=True),
-    BuiltIn(name="claude-code", module="sojourn.sources.claude_code", sources=True),
-    BuiltIn(name="codex", module="sojourn.sources.codex", sources=True),
-    BuiltIn(name="opencode", module="sojourn.sources.opencode", sources=True),
+    BuiltIn(name="hermes", module="sojourn.sources.hermes", offers=frozenset({"sources"})),
+    BuiltIn(name="claude-code", module="sojourn.sources.claude_code", offers=frozenset({"sources"})),
+    BuiltIn(name="codex", module="sojourn.sources.codex", offers=frozenset({"sources"})),
+    BuiltIn(name="opencode", module="sojourn.sources.opencode", offers=frozenset({"sources"})),
     BuiltIn(
         name="hermes-achievements",  # the address of its routes, which other programs know
         module="sojourn.achievements.offer",
@@ -168,10 +168,14 @@ class Registry:
         """Every plugin that works; ours first."""
         return self._working([*self._built_ins, *self.strangers()])
 
+    def offering(self, what: str) -> list[Plugin]:
+        """The plugins that bring something of a kind: sources, runtimes, platforms, tools, context."""
+        ours = [one.name for one in self._built_ins.values() if what in one.offers]
+        return [plugin for plugin in self._working([*ours, *self.strangers()]) if getattr(plugin, what)]
+
     def with_sources(self) -> list[Plugin]:
         """The plugins that can read foreign histories."""
-        ours = [one.name for one in self._built_ins.values() if one.sources]
-        return [plugin for plugin in self._working([*ours, *self.strangers()]) if plugin.sources]
+        return self.offering("sources")
 
     def commands(self) -> dict[str, str]:
         """The commands plugins bring, with one line about each. Imports none of ours."""

@@ -21,7 +21,17 @@
     │   └── StoreFull                 store_full           5   507   no space left on the disk
     ├── SourceUnreadable              source_unreadable    6   422   a foreign history is there but cannot be read
     ├── Missing                       missing_extra        7   501   an optional package is not installed
-    └── NotAllowed                    not_allowed          8   401
+    ├── NotAllowed                    not_allowed          8   401
+    ├── RuntimeFailed                 runtime_failed       9   502   what thinks could not finish
+    │   ├── RuntimeUnreachable        runtime_unreachable  9   503   nothing answers there, or the line broke
+    │   ├── RuntimeTimeout            runtime_timeout      9   504   it answers no more
+    │   ├── KeyRefused                key_refused          9   502   the key is missing, wrong or has no right
+    │   ├── RateLimited               rate_limited         9   429   too much at once; later it works
+    │   ├── ContextFull               context_full         9   422   more words than the model can take
+    │   └── SpendingLimit             spending_limit       9   402   the limit the person set is reached
+    └── PlatformFailed                platform_failed     10   502   a chat network did not do what was asked
+        ├── PlatformDown              platform_down       10   503   the line to it is lost
+        └── ThreadsUnsupported        threads_unsupported 10   422   no thread can be opened there
 
 An error carries a stable `code`, a message (what happened, naming the value) and a `hint` (what to
 do next). Foreign exceptions become ours once, in the leaf that met them, with `from`.
@@ -38,6 +48,7 @@ class SojournError(Exception):
     code: ClassVar[str] = "failed"
     exit_code: ClassVar[int] = 1
     status: ClassVar[int] = 500
+    retryable: ClassVar[bool] = False  # whether the same thing may work a little later
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -144,3 +155,43 @@ class Missing(SojournError):
 
 class NotAllowed(SojournError):
     code, exit_code, status = "not_allowed", 8, 401
+
+
+class RuntimeFailed(SojournError):
+    code, exit_code, status = "runtime_failed", 9, 502
+
+
+class RuntimeUnreachable(RuntimeFailed):
+    code, status, retryable = "runtime_unreachable", 503, True
+
+
+class RuntimeTimeout(RuntimeFailed):
+    code, status, retryable = "runtime_timeout", 504, True
+
+
+class KeyRefused(RuntimeFailed):
+    code = "key_refused"
+
+
+class RateLimited(RuntimeFailed):
+    code, status, retryable = "rate_limited", 429, True
+
+
+class ContextFull(RuntimeFailed):
+    code, status = "context_full", 422
+
+
+class SpendingLimit(RuntimeFailed):
+    code, status = "spending_limit", 402
+
+
+class PlatformFailed(SojournError):
+    code, exit_code, status = "platform_failed", 10, 502
+
+
+class PlatformDown(PlatformFailed):
+    code, status, retryable = "platform_down", 503, True
+
+
+class ThreadsUnsupported(PlatformFailed):
+    code, status = "threads_unsupported", 422

@@ -12,6 +12,11 @@ from typing import ClassVar
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json, Message
 
+CONTRACT = 1  # the version of what is on the wire; grows only when an old client would misread something
+STAGES = (
+    "prepare", "queued", "running", "thinking", "tool", "task", "template", "memory", "approval", "compaction",
+    "handoff",
+)  # fmt: skip
 EMPTY: Mapping[str, Json] = MappingProxyType({})
 
 
@@ -25,6 +30,11 @@ class Metadata:
     """A turn begins: which session, which turn, which runtime, which version of this contract."""
 
     name: ClassVar[str] = "metadata"
+    session_id: str = ""
+    turn_id: str = ""
+    runtime: str = ""
+    model: str = ""
+    contract: int = CONTRACT
     detail: Mapping[str, Json] = field(default_factory=nothing)
 
 
@@ -33,7 +43,7 @@ class Progress:
     """Something is happening that is not answer text: preparing, thinking, a tool, an approval."""
 
     name: ClassVar[str] = "progress"
-    stage: str
+    stage: str  # one of STAGES; clients pass over those they do not know
     detail: Mapping[str, Json] = field(default_factory=nothing)
 
 

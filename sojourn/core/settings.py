@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["text", "path", "number", "yes/no", "secret"]
+Kind = Literal["text", "path", "number", "decimal", "yes/no", "secret"]
 
 
 class Secret(str):
@@ -71,6 +71,7 @@ class Settings:
     user_home: Path
     places: Mapping[str, str]  # the variables of PLACES that are set
     plugins: Mapping[str, Mapping[str, Any]]  # the tables [plugins.<name>]
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)  # SOJOURN_…, for settings of plugins
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from sojourn.core.errors import SojournError
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import Settings
 from sojourn.ports.admin import Progress
+from sojourn.ports.context import ContextSource
 from sojourn.ports.plugin import Plugin
+from sojourn.ports.runtime import Runtime
+from sojourn.ports.service import Service
 from sojourn.ports.source import Found
 from sojourn.ports.store import Removed
+from sojourn.ports.tool import Tool
 from sojourn.ports.whole import WholeStore
 
 
@@ -54,6 +58,13 @@ class Kit(Protocol):
     def plugins(self) -> Sequence[Plugin]: ...  # those that work
     def plugin_problems(self) -> Mapping[str, SojournError]: ...  # the others, by name
     def load(self, dotted: str) -> object: ...  # what a plugin's dotted name stands for
+    def configured(self, plugin: str) -> Any: ...  # its settings, in its own dataclass
+    @property
+    def service(self) -> Service: ...  # turns run in this process
+    def runtime_names(self) -> tuple[str, ...]: ...
+    def runtime(self, name: str) -> Runtime: ...  # made on first use; NotFound, Missing, BadConfig
+    def tools(self) -> tuple[Tool, ...]: ...
+    def context(self) -> tuple[ContextSource, ...]: ...  # in the order of their stages
     def find_histories(self, path: Path | None = None, source: str = "") -> list[Found]: ...
     async def rescue(
         self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None

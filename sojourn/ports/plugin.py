@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
+from sojourn.core.feats import Achievement, MetricRule
 from sojourn.core.settings import Settings
 from sojourn.ports.source import HistorySource
 from sojourn.ports.whole import WholeStore
@@ -16,15 +17,23 @@ StoreFactory = Callable[[Settings], WholeStore]
 class Plugin:
     """One small file ends in `plugin = Plugin(...)`.
 
-    `routes`, `commands` and `forgets` are dotted names (`package.module:attribute`), loaded when
-    used: a click command; `router(kit) -> APIRouter`; `forget(kit, session) -> list of what went`.
+    What is heavy is given by its dotted name (`package.module:attribute`) and loaded when used:
+    `runtimes` and `platforms` by their own name, each `make(kit)`; `tools`, each `make(kit) -> list of Tool`;
+    `context`, each `make(kit) -> ContextSource`; a click command; `router(kit) -> APIRouter`;
+    `forget(kit, session) -> list of what went`.
     """
 
     name: str
     summary: str
     store: StoreFactory | None = None
     sources: Sequence[Callable[[], HistorySource]] = ()
+    runtimes: Mapping[str, str] = field(default_factory=dict)
+    platforms: Mapping[str, str] = field(default_factory=dict)
+    tools: Sequence[str] = ()
+    context: Sequence[str] = ()
     routes: Sequence[str] = ()
     commands: Sequence[str] = ()
     forgets: Sequence[str] = ()
+    metrics: Sequence[MetricRule] = ()
+    achievements: Sequence[Achievement] = ()
     settings: type | None = None  # a dataclass, filled from [plugins.<name>]

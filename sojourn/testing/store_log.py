@@ -30,7 +30,7 @@ from sojourn.testing.store_steps import (
 )
 
 EVENTS: tuple[Event, ...] = (
-    Metadata({"session": "s", "runtime": "echo", "version": 1}),
+    Metadata("s", "t_1", "echo", detail={"run": 1}),
     Progress("tool", {"name": "terminal", "arguments": {"cmd": ["ls", None, 1.5, True]}}),
     Chunk("Hel"),
     Failed("session_busy", "It broke.", "Try again.", retryable=True),

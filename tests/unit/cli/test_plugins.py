@@ -66,7 +66,8 @@ def test_what_a_command_is_called():
 def test_what_is_said_about_a_built_in_is_true(built_in):
     plugin = Registry().plugin(built_in.name)
     assert plugin.name == built_in.name
-    assert bool(plugin.sources) == built_in.sources
+    kinds = ("sources", "runtimes", "platforms", "tools", "context")
+    assert {kind for kind in kinds if getattr(plugin, kind)} == built_in.offers
     assert {command_name(dotted) for dotted in plugin.commands} == set(built_in.commands)
     for name, about in built_in.commands.items():
         command = Registry().command(name)

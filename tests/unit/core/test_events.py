@@ -18,7 +18,7 @@ plain = st.recursive(
 )
 detail = st.dictionaries(text, plain, max_size=3)
 events = st.one_of(
-    st.builds(Metadata, detail),
+    st.builds(Metadata, st.text(), st.text(), st.text(), st.text(), st.integers(), detail),
     st.builds(Progress, text, detail),
     st.builds(Chunk, text),
     st.builds(Failed, text, text, text, st.booleans()),

@@ -56,7 +56,7 @@ class Listener:
 @pytest.fixture
 async def session(store):
     made = await store.create(title="live")
-    turn = [user("hello"), Metadata({"runtime": "echo"}), Progress("thinking"), Chunk("hi\r\n\u2028 \udc80")]
+    turn = [user("hello"), Metadata(runtime="echo"), Progress("thinking"), Chunk("hi\r\n\u2028 \udc80")]
     await say(store, made, *turn, assistant("hi"), Failed("x", "y"), Done())
     return made
 

@@ -1,0 +1,41 @@
+"""Files and pictures that come with what a person says. The bytes are kept once, by their hash."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from sojourn.core.messages import Message, parts, user
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A file as it was given: what it is called, what it is, and the hash its bytes are kept under."""
+
+    hash: str
+    media_type: str
+    name: str = ""
+    size: int = 0
+
+
+def said(text: str, attachments: tuple[Attachment, ...] = (), *, by: str = "") -> Message:
+    """What a person said, with what they attached."""
+    if not attachments:
+        return user(text, by=by)
+    shown = [{"type": "text", "text": text}, *({"type": "attachment", **asdict(one)} for one in attachments)]
+    return Message(
+        role="user", content=json.dumps(shown, ensure_ascii=False), structured=True,
+        extra=json.dumps({"by": by}) if by else None,
+    )  # fmt: skip
+
+
+def attachments_of(message: Message) -> tuple[Attachment, ...]:
+    """What was attached to a message."""
+    found = [part for part in parts(message) if isinstance(part, dict) and part.get("type") == "attachment"]
+    return tuple(
+        Attachment(
+            hash=str(part.get("hash", "")), media_type=str(part.get("media_type", "application/octet-stream")),
+            name=str(part.get("name", "")), size=int(part.get("size") or 0),
+        )
+        for part in found
+    )  # fmt: skip
