@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 Redactor = Callable[[str], str]
 
@@ -92,6 +92,8 @@ SECRETS = (
     ),
 )
 _HINTS = tuple((hint, secret.folded, secret) for secret in SECRETS for hint in secret.hints)
+# Many texts lack these signs, and looking for one character is ten times faster than looking for a word.
+_SIGNS = ("_", "-", ":")
 # What stands where a secret would, but is none: stars and dots, and the names of variables.
 _STAND_IN = re.compile(
     r"\[redacted|[*x.•_-]+$|\$[A-Za-z_][A-Za-z0-9_]*$|os\.|process\.env|settings\.|config\.|self\."
@@ -101,11 +103,19 @@ _STAND_IN = re.compile(
 _NAME = re.compile(r"[A-Za-z_.]+")
 
 
+@cache
+def _possible(signs: tuple[str, ...]) -> tuple[tuple[str, bool, Secret], ...]:
+    """The hints a text can hold that has only these of the signs."""
+    lacking = [sign for sign in _SIGNS if sign not in signs]
+    return tuple(one for one in _HINTS if not any(sign in one[0] for sign in lacking))
+
+
 def redact(text: str) -> str:
     """The text with every secret replaced by its kind."""
     folded = text.lower()
     tried = None
-    for hint, is_folded, secret in _HINTS:  # every append passes here: a plain loop is three times faster
+    hints = _possible(tuple([sign for sign in _SIGNS if sign in text]))
+    for hint, is_folded, secret in hints:  # every append passes here: a plain loop is three times faster
         if hint in (folded if is_folded else text) and secret is not tried:
             text, tried = secret.pattern.sub(partial(_black_out, secret), text), secret
     return text

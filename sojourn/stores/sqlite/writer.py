@@ -113,8 +113,9 @@ class Writer:
 
     def _together(self, batch: list[Job]) -> None:
         """All in one transaction; if one of them fails, each in a transaction of its own."""
+        db = self._dress(self._connection)
         try:
-            results = self._transaction([work for work, _ in batch])
+            results = self._transaction(db, [work for work, _ in batch])
         except Exception as error:  # noqa: BLE001  the thread must live; the error goes to who asked
             if len(batch) > 1:
                 for job in batch:
@@ -124,9 +125,9 @@ class Writer:
             return
         for (_, answer), result in zip(batch, results, strict=True):
             answer(result, None)
+        self._after(db)
 
-    def _transaction(self, works: list[Work]) -> list[Any]:
-        db = self._dress(self._connection)
+    def _transaction(self, db: Any, works: list[Work]) -> list[Any]:
         try:
             with self._turnstile.through():
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -139,5 +140,4 @@ class Writer:
                     raise
         except sqlite3.Error as error:
             raise translate(error, self._path) from error
-        self._after(db)
         return results
