@@ -57,31 +57,51 @@ class Numbers(Protocol):
 
 
 class Sums:
-    """All sessions at once, as columns of numbers."""
+    """All sessions at once. `before` saves adding up again what has not changed since."""
 
-    def __init__(self, book: RuleBook, records: Sequence[Record]) -> None:
+    def __init__(self, book: RuleBook, records: Sequence[Record], before: Sums | None = None) -> None:
         self._book, self._records = book, records
-        rows = [record.contribution.values for record in records]
-        columns: Iterable[tuple[int, ...]] = zip(*rows, strict=True) if rows else [()] * len(book.fields)
-        self._columns = dict(zip(book.fields, columns, strict=True))
+        self._by_id = {record.facts.id: record for record in records}
+        if before is None:
+            self._listed, gone, come = Listed(), list[Record](), records
+            self._added = [0] * len(book.fields)
+        else:
+            self._listed, old = before._listed.copy(), before._by_id
+            self._added = before._added
+            gone = [record for key, record in old.items() if self._by_id.get(key) is not record]
+            come = [record for record in records if old.get(record.facts.id) is not record]
+        for record in come:
+            self._listed.add(record.facts.started_at, record.facts.model)
+        for record in gone:
+            self._listed.take_away(record.facts.started_at, record.facts.model)
+        self._added = _columns_added(self._added, come, gone)
 
     def totals(self) -> dict[str, int]:
-        listed = Listed()
-        for record in self._records:
-            listed.add(record.facts.started_at, record.facts.model)
-        found = listed.totals()
+        found, fields = self._listed.totals(), self._book.fields
         for total in self._book.totals:
-            column = self._columns[total.of]
-            found[total.key] = max(column, default=0) if total.how == "max" else sum(column)
+            at = fields.index(total.of)
+            found[total.key] = max(self._column(at), default=0) if total.how == "max" else self._added[at]
         return found
 
     def best(self, total: str) -> tuple[Record, int] | None:
         of = _recorded(self._book, total)
         if of is None or not self._records:
             return None
-        column = self._columns[of]
+        column = self._column(self._book.fields.index(of))
         value = max(column)
         return self._records[column.index(value)], value
+
+    def _column(self, at: int) -> list[int]:
+        return [record.contribution.values[at] for record in self._records]
+
+
+def _columns_added(start: Sequence[int], come: Sequence[Record], gone: Sequence[Record]) -> list[int]:
+    more, less = (
+        [sum(column) for column in zip(*(record.contribution.values for record in records), strict=True)]
+        or [0] * len(start)
+        for records in (come, gone)
+    )
+    return [a + b - c for a, b, c in zip(start, more, less, strict=True)]
 
 
 class Tally:

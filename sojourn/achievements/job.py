@@ -63,6 +63,8 @@ class ScanJob:
         self._history, self._shelf, self._book, self._settings = history, shelf, book, settings
         self._checkpoint = Checkpoint(shelf, book)
         self._last: tuple[Hashable, Outcome] | None = None
+        self._sums: Sums | None = None  # of the last scan, and the time zone it was made in
+        self._zone: tuple[object, ...] = ()
         self._unsaved: dict[str, Unlock] = {}  # unlocks the shelf refused: their dates hold while we run
         self._problem: str | None = None
         self._scanner = scanner or cache(partial(new_scanner, book))  # made when it is first needed
@@ -99,6 +101,7 @@ class ScanJob:
             self._history,
             self._book,
             known={} if full else dict(self._checkpoint.known),
+            before={record.facts.id: record for record in self.records},
             progress_callback=progress,
             progress_every=self._settings.progress_every,
             on_counted=self._noted,
@@ -109,7 +112,9 @@ class ScanJob:
             stopped=stopped,
         )
         before = unlocks.load(self._shelf, inherited=self._settings.inherited_state) | self._unsaved
-        built = self._built(Sums(self._book, result.records), _result_meta(result), before, int(now()))
+        self._sums = Sums(self._book, result.records, self._sums if self._zone == mark[1:] else None)
+        self._zone = mark[1:]
+        built = self._built(self._sums, _result_meta(result), before, int(now()))
         outcome = Outcome(built.snapshot, built.records, result.records, is_new=True)
         self._last = mark, outcome
         return outcome

@@ -47,6 +47,7 @@ def scan_sessions(
     book: RuleBook,
     *,
     known: Mapping[str, Known] | None = None,
+    before: Mapping[str, Record] | None = None,
     limit: int | None = None,
     progress_callback: Callable[[Progress], None] | None = None,
     progress_every: int = 250,
@@ -59,6 +60,7 @@ def scan_sessions(
 ) -> ScanResult:
     """Counts the whole history (or its `limit` newest sessions), reading only what is new or changed.
 
+    `before` are the records of the last scan: a session whose facts are the very same object is not looked at.
     A `scanner` that is at hand saves making one for work that needs no other processes.
     `on_counted` hears of finished sessions soon after they are counted, `progress_callback` after every
     `progress_every` sessions. Raises ScanStopped when `stopped` says so before the end.
@@ -66,7 +68,7 @@ def scan_sessions(
     began = time.perf_counter()
     listed = [facts for facts in history.sessions() if not facts.archived]
     listed = listed[:limit] if limit and limit > 0 else listed
-    desk = _Desk(listed, known or {})
+    desk = _Desk(listed, known or {}, before or {})
     to_read = [facts for facts in listed if facts.id not in desk.counted]
     reused = len(listed) - len(to_read)
     reported = reused // progress_every
@@ -102,17 +104,24 @@ def scan_sessions(
 class _Desk:
     """Where contributions are collected until all are there."""
 
-    def __init__(self, listed: Sequence[SessionFacts], known: Mapping[str, Known]) -> None:
+    def __init__(
+        self, listed: Sequence[SessionFacts], known: Mapping[str, Known], before: Mapping[str, Record]
+    ) -> None:
         self._listed = listed
         self._by_id = {facts.id: (place, facts) for place, facts in enumerate(listed)}
         self._tally: Tally | None = None
         self._untold: list[str] = []  # counted, but not in the tally yet
         self.counted: dict[str, Contribution] = {}
         self.damaged: list[str] = []
+        self._same: dict[str, Record] = {}
         for facts in listed:
-            before = known.get(facts.id)
-            if before is not None and before.fingerprint == Fingerprint.of(facts):
-                self.counted[facts.id] = before.contribution
+            same, read = before.get(facts.id), known.get(facts.id)
+            if read is None:
+                continue
+            if same is not None and same.facts is facts and same.contribution is read.contribution:
+                self._same[facts.id], self.counted[facts.id] = same, read.contribution
+            elif read.fingerprint == Fingerprint.of(facts):
+                self.counted[facts.id] = read.contribution
 
     def tally(self, book: RuleBook) -> Tally:
         """What is counted so far; the second time only what is new is added."""
@@ -137,7 +146,12 @@ class _Desk:
         return fresh
 
     def records(self) -> list[Record]:
-        return [Record(facts, self.counted[facts.id]) for facts in self._listed if facts.id in self.counted]
+        same = self._same
+        return [
+            same.get(facts.id) or Record(facts, self.counted[facts.id])
+            for facts in self._listed
+            if facts.id in self.counted
+        ]
 
 
 def _counted_here(

@@ -109,8 +109,20 @@ class Listed:
             self._models[model] += 1
         self._days[weekend_and_night(started_at)] += 1
 
+    def take_away(self, started_at: float | None, model: str | None) -> None:
+        """As if it had never been added."""
+        self.count -= 1
+        if model:
+            self._models[model] -= 1
+        self._days[weekend_and_night(started_at)] -= 1
+
+    def copy(self) -> Listed:
+        made = Listed()
+        made.count, made._models, made._days = self.count, self._models.copy(), self._days.copy()
+        return made
+
     def totals(self) -> dict[str, int]:
-        models, days = self._models, self._days
+        models, days = +self._models, self._days
         named = set(models) - {"None"}
         return {
             "session_count": self.count,

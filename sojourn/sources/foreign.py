@@ -52,6 +52,11 @@ class ForeignDb:
     def seen(self) -> tuple[int, ...] | None:
         return self._seen
 
+    @property
+    def identity(self) -> tuple[int, ...] | None:
+        """Which file this is, however often it is opened; None when nothing is known about it."""
+        return self._seen[:2] if self._seen else None
+
     def asked(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         """Asks until the answer is known to be of one piece."""
         with self._lock:

@@ -43,7 +43,8 @@ class HermesHistory:
 
     def _fresh(self) -> None:
         self._queries: _Queries | None = None
-        self._counts, self._opened = _Counts(), 0
+        self._counts, self._facts, self._opened = _Counts(), _Facts(), 0
+        self._of: tuple[int, ...] | None = None  # the file that was counted
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "_file": self._file}
@@ -74,7 +75,7 @@ class HermesHistory:
     def _listed(self, db: sqlite3.Connection, queries: _Queries) -> list[SessionFacts]:
         db.execute("BEGIN")  # all of it as of one moment
         try:
-            return _sessions(db, queries, self._counts.of_all(db, queries))
+            return self._facts.of_all(db, queries, self._counts.of_all(db, queries))
         finally:
             db.execute("COMMIT")
 
@@ -83,7 +84,9 @@ class HermesHistory:
 
         def in_its_words(db: sqlite3.Connection) -> _Answer:
             if self._queries is None or self._opened != self._file.opened:
-                self._queries, self._counts, self._opened = _queries(db), _Counts(), self._file.opened
+                self._queries, self._opened = _queries(db), self._file.opened
+                if self._of is None or self._of != self._file.identity:
+                    self._of, self._counts, self._facts = self._file.identity, _Counts(), _Facts()
             return ask(db, self._queries)
 
         try:
@@ -127,6 +130,7 @@ def _is_by_index(db: sqlite3.Connection, query: str) -> bool:
 
 
 _Count = tuple[int, int, float | None, int, int | None]
+_NO_ROWS: _Count = (0, 0, None, 0, 0)
 
 
 class _Counts:
@@ -139,7 +143,7 @@ class _Counts:
     def of_all(self, db: sqlite3.Connection, ask: _Queries) -> dict[bytes, _Count]:
         last, total = (row[0] or 0 for row in (db.execute(f"SELECT {one} FROM messages").fetchone() for one in _ENDS))
         known = self._known
-        changed = None if known is None or not ask.removed else self._changed(db, ask, known, total)
+        changed = None if known is None or not ask.removed else self._changed(db, ask, known, last, total)
         if known is None or changed is None:
             known = {row[0]: row[1:] for row in db.execute(ask.counts)}
         else:
@@ -148,31 +152,42 @@ class _Counts:
         return known
 
     def _changed(
-        self, db: sqlite3.Connection, ask: _Queries, known: dict[bytes, _Count], total: int
+        self, db: sqlite3.Connection, ask: _Queries, known: dict[bytes, _Count], last: int, total: int
     ) -> set[bytes] | None:
         """The sessions to count again; None when rows are gone and everything has to be counted again."""
         new = [row[0] for row in db.execute("SELECT session_id FROM messages WHERE id > ?1", (self._last,))]
-        if total != self._total + len(new):
+        if total != self._total + len(new) or last < self._last:
             return None
         moved = {id_ for id_, removed in db.execute(ask.removed) if removed != (known[id_][4] if id_ in known else 0)}
         return moved | set(new)
 
 
-def _sessions(db: sqlite3.Connection, ask: _Queries, counts: dict[bytes, _Count]) -> list[SessionFacts]:
-    found = []
-    for id_, source, title, model, started_at, archived, rewinds in db.execute(ask.sessions):
-        if not isinstance(id_, bytes) or not id_:
-            continue
-        started = _time(started_at) or 0.0
-        rows, active, newest, last, _ = counts.get(id_, (0, 0, None, 0, 0))
-        found.append(
-            SessionFacts(
-                id=_text(id_) or "", source=_text(source), title=_text(title), model=_text(model),
-                started_at=started, archived=bool(archived), last_active=_time(newest) or started,
-                rows=rows, active_rows=active, last_row=last, rewinds=rewinds or 0,
-            )
-        )  # fmt: skip
-    return found
+class _Facts:
+    """The sessions as they were listed. One that still looks the same is the same object, so nobody compares twice."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[tuple[Any, ...], _Count, SessionFacts]] = {}
+
+    def of_all(self, db: sqlite3.Connection, ask: _Queries, counts: dict[bytes, _Count]) -> list[SessionFacts]:
+        before, self._known = self._known, {}
+        for row in db.execute(ask.sessions):
+            if not isinstance(row[0], bytes) or not row[0]:
+                continue
+            count, seen = counts.get(row[0], _NO_ROWS), before.get(row[0])
+            is_same = seen is not None and seen[0] == row and seen[1] == count
+            self._known[row[0]] = seen if seen is not None and is_same else (row, count, _made(row, count))
+        return [facts for _, _, facts in self._known.values()]
+
+
+def _made(row: tuple[Any, ...], count: _Count) -> SessionFacts:
+    id_, source, title, model, started_at, archived, rewinds = row
+    started = _time(started_at) or 0.0
+    rows, active, newest, last, _ = count
+    return SessionFacts(
+        id=_text(id_) or "", source=_text(source), title=_text(title), model=_text(model),
+        started_at=started, archived=bool(archived), last_active=_time(newest) or started,
+        rows=rows, active_rows=active, last_row=last, rewinds=rewinds or 0,
+    )  # fmt: skip
 
 
 def _previews(db: sqlite3.Connection, ask: _Queries, sessions: Sequence[str]) -> dict[str, str]:

@@ -123,6 +123,23 @@ class HistoryContract:
             assert [len(found) for _, found in history.messages([session])] == [2]
             assert before is None or history.mark() != before
 
+    async def test_a_history_that_is_kept_open_tells_the_same_as_a_new_one(self, store: WholeStore) -> None:
+        session, other = await begin(store, "a", "b"), await begin(store, "c")
+        with past(store) as kept:
+            assert kept.sessions() == facts_of(store)
+            await say(store, session, "more")
+            assert kept.sessions() == facts_of(store)
+            async with turn(store, session) as lease:
+                await store.set_flags(lease, [2], active=False, compacted=False)
+            assert kept.sessions() == facts_of(store)
+            await bring(store, foreign("abc", "x"))
+            await bring(store, foreign("abc", "x", "y"), mark="2")
+            assert kept.sessions() == facts_of(store)
+            await store.delete(other)
+            await store.change(found := await store.get(session), replace(found, title="Garden", archived=True))
+            await store.forget(SessionId("abc"))
+            assert kept.sessions() == facts_of(store)
+
     async def test_what_is_not_there_has_no_rows(self, store: WholeStore) -> None:
         await begin(store, "a")
         assert live(store, NOBODY) == []
