@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.job import ScanSettings
+from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.shelf import FolderShelf, Shelf
+from sojourn.core.errors import BadInput
 from sojourn.ports.history import History
 from sojourn.ports.kit import Kit
 
+logger = logging.getLogger(__name__)
 FOLDER = Path("plugins") / "hermes-achievements"
 _HERMES_HISTORY = "sojourn.sources.hermes_history:HermesHistory"  # another leaf: known by name only
 
@@ -26,7 +30,21 @@ class CanKeepScans(Protocol):
 
 def of_store(kit: Kit, *, gentle: bool = False) -> ScanCoordinator:
     """The achievements of our own store. A server is `gentle`: its scans give way to its answers."""
-    return ScanCoordinator(kit.store.history(), store_shelf(kit), settings=_settings(kit, gentle=gentle))
+    return ScanCoordinator(
+        kit.store.history(), store_shelf(kit), book=book(kit), settings=_settings(kit, gentle=gentle)
+    )
+
+
+def book(kit: Kit) -> RuleBook:
+    """Our badges and those of plugins. A plugin whose badges make no sense loses them, and nothing else."""
+    whole = RuleBook()
+    for plugin in kit.plugins():
+        if plugin.metrics or plugin.achievements:
+            try:
+                whole = whole.extended(plugin.metrics, plugin.achievements)
+            except BadInput as error:
+                logger.warning("the badges of plugin %s are left out: %s", plugin.name, error)
+    return whole
 
 
 def store_shelf(kit: Kit) -> Shelf:
@@ -44,7 +62,8 @@ def of_hermes_home(kit: Kit, home: Path, *, folder: Path | None = None, gentle: 
     kept = folder or kit.settings.home / "achievements" / f"hermes-{_short(str(base))}"
     make = cast("Callable[[Path], History]", kit.load(_HERMES_HISTORY))
     inherited = base / FOLDER / "state.json" if folder is None else None
-    return ScanCoordinator(make(home), FolderShelf(kept), settings=_settings(kit, inherited, gentle=gentle))
+    settings = _settings(kit, inherited, gentle=gentle)
+    return ScanCoordinator(make(home), FolderShelf(kept), book=book(kit), settings=settings)
 
 
 def _settings(kit: Kit, inherited: Path | None = None, *, gentle: bool) -> ScanSettings:
