@@ -1,6 +1,6 @@
 """Achievements: Hermes' own plugin and ours, on the same generated history, in the same run.
 
-    python -m bench.achievements --hermes-python ~/hermes-venv/bin/python --sessions 83 1000 8564
+    python -m bench.achievements --sessions 83 1000 8564
 
 Makes the histories in a temporary folder, checks that every number is the same, and writes a table, the raw
 results and a plot to `bench/results/`. The plugin of Hermes is run from its package as it is.
@@ -25,13 +25,14 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
+from bench import peer
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.achievements.snapshot import session_rows
 from sojourn.sources.hermes_history import HermesHistory
 
 ROOT = Path(__file__).resolve().parents[1]
-GENERATOR = ROOT.parent / "shared" / "tools" / "make_history.py"
+GENERATOR = ROOT / "bench" / "make_history.py"
 COMPARED = (
     *("state", "unlocked", "discovered", "tier", "next_tier", "progress", "next_threshold", "progress_pct"),
     "evidence",
@@ -176,7 +177,7 @@ def measure(sessions: int, hermes_python: str, seed: str, folder: Path) -> dict[
     made = _json(
         [
             *(hermes_python, str(GENERATOR), "--home", str(home), "--sessions", str(sessions), "--seed", seed),
-            *("--bytes-per-message", str(SIZES.get(sessions, 1500.0)), "--no-fts", "--force"),
+            *("--bytes-per-message", str(SIZES.get(sessions, 1500.0))),
         ]
     )
     theirs_home = folder / "theirs"
@@ -290,7 +291,7 @@ def plot(results: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--hermes-python", help="a Python that has hermes-agent 0.19")
+    asked.add_argument("--hermes-python", help="a Python that has hermes-agent 0.19 (else scripts/peer makes one)")
     asked.add_argument("--sessions", type=int, nargs="+", default=[83, 1000])
     asked.add_argument("--seed", default="bench")
     asked.add_argument("--results", type=Path, default=ROOT / "bench" / "results")
@@ -304,12 +305,11 @@ def main() -> None:
     if args.part == "ours":
         print(json.dumps(ours(args.home, args.out)))
         return
-    if not args.hermes_python:
-        asked.error("--hermes-python is needed: a Python with hermes-agent==0.19.0")
+    hermes_python = args.hermes_python or str(peer.python())
     results = []
     for sessions in args.sessions:
         with tempfile.TemporaryDirectory() as folder:
-            results.append(measure(sessions, args.hermes_python, args.seed, Path(folder)))
+            results.append(measure(sessions, hermes_python, args.seed, Path(folder)))
         print(table(results), flush=True)
     args.results.mkdir(parents=True, exist_ok=True)
     machine = {"python": platform.python_version(), "cores": os.cpu_count(), "system": platform.platform()}
