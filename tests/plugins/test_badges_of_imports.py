@@ -1,0 +1,53 @@
+"""Badge parity after an import: with redaction off our own store gives the very numbers of the original."""
+
+from __future__ import annotations
+
+import pytest
+
+from sojourn.achievements.job import ScanJob, ScanSettings
+from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.snapshot import session_rows
+from sojourn.core.redact import keep
+from sojourn.service.rescue import rescue
+from sojourn.sources.hermes import Hermes
+from sojourn.stores.memory import MemoryStore
+from sojourn.stores.postgres.store import PostgresStore
+from sojourn.stores.sqlite.store import SqliteStore
+from tests.unit.achievements.test_golden import COMPARED
+from tests.unit.achievements.worlds import BOOK, golden, scanner, time_zone
+
+
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def store(request, tmp_path):
+    if request.param == "memory":
+        made = MemoryStore(redactor=keep)
+    elif request.param == "sqlite":
+        made = SqliteStore(tmp_path / "state.db", redactor=keep)
+    else:
+        made = PostgresStore(request.getfixturevalue("postgres_url"), redactor=keep)
+    yield made
+    await made.close()
+
+
+@pytest.mark.parametrize("name", ["tiny", "mixed", "edges"])
+async def test_an_imported_golden_history_has_the_numbers_of_the_original(name, store, tmp_path):
+    home, expected = golden(name, tmp_path / "home")
+    found = Hermes().claims(home)
+    report = await rescue(store, Hermes(), found)
+    assert not report.problem
+    assert not report.skipped
+    history = store.history()
+    with time_zone(expected["tz"]):
+        outcome = ScanJob(history, FolderShelf(tmp_path / "scans"), BOOK, ScanSettings(workers=1), scanner).run()
+    rows = {row["session_id"]: row for row in session_rows(BOOK, outcome.records, history.previews)}
+    wanted = {row["session_id"]: row for row in expected["sessions"]}
+    differences = [
+        (session, key, rows.get(session, {}).get(key), value)
+        for session, row in wanted.items() for key, value in row.items() if rows.get(session, {}).get(key) != value
+    ]  # fmt: skip
+    assert differences == []
+    assert set(rows) == set(wanted)
+    assert outcome.snapshot["aggregate"] == expected["aggregate"]
+    for badge in outcome.snapshot["achievements"]:
+        assert {key: badge[key] for key in COMPARED if key in badge} == expected["achievements"][badge["id"]]
+    history.close()
