@@ -1,0 +1,122 @@
+"""PlatformAdapter: a chat network, translated. Reconnecting, retrying, splitting, de-duplicating and routing are
+the gateway's; an adapter decides nothing. An ability is a method; lacking it is not failing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from sojourn.core.errors import PlatformFailed
+from sojourn.core.places import Place, Sender
+
+Counting = Literal["characters", "utf16", "bytes"]
+Refusal = Literal["too_long", "bad_format", "forbidden", "not_found", "rate_limited", "transient", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformInfo:
+    """What the gateway has to know about a network."""
+
+    name: str
+    label: str
+    max_chars: int = 4000
+    counting: Counting = "characters"  # what max_chars counts
+    prefix: str = "/"  # how commands begin where / belongs to the network itself
+    system: bool = False  # events of a machine, not words of a person: no pairing, no answer to strangers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file that came with a message or goes with one."""
+
+    name: str
+    media_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbound:
+    """Something that was written. `id` is the network's own and the same when it is told again."""
+
+    id: str
+    place: Place
+    sender: Sender
+    text: str
+    files: tuple[File, ...] = ()
+    at: float = 0.0
+    reply_to: str = ""
+    mentioned: bool = True  # whether it speaks to us; in groups often only what names us does
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """Where it went, and what the network calls it."""
+
+    place: Place
+    id: str
+
+
+class SendRefused(PlatformFailed):
+    """The network did not take a message. `kind` says whether trying again, or plainer, makes sense."""
+
+    code = "send_refused"
+
+    def __init__(self, message: str, *, kind: Refusal, retry_after: float | None = None, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.kind, self.retry_after = kind, retry_after
+
+
+class PlatformAdapter(Protocol):
+    """One account on one network."""
+
+    info: PlatformInfo
+
+    @property
+    def account(self) -> str:
+        """Which account this is, without giving its credential away: one process at a time uses it."""
+        ...
+
+    def listen(self) -> AsyncGenerator[Inbound, None]:
+        """What comes in, until closed. When the generator is resumed after an item, that item is safely kept: only
+        then is it acknowledged to the network. Losing the line is raised as PlatformDown; a wrong credential as
+        KeyRefused. Own messages and those of other bots are left out."""
+        ...
+
+    async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
+        """One message of at most max_chars, Markdown unless `plain`. SendRefused, PlatformDown. A call that is cut off
+        by a lost line raises PlatformDown: the gateway marks it as possibly delivered."""
+        ...
+
+    def home(self, chat: str) -> Place:
+        """The place a person names in words or settings, built as for inbound messages. BadInput."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@runtime_checkable
+class CanThread(Protocol):
+    async def create_handoff_thread(self, parent: Place, name: str) -> Place:
+        """A fresh thread, as a Place with the key its next message will have. ThreadsUnsupported says why not."""
+        ...
+
+
+@runtime_checkable
+class CanEdit(Protocol):
+    async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None: ...  # SendRefused
+
+
+@runtime_checkable
+class CanType(Protocol):
+    async def typing(self, place: Place) -> None: ...
+
+
+@runtime_checkable
+class CanReact(Protocol):
+    async def react(self, sent: Sent, sign: str) -> None: ...
+
+
+@runtime_checkable
+class CanSendFiles(Protocol):
+    async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent: ...
