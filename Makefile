@@ -13,6 +13,7 @@ help: ## list these recipes
 
 run: ## set up what is missing and start Sojourn
 	@scripts/bootstrap run
+	@scripts/model || echo "model: not fetched; everything else works" >&2
 	@$(BIN)/sojourn welcome
 
 test: check ## check, then every test but the soak and the browser
@@ -53,6 +54,7 @@ shape: venv ## the longest files and functions, so growth is seen early
 
 venv: ## the development environment in .venv
 	@scripts/bootstrap dev
+	@scripts/model
 
 lock: ## compile the lock files again; ARGS=--upgrade takes newer versions
 	scripts/lock $(ARGS)

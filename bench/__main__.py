@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ALL = ("startup", "watch", "store", "importing", "achievements")
+ALL = ("startup", "watch", "store", "importing", "achievements", "templates", "streams", "skills", "memory")
 
 
 def main() -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from threading import RLock
+from typing import Any, TypeVar, cast
 
 from sojourn import config
 from sojourn.core.errors import BadConfig, NotFound, SojournError, SourceUnreadable, StoreUnavailable
@@ -31,6 +32,8 @@ from sojourn.service.moving import move
 from sojourn.service.rescue import rescue
 from sojourn.service.samples import add_samples
 
+T = TypeVar("T")
+
 
 class App:
     """The Kit of this process. The store opens on first use."""
@@ -39,6 +42,8 @@ class App:
         self.settings = settings
         self.registry = registry or Registry()
         self._made_runtimes: dict[str, Runtime] = {}
+        self._shared: dict[type, Any] = {}
+        self._sharing = RLock()
 
     @cached_property
     def store(self) -> WholeStore:
@@ -79,7 +84,14 @@ class App:
 
     @cached_property
     def service(self) -> Service:
-        raise NotImplementedError
+        make = self.registry.load("sojourn.service.local:LocalService")  # by name: not every command runs turns
+        return cast(Service, make(self))
+
+    async def connect(self, *, in_process: bool = False) -> Service:
+        if in_process:
+            return self.service
+        service: Service = await self.registry.load("sojourn.client:connect")(self.settings)  # by name: it loads HTTP
+        return service
 
     @cached_property
     def _runtimes(self) -> dict[str, str]:
@@ -102,12 +114,26 @@ class App:
         return self._made_runtimes[name]
 
     def tools(self) -> tuple[Tool, ...]:
-        offered = [name for plugin in self.registry.offering("tools") for name in plugin.tools]
-        return tuple(tool for name in offered for tool in self.registry.load(name)(self))
+        guard = self.registry.load("sojourn.tools.calling:guard")  # by name: not every command needs the tools
+        return tuple(guard(self, tool) for tools in self._offered("tools") for tool in tools)
+
+    def _offered(self, what: str) -> Iterator[Any]:
+        """What plugins make of a kind. One that cannot is remembered as a problem and keeps nobody from working."""
+        for plugin in self.registry.offering(what):
+            for dotted in getattr(plugin, what):
+                try:
+                    yield self.registry.load(dotted)(self)
+                except SojournError as error:
+                    self.registry.problems[plugin.name] = error
+
+    def shared(self, kind: type[T]) -> T:
+        with self._sharing:
+            if kind not in self._shared:
+                self._shared[kind] = kind(self)  # type: ignore[call-arg]
+            return cast(T, self._shared[kind])
 
     def context(self) -> tuple[ContextSource, ...]:
-        offered = [name for plugin in self.registry.offering("context") for name in plugin.context]
-        made: list[ContextSource] = [self.registry.load(name)(self) for name in offered]
+        made: Iterator[ContextSource] = self._offered("context")
         return tuple(sorted(made, key=lambda source: STAGES.index(source.stage)))
 
     @cached_property
@@ -192,6 +218,9 @@ class App:
             await self.service.close()
         for runtime in self._made_runtimes.values():
             await runtime.close()
+        for one in reversed(self._shared.values()):
+            if hasattr(one, "close"):
+                await one.close()
         if "store" in self.__dict__:
             await self.store.close()
 

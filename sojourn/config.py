@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.core.errors import BadConfig
-from sojourn.core.settings import BY_NAME, PLACES, SETTINGS, Secret, Setting, Settings
+from sojourn.core.settings import BY_NAME, CHILDREN_SEE, PLACES, SETTINGS, Secret, Setting, Settings
 
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -40,9 +40,12 @@ def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] 
         origins[setting.name] = origin
     places = {name: env[name] for name in PLACES if env.get(name)}
     variables = {name: value for name, value in env.items() if name.startswith("SOJOURN_") and value}
+    seen = {*CHILDREN_SEE, *(one.strip() for one in str(values["tools.environment"]).split(","))}
+    for_children = {name: value for name, value in env.items() if name in seen}
     return Settings(
-        values=values, origins=origins, user_home=user_home, places=places, plugins=plugins, variables=variables
-    )
+        values=values, origins=origins, user_home=user_home, places=places, plugins=plugins, variables=variables,
+        for_children=for_children,
+    )  # fmt: skip
 
 
 def _chosen(

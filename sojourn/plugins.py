@@ -35,9 +35,35 @@ BUILT_INS = (
     BuiltIn(name="sqlite", module="sojourn.stores.sqlite"),
     BuiltIn(name="postgres", module="sojourn.stores.postgres", extra="postgres"),
     BuiltIn(name="hermes", module="sojourn.sources.hermes", offers=frozenset({"sources"})),
+    BuiltIn(name="echo", module="sojourn.runtimes.echo", offers=frozenset({"runtimes"})),
+    BuiltIn(name="native", module="sojourn.runtimes.native", offers=frozenset({"runtimes"})),
+    BuiltIn(name="offline", module="sojourn.runtimes.offline", offers=frozenset({"runtimes", "tools"})),
+    BuiltIn(name="hermes-runtime", module="sojourn.runtimes.hermes", offers=frozenset({"runtimes"})),
+    BuiltIn(name="acp", module="sojourn.runtimes.acp", offers=frozenset({"runtimes"})),
     BuiltIn(name="claude-code", module="sojourn.sources.claude_code", offers=frozenset({"sources"})),
     BuiltIn(name="codex", module="sojourn.sources.codex", offers=frozenset({"sources"})),
     BuiltIn(name="opencode", module="sojourn.sources.opencode", offers=frozenset({"sources"})),
+    BuiltIn(name="tools", module="sojourn.tools.offer", offers=frozenset({"tools"})),
+    BuiltIn(name="mcp", module="sojourn.tools.mcp_offer", offers=frozenset({"tools"})),
+    BuiltIn(
+        name="memory",
+        module="sojourn.context.offer:memory",
+        offers=frozenset({"context"}),
+        commands={"memory": "The facts that are remembered, and why something was recalled."},
+    ),
+    BuiltIn(
+        name="skills",
+        module="sojourn.context.offer:skills",
+        offers=frozenset({"context"}),
+        commands={"skills": "The skills there are, and which ones a request would bring up."},
+    ),
+    BuiltIn(name="tasks", module="sojourn.context.offer:tasks", offers=frozenset({"context"})),
+    BuiltIn(
+        name="templates",
+        module="sojourn.templates.offer",
+        offers=frozenset({"context"}),
+        commands={"templates": "Calls that worked before, ready for the next session."},
+    ),
     BuiltIn(
         name="hermes-achievements",  # the address of its routes, which other programs know
         module="sojourn.achievements.offer",
@@ -46,8 +72,12 @@ BUILT_INS = (
     BuiltIn(
         name="http",
         module="sojourn.http",
-        commands={"serve": "Serve your sessions over HTTP."},
+        commands={
+            "serve": "Serve your sessions over HTTP.",
+            "dashboard": "Serve them and open them in a browser.",
+        },
     ),
+    BuiltIn(name="dashboard", module="sojourn.dashboard"),
 )
 
 

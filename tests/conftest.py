@@ -12,6 +12,8 @@ from typing import Any, LiteralString
 
 import pytest
 
+pytest.register_assert_rewrite("sojourn.testing")
+
 # What would lead a test to the histories, keys and proxies of the person who runs it.
 PERSONAL = ("SOJOURN_", "HERMES_", "CLAUDE_", "CODEX_", "OPENCODE_", "OPENAI_", "ANTHROPIC_", "XDG_", "PG")
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 # name → where it is, and one line about it
 COMMANDS = {
     "welcome": ("sojourn.cli.commands.welcome:welcome", "A first look: health, histories found, your sessions."),
+    "chat": ("sojourn.cli.commands.chat:chat", "Talk to an agent."),
+    "stop": ("sojourn.cli.commands.stopping:stop", "Stop the turn that runs in a session."),
     "sessions": ("sojourn.cli.commands.sessions:sessions", "List, read, search and look after sessions."),
     "import": ("sojourn.cli.commands.imports:imports", "Bring in the history of another agent."),
     "store": ("sojourn.cli.commands.store:store", "Figures, checks, copies and moves of the store."),

@@ -28,10 +28,12 @@
     │   ├── KeyRefused                key_refused          9   502   the key is missing, wrong or has no right
     │   ├── RateLimited               rate_limited         9   429   too much at once; later it works
     │   ├── ContextFull               context_full         9   422   more words than the model can take
-    │   └── SpendingLimit             spending_limit       9   402   the limit the person set is reached
-    └── PlatformFailed                platform_failed     10   502   a chat network did not do what was asked
-        ├── PlatformDown              platform_down       10   503   the line to it is lost
-        └── ThreadsUnsupported        threads_unsupported 10   422   no thread can be opened there
+    │   ├── SpendingLimit             spending_limit       9   402   the limit the person set is reached
+    │   └── Interrupted               interrupted          9   503   the process that ran the turn ended before it
+    ├── PlatformFailed                platform_failed     10   502   a chat network did not do what was asked
+    │   ├── PlatformDown              platform_down       10   503   the line to it is lost
+    │   └── ThreadsUnsupported        threads_unsupported 10   422   no thread can be opened there
+    └── ServerUnreachable             server_unreachable  11   503   our own server does not answer, or cannot start
 
 An error carries a stable `code`, a message (what happened, naming the value) and a `hint` (what to
 do next). Foreign exceptions become ours once, in the leaf that met them, with `from`.
@@ -39,7 +41,8 @@ do next). Foreign exceptions become ours once, in the leaf that met them, with `
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 
 class SojournError(Exception):
@@ -185,6 +188,10 @@ class SpendingLimit(RuntimeFailed):
     code, status = "spending_limit", 402
 
 
+class Interrupted(RuntimeFailed):
+    code, status, retryable = "interrupted", 503, True
+
+
 class PlatformFailed(SojournError):
     code, exit_code, status = "platform_failed", 10, 502
 
@@ -195,3 +202,26 @@ class PlatformDown(PlatformFailed):
 
 class ThreadsUnsupported(PlatformFailed):
     code, status = "threads_unsupported", 422
+
+
+class ServerUnreachable(SojournError):
+    code, exit_code, status, retryable = "server_unreachable", 11, 503, True
+
+
+def by_code(code: str) -> type[SojournError]:
+    """The kind of error a code stands for; the plain one when this version does not know it."""
+    known = [SojournError]
+    for kind in known:
+        if kind.code == code:
+            return kind
+        known.extend(kind.__subclasses__())
+    return SojournError
+
+
+def remade(code: str, message: str, *, hint: str = "", about: Mapping[str, Any] | None = None) -> SojournError:
+    """An error that was told from elsewhere, as it was raised there; `about` are the values it carries."""
+    kind = by_code(code)
+    made = kind.__new__(kind)
+    SojournError.__init__(made, message, hint=hint)
+    vars(made).update(about or {})
+    return made

@@ -78,14 +78,17 @@ class Done:
 
 Event = Metadata | Progress | Chunk | Failed | Done
 Yielded = Event | Message
+_JSON = json.JSONEncoder(ensure_ascii=False)
 _BY_NAME: dict[str, type[Event]] = {kind.name: kind for kind in (Metadata, Progress, Chunk, Failed, Done)}
 
 
 def encode(event: Event) -> tuple[str, str]:
     """The event's name and its data as JSON text."""
+    if isinstance(event, Chunk):  # nearly all of them
+        return event.name, _JSON.encode({"text": event.text})
     values = {field.name: getattr(event, field.name) for field in fields(event)}
     plain = {key: dict(value) if isinstance(value, Mapping) else value for key, value in values.items()}
-    return event.name, json.dumps(plain, ensure_ascii=False)
+    return event.name, _JSON.encode(plain)
 
 
 def decode(name: str, data: str) -> Event:

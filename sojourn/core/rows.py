@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from sojourn.core.errors import BadInput
+from sojourn.core.events import Done
 from sojourn.core.finding import Clause, answers, has_terms
 from sojourn.core.messages import Message, calls, text_of
 from sojourn.core.redact import Redactor
@@ -62,6 +63,9 @@ FOREIGN_COLUMNS = tuple(name for name in (*SESSION_COLUMNS, *DETAIL_COLUMNS) if 
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 FIGURE_COLUMNS = (
     *_TOKENS, "api_call_count", "estimated_cost_usd", "actual_cost_usd", "cost_status", "cost_source",
+)  # fmt: skip
+_SPENT = (
+    ("input_tokens", "input_tokens"), ("output_tokens", "output_tokens"), ("estimated_cost_usd", "cost_usd"),
 )  # fmt: skip
 _WHOLES = frozenset(_TOKENS) | {
     "pinned", "archived", "message_count", "tool_call_count", "last_seq", "revision", "driver_fence",
@@ -186,6 +190,17 @@ def is_hit(message: Message, clauses: tuple[Clause, ...], tool: str) -> bool:
 def title_terms(title: str | None) -> str | None:
     """A title's terms between spaces, so that plain SQL can look for whole ones."""
     return f" {' '.join(sorted(terms(title)))} " if title else None
+
+
+def spent(items: Iterable[object]) -> dict[str, float]:
+    """What the turns that end among these items add to the figures of their session, by column."""
+    found: dict[str, float] = {}
+    for done in (item for item in items if isinstance(item, Done)):
+        for column, key in _SPENT:
+            amount = done.usage.get(key)
+            if isinstance(amount, (int, float)) and not isinstance(amount, bool) and 0 < amount < 1e15:
+                found[column] = found.get(column, 0) + (amount if column == "estimated_cost_usd" else int(amount))
+    return found
 
 
 def call_count(message: Message) -> int:

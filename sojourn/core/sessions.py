@@ -93,7 +93,7 @@ class Change:
 
     n: int
     session: SessionId
-    kind: Literal["created", "log", "changed", "control", "deleted"]
+    kind: Literal["created", "log", "changed", "control", "handoff", "deleted"]
     at: float
 
 

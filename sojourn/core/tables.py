@@ -1,7 +1,7 @@
 """The tables that make up a store, by name: what is copied when a store moves, and in which order.
 
-`changes`, `controls` and search indexes are not among them: feeds and signals belong to one
-store, and an index is built again.
+`changes`, `controls`, `gateways`, `credential_holds` and search indexes are not among them: feeds,
+signals and running processes belong to one store, and an index is built again.
 """
 
 from __future__ import annotations
@@ -26,6 +26,20 @@ _USAGE = (
     "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
     "estimated_cost_usd", "actual_cost_usd", "cost_status", "cost_source", "first_seen", "last_seen",
 )  # fmt: skip
+_HANDOFF = (
+    "id", "session_id", "from_surface", "platform", "target", "requested_by", "state", "surface", "fence", "owner",
+    "lease_until", "deadline", "driver_fence", "thread_id", "place", "message_id", "note", "error_code", "error",
+    "created_at", "claimed_at", "bound_at", "finished_at",
+)  # fmt: skip
+_CLAIM = ("attempts", "owner", "fence", "lease_until", "next_try_at")
+_INBOX = (
+    "id", "platform", "account", "message_id", "place", "payload", "state", "ahead", *_CLAIM, "session_id", "turn_id",
+    "error", "received_at", "finished_at",
+)  # fmt: skip
+_OUTBOX = (
+    "id", "key", "platform", "account", "place", "payload", "session_id", "state", "possible_duplicate", *_CLAIM,
+    "message_id", "error", "created_at", "sent_at", "finished_at",
+)  # fmt: skip
 
 TABLES = (
     Table("system_prompts", ("hash",), ("hash", "prompt")),
@@ -38,6 +52,14 @@ TABLES = (
     Table("source_records", ("session_id", "position"), ("session_id", "position", "kind", "data")),
     Table("blobs", ("hash",), ("hash", "media_type", "data", "at")),
     Table("blob_uses", ("session_id", "hash", "name"), ("session_id", "hash", "name")),
+    Table("records", ("kind", "key"),
+          ("kind", "key", "value", "principal", "session_id", "revision", "created_at", "updated_at")),
+    Table("handoffs", ("id",), _HANDOFF),
+    Table("inbox", ("id",), _INBOX),
+    Table("inbox_files", ("inbox_id", "position"), ("inbox_id", "position", "name", "media_type", "data")),
+    Table("outbox", ("id",), _OUTBOX),
+    Table("bindings", ("place",),
+          ("place", "session_id", "previous_session_id", "principal", "details", "revision", "updated_at")),
     Table("tombstones", ("hash",), ("hash", "at")),
 )  # fmt: skip
 BY_NAME = {table.name: table for table in TABLES}
@@ -49,6 +71,11 @@ OF_A_SESSION = (
     "imports",
     "source_records",
     "blob_uses",
+    "records",
+    "handoffs",
+    "inbox",
+    "outbox",
+    "bindings",
     "controls",
     "changes",
 )

@@ -1,11 +1,27 @@
-"""The task graph of one request: what there is to do, in which order, and what can run now."""
+"""The task graph of one request: what there is to do, in which order, and what can run now.
+
+A graph is a value: `advance` gives a new one. `graph_of` is the way in, and refuses what is not a graph:
+too many tasks, a need nobody meets, a circle.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, get_args
+
+from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.messages import Json
 
 TaskState = Literal["waiting", "running", "done", "failed", "skipped"]
+MOST = 24  # tasks in a graph
+_STEPS: Mapping[str, tuple[str, ...]] = {
+    "waiting": ("running", "done", "failed", "skipped"),
+    "running": ("done", "failed", "skipped", "waiting"),  # waiting again: it was interrupted
+    "failed": ("waiting", "running", "skipped"),  # another try
+    "skipped": ("waiting",),
+    "done": (),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +43,115 @@ class TaskGraph:
     tasks: tuple[Task, ...] = ()
     parallel: bool = False
     because: str = ""  # the reason for that judgement
+
+
+def graph_of(tasks: Iterable[Task], *, parallel: bool = False, because: str = "") -> TaskGraph:
+    """A graph that holds together. BadInput names what is wrong."""
+    found = tuple(tasks)
+    if len(found) > MOST:
+        raise BadInput(f"{len(found)} tasks are more than a graph holds.", hint=f"At most {MOST}; join the small ones.")
+    known = {task.id for task in found}
+    if len(known) < len(found):
+        raise BadInput("Two tasks have the same id.", hint="Give each task an id of its own.")
+    for task in found:
+        for need in task.needs:
+            if need not in known:
+                raise BadInput(f'"{task.id}" needs "{need}", which is no task.', hint=f"There are: {', '.join(known)}.")
+    if circle := _circle(found):
+        raise BadInput(f"These tasks wait for each other: {' → '.join(circle)}.", hint="Take one of the needs away.")
+    return TaskGraph(tasks=found, parallel=parallel, because=because)
+
+
+def _circle(tasks: tuple[Task, ...]) -> tuple[str, ...]:
+    """The tasks of a circle, in order; none if whatever is needed can come first."""
+    left = {task.id: task.needs for task in tasks}
+    while free := [id for id, needs in left.items() if not any(need in left for need in needs)]:
+        for id in free:
+            del left[id]
+    if not left:
+        return ()
+    walked: list[str] = [next(iter(left))]
+    while (step := next(need for need in left[walked[-1]] if need in left)) not in walked:
+        walked.append(step)
+    return (*walked[walked.index(step) :], step)
+
+
+def task_in(graph: TaskGraph, id: str) -> Task:
+    for task in graph.tasks:
+        if task.id == id:
+            return task
+    raise NotFound(f'There is no task "{id}".', hint=f"There are: {', '.join(task.id for task in graph.tasks)}.")
+
+
+def ready(graph: TaskGraph) -> tuple[Task, ...]:
+    """What can run now, in order."""
+    return tuple(task for task in graph.tasks if not why_not(graph, task.id))
+
+
+def why_not(graph: TaskGraph, id: str) -> str:
+    """Why a task cannot run now, as a sentence; empty when it can."""
+    task = task_in(graph, id)
+    if task.state == "running":
+        return "It is running."
+    if task.state in ("done", "skipped", "failed"):
+        return f"It is {task.state}{f': {task.why}' if task.why else '.'}"
+    for need in (task_in(graph, name) for name in task.needs):
+        if need.state in ("failed", "skipped"):
+            return f'It needs "{need.title}", which {"failed" if need.state == "failed" else "was skipped"}.'
+    waits = [need.title for need in (task_in(graph, name) for name in task.needs) if need.state != "done"]
+    return f"It waits for {', '.join(f'“{title}”' for title in waits)}." if waits else ""
+
+
+def advance(graph: TaskGraph, id: str, state: TaskState, *, result: str = "", why: str = "") -> TaskGraph:
+    """The graph after a task changed its state. A step that makes no sense is refused."""
+    task = task_in(graph, id)
+    if state not in _STEPS[task.state]:
+        raise BadInput(f'"{id}" is {task.state} and cannot become {state}.', hint="`ready` says what can run.")
+    if state == "running" and task.state == "waiting" and (reason := why_not(graph, id)):
+        raise BadInput(f'"{id}" cannot run. {reason}', hint="Finish what it needs first.")
+    new = replace(task, state=state, result=result, why=why)
+    return replace(graph, tasks=tuple(new if one.id == id else one for one in graph.tasks))
+
+
+def is_over(graph: TaskGraph) -> bool:
+    """Whether nothing runs and nothing can: all done, or what is left waits for something that failed."""
+    return not ready(graph) and not any(task.state == "running" for task in graph.tasks)
+
+
+def shown(graph: TaskGraph) -> Mapping[str, Json]:
+    """The graph as `progress` (stage task) carries it."""
+    tasks = [
+        {"id": task.id, "title": task.title, "needs": list(task.needs), "state": task.state,
+         "why": task.why or ("" if task.state == "done" else why_not(graph, task.id))}
+        for task in graph.tasks
+    ]  # fmt: skip
+    done = sum(task.state == "done" for task in graph.tasks)
+    return {
+        "tasks": tasks, "ready": [task.id for task in ready(graph)], "done": done, "of": len(tasks),
+        "parallel": graph.parallel, "because": graph.because,
+    }  # fmt: skip
+
+
+def to_json(graph: TaskGraph) -> Json:
+    """The graph as it is kept."""
+    tasks = [{**asdict(task), "needs": list(task.needs)} for task in graph.tasks]
+    return {"tasks": tasks, "parallel": graph.parallel, "because": graph.because}
+
+
+def from_json(value: Json) -> TaskGraph:
+    """The graph that was kept; BadInput if that is not what it is."""
+    try:
+        tasks = [
+            Task(
+                id=str(one["id"]), title=str(one["title"]), needs=tuple(map(str, one.get("needs", ()))),
+                state=one["state"], result=str(one.get("result", "")), why=str(one.get("why", "")),
+            )
+            for one in value["tasks"]
+        ]  # fmt: skip
+        if any(task.state not in get_args(TaskState) for task in tasks):
+            raise ValueError("a state that is none")
+        return graph_of(tasks, parallel=bool(value.get("parallel")), because=str(value.get("because", "")))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise BadInput(
+            f"This is not a task graph: {error!r}.", hint="It is made anew with the next request."
+        ) from error

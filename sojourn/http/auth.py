@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
 from fastapi import Response
@@ -14,8 +14,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sojourn.core.errors import NotAllowed
 from sojourn.http.problems import of_error, problem
+from sojourn.http.visitors import Visitors
 
-OPEN = frozenset({"/healthz"})  # needs no token
+OPEN = frozenset({"/healthz", "/enter"})  # needs no token
 MAX_BODY = 32 * 1024 * 1024
 _READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
@@ -31,8 +32,12 @@ def is_loopback(host: str) -> bool:
 class Gate:
     """Asks before anything else does, so that a plugin's routes are as guarded as ours."""
 
-    def __init__(self, app: ASGIApp, *, token: str, host: str) -> None:
+    def __init__(
+        self, app: ASGIApp, *, token: str, host: str, visitors: Visitors | None = None,
+        shows: Callable[[str], bool] = OPEN.__contains__,
+    ) -> None:  # fmt: skip
         self._app, self._token = app, token.encode()
+        self._visitors, self._shows = visitors or Visitors(token), shows
         self._only_loopback = is_loopback(host)
         names = {"localhost", host.lower()} | (set() if self._only_loopback else {socket.gethostname().lower()})
         self._names = frozenset(names)
@@ -54,13 +59,16 @@ class Gate:
                 scope, 421, "foreign_host", f"This server is not called {host!r}.",
                 "Use the address it printed at start; a name of your own goes into `--host`.",
             )  # fmt: skip
-        if scope["path"] not in OPEN and not self._has_token(_header(scope, b"authorization")):
+        by_token = self._has_token(_header(scope, b"authorization"))
+        is_open = scope["path"] in OPEN or self._shows(scope["path"])
+        if not is_open and not by_token and not self._is_visitor(scope, host):
             return of_error(scope, NotAllowed(
                 "This needs the server's token.",
                 hint="Send `Authorization: Bearer TOKEN`. It was printed at start; server.json in the home has it too.",
             ))  # fmt: skip
         reads = scope["type"] == "http" and scope["method"] in _READING
-        if not reads and (origin := _header(scope, b"origin")) and _netloc(origin) != host.lower():
+        origin = _header(scope, b"origin")
+        if not reads and _netloc(origin) != host.lower() and (origin or not by_token):
             return problem(
                 scope, 403, "foreign_origin", f"A page of {origin!r} may not change things here.",
                 "Only pages this server shows by itself may.",
@@ -77,6 +85,11 @@ class Gate:
         except ValueError:
             return name in self._names
         return address.is_loopback or not self._only_loopback
+
+    def _is_visitor(self, scope: Scope, host: str) -> bool:
+        """A cookie counts only where our own page asks: another port of this machine is the same site to a browser."""
+        from_here = _header(scope, b"sec-fetch-site") in ("", "same-origin", "none")
+        return from_here and self._visitors.knows(_header(scope, b"cookie"), host)
 
     def _has_token(self, header: str) -> bool:
         scheme, _, shown = header.partition(" ")

@@ -25,8 +25,9 @@ class Given(Protocol):
 @click.option("--host", metavar="ADDRESS", help="Where to listen (SOJOURN_HOST; 127.0.0.1).")
 @click.option("--port", metavar="NUMBER", help="0 takes a free one (SOJOURN_PORT; 8790).")
 @click.option("--json", "as_json", is_flag=True, help="Print what is ready as JSON, for scripts.")
+@click.option("--until-idle", is_flag=True, hidden=True)  # what `sojourn chat` starts for itself
 @click.pass_obj
-def serve(given: Given, host: str | None, port: str | None, as_json: bool) -> None:
+def serve(given: Given, host: str | None, port: str | None, as_json: bool, until_idle: bool) -> None:
     """Serve your sessions over HTTP, until stopped.
 
     Everything but /healthz needs the token that is printed at start: Authorization: Bearer TOKEN.
@@ -35,7 +36,13 @@ def serve(given: Given, host: str | None, port: str | None, as_json: bool) -> No
     flags = {"server.host": host, "server.port": port}
     given.flags.update({name: value for name, value in flags.items() if value is not None})
     given.json = given.json or as_json
-    given.run(lambda kit: kit.load("sojourn.http.server:serve")(kit, _json if given.json else _told))  # type: ignore[operator]
+    told = _briefly if until_idle else _json if given.json else _told
+    given.run(lambda kit: kit.load("sojourn.http.server:serve")(kit, told, until_idle=until_idle))  # type: ignore[operator]
+
+
+def _briefly(ready: Any) -> None:
+    """For a log, where no token belongs."""
+    click.echo(f"ready {ready.said.address}")
 
 
 def _json(ready: Any) -> None:

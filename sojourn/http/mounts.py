@@ -11,6 +11,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.routing import Route
 from starlette.types import Lifespan
 
 from sojourn.core.errors import BadInput, SojournError
@@ -35,11 +36,17 @@ class Mounts:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
         self._infos: dict[str, PluginInfo] = {}
+        self._pages: list[re.Pattern[str]] = []
+
+    def shows(self, path: str) -> bool:
+        """Whether a page is there, which anybody may see: it holds nothing but what everybody has installed."""
+        return any(known.match(path) for known in self._pages)
 
     def mount(self, app: FastAPI) -> None:
         """Every plugin that brings routes gets its place; nothing one of them does is fatal."""
         for plugin in self._kit.plugins():
             self._infos[plugin.name] = info = _info(plugin)
+            self._mount_pages(app, plugin, info)
             if not plugin.routes:
                 continue
             info.address = f"/api/plugins/{plugin.name}"
@@ -51,6 +58,16 @@ class Mounts:
             except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
                 _failed(info, error)
                 app.include_router(_closed(info), prefix=info.address)
+
+    def _mount_pages(self, app: FastAPI, plugin: Plugin, info: PluginInfo) -> None:
+        """Pages stand at the root, and need no token."""
+        try:
+            for dotted in plugin.pages:
+                router = self._router(plugin, dotted)
+                app.include_router(router, include_in_schema=False)
+                self._pages += [route.path_regex for route in router.routes if isinstance(route, Route)]
+        except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
+            _failed(info, error)
 
     def _router(self, plugin: Plugin, dotted: str) -> APIRouter:
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", plugin.name, re.ASCII):

@@ -11,7 +11,7 @@ from fastapi.openapi.utils import get_openapi
 
 from sojourn import __version__
 from sojourn.http.auth import OPEN
-from sojourn.http.problems import MEDIA_TYPE, Problem
+from sojourn.http.problems import MEDIA_TYPE, OPENAI, OpenAIProblem, Problem
 
 _ABOUT = """Your agent sessions over HTTP. Everything but `/healthz` needs the token: `Authorization: Bearer …`.
 Errors are problems (RFC 9457) with a stable `code` and a `hint`."""
@@ -39,13 +39,16 @@ def _complete(document: dict[str, Any]) -> dict[str, Any]:
     schemas = parts.setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
-    problem = Problem.model_json_schema(ref_template=_REF, mode="serialization")
-    schemas.update(problem.pop("$defs", {}))
-    schemas["Problem"] = problem
+    for kind in (Problem, OpenAIProblem):
+        problem = kind.model_json_schema(ref_template=_REF, mode="serialization")
+        schemas.update(problem.pop("$defs", {}))
+        schemas[kind.__name__] = problem
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]
     for path, method, operation in _operations(document):
-        _with_problems(operation, _WRITING if method not in ("get", "head", "options") else (), open=path in OPEN)
+        more = _WRITING if method not in ("get", "head", "options") else ()
+        form = ("application/json", "OpenAIProblem") if path.startswith(OPENAI) else (MEDIA_TYPE, "Problem")
+        _with_problems(operation, more, form, open=path in OPEN)
     return document
 
 
@@ -56,13 +59,16 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, 
                 yield path, method, operation
 
 
-def _with_problems(operation: dict[str, Any], more: tuple[int, ...], *, open: bool) -> None:
+def _with_problems(operation: dict[str, Any], more: tuple[int, ...], form: tuple[str, str], *, open: bool) -> None:
     responses: dict[str, Any] = operation.setdefault("responses", {})
     if open:
         operation["security"] = []
     for status in (421, 500) if open else (*_ALWAYS, *more):
         if status != 422 or operation.get("parameters") or operation.get("requestBody"):
             responses.setdefault(str(status), {"description": HTTPStatus(status).phrase})
+    for response in responses.values():
+        if "itemSchema" in (frames := response.get("content", {}).get("text/event-stream", {})):
+            frames.pop("schema", None)  # the framework takes any other answer for one text
     for status_text, response in responses.items():
         if status_text >= "400" and (status_text == "422" or "content" not in response):
-            response["content"] = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
+            response["content"] = {form[0]: {"schema": {"$ref": _REF.format(model=form[1])}}}

@@ -1,21 +1,26 @@
-"""What a route is given: the kit, the store, the session a path names; and how parameters are described."""
+"""What a route is given: the kit, who asks, the session a path names; and how parameters are described."""
 
 from __future__ import annotations
 
+import json
 import re
-import struct
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, cast
+from urllib.parse import unquote
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Path, Request, Response
 
-from sojourn.core.errors import BadInput
-from sojourn.core.sessions import OWNER, Session, SessionId
+from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.sessions import OWNER, Principal, Session, SessionId
+from sojourn.core.wire import to_wire
+from sojourn.http.live import Streams
 from sojourn.ports.kit import Kit
+from sojourn.ports.service import Service, Speaker
 from sojourn.ports.whole import WholeStore
 
 BIGGEST = 2**63 - 1  # the largest number every store can hold
+SURFACE = r"^[a-z0-9][a-z0-9_-]{0,49}$"
 CURSOR = r"^[0-9a-f]{16}-([0-9a-f]{2}){1,255}$"
 Anything = dict[int | str, dict[str, Any]]
 
@@ -37,20 +42,61 @@ async def _store(request: Request) -> WholeStore:
     return store(request)
 
 
+async def _service(request: Request) -> Service:
+    return kit(request).service
+
+
+async def _streams(request: Request) -> Streams:
+    return cast(Streams, request.app.state.streams)
+
+
+def _said(request: Request, name: str, otherwise: str = "") -> str:
+    """A header of ours; percent-encoded, since headers carry no other letters."""
+    return unquote(request.headers.get(f"sojourn-{name}", otherwise))[:200]
+
+
+async def _principal(request: Request) -> Principal:
+    """Whoever has the token is the owner, and may ask in a guest's place."""
+    return Principal(_said(request, "principal") or OWNER)
+
+
+async def _speaker(request: Request, principal: Annotated[Principal, Depends(_principal)]) -> Speaker:
+    """Who talks, and where from. A client of ours says; anybody else is `api`."""
+    surface = _said(request, "surface", "api")
+    if not re.fullmatch(SURFACE, surface):
+        raise BadInput(f"Sojourn-Surface is {surface!r}.", hint="A short word like `api`, `web` or `cli` is meant.")
+    holder = _said(request, "holder") or request.headers.get("user-agent", "")[:100] or "somebody over HTTP"
+    return Speaker(surface=surface, principal=principal, holder=holder, name=_said(request, "name"))
+
+
+async def _exactly(request: Request) -> bool:
+    """Whether a client of ours asks, which wants values as they are and not as people read them (`exactly`)."""
+    return request.headers.get("sojourn-form") == "exact"
+
+
 KitHere = Annotated[Kit, Depends(_kit)]
 StoreHere = Annotated[WholeStore, Depends(_store)]
+ServiceHere = Annotated[Service, Depends(_service)]
+StreamsHere = Annotated[Streams, Depends(_streams)]
+Asker = Annotated[Principal, Depends(_principal)]
+SpeakerHere = Annotated[Speaker, Depends(_speaker)]
+Exactly = Annotated[bool, Depends(_exactly)]
 Words = Annotated[
     str, Path(min_length=1, max_length=255, description="Its id, a unique beginning of it, or its title.")
 ]
 ExactId = Annotated[str, Path(min_length=1, max_length=255, description="The full id: what changes things is exact.")]
 
 
-async def _named(id: Words, store: StoreHere) -> Session:
-    return await store.resolve(id, principal=OWNER)
+async def _exact(id: ExactId, service: ServiceHere, asker: Asker, form: Exactly) -> Session:
+    """By its whole id. A guest's session is there for a client that speaks for the guest, and for one of ours."""
+    found = await service.get(SessionId(id), principal=asker)
+    if found.principal != asker and not form:
+        raise NotFound(f'There is no session "{id}".', hint="`sojourn sessions list` shows what there is.")
+    return found
 
 
-async def _exact(id: ExactId, store: StoreHere) -> Session:
-    return await store.get(SessionId(id), principal=OWNER)
+async def _named(id: Words, service: ServiceHere, asker: Asker, form: Exactly) -> Session:
+    return await (_exact(id, service, asker, form) if form else service.resolve(id, principal=asker))
 
 
 Named = Annotated[Session, Depends(_named)]
@@ -62,17 +108,9 @@ def faults(*statuses: int) -> Anything:
     return {status: {"description": HTTPStatus(status).phrase} for status in statuses}
 
 
-def cursor(session: Session) -> str:
-    """Where a list goes on, as one word that needs no escaping in an address."""
-    return f"{struct.pack('>d', session.last_active).hex()}-{session.id.encode('utf-8', 'surrogatepass').hex()}"
-
-
-def place(cursor: str | None) -> tuple[float, str] | None:
-    """The place a cursor stands for."""
-    if cursor is None:
-        return None
-    moment, _, name = cursor.partition("-")
-    return struct.unpack(">d", bytes.fromhex(moment))[0], bytes.fromhex(name).decode("utf-8", "replace")
+def exactly(value: Any) -> Response:
+    """For a client of ours: nothing rounded, nothing left out."""
+    return Response(json.dumps(to_wire(value)), media_type="application/json")
 
 
 def revision(if_match: str | None) -> int | None:

@@ -6,7 +6,7 @@ import logging
 import secrets
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import cast
+from typing import Any, cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -16,9 +16,14 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sojourn.core.errors import BadInput, NotAllowed, SojournError
-from sojourn.http.texts import Text
+from sojourn.http.texts import Plain, Text
 
 MEDIA_TYPE = "application/problem+json"
+OPENAI = "/v1/"
+_OPENAI_KINDS = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+_ABOUT = frozenset(
+    {"session", "holder", "surface", "since", "driver", "asked"}
+)  # what SessionBusy and NotDriving carry
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 logger = logging.getLogger(__name__)
 
@@ -41,23 +46,55 @@ class Problem(BaseModel):
     hint: Text = Field(default="", description="What to do next.")
     instance: Text = Field(default="", description="The path that was asked for.")
     errors: list[Flaw] | None = Field(default=None, description="Only when a request has a wrong form.")
+    about: dict[str, Plain] | None = Field(
+        default=None, description="The values it speaks of: who holds it, since when."
+    )
+
+
+class OpenAIFailure(BaseModel):
+    message: Text
+    type: str
+    param: str | None = None
+    code: str
+
+
+class OpenAIProblem(BaseModel):
+    """What went wrong, as OpenAI's API puts it; under `/v1` only."""
+
+    error: OpenAIFailure
 
 
 def problem(
     scope: Scope, status: int, code: str, detail: str, hint: str = "", *,
     errors: Sequence[Flaw] | None = None, headers: Mapping[str, str] | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> Response:  # fmt: skip
-    """The answer that tells of a problem."""
+    """The answer that tells of a problem; to programs that speak OpenAI's API, in the words they know."""
+    if scope.get("path", "").startswith(OPENAI):
+        return Response(_openai(status, code, detail, hint), status, headers, "application/json")
     said = Problem(
         type=f"urn:sojourn:problem:{code}", title=code.replace("_", " ").capitalize(), status=status, detail=detail,
         code=code, hint=hint, instance=scope.get("path", ""), errors=list(errors) if errors else None,
+        about=dict(about) if about else None,
     )  # fmt: skip
     return Response(said.model_dump_json(exclude_none=True), status, headers, MEDIA_TYPE)
 
 
+def _openai(status: int, code: str, detail: str, hint: str) -> str:
+    kind = _OPENAI_KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
+    said = OpenAIFailure(message=f"{detail} {hint}".strip(), type=kind, code=code)
+    return OpenAIProblem(error=said).model_dump_json()
+
+
+def openai_error(error: SojournError) -> str:
+    """An error as OpenAI's API would put it, for the middle of a stream."""
+    return _openai(error.status, error.code, str(error), error.hint)
+
+
 def of_error(scope: Scope, error: SojournError) -> Response:
     headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, NotAllowed) else None
-    return problem(scope, error.status, error.code, str(error), error.hint, headers=headers)
+    about = {name: value for name, value in vars(error).items() if name in _ABOUT}
+    return problem(scope, error.status, error.code, str(error), error.hint, headers=headers, about=about)
 
 
 async def _ours(request: Request, error: Exception) -> Response:

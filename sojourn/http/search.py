@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from sojourn.core.sessions import OWNER, SessionId
+from sojourn.core.sessions import Principal, SessionId
 from sojourn.http import shapes
-from sojourn.http.params import BIGGEST, StoreHere, faults
+from sojourn.http.params import BIGGEST, Asker, Exactly, StoreHere, exactly, faults
+from sojourn.http.sessions import whole
 from sojourn.http.texts import Instant, seconds
 from sojourn.ports.store import Search
 
@@ -34,18 +35,33 @@ class Asked(BaseModel):
     before: int | None = Field(default=None, ge=0, le=BIGGEST, description="The `next` of the page before.")
 
 
-@router.get("/search", summary="Search messages and titles", responses=faults(400, 404, 409))
-async def search(asked: Annotated[Asked, Query()], store: StoreHere) -> shapes.Hits:
-    inside = (await store.resolve(asked.session, principal=OWNER)).id if asked.session else None
-    found = await store.search(_search(asked, inside))
+@router.get("/resolve", summary="Find one session", response_model=shapes.WholeSession, responses=faults(404, 409))
+async def resolve(
+    store: StoreHere, asker: Asker, response: Response, form: Exactly,
+    words: Annotated[str, Query(min_length=1, max_length=1000, description="Id, beginning of it, or title.")],
+) -> shapes.WholeSession | Response:  # fmt: skip
+    """As `/api/sessions/{id}`, also for titles with a `/` in them."""
+    return whole(await store.resolve(words, principal=asker), response, form)
+
+
+@router.get(
+    "/search", summary="Search messages and titles", response_model=shapes.Hits, responses=faults(400, 404, 409)
+)
+async def search(
+    asked: Annotated[Asked, Query()], store: StoreHere, asker: Asker, form: Exactly
+) -> shapes.Hits | Response:
+    inside = (await store.resolve(asked.session, principal=asker)).id if asked.session else None
+    found = await store.search(_search(asked, inside, asker))
     shown = found[: asked.limit]
     more = (shown[-1].at or BIGGEST) if len(found) > asked.limit else None  # titles come first and have no place
+    if form:
+        return exactly({"hits": shown, "next": more})
     return shapes.Hits(hits=[shapes.Hit.of(one) for one in shown], next=more)
 
 
-def _search(asked: Asked, inside: SessionId | None) -> Search:
+def _search(asked: Asked, inside: SessionId | None, asker: Principal) -> Search:
     return Search(
-        text=asked.q, principal=OWNER, session=inside, roles=tuple(asked.role), sources=tuple(asked.source),
+        text=asked.q, principal=asker, session=inside, roles=tuple(asked.role), sources=tuple(asked.source),
         tool=asked.tool, since=seconds(asked.since), until=seconds(asked.until), limit=asked.limit + 1,
         before=asked.before,
     )  # fmt: skip

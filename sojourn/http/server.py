@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import secrets
@@ -9,20 +10,22 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 
 from sojourn import __version__
 from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed
 from sojourn.core.settings import Settings
-from sojourn.http import announce
+from sojourn.http import announce, entering
 from sojourn.http.announce import Announcement
 from sojourn.http.app import make_app
 from sojourn.http.auth import is_loopback
-from sojourn.http.sse import Streams
+from sojourn.http.live import Streams
+from sojourn.http.working import Activity
 from sojourn.ports.kit import Kit
 
 _PATIENCE = 1  # seconds that requests under way may take after the word to stop
@@ -36,10 +39,11 @@ class Ready:
     said: Announcement
     own_token: bool  # the token comes from the settings
     warning: str = ""
+    link: str = ""  # opens the dashboard, once
 
 
-async def serve(kit: Kit, told: Callable[[Ready], None]) -> None:
-    """Serves until SIGTERM or SIGINT. `told` hears when it is ready."""
+async def serve(kit: Kit, told: Callable[[Ready], None], *, until_idle: bool = False) -> None:
+    """Serves until SIGTERM or SIGINT, or until nobody needs it. `told` hears when it is ready."""
     settings = kit.settings
     host, port = str(settings["server.host"]), int(settings["server.port"])
     token, own = _token(settings, host)
@@ -54,12 +58,31 @@ async def serve(kit: Kit, told: Callable[[Ready], None]) -> None:
             address=_address(host, listening), token=token, pid=os.getpid(),
             started_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), version=__version__,
         )  # fmt: skip
-        server = _Server(config, app.state.streams, lambda: told(_announce(settings, said, own)))
+        ready = asyncio.Event()
+
+        def answers() -> None:
+            link = f"{said.address}{entering.PATH}?key={app.state.visitors.new_key()}"
+            told(replace(_announce(settings, said, own), link=link))
+            ready.set()
+
+        server = _Server(config, app.state.streams, answers)
         try:
             with _signals(server):
-                await server.serve([listening])
+                async with asyncio.TaskGroup() as together:
+                    rest = together.create_task(_rest(server, app, kit, ready)) if until_idle else None
+                    await server.serve([listening])
+                    if rest is not None:
+                        rest.cancel()
         finally:
             announce.remove(settings.home, said)
+
+
+async def _rest(server: uvicorn.Server, app: FastAPI, kit: Kit, ready: asyncio.Event) -> None:
+    """Stops a server that was started for somebody who has gone."""
+    await ready.wait()
+    activity: Activity = app.state.activity
+    await activity.until_idle(kit, app.state.streams, float(kit.settings["server.idle_seconds"]))
+    server.should_exit = True
 
 
 class _Server(uvicorn.Server):

@@ -10,9 +10,25 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from sojourn.core.errors import BadInput, Conflict
-from sojourn.core.sessions import OWNER, Session, SessionId
+from sojourn.core.sessions import Principal, Session, SessionId
+from sojourn.core.wire import cursor, place
 from sojourn.http import shapes
-from sojourn.http.params import CURSOR, Exact, KitHere, Named, StoreHere, cursor, etag, faults, place, revision
+from sojourn.http.params import (
+    CURSOR,
+    SURFACE,
+    Asker,
+    Exact,
+    Exactly,
+    KitHere,
+    Named,
+    ServiceHere,
+    SpeakerHere,
+    StoreHere,
+    etag,
+    exactly,
+    faults,
+    revision,
+)
 from sojourn.http.texts import Instant, Revision, seconds
 from sojourn.ports.store import Listing, SessionStore
 
@@ -40,12 +56,12 @@ class Asked(BaseModel):
     limit: int = Field(default=50, ge=1, le=1000)
     before: str | None = Field(default=None, pattern=CURSOR, description="The `next` of the page before.")
 
-    def listing(self) -> Listing:
+    def listing(self, asker: Principal) -> Listing:
         return Listing(
-            principal=OWNER, text=self.text, sources=tuple(self.source), tags=tuple(self.tag), model=self.model,
+            principal=asker, text=self.text, sources=tuple(self.source), tags=tuple(self.tag), model=self.model,
             parent=SessionId(self.parent) if self.parent else None, since=seconds(self.since),
             until=seconds(self.until), archived=_ARCHIVED[self.archived], pinned=self.pinned,
-            limit=self.limit + 1, before=place(self.before),
+            limit=self.limit + 1, before=place(self.before) if self.before else None,
         )  # fmt: skip
 
 
@@ -54,7 +70,8 @@ class NewSession(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     title: str | None = Field(default=None, max_length=1000)
-    source: str = Field(default="api", pattern=r"^[a-z0-9][a-z0-9_-]{0,49}$", description="The surface it begins on.")
+    source: str | None = Field(default=None, pattern=SURFACE, description="The surface it begins on; `api`.")
+    runtime: str = Field(default="", max_length=200, description="What shall answer; left out: the default.")
     parent: str | None = Field(default=None, min_length=1, max_length=255)
     model: str | None = Field(default=None, max_length=200)
     cwd: str | None = Field(default=None, max_length=4096)
@@ -68,6 +85,8 @@ class Changes(BaseModel):
     tags: list[str] = Field(default=[], max_length=200, description="The whole new set.")
     pinned: StrictBool = False
     archived: StrictBool = False
+    model: str | None = Field(default=None, max_length=200)
+    cwd: str | None = Field(default=None, max_length=4096)
     revision: Revision | None = Field(default=None, description="Change only what still has this revision.")
 
     def applied_to(self, session: Session) -> Session:
@@ -84,42 +103,57 @@ class Forgetting(BaseModel):
     purge_backups: StrictBool = Field(default=False, description="Also remove the copies that hold it.")
 
 
-@router.get("", summary="List sessions", responses=faults(400))
-async def list_sessions(asked: Annotated[Asked, Query()], store: StoreHere) -> shapes.Sessions:
-    found: Sequence[Session] = await store.find(asked.listing())
+def whole(session: Session, response: Response, form: bool) -> shapes.WholeSession | Response:
+    """One session as an answer."""
+    response.headers.update(etag(session))
+    return exactly(session) if form else shapes.WholeSession.of(session)
+
+
+@router.get("", summary="List sessions", response_model=shapes.Sessions, responses=faults(400))
+async def list_sessions(
+    asked: Annotated[Asked, Query()], store: StoreHere, asker: Asker, form: Exactly
+) -> shapes.Sessions | Response:
+    found: Sequence[Session] = await store.find(asked.listing(asker))
     shown = found[: asked.limit]
-    more = cursor(shown[-1]) if len(found) > asked.limit else None
+    more = cursor(shown[-1].last_active, shown[-1].id) if len(found) > asked.limit else None
+    if form:
+        return exactly({"sessions": shown, "next": more})
     return shapes.Sessions(sessions=[shapes.Session.model_validate(one) for one in shown], next=more)
 
 
-@router.post("", status_code=201, summary="Begin a session", responses=faults(400, 404, 409))
-async def create_session(wanted: NewSession, store: StoreHere, response: Response) -> shapes.WholeSession:
-    parent = await store.get(SessionId(wanted.parent), principal=OWNER) if wanted.parent else None
-    made = await store.create(
-        principal=OWNER, source=wanted.source, title=wanted.title, parent=parent.id if parent else None,
-        model=wanted.model, cwd=wanted.cwd,
+@router.post(
+    "", status_code=201, summary="Begin a session", response_model=shapes.WholeSession,
+    responses=faults(400, 404, 409),
+)  # fmt: skip
+async def create_session(
+    wanted: NewSession, service: ServiceHere, speaker: SpeakerHere, response: Response, form: Exactly
+) -> shapes.WholeSession | Response:
+    """`source` is the surface it begins on, and that drives it."""
+    made = await service.open(
+        replace(speaker, surface=wanted.source or speaker.surface), title=wanted.title, model=wanted.model,
+        runtime=wanted.runtime, cwd=wanted.cwd or "", parent=SessionId(wanted.parent) if wanted.parent else None,
     )  # fmt: skip
-    response.headers.update({**etag(made), "Location": f"/api/sessions/{made.id}"})
-    return shapes.WholeSession.of(made)
+    response.headers["Location"] = f"/api/sessions/{made.id}"
+    return whole(made, response, form)
 
 
-@router.get("/{id}", summary="Show a session", responses=faults(404, 409))
-async def get_session(session: Named, response: Response) -> shapes.WholeSession:
-    response.headers.update(etag(session))
-    return shapes.WholeSession.of(session)
+@router.get("/{id}", summary="Show a session", response_model=shapes.WholeSession, responses=faults(404, 409))
+async def get_session(session: Named, response: Response, form: Exactly) -> shapes.WholeSession | Response:
+    return whole(session, response, form)
 
 
-@router.patch("/{id}", summary="Title, tag, pin or archive", responses=faults(400, 404, 409))
+@router.patch(
+    "/{id}", summary="Title, tag, pin or archive", response_model=shapes.WholeSession, responses=faults(400, 404, 409)
+)
 async def change_session(
-    session: Exact, wanted: Changes, store: StoreHere, response: Response,
+    session: Exact, wanted: Changes, store: StoreHere, response: Response, form: Exactly,
     if_match: Annotated[str | None, Header(description="The revision, if it is not in the body.")] = None,
-) -> shapes.WholeSession:  # fmt: skip
+) -> shapes.WholeSession | Response:  # fmt: skip
     by_header = revision(if_match)
     if None not in (by_header, wanted.revision) and by_header != wanted.revision:
         raise BadInput("If-Match and `revision` disagree.", hint="Give one of them.")
     changed = await _change(store, session, wanted, wanted.revision if by_header is None else by_header)
-    response.headers.update(etag(changed))
-    return shapes.WholeSession.of(changed)
+    return whole(changed, response, form)
 
 
 async def _change(store: SessionStore, session: Session, wanted: Changes, expected: int | None) -> Session:
@@ -132,7 +166,7 @@ async def _change(store: SessionStore, session: Session, wanted: Changes, expect
         except Conflict as conflict:
             if type(conflict) is not Conflict:
                 raise
-            session = await store.get(session.id, principal=OWNER)
+            session = await store.get(session.id, principal=session.principal)
     return await store.change(session, wanted.applied_to(session))
 
 

@@ -1,4 +1,4 @@
-"""What was said in a session: page by page, as a file, and its attachments."""
+"""What was said in a session: page by page, and as a file."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session
+from sojourn.core.wire import recorded_to_wire
 from sojourn.http import markdown, shapes
-from sojourn.http.params import BIGGEST, Named, StoreHere, faults
+from sojourn.http.params import BIGGEST, Exactly, Named, StoreHere, exactly, faults
 from sojourn.ports.store import SessionStore
 
 router = APIRouter(prefix="/api/sessions/{id}", tags=["transcripts"])
 _KINDS = r"^(undone|summarised)(,(undone|summarised))*$"
 _LARGE = 4_000_000  # characters
-_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
 Include = Annotated[str | None, Query(pattern=_KINDS, description="Also `undone`, `summarised` rows, or both.")]
 
 
@@ -39,22 +39,33 @@ async def _rows(
                 yield recorded, recorded.item
 
 
-@router.get("/messages", summary="Read the transcript", responses=faults(404, 409))
+@router.get("/messages", summary="Read the transcript", response_model=shapes.Messages, responses=faults(404, 409))
 async def messages(
-    session: Named, store: StoreHere, include: Include = None,
+    session: Named, store: StoreHere, form: Exactly, include: Include = None,
     after: Annotated[int, Query(ge=0, le=BIGGEST, description="The `next` of the page before.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> shapes.Messages:  # fmt: skip
+) -> shapes.Messages | Response:  # fmt: skip
     """In order. A page of long messages ends early, so that nobody else has to wait for it."""
-    shown: list[shapes.Message] = []
+    page, more = await _page(_rows(store, session, after, include), limit)
+    if form:
+        told = [(recorded.seq, recorded_to_wire(recorded)[1]) for recorded, _ in page]
+        return exactly({"messages": told, "next": more})
+    return shapes.Messages(messages=[shapes.Message.of(*one) for one in page], next=more)
+
+
+async def _page(
+    rows: AsyncGenerator[tuple[Recorded, Message], None], limit: int
+) -> tuple[list[tuple[Recorded, Message]], int | None]:
+    """The rows of one page, and where the next one begins."""
+    page: list[tuple[Recorded, Message]] = []
     size = 0
-    async with aclosing(_rows(store, session, after, include)) as rows:
-        async for recorded, message in rows:
-            if len(shown) == limit or size > _LARGE:
-                return shapes.Messages(messages=shown, next=shown[-1].seq)
-            shown.append(shapes.Message.of(recorded, message))
+    async with aclosing(rows) as found:
+        async for recorded, message in found:
+            if len(page) == limit or size > _LARGE:
+                return page, page[-1][0].seq
+            page.append((recorded, message))
             size += len(message.content or "") + len(message.tool_calls or "")
-    return shapes.Messages(messages=shown)
+    return page, None
 
 
 _FILES: dict[int | str, dict[str, Any]] = {
@@ -86,25 +97,3 @@ async def _jsonl(session: Session, rows: AsyncGenerator[tuple[Recorded, Message]
             yield comma + shapes.Message.of(recorded, message).model_dump_json()
             comma = ","
     yield "]}\n"
-
-
-_BYTES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}},
-}
-
-
-@router.get(
-    "/attachments/{hash}", summary="An attachment", response_class=Response, responses=_BYTES | faults(404, 409)
-)
-async def attachment(
-    session: Named, store: StoreHere,
-    hash: Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="SHA-256 of its bytes.")],
-) -> Response:  # fmt: skip
-    """Sent as a download: what a stranger attached never runs as a page of ours."""
-    data, media_type = await store.get_blob(session.id, hash)
-    kind = media_type if _MEDIA_TYPE.fullmatch(media_type) else "application/octet-stream"
-    guard = {
-        "Content-Disposition": f'attachment; filename="{hash[:12]}"',
-        "Content-Security-Policy": "default-src 'none'; sandbox",
-    }
-    return Response(data, media_type=kind, headers=guard)

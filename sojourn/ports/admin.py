@@ -25,6 +25,7 @@ class Stats:
     bytes_by: Mapping[str, int]
     sessions_by_source: Mapping[str, int]
     messages_by_role: Mapping[str, int]
+    records: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

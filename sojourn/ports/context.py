@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from sojourn.core.events import Progress
 from sojourn.core.messages import Message
@@ -61,6 +61,7 @@ class ContextSource(Protocol):
     async def contribute(self, request: Request) -> Contribution: ...
 
 
+@runtime_checkable
 class Learns(Protocol):
     """A source that looks at a turn when it is over: to summarise, to count what helped."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +26,16 @@ class SessionFacts:
     active_rows: int  # rows that are part of the live transcript
     last_row: int  # highest row number, 0 when empty
     rewinds: int
+    principal: str = "owner"  # whose it is; a foreign history is its owner's
 
 
 # One live row as it was stored: (row number, role, content, structured, tool calls, tool name).
 # Text is UTF-8 bytes, because that is what a scanner searches; `content` is JSON when `structured` is true.
 RawMessage: TypeAlias = tuple[int, bytes | None, bytes | None, bool, bytes | None, bytes | None]
+# The same, and what ties an answer to its call: (…, tool call id, effect disposition, extra).
+RawExchange: TypeAlias = tuple[
+    int, bytes | None, bytes | None, bool, bytes | None, bytes | None, bytes | None, bytes | None, bytes | None
+]
 
 
 class History(Protocol):
@@ -60,4 +65,16 @@ class History(Protocol):
 
     def close(self) -> None:
         """Lets go of files and connections; using the object again opens them again."""
+        ...
+
+
+@runtime_checkable
+class TellsExchanges(Protocol):
+    """A history that also tells which answer belongs to which tool call."""
+
+    def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
+        """The live rows in which a person speaks, tools are asked or tools answer, in order, session by session.
+
+        What an assistant says beside its calls is left out: its `content` is None.
+        """
         ...

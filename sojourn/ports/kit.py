@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from sojourn.core.errors import SojournError
 from sojourn.core.sessions import OWNER, Principal, SessionId
@@ -19,6 +19,8 @@ from sojourn.ports.source import Found
 from sojourn.ports.store import Removed
 from sojourn.ports.tool import Tool
 from sojourn.ports.whole import WholeStore
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +63,18 @@ class Kit(Protocol):
     def configured(self, plugin: str) -> Any: ...  # its settings, in its own dataclass
     @property
     def service(self) -> Service: ...  # turns run in this process
+    async def connect(self, *, in_process: bool = False) -> Service:
+        """The service of this home's server, which is started if there is none; `in_process` is the one above."""
+        ...
+
     def runtime_names(self) -> tuple[str, ...]: ...
     def runtime(self, name: str) -> Runtime: ...  # made on first use; NotFound, Missing, BadConfig
     def tools(self) -> tuple[Tool, ...]: ...
     def context(self) -> tuple[ContextSource, ...]: ...  # in the order of their stages
+    def shared(self, kind: type[T]) -> T:
+        """The one `kind(kit)` of this kit, made on first use from any thread; closed with the kit if it can be."""
+        ...
+
     def find_histories(self, path: Path | None = None, source: str = "") -> list[Found]: ...
     async def rescue(
         self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None

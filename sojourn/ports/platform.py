@@ -23,6 +23,7 @@ class PlatformInfo:
     max_chars: int = 4000
     counting: Counting = "characters"  # what max_chars counts
     prefix: str = "/"  # how commands begin where / belongs to the network itself
+    owner: str = ""  # the sender the network itself proves to be the owner of this installation, if it can
     system: bool = False  # events of a machine, not words of a person: no pairing, no answer to strangers
 
 

@@ -32,6 +32,7 @@ class Plugin:
     tools: Sequence[str] = ()
     context: Sequence[str] = ()
     routes: Sequence[str] = ()
+    pages: Sequence[str] = ()  # as routes, but at the root and for everybody: pages hold nothing private
     commands: Sequence[str] = ()
     forgets: Sequence[str] = ()
     metrics: Sequence[MetricRule] = ()

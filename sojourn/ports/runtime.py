@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.events import Yielded, nothing
@@ -96,6 +96,7 @@ class Runtime(Protocol):
     async def close(self) -> None: ...
 
 
+@runtime_checkable
 class Summarises(Protocol):
     """A runtime that can answer one plain question outside any turn: for titles and summaries."""
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from sojourn.core.sessions import SessionId
 from sojourn.ports.store import Removed, SessionStore
 
-Eraser = Callable[[SessionId], Sequence[str]]  # removes a plugin's own traces; returns the files it touched
+# Removes a plugin's own traces; returns the files it touched, now or after some waiting.
+Eraser = Callable[[SessionId], Sequence[str] | Awaitable[Sequence[str]]]
 
 
 async def forget(
@@ -17,8 +18,10 @@ async def forget(
 ) -> Removed:
     """What was removed, and which copies still hold it. With `purge_backups` those go too."""
     removed = await store.forget(session)
-    files = [file for erase in erasers for file in erase(session)]
-    removed = replace(removed, files=(*removed.files, *files))
+    for erase in erasers:
+        done = erase(session)
+        files = await done if isinstance(done, Awaitable) else done
+        removed = replace(removed, files=(*removed.files, *files))
     return purge(removed) if purge_backups else removed
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from sojourn.core.errors import SourceUnreadable, StoreCorrupt
 from sojourn.core.text import opening_words
-from sojourn.ports.history import RawMessage, SessionFacts
+from sojourn.ports.history import RawExchange, RawMessage, SessionFacts
 from sojourn.sources.foreign import Damaged, ForeignDb, columns
 
 _Answer = TypeVar("_Answer")
@@ -30,6 +30,7 @@ class _Queries:
     count_one: str
     removed: str  # per session: removed rows, found by index; empty where that would mean reading everything
     messages: str
+    exchanges: str
     preview: str
 
 
@@ -66,6 +67,10 @@ class HermesHistory:
         for session in sessions:
             yield session, self._asked(partial(_rows, session))
 
+    def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
+        for session in sessions:
+            yield session, self._asked(partial(_exchanged, session))
+
     def previews(self, sessions: Sequence[str]) -> dict[str, str]:
         return self._asked(lambda db, queries: _previews(db, queries, sessions))
 
@@ -99,6 +104,10 @@ def _rows(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawMe
     return [_odd(row) if row[3] else row for row in db.execute(queries.messages, (session,))]
 
 
+def _exchanged(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawExchange]:
+    return [(*_odd(row[:6]), *row[6:]) if row[3] else row for row in db.execute(queries.exchanges, (session,))]
+
+
 def _queries(db: sqlite3.Connection) -> _Queries:
     session_has, message_has = columns(db, "sessions"), columns(db, "messages")
     if not session_has or not message_has:
@@ -110,16 +119,21 @@ def _queries(db: sqlite3.Connection) -> _Queries:
     dead = "SUM(active IS NOT NULL AND active <> 1)" if can_remove else "0"
     numbers = f"COUNT(*), COUNT(*) - {dead}, MAX(timestamp), MAX(id), {'SUM(active = 0)' if can_remove else '0'}"
     removed = "SELECT id, (SELECT COUNT(*) FROM messages WHERE session_id = s.id AND active = 0) FROM sessions s"
+    # The fourth column is 1 for text that is empty or begins with NUL, 2 for what is no text at all.
+    is_odd = "CASE typeof(content) WHEN 'text' THEN content < char(1) WHEN 'null' THEN 0 ELSE 2 END"
+    ties = ", ".join(one if one in message_has else "NULL" for one in ("tool_call_id", "effect_disposition"))
     return _Queries(
         sessions=f"SELECT id, {facts} FROM sessions ORDER BY started_at DESC, rowid",
         counts=f"SELECT session_id, {numbers} FROM messages GROUP BY 1",
         count_one=f"SELECT {numbers} FROM messages WHERE session_id = ?1",
         removed=removed if can_remove and _is_by_index(db, removed) else "",
-        # Asking for the ids first spares the database sorting the contents. The fourth column is 1 for text
-        # that is empty or begins with NUL, 2 for what is no text at all.
-        messages=f"""SELECT id, role, content,
-            CASE typeof(content) WHEN 'text' THEN content < char(1) WHEN 'null' THEN 0 ELSE 2 END, tool_calls, tool_name
+        # Asking for the ids first spares the database sorting the contents.
+        messages=f"""SELECT id, role, content, {is_odd}, tool_calls, tool_name
             FROM messages WHERE id IN (SELECT id FROM messages WHERE session_id = ?1{live}) ORDER BY id""",
+        exchanges=f"""SELECT id, role, CASE role WHEN 'assistant' THEN NULL ELSE content END,
+            CASE role WHEN 'assistant' THEN 0 ELSE {is_odd} END, tool_calls, tool_name, {ties}, NULL
+            FROM messages WHERE id IN (SELECT id FROM messages WHERE session_id = ?1{live})
+            AND (tool_calls IS NOT NULL OR role IN ('user', 'tool')) ORDER BY id""",
         preview="""SELECT substr(CAST(content AS BLOB), 1, 300) FROM messages
             WHERE session_id = ?1 AND role = 'user' AND content IS NOT NULL ORDER BY timestamp, id LIMIT 1""",
     )

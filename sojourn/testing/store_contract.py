@@ -15,9 +15,12 @@ Needs pytest and pytest-asyncio in its automatic mode.
 
 from __future__ import annotations
 
+from sojourn.testing.store_handoffs import HandoffsContract
 from sojourn.testing.store_history import HistoryContract
 from sojourn.testing.store_ingest import IngestContract
+from sojourn.testing.store_journal import JournalContract
 from sojourn.testing.store_log import LogContract
+from sojourn.testing.store_records import RecordsContract
 from sojourn.testing.store_removal import RemovalContract
 from sojourn.testing.store_search import SearchContract
 from sojourn.testing.store_secrets import SecretsContract
@@ -29,6 +32,7 @@ from sojourn.testing.store_wheel import WheelContract
 
 class StoreContract(
     SessionsContract, LogContract, WheelContract, WatchContract, SearchContract, SecretsContract, RemovalContract,
-    IngestContract, UpkeepContract, HistoryContract,
+    IngestContract, UpkeepContract, HistoryContract, RecordsContract, HandoffsContract,
+    JournalContract,
 ):  # fmt: skip
     """All of it. The parts can be used one by one while a store is being written."""

@@ -8,9 +8,9 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-from sojourn.core.messages import Message, assistant, user
+from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId
-from sojourn.ports.history import History, SessionFacts
+from sojourn.ports.history import History, SessionFacts, TellsExchanges
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_steps import GUEST, NOBODY, answers, asks, begin, bring, foreign, rows, say, turn
 
@@ -75,6 +75,27 @@ class HistoryContract:
             (b"assistant", "später".encode(), False, (call.tool_calls or "").encode(), None),
             (b"tool", b"ok", False, None, b"terminal"),
         ]
+
+    async def test_exchanges_tell_which_answer_belongs_to_which_call(self, store: WholeStore) -> None:
+        call = assistant("I look.", [ToolCall(id="c1", name="terminal", arguments="{}")])
+        answer = replace(tool_result(ToolCall(id="c1", name="terminal"), "nul \x00"), effect_disposition="none")
+        undone = replace(user("undone"), active=False)
+        session = await begin(store, "go", call, answer, assistant("only words"), undone, user("thanks", by="Ada"))
+        with past(store) as history:
+            assert isinstance(history, TellsExchanges)
+            [(named, found)] = list(history.exchanges([session]))
+        assert named == session
+        assert [row[1:] for row in found] == [
+            (b"user", b"go", False, None, None, None, None, None),
+            (b"assistant", None, False, (call.tool_calls or "").encode(), None, None, None, None),
+            (b"tool", b"nul \x00", False, None, b"terminal", b"c1", b"none", None),
+            (b"user", b"thanks", False, None, None, None, None, b'{"by": "Ada"}'),
+        ]
+
+    async def test_facts_say_whose_a_session_is(self, store: WholeStore) -> None:
+        await store.create(principal=GUEST)
+        await store.create()
+        assert {facts.principal for facts in facts_of(store)} == {"owner", GUEST}
 
     async def test_messages_come_session_by_session_as_asked(self, store: WholeStore) -> None:
         one, other = await begin(store, "a"), await begin(store, "b", "c")

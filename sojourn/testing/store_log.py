@@ -225,6 +225,13 @@ class LogContract:
         assert (kept.message_count, kept.tool_call_count, kept.last_seq) == (3, 1, 4)
         assert kept.last_active >= kept.started_at
 
+    async def test_the_end_of_a_turn_adds_what_it_used_to_the_session(self, store: WholeStore) -> None:
+        session = await begin(store)
+        for usage in ({"input_tokens": 7, "output_tokens": 5, "cost_usd": 0.25}, {"input_tokens": 3, "model": "m"}, {}):
+            await say(store, session, Done(usage=usage))
+        kept = await store.get(session)
+        assert (kept.input_tokens, kept.output_tokens, kept.estimated_cost_usd) == (10, 5, 0.25)
+
     async def test_the_preview_is_how_the_person_began(self, store: WholeStore) -> None:
         session = await begin(store, assistant("Welcome!"), "  ", "Plan\n the   garden, please")
         await say(store, session, "and then the kitchen")

@@ -66,7 +66,7 @@ class SecretsContract:
         made = await store.create(
             title=f"Key {KEY}", cwd=f"/{KEY}", model=KEY, details={"system_prompt": KEY, "extra": {"k": KEY}}
         )
-        await store.change(made, replace(made, title=f"Also {KEY}", handoff_error=KEY))
+        await store.change(made, replace(made, title=f"Also {KEY}", cwd=KEY))
         assert await traces(store, "Ab1Ab1") == []
         assert (await store.get(made.id)).title == "Also [redacted:api-key]"
         assert await found(store, "Ab1Ab1*") == []

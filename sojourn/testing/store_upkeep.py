@@ -13,6 +13,9 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import assistant, user
 from sojourn.core.sessions import SessionId
+from sojourn.ports.journal import Draft
+from sojourn.ports.platform import File
+from sojourn.ports.records import Record
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_steps import (
     GUEST,
@@ -48,6 +51,17 @@ async def a_bit_of_everything(store: WholeStore) -> SessionId:
     await begin(store, "guest words", principal=GUEST, parent=session, source="subagent")
     usage = [{"model": "m", "input_tokens": 5, "actual_cost_usd": 0.125}]
     await bring(store, foreign("abc", "one", ODD, records=[("x", "1")], usage=usage, estimated_cost_usd=1.5))
+    await store.put_record(Record(kind="note", key=ODD, value={"n": 1.5, ODD: None}, principal=GUEST, session=session))
+    await store.request_handoff(session, "telegram", surface="cli", target=ODD, by=ODD, seconds=-1)
+    await store.expire_handoffs()
+    file = File(name=ODD, media_type="x/y", data=bytes(range(256)))
+    await store.keep_incoming("telegram", "bot", ODD, place=ODD, payload={ODD: 1}, files=[file])
+    [item] = await store.claim_incoming("gateway")
+    await store.note_incoming(item, session=session)
+    await store.put_outgoing(
+        [Draft(key=ODD, platform="telegram", account="bot", place=ODD, payload=[ODD], session=session)]
+    )
+    await store.bind(ODD, session, details={"chat": 1})
     await store.forget(await begin(store, "gone"))
     return session
 
@@ -124,7 +138,7 @@ class UpkeepContract:
         await store.index()
         verdict = await store.verify()
         assert (verdict.clean, verdict.problems) == (True, ())
-        assert verdict.checked == {"sessions": 3, "messages": 7, "events": 2}
+        assert verdict.checked == {"sessions": 3, "messages": 7, "events": 2, "records": 1}
 
     async def test_verify_tells_its_progress(self, store: WholeStore) -> None:
         told: list[tuple[str, int, int]] = []

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-pytest.register_assert_rewrite("sojourn.testing")
-
 
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable() -> Any:

@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Chunk
+from sojourn.core.handoff import Handoff
 from sojourn.core.messages import Message, assistant, user
 from sojourn.core.sessions import Lease, Principal, SessionId
+from sojourn.ports.journal import Draft
+from sojourn.ports.records import Record
 from sojourn.ports.store import Hit, Listing, Search
 from sojourn.ports.whole import WholeStore
 from sojourn.stores.memory import MemoryStore
@@ -43,6 +46,7 @@ items = st.one_of(
     texts.map(lambda text: answers("terminal", text)),
     texts.map(lambda text: replace(user(text), timestamp=float(len(text)))),
 )  # fmt: skip
+keys = st.sampled_from(["a", "A", "a%", "ab", "nul\0", "日本", "\ud800"])
 tags = st.lists(st.sampled_from(["work", "Work", "w%rk", "日本", "no good"]), max_size=2).map(tuple)
 steps = st.one_of(
     st.tuples(st.just("create"), numbers, titles, st.sampled_from(["cli", "web", "subagent"]), numbers),
@@ -52,6 +56,18 @@ steps = st.one_of(
     st.tuples(st.just("end"), numbers, words),
     st.tuples(st.just("drive"), numbers, st.sampled_from(["cli", "web"])),
     st.tuples(st.just("ingest"), numbers, st.lists(items, max_size=3), titles, numbers),
+    st.tuples(st.just("put"), keys, texts, st.one_of(st.none(), numbers), st.sampled_from([None, 0, 1, 2])),
+    st.tuples(st.just("drop"), keys, st.sampled_from([None, 1, 2])),
+    st.tuples(st.just("records"), words.map(lambda word: word[:2]), keys, st.integers(0, 3)),
+    st.tuples(st.just("hand"), numbers, st.sampled_from(["cli", "web"]), st.sampled_from([60, 60, -1])),
+    st.tuples(st.just("claim"), st.sampled_from([60, -1])),
+    st.tuples(st.just("carry"), st.sampled_from(["thread_ready", "bound", "bound", "turn_done", "delivered"])),
+    st.tuples(st.just("close"), st.sampled_from(["complete", "fail", "cancel", "expire"])),
+    st.tuples(st.just("arrive"), numbers, keys, texts),
+    st.tuples(st.just("work"), numbers, st.sampled_from([60, -1]), st.sampled_from(["done", "failed", "later", "no"])),
+    st.tuples(st.just("reply"), st.lists(keys, min_size=1, max_size=3), numbers),
+    st.tuples(st.just("send"), numbers, st.sampled_from([60, -1]), st.sampled_from(["sent", "failed", "later", "no"])),
+    st.tuples(st.just("bind"), numbers, numbers, st.sampled_from([None, 0, 1, 2])),
     st.tuples(st.just("delete"), numbers),
     st.tuples(st.just("forget"), numbers),
     st.tuples(st.just("index")),
@@ -75,7 +91,10 @@ ENDING = [
     *(("search", query, "", 9) for query in ("garden*", "user", "数据", "x*")),
     *(("read", number, 0, False) for number in range(4)),
     ("find", "", (), None),
+    ("records", "", "", 9),
 ]
+
+MOMENTS = ("claimed_at", "bound_at", "finished_at")
 
 
 @dataclass
@@ -85,6 +104,7 @@ class Hand:
     store: WholeStore
     run: int  # the stores are used again and again: each run has ids and a person of its own
     leases: dict[SessionId, Lease] = field(default_factory=dict)
+    handoff: Handoff | None = None
 
     @property
     def person(self) -> Principal:
@@ -138,6 +158,91 @@ class Hand:
         [done] = await self.store.ingest("hermes", f"/{self.run}", [(str(mark), one)], principal=self.person)
         return done
 
+    async def put(self, key: str, text: str, number: int | None, expect: int | None) -> Any:
+        session = self.session(number) if number is not None else None
+        record = Record(kind=f"k{self.run}", key=key, value={text: text}, principal=self.person, session=session)
+        return replace(await self.store.put_record(record, expect=expect), created_at=0.0, updated_at=0.0)
+
+    async def drop(self, key: str, expect: int | None) -> Any:
+        return await self.store.delete_record(f"k{self.run}", key, expect=expect)
+
+    async def records(self, prefix: str, after: str, limit: int) -> Any:
+        kind = f"k{self.run}"
+        some = await self.store.list_records(kind, principal=self.person, prefix=prefix, limit=limit)
+        some += await self.store.list_records(kind, principal=self.person, after=after)
+        return [replace(one, created_at=0.0, updated_at=0.0) for one in some]
+
+    def handed(self, handoff: Any) -> Any:
+        self.handoff = handoff or self.handoff
+        still = {"id": "", "until": 0.0, "deadline": 0.0, "created_at": 0.0}
+        times = {name: float(getattr(handoff, name, None) is not None) for name in MOMENTS}
+        return handoff and replace(handoff, **still, **times)
+
+    async def hand(self, number: int, surface: str, seconds: float) -> Any:
+        platform = f"chat{self.run}"
+        return self.handed(await self.store.request_handoff(
+            self.session(number), platform, surface=surface, seconds=seconds
+        ))  # fmt: skip
+
+    async def claim(self, seconds: float) -> Any:
+        return self.handed(await self.store.claim_handoff("me", platforms=[f"chat{self.run}"], seconds=seconds))
+
+    async def carry(self, step: Any) -> Any:
+        return self.handed(await self.store.advance_handoff(self.handoff, step)) if self.handoff else None
+
+    async def close(self, how: str) -> Any:
+        if not self.handoff:
+            return None
+        if how == "complete":
+            return self.handed(await self.store.complete_handoff(self.handoff))
+        if how == "fail":
+            return self.handed(await self.store.fail_handoff(self.handoff, "broken", "It broke."))
+        as_: Any = "cancelled" if how == "cancel" else "expired"
+        return self.handed(await self.store.cancel_handoff(self.handoff.id, as_=as_))
+
+    @property
+    def line(self) -> tuple[str, str]:
+        return f"chat{self.run}", "bot"
+
+    async def arrive(self, place: int, key: str, text: str) -> Any:
+        return moved(await self.store.keep_incoming(*self.line, key, place=self.place(place), payload={"text": text}))
+
+    def place(self, number: int) -> str:
+        return f"chat{self.run}:{number}"
+
+    async def work(self, limit: int, seconds: float, how: Any) -> Any:
+        taken = await self.store.claim_incoming("me", lines=[self.line], limit=limit, seconds=seconds)
+        ended = list[Any]()
+        for item in taken:
+            if how == "later":
+                ended.append(moved(await self.store.release_incoming(item, seconds=0)))
+            elif how != "no":
+                ended.append(moved(await self.store.finish_incoming(item, how)))
+        return [*map(moved, taken), ended]
+
+    async def reply(self, some: list[str], number: int) -> Any:
+        drafts = [
+            Draft(key=f"{key} {self.run}", platform=self.line[0], account=self.line[1], place=self.place(number),
+                  payload=key, session=self.session(number)) for key in some
+        ]  # fmt: skip
+        return [moved(one) for one in await self.store.put_outgoing(drafts)]
+
+    async def send(self, limit: int, seconds: float, how: Any) -> Any:
+        taken = await self.store.claim_outgoing("me", lines=[self.line], limit=limit, seconds=seconds)
+        ended = list[Any]()
+        for item in taken:
+            if how == "later":
+                ended.append(moved(await self.store.release_outgoing(item, seconds=0)))
+            elif how != "no":
+                ended.append(moved(await self.store.finish_outgoing(item, how)))
+        return [*map(moved, taken), ended]
+
+    async def bind(self, place: int, number: int, expect: int | None) -> Any:
+        session = self.session(number)
+        bound = await self.store.bind(self.place(place), session, principal=self.person, expect=expect)
+        found = await self.store.bindings(principal=self.person)
+        return [replace(one, updated_at=0.0) for one in (bound, *found)]
+
     async def delete(self, number: int) -> Any:
         rows = (await self.store.delete(self.session(number))).rows
         self.leases.pop(self.session(number), None)
@@ -171,6 +276,15 @@ class Hand:
     async def read(self, number: int, after: int, messages_only: bool) -> Any:
         kept = await everything(self.store.read(self.session(number), after=after, messages_only=messages_only))
         return [(one.seq, unclocked(one.item)) for one in kept]
+
+
+def moved(item: Any) -> Any:
+    """A row of the journal without its number and the moments it tells."""
+    if item is None:
+        return None
+    moments = ("received_at", "created_at", "sent_at", "finished_at", "until", "next_try_at")
+    still = {name: float(bool(getattr(item, name))) for name in moments if hasattr(item, name)}
+    return replace(item, id=0, **still)
 
 
 def plain(session: Any) -> Any:

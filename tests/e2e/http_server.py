@@ -74,10 +74,10 @@ class Serving:
 
 
 def frames(lines: Iterator[str]) -> Iterator[dict[str, str]]:
-    """Server-sent events, comments left out."""
+    """Server-sent events, comments and the word when to come back left out."""
     frame: dict[str, str] = {}
     for line in lines:
-        if line and not line.startswith(":"):
+        if line and not line.startswith((":", "retry:")):
             name, _, value = line.partition(": ")
             frame[name] = value
         elif not line and frame:

@@ -35,7 +35,7 @@ class Person:
         until = time.monotonic() + seconds
         while words not in self.seen:
             went_on = self.read() and time.monotonic() < until
-            assert went_on, f"{words!r} never came; there is {self.seen!r}"
+            assert went_on, f"{words!r} never came; there is {self.seen[-1500:]!r}"
 
     def read(self) -> bool:
         try:

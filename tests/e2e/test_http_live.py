@@ -76,7 +76,7 @@ def write(server: Serving):
 def test_what_another_process_keeps_is_seen_at_once(server: Serving, write: Writer) -> None:
     write("say hello")
     delays = []
-    with server.client.stream("GET", f"/api/sessions/{write.session}/events") as answer:
+    with server.client.stream("GET", f"/api/sessions/{write.session}/events?include=messages") as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         told = frames(answer.iter_lines())
         assert next(told)["event"] == "message"
@@ -91,7 +91,7 @@ def test_what_another_process_keeps_is_seen_at_once(server: Serving, write: Writ
 
 
 def test_a_client_that_comes_back_gets_the_same_as_one_that_never_left(server: Serving, write: Writer) -> None:
-    path = f"/api/sessions/{write.session}/events"
+    path = f"/api/sessions/{write.session}/events?include=messages"
     write("say hello")
     seen: list[dict[str, str]] = []
     for turn in range(5):

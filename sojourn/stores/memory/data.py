@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import insort
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +13,7 @@ from sojourn.core.errors import NotFound
 from sojourn.core.redact import Redactor
 from sojourn.core.sessions import Change, Control, SessionId
 from sojourn.core.tables import TABLES
+from sojourn.ports.journal import Heartbeat, Hold
 
 Row = Mapping[str, Any]
 Key = tuple[Any, ...]
@@ -32,6 +33,9 @@ class Data:
     rows: int = 0  # the last number given to a message, a change, a control
     feed: int = 0
     words: int = 0
+    boxed: dict[str, int] = field(default_factory=lambda: {"inbox": 0, "outbox": 0})  # … to a row of the journal
+    gateways: dict[str, Heartbeat] = field(default_factory=dict)
+    holds: dict[str, Hold] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
 
     def session(self, session: str) -> Row:
@@ -53,6 +57,8 @@ class Data:
         self.tables[table][key] = row
         if table in ("messages", "events"):
             insort(self.log.setdefault(row["session_id"], []), row["seq"])
+        if table in self.boxed:
+            self.boxed[table] = max(self.boxed[table], row["id"])
         if table == "messages":
             self.rows = max(self.rows, row["id"])
 
@@ -62,6 +68,11 @@ class Data:
             return [row for row in self.tables[table].values() if row["session_id"] == session]
         found = self.tables[table]
         return [found[session, seq] for seq in self.log.get(session, ()) if (session, seq) in found]
+
+    def drop_files(self, messages: Container[int]) -> None:
+        """Removes what came along with these messages of the inbox."""
+        left = {key: row for key, row in self.tables["inbox_files"].items() if key[0] not in messages}
+        self.tables["inbox_files"] = left
 
     def changed(self, session: str, kind: Any) -> None:
         """Puts a session at the end of the feed; one entry for each kind of change."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from sojourn.core.redact import keep
 from sojourn.core.text import opening_words, to_bytes, unescape
-from sojourn.ports.history import RawMessage, SessionFacts
+from sojourn.ports.history import RawExchange, RawMessage, SessionFacts
 from sojourn.stores.memory.data import Data, Row
 
 
@@ -37,11 +37,17 @@ class MemoryHistory:
             rows=len(messages), active_rows=sum(message["active"] for message in messages),
             last_row=max((message["id"] for message in messages), default=0),
             last_active=max((message["timestamp"] for message in messages), default=row["started_at"]),
+            principal=row["principal"],
         )  # fmt: skip
 
     def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
         for session in sessions:
             yield session, [_raw(row) for row in self._data.of("messages", session) if row["active"]]
+
+    def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
+        for session in sessions:
+            rows = [row for row in self._data.of("messages", session) if row["active"]]
+            yield session, [_exchange(row) for row in rows if row["tool_calls"] or row["role"] in ("user", "tool")]
 
     def previews(self, sessions: Sequence[str]) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -62,6 +68,13 @@ def _raw(row: Row) -> RawMessage:
         row["id"], _bytes(row["role"]), _bytes(row["content"]), bool(row["structured"]), _bytes(row["tool_calls"]),
         _bytes(row["tool_name"]),
     )  # fmt: skip
+
+
+def _exchange(row: Row) -> RawExchange:
+    number, role, content, structured, calls, tool = _raw(row)
+    said = None if role == b"assistant" else content
+    call, effect, extra = (_bytes(row[name]) for name in ("tool_call_id", "effect_disposition", "extra"))
+    return number, role, said, structured, calls, tool, call, effect, extra
 
 
 def _bytes(text: str | None) -> bytes | None:

@@ -11,13 +11,12 @@ from typing import Any
 from sojourn.core.errors import Conflict, LeaseLost, NotDriving, SessionBusy
 from sojourn.core.events import Yielded, decode, encode
 from sojourn.core.messages import Json, Message
-from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_row, opening, safe
+from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_row, opening, safe, spent
 from sojourn.core.sessions import Control, Lease, Recorded, Session, SessionId, TurnId
 from sojourn.core.text import escape, unescape
 from sojourn.stores.memory.data import Data, Row
 from sojourn.stores.memory.sessions import get
-
-_NO_LEASE = {"lease_holder": None, "lease_surface": None, "lease_since": None, "lease_until": None}
+from sojourn.stores.memory.standing import NO_LEASE, check_not_leaving, finish, live
 
 
 # who may write
@@ -50,8 +49,12 @@ def drive(data: Data, session: SessionId, surface: str, *, fence: int | None) ->
             f"(number {row['driver_fence']}, not {fence}).",
             hint="Read the session again; somebody took the wheel in between.",
         )
+    check_not_leaving(data, session)
+    if row["driver"] != escape(surface) and (carried := live(data, session)):
+        finish(data, carried, "fail", "taken_back", f"The wheel was taken by {surface}.")
+    row = data.session(session)
     data.update(
-        session, driver=escape(surface), driver_fence=row["driver_fence"] + 1, revision=row["revision"] + 1, **_NO_LEASE
+        session, driver=escape(surface), driver_fence=row["driver_fence"] + 1, revision=row["revision"] + 1, **NO_LEASE
     )
     data.changed(session, "changed")
     return get(data, session)
@@ -62,6 +65,7 @@ def lease(data: Data, session: SessionId, *, holder: str, surface: str, seconds:
     if row["driver"] not in (None, escape(surface)):
         raise NotDriving(session, driver=unescape(row["driver"]), asked=surface)
     check_idle(data, session)
+    check_not_leaving(data, session)
     given = Lease(
         session=session, holder=holder, surface=surface, fence=row["lease_fence"] + 1,
         driver_fence=row["driver_fence"] + (0 if row["driver"] else 1), since=now, until=now + seconds,
@@ -76,7 +80,7 @@ def lease(data: Data, session: SessionId, *, holder: str, surface: str, seconds:
 def renew(data: Data, lease: Lease, seconds: float) -> Lease:
     check(data, lease)
     until = data.clock() + seconds
-    data.update(lease.session, **({"lease_until": until} if seconds > 0 else _NO_LEASE))
+    data.update(lease.session, **({"lease_until": until} if seconds > 0 else NO_LEASE))
     return replace(lease, until=until)
 
 
@@ -95,6 +99,7 @@ def append(data: Data, lease: Lease, items: Sequence[Yielded], turn: TurnId | No
         lease.session, last_seq=row["last_seq"] + len(items), last_active=now, ended_at=None, end_reason=None,
         message_count=row["message_count"] + len(said), preview=row["preview"] or opening(said, data.redact),
         tool_call_count=row["tool_call_count"] + sum(map(call_count, said)),
+        **{name: (row[name] or 0) + amount for name, amount in spent(items).items()},
     )  # fmt: skip
     for table, kept in rows:
         if table == "messages":

@@ -31,7 +31,7 @@ _ZEROS = (
     "archived", "pinned", "last_seq", "driver_fence", "lease_fence",
 )  # fmt: skip
 _LEASE = ("lease_holder", "lease_surface", "lease_since", "lease_until")
-_CHANGEABLE = ("model", "cwd", "handoff_state", "handoff_platform", "handoff_error")
+_CHANGEABLE = ("model", "cwd")
 
 
 def blank() -> dict[str, Any]:

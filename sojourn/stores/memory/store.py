@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,38 +19,21 @@ from sojourn.ports.ingest import Ingested
 from sojourn.ports.source import Transcript
 from sojourn.ports.store import Hit, Listing, Log, Removed, Search
 from sojourn.stores.memory import ingest, log, sessions, upkeep
+from sojourn.stores.memory.bindings import MemoryBindings
+from sojourn.stores.memory.boxes import MemoryBoxes
 from sojourn.stores.memory.data import Data
+from sojourn.stores.memory.gateways import MemoryGateways
+from sojourn.stores.memory.handoffs import MemoryHandoffs
 from sojourn.stores.memory.history import MemoryHistory
+from sojourn.stores.memory.records import MemoryRecords
 from sojourn.stores.memory.search import search as search_in
 
 
-class MemoryStore:
+class MemoryStore(MemoryRecords, MemoryHandoffs, MemoryBoxes, MemoryBindings, MemoryGateways):
     """Everything in this process, nothing on disk. Each call is done before another one begins."""
 
     def __init__(self, *, redactor: Redactor = redact, clock: Callable[[], float] = time.time) -> None:
-        self._data = Data(redactor, clock)
-        self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
-
-    @contextmanager
-    def _writing(self) -> Iterator[Data]:
-        """What was touched inside is told to those who wait."""
-        try:
-            yield self._data
-        finally:
-            if self._data.touched:
-                self._data.touched = set()
-                for loop, event in list(self._waiting):
-                    if not loop.is_closed():
-                        loop.call_soon_threadsafe(event.set)
-
-    @contextmanager
-    def _listening(self) -> Iterator[asyncio.Event]:
-        entry = (asyncio.get_running_loop(), asyncio.Event())
-        self._waiting.add(entry)
-        try:
-            yield entry[1]
-        finally:
-            self._waiting.discard(entry)
+        super().__init__(Data(redactor, clock))
 
     # sessions
     async def create(

@@ -15,6 +15,7 @@ from sojourn.ports.admin import Stats, Verdict
 from sojourn.stores.memory.data import OUR_KEYS, Data, Row
 from sojourn.stores.memory.log import check, check_idle
 from sojourn.stores.memory.sessions import tombstone
+from sojourn.stores.memory.standing import check_not_carried
 
 
 # taking away
@@ -39,6 +40,7 @@ def delete(data: Data, session: SessionId, lease: Lease | None) -> dict[str, int
         check(data, lease)
     for member in members[1:] if lease is not None and lease.session == session else members:
         check_idle(data, member)
+        check_not_carried(data, member)
     removed: Counter[str] = Counter(controls=sum(one.session in members for one in data.controls))
     data.controls = [one for one in data.controls if one.session not in members]
     for table in {"sessions", *OF_A_SESSION} & data.tables.keys() - {"imports"}:
@@ -47,11 +49,15 @@ def delete(data: Data, session: SessionId, lease: Lease | None) -> dict[str, int
         for key in gone:
             del data.tables[table][key]
         removed[table] = len(gone)
+    data.drop_files({key[0] for key in data.tables["inbox_files"] if (key[0],) not in data.tables["inbox"]})
     removed["blobs"] = _sweep(data, "blobs", {row["hash"] for row in data.tables["blob_uses"].values()})
     removed["system_prompts"] = _sweep(data, "system_prompts", {row["system_prompt_hash"] for row in data.sessions()})
     for row in list(data.sessions()):
         if row["parent_session_id"] in members:
             data.update(row["id"], parent_session_id=None)
+    for key, bound in data.tables["bindings"].items():
+        if bound["previous_session_id"] in members:
+            data.tables["bindings"][key] = {**bound, "previous_session_id": None}
     for member in members:
         data.log.pop(member, None)
         data.changed(member, "deleted")
@@ -106,6 +112,7 @@ def stats(data: Data) -> Stats:
     return Stats(
         kind="memory", place="memory", schema=1, not_indexed=0, bytes=sum(sizes.values()), bytes_by=sizes,
         sessions=len(data.tables["sessions"]), messages=len(data.tables["messages"]), events=len(data.tables["events"]),
+        records=len(data.tables["records"]),
         sessions_by_source=_ranked(row["source"] for row in data.sessions()),
         messages_by_role=_ranked(row["role"] for row in data.tables["messages"].values()),
     )  # fmt: skip
@@ -130,10 +137,11 @@ def verify(data: Data) -> Verdict:
             problems.append(f"{row['id']} has a counter behind its log")
         if len(messages) != row["message_count"]:
             problems.append(f"{row['id']} has a wrong message count")
-    lost = [row for name in ("messages", "events") for row in data.tables[name].values()
-            if (row["session_id"],) not in data.tables["sessions"]]  # fmt: skip
+    owned = ("messages", "events", "records", "handoffs", "inbox", "outbox", "bindings")
+    lost = [row for name in owned for row in data.tables[name].values()
+            if row["session_id"] is not None and (row["session_id"],) not in data.tables["sessions"]]  # fmt: skip
     problems += [f"{len(lost)} rows without a session"] if lost else []
-    counted = {name: len(data.tables[name]) for name in ("sessions", "messages", "events")}
+    counted = {name: len(data.tables[name]) for name in ("sessions", "messages", "events", "records")}
     return Verdict(checked=counted, problems=tuple(problems))
 
 

@@ -19,6 +19,7 @@ from psycopg.rows import DictRow
 
 from sojourn.core.redact import Redactor
 from sojourn.core.rows import message_from
+from sojourn.core.sessions import Recorded
 from sojourn.core.text import escape
 from sojourn.stores.postgres import feed, index
 from sojourn.stores.postgres.connect import Connection
@@ -63,6 +64,7 @@ class PostgresDb:
         self._begun = False
         self._changes = 0
         self.touched: set[str] = set()
+        self.kept: dict[str, list[Recorded]] = {}  # nobody asks: the bell tells us as it tells everybody
         self.is_committing = False  # from here on a lost line leaves open whether the work was kept
 
     # statements

@@ -8,14 +8,14 @@ from typing import Any
 import psycopg
 
 from sojourn.core.text import opening_words, to_bytes, unescape
-from sojourn.ports.history import RawMessage, SessionFacts
+from sojourn.ports.history import RawExchange, RawMessage, SessionFacts
 from sojourn.stores.postgres.address import Address
 from sojourn.stores.postgres.errors import translate
 
 _TOGETHER = 32  # sessions asked for in one go
 
 _FACTS = """
-SELECT s.id, s.source, s.title, s.model, s.started_at, s.archived, s.rewind_count,
+SELECT s.id, s.source, s.title, s.model, s.started_at, s.archived, s.rewind_count, s.principal,
        COALESCE(m.rows, 0), COALESCE(m.live, 0), COALESCE(m.last, 0), COALESCE(m.newest, s.started_at)
 FROM sessions s LEFT JOIN (
     SELECT session_id, count(*) AS rows, sum(active)::bigint AS live, max(id) AS last, max(timestamp) AS newest
@@ -26,6 +26,13 @@ ORDER BY s.started_at DESC, s.born
 _ROWS = """
 SELECT w.place, m.id, m.role, m.content, m.structured, m.tool_calls, m.tool_name
 FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) JOIN messages m ON m.session_id = w.id AND m.active = 1
+ORDER BY w.place, m.seq
+"""
+_EXCHANGES = """
+SELECT w.place, m.id, m.role, CASE m.role WHEN 'assistant' THEN NULL ELSE m.content END, m.structured, m.tool_calls,
+       m.tool_name, m.tool_call_id, m.effect_disposition, m.extra
+FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) JOIN messages m ON m.session_id = w.id AND m.active = 1
+WHERE m.tool_calls IS NOT NULL OR m.role IN ('user', 'tool')
 ORDER BY w.place, m.seq
 """
 _FIRST = """
@@ -73,9 +80,10 @@ class PostgresHistory:
             SessionFacts(
                 id=id_.decode(), source=_text(source), title=_text(title), model=_text(model), started_at=started,
                 archived=bool(archived), rewinds=rewinds, rows=count, active_rows=live, last_row=last,
-                last_active=newest,
+                last_active=newest, principal=whose.decode(),
             )
-            for id_, source, title, model, started, archived, rewinds, count, live, last, newest in self._ask(_FACTS)
+            for id_, source, title, model, started, archived, rewinds, whose, count, live, last, newest
+            in self._ask(_FACTS)
         ]  # fmt: skip
 
     def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
@@ -84,6 +92,15 @@ class PostgresHistory:
             found: list[list[RawMessage]] = [[] for _ in some]
             for place, *row in self._ask(_ROWS, list(some)):
                 found[place - 1].append(_message(*row))
+            yield from zip(some, found, strict=True)
+
+    def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
+        for start in range(0, len(sessions), _TOGETHER):
+            some = sessions[start : start + _TOGETHER]
+            found: list[list[RawExchange]] = [[] for _ in some]
+            for place, *row in self._ask(_EXCHANGES, list(some)):
+                call, effect, extra = map(_raw, row[6:])
+                found[place - 1].append((*_message(*row[:6]), call, effect, extra))
             yield from zip(some, found, strict=True)
 
     def previews(self, sessions: Sequence[str]) -> dict[str, str]:

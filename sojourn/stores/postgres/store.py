@@ -23,6 +23,7 @@ from sojourn.stores.postgres.errors import is_passing
 from sojourn.stores.postgres.history import PostgresHistory
 from sojourn.stores.postgres.line import Line
 from sojourn.stores.postgres.migrate import Migration, known_migrations
+from sojourn.stores.postgres.shelf import PostgresShelf
 from sojourn.stores.sql import admin, removal
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.store import SqlStore
@@ -40,10 +41,13 @@ class PostgresStore(SqlStore):
         self.url, self.address = url, Address(url)
         self._line = Line(self.address, redactor, migrations or known_migrations(), self._told)
         self._bell = Bell(self.address, self.waiters.wake)
+        self._shelves: dict[str, PostgresShelf] = {}
         self._pause, self._next_look = _SOON, 0.0
         self._left: set[asyncio.Future[Any]] = set()  # writes under way that nobody waits for any more
 
     async def close(self) -> None:
+        for shelf in self._shelves.values():
+            await asyncio.to_thread(shelf.close)
         await asyncio.to_thread(self._bell.close)
         await asyncio.to_thread(self._line.close)
 
@@ -175,3 +179,8 @@ class PostgresStore(SqlStore):
     def history(self) -> PostgresHistory:
         self._line.reach()
         return PostgresHistory(self.url)
+
+    def shelf(self, name: str) -> PostgresShelf:
+        """A place for what scans of this store keep, shared by all who use it."""
+        self._line.reach()
+        return self._shelves.setdefault(name, PostgresShelf(self.url, name))

@@ -15,7 +15,8 @@ from sojourn.stores.postgres.connect import Connection
 from sojourn.stores.sql import admin
 from sojourn.stores.sql.db import Db
 
-_OURS = (*(table.name for table in TABLES), "changes", "controls", "meta", "schema_migrations")
+_OURS = (*(table.name for table in TABLES), "changes", "controls", "gateways", "credential_holds", "documents", "meta",
+         "schema_migrations")  # fmt: skip
 _COLUMNS = ", ".join(MESSAGE_COLUMNS)
 STEP = 256
 
@@ -59,13 +60,12 @@ def verify(db: Db, progress: Progress | None) -> Verdict:
     if unfound := _unfound(db):
         problems.append(f"{unfound} messages that no search can find")
     say("done", 2, 2)
-    return Verdict(checked={table: admin.count(db, table) for table in ("sessions", "messages", "events")},
-                   problems=tuple(problems))  # fmt: skip
+    return Verdict(checked=admin.counted(db), problems=tuple(problems))
 
 
 def sweep(connection: Connection) -> None:
     """Gives back the room of deleted rows, and takes their terms out of the index."""
-    names = ", ".join(("sessions", "system_prompts", "blobs", *OF_A_SESSION))
+    names = ", ".join(("sessions", "system_prompts", "blobs", "inbox_files", *OF_A_SESSION))
     connection.execute(f"VACUUM {names}".encode())
 
 
@@ -96,8 +96,8 @@ def _make_some(db: Db, after: int) -> list[int]:
 
 def after_import(db: Db, table: str) -> None:
     """Rows came with numbers of their own: new ones are counted on from there."""
-    if table == "messages":
+    if table in ("messages", "inbox", "outbox"):
         db.one(
-            "SELECT setval(pg_get_serial_sequence('messages', 'id'), "
-            "GREATEST((SELECT max(id) FROM messages), (SELECT last_value FROM messages_id_seq)))"
+            f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), "
+            f"GREATEST((SELECT max(id) FROM {table}), (SELECT last_value FROM {table}_id_seq)))"
         )

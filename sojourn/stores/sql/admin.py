@@ -18,6 +18,12 @@ _BEHIND = (
 _LAWS = (
     ("messages without a session", _OWNERLESS.format("messages")),
     ("events without a session", _OWNERLESS.format("events")),
+    ("records without their session", _OWNERLESS.format("records") + " AND session_id IS NOT NULL"),
+    ("hand-offs without their session", _OWNERLESS.format("handoffs")),
+    *(
+        (f"rows of the {table} without their session", _OWNERLESS.format(table) + " AND session_id IS NOT NULL")
+        for table in ("inbox", "outbox", "bindings")
+    ),
     ("sessions whose counter is behind their messages", _BEHIND.format("messages")),
     ("sessions whose counter is behind their events", _BEHIND.format("events")),
     (
@@ -38,6 +44,11 @@ def count(db: Db, table: str) -> int:
     return int(row["n"]) if row else 0
 
 
+def counted(db: Db) -> dict[str, int]:
+    """The rows a proof looked at."""
+    return {table: count(db, table) for table in ("sessions", "messages", "events", "records")}
+
+
 def figures(db: Db) -> dict[str, Any]:
     """The part of the statistics that is plain SQL."""
     by_source = db.all("SELECT source, count(*) AS n FROM sessions GROUP BY source ORDER BY 2 DESC, 1")
@@ -46,6 +57,7 @@ def figures(db: Db) -> dict[str, Any]:
         "sessions": count(db, "sessions"),
         "messages": count(db, "messages"),
         "events": count(db, "events"),
+        "records": count(db, "records"),
         "sessions_by_source": {row["source"]: row["n"] for row in by_source},
         "messages_by_role": {row["role"]: row["n"] for row in by_role},
     }
@@ -61,8 +73,8 @@ def export_rows(db: Db, table: str, after: Sequence[Any] | None, limit: int) -> 
     """The next rows of a table in key order, as plain values."""
     shape = BY_NAME[table]
     collate = ' COLLATE "C"' if db.dialect == "postgres" else ""
-    texts = {"n", "id"} if table == "messages" else set()
-    key = [name if name in texts or name in ("seq", "position") else name + collate for name in shape.key]
+    numbers = {"seq", "position", "inbox_id"} | ({"id"} if table in ("messages", "inbox", "outbox") else set())
+    key = [name if name in numbers else name + collate for name in shape.key]
     where = f"WHERE ({', '.join(key)}) > ({marks(shape.key)}) " if after is not None else ""
     rows = db.all(
         f"SELECT {', '.join(shape.columns)} FROM {table} {where}ORDER BY {', '.join(key)} LIMIT ?",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from sojourn.core.redact import Redactor
+from sojourn.core.sessions import Recorded
 
 Row = Mapping[str, Any]
 
@@ -17,6 +18,7 @@ class Db(Protocol):
     for_update: str  # locks the rows a SELECT reads, where that is needed
     redact: Redactor
     touched: set[str]  # sessions others are told about after the commit
+    kept: dict[str, list[Recorded]]  # what was added to a log, for those who watch it in this process
 
     def all(self, sql: str, params: Sequence[Any] = ()) -> list[Row]: ...
     def one(self, sql: str, params: Sequence[Any] = ()) -> Row | None: ...

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.errors import LeaseLost, NotDriving
-from sojourn.core.events import Yielded, decode, encode
+from sojourn.core.events import Chunk, Event, Yielded, decode, encode
 from sojourn.core.messages import Message
-from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_row, opening, safe
+from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_row, opening, safe, spent
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
 from sojourn.core.text import escape, unescape
 from sojourn.stores.sql.db import Db, Row, insertion, marks
@@ -49,8 +49,11 @@ def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) 
         raise lost(db, lease)
     if not row["preview"] and (words := opening(messages, db.redact)):
         db.run("UPDATE sessions SET preview = ? WHERE id = ?", (words, lease.session))
+    if used := spent(items):
+        added = ", ".join(f"{name} = COALESCE({name}, 0) + ?" for name in used)
+        db.run(f"UPDATE sessions SET {added} WHERE id = ?", (*used.values(), lease.session))
     said: list[Sequence[Any]] = []
-    shown: list[Sequence[Any]] = []
+    events: list[Sequence[Any]] = []
     kept: list[Recorded] = []
     for seq, item in enumerate(items, row["last_seq"] - len(items) + 1):
         if isinstance(item, Message):
@@ -58,19 +61,25 @@ def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) 
             values[_TURN] = values[_TURN] or turn
             said.append((lease.session, seq, *values))
             as_kept: Yielded = message_from(dict(zip(MESSAGE_COLUMNS, values, strict=True)))
-            kept.append(Recorded(session=lease.session, seq=seq, at=values[_TIME], item=as_kept, turn=turn))
+            kept.append(Recorded(session=lease.session, seq=seq, at=values[_TIME], item=as_kept, turn=values[_TURN]))
         else:
-            name, data = encode(item)
-            text = safe(data, db.redact) or "{}"
-            shown.append((lease.session, seq, turn, name, text, now))
-            as_kept = decode(name, unescape(text))
+            name, text, as_kept = shown(db, item)
+            events.append((lease.session, seq, turn, name, text, now))
             kept.append(Recorded(session=lease.session, seq=seq, at=now, item=as_kept, turn=turn))
     if said:
         db.put_messages(NUMBERED, said)
-    if shown:
-        db.many(_INSERT_EVENT, shown)
+    if events:
+        db.many(_INSERT_EVENT, events)
     db.changed(lease.session, "log")
+    db.kept.setdefault(lease.session, []).extend(kept)
     return kept
+
+
+def shown(db: Db, item: Event) -> tuple[str, str, Event]:
+    """An event's name, its data as it is kept, and the event that comes of it when it is read again."""
+    name, data = encode(item)
+    text = safe(data, db.redact) or "{}"
+    return name, text, item if text == data and isinstance(item, Chunk) else decode(name, unescape(text))
 
 
 def lost(db: Db, lease: Lease) -> LeaseLost | NotDriving:

@@ -43,6 +43,7 @@ def delete(db: Db, session: SessionId, lease: Lease | None) -> dict[str, int]:
     gone = [table for table in OF_A_SESSION if table not in ("changes", "imports")]
     removed = {table: db.run(f"DELETE FROM {table} WHERE {here}", members) for table in gone}
     db.run(f"UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id IN ({marks(members)})", members)
+    db.run(f"UPDATE bindings SET previous_session_id = NULL WHERE previous_session_id IN ({marks(members)})", members)
     removed["sessions"] = db.run(f"DELETE FROM sessions WHERE id IN ({marks(members)})", members)
     removed["blobs"] = db.run("DELETE FROM blobs WHERE hash NOT IN (SELECT hash FROM blob_uses)")
     removed["system_prompts"] = db.run(

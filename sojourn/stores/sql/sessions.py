@@ -25,7 +25,7 @@ from sojourn.stores.sql.db import Db, Row, marks
 
 _SUMMARY = ", ".join(f"s.{name}" for name in SESSION_COLUMNS)
 _WHOLE = _SUMMARY + ", " + ", ".join(f"s.{name}" for name in DETAIL_COLUMNS if name != "system_prompt")
-_CHANGEABLE = ("title", "pinned", "archived", "model", "cwd", "handoff_state", "handoff_platform", "handoff_error")
+_CHANGEABLE = ("title", "pinned", "archived", "model", "cwd")
 
 
 def tombstone(*words: str) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from sojourn.core.errors import NotFound
 from sojourn.core.events import Yielded
@@ -17,37 +15,25 @@ from sojourn.ports.ingest import Ingested
 from sojourn.ports.source import Transcript
 from sojourn.ports.store import Hit, Listing, Log, Removed, Search
 from sojourn.stores.sql import admin, blobs, ingest, log, removal, sessions, wheel
-from sojourn.stores.sql.bell import EVERY, Waiters
-from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.bell import EVERY, Ring
+from sojourn.stores.sql.bindings import SqlBindings
+from sojourn.stores.sql.gateways import SqlGateways
+from sojourn.stores.sql.handoffs import SqlHandoffs
+from sojourn.stores.sql.inbox import SqlInbox
+from sojourn.stores.sql.outbox import SqlOutbox
+from sojourn.stores.sql.records import SqlRecords
 
-T = TypeVar("T")
 _PAGE = 500
 
 
-class SqlStore:
+class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGateways):
     """SessionStore, Ingest and StoreAdmin as far as SQL goes."""
 
-    safety_net = 2.0  # seconds after which a watcher looks although nobody rang
-
-    def __init__(self) -> None:
-        self.waiters = Waiters()
-
-    # what a subclass brings
-    async def _write(self, work: Callable[[Db], T]) -> T:
-        """Runs `work` in one transaction; it is on disk when this returns."""
-        raise NotImplementedError
-
-    async def _read(self, work: Callable[[Db], T]) -> T:
-        raise NotImplementedError
-
+    # what a subclass brings, besides its transactions
     async def _search(self, asked: Search) -> list[Hit]:
         raise NotImplementedError
 
     async def _changes(self, after: int, limit: int) -> list[Change]:
-        raise NotImplementedError
-
-    def _listen(self) -> None:
-        """From now on rings of other processes reach `self.waiters`."""
         raise NotImplementedError
 
     # sessions
@@ -92,24 +78,35 @@ class SqlStore:
 
     async def watch(self, session: SessionId, *, after: int = 0) -> Log:
         await self._read(lambda db: log.exists(db, session))
-        rung = self.waiters.add(session)
+        ring = self.waiters.add(session)
         self._listen()
         try:
             while True:
-                rung.clear()
+                ring.take()
                 async for item in self.read(session, after=after):
                     after = item.seq
                     yield item
-                await self._rest(rung)
+                async for item in self._live(ring, after):
+                    after = item.seq
+                    yield item
         except NotFound:
             return  # it was deleted while we watched
         finally:
-            self.waiters.remove(session, rung)
+            self.waiters.remove(ring, session)
 
-    async def _rest(self, rung: asyncio.Event) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self.safety_net):  # wait_for would lose a cancellation that meets a ring
-                await rung.wait()
+    async def _live(self, ring: Ring, after: int) -> Log:
+        """What this process keeps, as it keeps it, without asking the database for it; until there is more to see."""
+        while True:
+            await ring.rest(self.safety_net)
+            told, look = ring.take()
+            for item in told:
+                if item.seq == after + 1:
+                    after = item.seq
+                    yield item
+                elif item.seq > after:
+                    return  # somebody else wrote in between
+            if look or not told:
+                return
 
     async def set_flags(self, lease: Lease, seqs: Sequence[int], *, active: bool, compacted: bool) -> int:
         return await self._write(lambda db: log.set_flags(db, lease, seqs, active=active, compacted=compacted))
@@ -132,7 +129,7 @@ class SqlStore:
         return await self._write(lambda db: wheel.send_control(db, session, kind, payload, by))
 
     async def controls(self, lease: Lease) -> AsyncGenerator[Control, None]:
-        rung = self.waiters.add(lease.session)
+        rung = self.waiters.add(lease.session, hears_log=False)
         self._listen()
         try:
             while True:
@@ -142,7 +139,7 @@ class SqlStore:
                         yield control
                 await self._rest(rung)
         finally:
-            self.waiters.remove(lease.session, rung)
+            self.waiters.remove(rung, lease.session)
 
     # the feed
     async def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]:
@@ -160,7 +157,7 @@ class SqlStore:
                         yield change
                 await self._rest(rung)
         finally:
-            self.waiters.remove(EVERY, rung)
+            self.waiters.remove(rung, EVERY)
 
     async def last_change(self) -> int:
         row = await self._read(lambda db: db.one("SELECT max(n) AS n FROM changes"))

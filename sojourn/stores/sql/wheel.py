@@ -12,24 +12,25 @@ from sojourn.core.text import escape, unescape
 from sojourn.stores.sql.db import Db, Row
 from sojourn.stores.sql.log import exists, guard, lost
 from sojourn.stores.sql.sessions import get, no_session
+from sojourn.stores.sql.standing import NO_LEASE, check_not_carried, check_not_leaving, finish, live
 
 _ROW = (
-    "SELECT driver, driver_fence, lease_holder, lease_surface, lease_fence, lease_since, lease_until "
+    "SELECT driver, driver_fence, lease_holder, lease_surface, lease_fence, lease_since, lease_until, handoff_state "
     "FROM sessions WHERE id = ?"
 )
-_NO_LEASE = "lease_until = NULL, lease_holder = NULL, lease_surface = NULL, lease_since = NULL"
 
 
 def drive(db: Db, session: SessionId, surface: str, *, fence: int | None) -> Session:
-    row = _row(db, session)
+    row = session_row(db, session)
     if fence is not None and row["driver_fence"] != fence:
         raise Conflict(
             f'Session "{session}" is driven from {unescape(row["driver"] or "nowhere")} by now '
             f"(number {row['driver_fence']}, not {fence}).",
             hint="Read the session again; somebody took the wheel in between.",
         )
+    _revoke(db, session, row, surface)
     db.run(  # a lease of the old driver is worth nothing from here on; nobody has to wait for it
-        f"UPDATE sessions SET driver = ?, driver_fence = driver_fence + 1, revision = revision + 1, {_NO_LEASE} "
+        f"UPDATE sessions SET driver = ?, driver_fence = driver_fence + 1, revision = revision + 1, {NO_LEASE} "
         "WHERE id = ?",
         (escape(surface), session),
     )
@@ -37,12 +38,20 @@ def drive(db: Db, session: SessionId, surface: str, *, fence: int | None) -> Ses
     return get(db, session)
 
 
+def _revoke(db: Db, session: SessionId, row: Row, surface: str) -> None:
+    """Whoever takes the wheel ends the hand-off that had moved it; one that has not arrived yet is in the way."""
+    check_not_leaving(db, session, row["handoff_state"])
+    if row["handoff_state"] == "running" and row["driver"] != escape(surface) and (carried := live(db, session)):
+        finish(db, carried, "fail", "taken_back", f"The wheel was taken by {surface}.")
+
+
 def lease(db: Db, session: SessionId, *, holder: str, surface: str, seconds: float) -> Lease:
-    row, now = _row(db, session), db.now()
+    row, now = session_row(db, session), db.now()
     if row["driver"] not in (None, escape(surface)):
         raise NotDriving(session, driver=unescape(row["driver"]), asked=surface)
     if row["lease_until"] is not None and row["lease_until"] > now:
         raise busy(session, row)
+    check_not_leaving(db, session, row["handoff_state"])
     fence = row["lease_fence"] + 1
     driver_fence = row["driver_fence"] if row["driver"] else row["driver_fence"] + 1
     db.run(
@@ -56,7 +65,7 @@ def lease(db: Db, session: SessionId, *, holder: str, surface: str, seconds: flo
     )  # fmt: skip
 
 
-def _row(db: Db, session: SessionId) -> Row:
+def session_row(db: Db, session: SessionId) -> Row:
     row = db.one(_ROW + db.for_update, (escape(session),))
     if row is None:
         raise no_session(session)
@@ -72,11 +81,13 @@ def busy(session: SessionId, row: Row) -> SessionBusy:
 
 def check_idle(db: Db, session: SessionId, lease: Lease | None) -> None:
     """Nobody else is writing a turn right now; whoever comes with a lease still holds it."""
-    row = _row(db, session)
+    row = session_row(db, session)
     if lease is not None and lease.session == session:
         guard(db, lease, "lease_fence = lease_fence", ())
-    elif row["lease_until"] is not None and row["lease_until"] > db.now():
-        raise busy(session, row)
+    else:
+        if row["lease_until"] is not None and row["lease_until"] > db.now():
+            raise busy(session, row)
+        check_not_carried(db, session, row["handoff_state"])
 
 
 def renew(db: Db, lease: Lease, seconds: float) -> Lease:
@@ -84,7 +95,7 @@ def renew(db: Db, lease: Lease, seconds: float) -> Lease:
     if seconds > 0:
         guard(db, lease, "lease_until = ?", (until,))
     else:
-        guard(db, lease, _NO_LEASE, ())
+        guard(db, lease, NO_LEASE, ())
     return Lease(
         session=lease.session, holder=lease.holder, surface=lease.surface, fence=lease.fence,
         driver_fence=lease.driver_fence, since=lease.since, until=until,

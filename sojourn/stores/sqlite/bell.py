@@ -24,7 +24,7 @@ _MOST = 32_000  # bytes of session names in one ring
 
 
 class Bell:
-    """Rings others, and tells `heard` what was rung here."""
+    """Rings others, and tells `heard` what others rang."""
 
     def __init__(self, run: Path, heard: Callable[[Iterable[str] | None], None], path: Path) -> None:
         self._run, self._heard, self._path = run, heard, path
@@ -38,17 +38,14 @@ class Bell:
         self._lock = threading.Lock()
 
     def ring(self, sessions: Iterable[str]) -> None:
-        """Tells this process and every other that listens."""
-        names = list(sessions)
-        self._heard(names)
-        others = self._others()
+        """Tells every other process that listens."""
+        others = [name for name in self._others() if self._own is None or name != self._own.name]
         if not others:
             return
-        word = "\n".join(names).encode("utf-8", "replace")
+        word = "\n".join(sessions).encode("utf-8", "replace")
         sender = self._out()
         for name in others if sender else ():
-            if self._own is None or name != self._own.name:
-                self._send(sender, name, word if len(word) < _MOST else b"")
+            self._send(sender, name, word if len(word) < _MOST else b"")
 
     def _others(self) -> list[str]:
         """Who listens. The folder is read again only when something came or went."""

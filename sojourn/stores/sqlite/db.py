@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from sojourn.core.redact import Redactor
+from sojourn.core.sessions import Recorded
 from sojourn.stores.sql.db import Row, insertion
 
 _CHANGED = (
@@ -25,6 +26,8 @@ class SqliteDb:
     def __init__(self, connection: sqlite3.Connection, redact: Redactor) -> None:
         self._connection, self.redact = connection, redact
         self.touched: set[str] = set()
+        self.kept: dict[str, list[Recorded]] = {}
+        self.stirred: set[str] = set()  # sessions to which something happened besides
 
     def all(self, sql: str, params: Sequence[Any] = ()) -> list[Row]:
         return self._connection.execute(sql, params).fetchall()
@@ -49,4 +52,6 @@ class SqliteDb:
 
     def changed(self, session: str, kind: str) -> None:
         self.touched.add(session)
+        if kind != "log":
+            self.stirred.add(session)
         self._connection.execute(_CHANGED, (session, kind, time.time()))

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.core.text import opening_words, to_bytes, unescape
-from sojourn.ports.history import RawMessage, SessionFacts
+from sojourn.ports.history import RawExchange, RawMessage, SessionFacts
 from sojourn.stores.sqlite.connect import connect, translated
 
 _SESSIONS = """
-SELECT id, source, title, model, started_at, archived, rewind_count FROM sessions ORDER BY started_at DESC, rowid
+SELECT id, source, title, model, started_at, archived, rewind_count, principal
+FROM sessions ORDER BY started_at DESC, rowid
 """
 _COUNTS = """
 SELECT session_id, count(*), sum(active), max(id), max(timestamp) FROM messages {where} GROUP BY session_id
@@ -21,6 +22,11 @@ _TOUCHED = "SELECT DISTINCT session_id FROM changes WHERE n > ?"
 _ROWS = """
 SELECT id, role, content, structured, tool_calls, tool_name
 FROM messages WHERE session_id = ? AND active = 1 ORDER BY seq
+"""
+_EXCHANGES = """
+SELECT id, role, CASE role WHEN 'assistant' THEN NULL ELSE content END, structured, tool_calls, tool_name,
+       tool_call_id, effect_disposition, extra
+FROM messages WHERE session_id = ? AND active = 1 AND (tool_calls IS NOT NULL OR role IN ('user', 'tool')) ORDER BY seq
 """
 _FIRST = """
 SELECT substr(CAST(content AS BLOB), 1, 400), structured FROM messages
@@ -95,6 +101,12 @@ class SqliteHistory:
                 rows = self._open().execute(_ROWS, (session,)).fetchall()
             yield session, [_plain(row) if _is_escaped(row) else row for row in rows]
 
+    def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
+        for session in sessions:
+            with translated(self.path):
+                rows = self._open().execute(_EXCHANGES, (session,)).fetchall()
+            yield session, [_plain_exchange(row) if _is_escaped(row) else row for row in rows]
+
     def previews(self, sessions: Sequence[str]) -> dict[str, str]:
         found: dict[str, str] = {}
         with translated(self.path):
@@ -110,22 +122,26 @@ class SqliteHistory:
 
 
 def _made(row: tuple[Any, ...], count: tuple[Any, ...]) -> SessionFacts:
-    id_, source, title, model, started, archived, rewinds = row
+    id_, source, title, model, started, archived, rewinds, principal = row
     rows, live, last, newest = count
     return SessionFacts(
         id=id_.decode(), source=_text(source), title=_text(title), model=_text(model), started_at=started,
         archived=bool(archived), rewinds=rewinds, rows=rows, active_rows=live or 0, last_row=last or 0,
-        last_active=newest if newest is not None else started,
+        last_active=newest if newest is not None else started, principal=principal.decode(),
     )  # fmt: skip
 
 
-def _is_escaped(row: RawMessage) -> bool:
+def _is_escaped(row: RawMessage | RawExchange) -> bool:
     return any(isinstance(value, bytes) and b"\x1a" in value for value in row)
 
 
 def _plain(row: RawMessage) -> RawMessage:
     number, role, content, structured, calls, tool = row
     return number, _raw(role), _raw(content), structured, _raw(calls), _raw(tool)
+
+
+def _plain_exchange(row: RawExchange) -> RawExchange:
+    return (*_plain(row[:6]), _raw(row[6]), _raw(row[7]), _raw(row[8]))
 
 
 def _raw(value: bytes | None) -> bytes | None:

@@ -35,8 +35,9 @@ class Indexer:
         """Something was written."""
         self._nudged.set()
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run_forever, name="sojourn-indexer", daemon=True)
-            self._thread.start()
+            started = threading.Thread(target=self._run_forever, name="sojourn-indexer", daemon=True)
+            started.start()  # first: whoever closes meanwhile must not wait for a thread that does not run yet
+            self._thread = started
 
     def _run_forever(self) -> None:
         while self._nudged.wait():

@@ -9,7 +9,7 @@ import time
 from importlib.resources import files
 from pathlib import Path
 
-from sojourn.core.errors import StoreCorrupt
+from sojourn.core.errors import StoreCorrupt, StoreReadOnly
 from sojourn.stores.sqlite.connect import APPLICATION_ID, check_ours, connect, translated
 
 Migration = tuple[int, str, str]  # number, name, SQL
@@ -39,10 +39,15 @@ def ensure(path: Path, migrations: list[Migration], *, read_only: bool) -> int:
     opened = connect(path, read_only=read_only)
     try:
         schema = check_ours(opened, path, newest)
-        if schema < newest and not read_only:
+        if schema < newest:
+            if read_only:
+                raise StoreReadOnly(
+                    f"{path} was written by an older Sojourn (schema {schema}, this one needs {newest}) "
+                    "and can only be read, so it cannot be brought up to date.",
+                    hint="Copy it to where you may write, and open it there.",
+                )
             _upgrade(opened, path, migrations)
-            schema = newest
-        return schema
+        return newest
     finally:
         opened.close()
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.core.errors import SojournError, StoreReadOnly, StoreUnavailable
+from sojourn.core.events import Yielded
 from sojourn.core.health import Health
 from sojourn.core.redact import Redactor, redact
-from sojourn.core.sessions import Change, SessionId
+from sojourn.core.sessions import Change, Lease, Recorded, SessionId, TurnId
 from sojourn.core.text import from_bytes
 from sojourn.ports.admin import Progress, Stats, Verdict
 from sojourn.ports.store import Hit, Removed, Search
@@ -27,7 +28,8 @@ from sojourn.stores.sqlite.db import SqliteDb
 from sojourn.stores.sqlite.history import SqliteHistory
 from sojourn.stores.sqlite.indexer import Indexer
 from sojourn.stores.sqlite.migrate import Migration, ensure, known_migrations
-from sojourn.stores.sqlite.writer import Turnstile, Writer
+from sojourn.stores.sqlite.together import Append
+from sojourn.stores.sqlite.writer import Post, Turnstile, Writer
 
 T = TypeVar("T")
 _READERS = 2
@@ -49,6 +51,7 @@ class SqliteStore(SqlStore):
         self._is_open = self.read_only = False
         self._readers: list[sqlite3.Connection] = []
         self._free = threading.Semaphore(_READERS)
+        self._post = Post()
         self._turnstile: Turnstile | None = None
         self._writer: Writer | None = None
         self._indexer: Indexer | None = None
@@ -74,8 +77,9 @@ class SqliteStore(SqlStore):
             if not self.read_only:
                 self._turnstile = Turnstile(run)
                 self._writer = Writer(
-                    self.path, connect(self.path, read_only=False), self._turnstile, self._after_commit, self._dress
-                )
+                    self.path, connect(self.path, read_only=False), self._turnstile, self._after_commit, self._dress,
+                    self._post,
+                )  # fmt: skip
                 self._indexer = Indexer(self.path, run, self._turnstile, self._dress)
             self._is_open = True
 
@@ -83,7 +87,11 @@ class SqliteStore(SqlStore):
         return SqliteDb(connection, self.redactor)
 
     def _after_commit(self, db: SqliteDb) -> None:
+        """In the writer's thread: tells those who wait here, then those in other processes."""
         if self._bell and db.touched:
+            grown = {name: kept for name, kept in db.kept.items() if name not in db.stirred}
+            self.waiters.tell(db.touched, grown, self._post.send)
+            self._post.deliver()  # here first: ringing takes its time
             self._bell.ring(db.touched)
         if self._indexer and db.touched:
             self._indexer.nudge()
@@ -125,8 +133,7 @@ class SqliteStore(SqlStore):
                 waiting.set_result(result)
 
         def answer(result: Any, error: BaseException | None) -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(settle, result, error)
+            self._post.send(loop, settle, result, error)
 
         self._writer.submit(work, answer)
         return await waiting
@@ -160,6 +167,10 @@ class SqliteStore(SqlStore):
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+
+    # the log
+    async def append(self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]:
+        return await self._write(Append(lease, items, turn))
 
     # search
     async def _search(self, asked: Search) -> list[Hit]:

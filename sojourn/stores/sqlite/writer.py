@@ -7,6 +7,7 @@ go of `queue`. Whoever has just written cannot slip in before the one who alread
 
 from __future__ import annotations
 
+import asyncio
 import os
 import queue
 import random
@@ -20,6 +21,7 @@ from typing import Any
 
 from sojourn.core.errors import StoreLocked
 from sojourn.stores.sqlite.connect import BUSY_SECONDS, translate
+from sojourn.stores.sqlite.together import run_all
 
 try:
     import fcntl as _fcntl
@@ -27,7 +29,7 @@ except ImportError:  # Windows: SQLite's own waiting has to do
     _fcntl = None  # type: ignore[assignment]
 fcntl: Any = _fcntl
 
-_BATCH = 64
+_BATCH = 256
 Work = Callable[[Any], Any]
 Answer = Callable[[Any, BaseException | None], None]  # the result, or the error
 Job = tuple[Work, Answer]
@@ -77,13 +79,35 @@ def _take(descriptor: int, deadline: float, pause: float) -> None:
             time.sleep(pause * random.uniform(0.5, 1.5))
 
 
+class Post:
+    """What a thread has to say to event loops, brought to each in one go: every call wakes a loop, and costs as much
+    as a statement. Used by one thread only."""
+
+    def __init__(self) -> None:
+        self._bag: dict[asyncio.AbstractEventLoop, list[tuple[Callable[..., object], tuple[Any, ...]]]] = {}
+
+    def send(self, loop: asyncio.AbstractEventLoop, work: Callable[..., object], *what: Any) -> None:
+        self._bag.setdefault(loop, []).append((work, what))
+
+    def deliver(self) -> None:
+        bag, self._bag = self._bag, {}
+        for loop, letters in bag.items():
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(_open_all, letters)
+
+
+def _open_all(letters: list[tuple[Callable[..., object], tuple[Any, ...]]]) -> None:
+    for work, what in letters:
+        work(*what)
+
+
 class Writer:
     """Runs what it is given, one transaction for everything that waits (group commit)."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, turnstile: Turnstile, after: Callable[[Any], None],
-                 dress: Callable[[sqlite3.Connection], Any]) -> None:  # fmt: skip
+                 dress: Callable[[sqlite3.Connection], Any], post: Post) -> None:  # fmt: skip
         self._path, self._connection, self._turnstile = path, connection, turnstile
-        self._after, self._dress = after, dress
+        self._after, self._dress, self._post = after, dress, post
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="sojourn-writer", daemon=True)
         self._thread.start()
@@ -108,6 +132,7 @@ class Writer:
                     break
                 batch.append(more)
             self._together(batch)
+            self._post.deliver()
             if stop:
                 return
 
@@ -132,7 +157,7 @@ class Writer:
             with self._turnstile.through():
                 self._connection.execute("BEGIN IMMEDIATE")
                 try:
-                    results = [work(db) for work in works]
+                    results = run_all(db, works)
                     self._connection.execute("COMMIT")
                 except BaseException:
                     if self._connection.in_transaction:

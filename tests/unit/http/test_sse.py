@@ -2,55 +2,15 @@
 
 import asyncio
 import json
-from contextlib import aclosing
 
 import pytest
 
 from sojourn.core.errors import StoreLocked
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import assistant, user
-from sojourn.http.sse import Streams
-from tests.unit.http.conftest import BEARER, say
-
-
-class Listener:
-    """A client that reads frames as they come, below the client library, which would wait for the end."""
-
-    def __init__(self, app, path, query="", headers=()):
-        self.heard: asyncio.Queue = asyncio.Queue()
-        self.status, self.ended = 0, False
-        self._gone = asyncio.Event()
-        self._asked = False
-        head = [(b"host", b"localhost"), (b"authorization", BEARER["Authorization"].encode()), *headers]
-        scope = {
-            "type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": head,
-            "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "scheme": "http",
-            "raw_path": path.encode(), "root_path": "", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
-        }  # fmt: skip
-        self.task = asyncio.create_task(app(scope, self._receive, self._send))
-
-    async def _receive(self):
-        if not self._asked:
-            self._asked = True
-            return {"type": "http.request", "body": b"", "more_body": False}
-        await self._gone.wait()
-        return {"type": "http.disconnect"}
-
-    async def _send(self, message):
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-        else:
-            for block in message["body"].decode().split("\n\n"):
-                if block:
-                    self.heard.put_nowait(dict(line.split(": ", 1) for line in block.split("\n")))
-            self.ended = not message.get("more_body")
-
-    async def frames(self, number):
-        return [await asyncio.wait_for(self.heard.get(), 5) for _ in range(number)]
-
-    async def hang_up(self):
-        self._gone.set()
-        await asyncio.wait_for(self.task, 5)
+from sojourn.core.wire import recorded_from_wire
+from sojourn.http.live import EventStream, Streams
+from tests.unit.http.conftest import Listener, say
 
 
 @pytest.fixture
@@ -62,7 +22,7 @@ async def session(store):
 
 
 async def test_a_session_is_told_from_the_beginning_and_then_live(app, store, session):
-    listener = Listener(app, f"/api/sessions/{session.id}/events")
+    listener = Listener(app, f"/api/sessions/{session.id}/events", "include=messages")
     told = await listener.frames(7)
     assert [frame["event"] for frame in told] == [
         "message", "metadata", "progress", "chunk", "message", "error", "done",
@@ -74,6 +34,33 @@ async def test_a_session_is_told_from_the_beginning_and_then_live(app, store, se
     await say(store, session, Chunk("more"))
     (frame,) = await listener.frames(1)
     assert (frame["event"], frame["id"]) == ("chunk", "8")
+    await listener.hang_up()
+
+
+async def test_only_the_five_events_are_told_unless_rows_are_asked_for(app, session):
+    listener = Listener(app, f"/api/sessions/{session.id}/events")
+    told = await listener.frames(5)
+    assert [(frame["id"], frame["event"]) for frame in told] == [
+        ("2", "metadata"), ("3", "progress"), ("4", "chunk"), ("6", "error"), ("7", "done"),
+    ]  # fmt: skip
+    assert json.loads(told[0]["data"])["session_id"] == session.id
+    await listener.hang_up()
+
+
+async def test_a_client_of_ours_gets_back_exactly_what_was_kept(app, store, session):
+    listener = Listener(app, f"/api/sessions/{session.id}/events", headers=[(b"sojourn-form", b"exact")])
+    told = await listener.frames(7)
+    made = [recorded_from_wire(one["event"], int(one["id"]), json.loads(one["data"])) for one in told]
+    assert made == [one async for one in store.read(session.id)]
+    await listener.hang_up()
+
+
+async def test_a_quiet_line_says_that_it_is_alive(app, session):
+    app.state.streams = Streams(0.02)
+    listener = Listener(app, f"/api/sessions/{session.id}/events")
+    await listener.frames(5)
+    while listener.beats < 3:
+        await asyncio.sleep(0)
     await listener.hang_up()
 
 
@@ -121,7 +108,7 @@ async def test_hanging_up_stops_the_watching(app, store, session):
 
 async def test_streams_end_cleanly_when_the_server_closes(app, session):
     listener = Listener(app, f"/api/sessions/{session.id}/events")
-    await listener.frames(7)
+    await listener.frames(5)
     app.state.streams.close()
     await asyncio.wait_for(listener.task, 5)
     assert listener.ended
@@ -132,7 +119,7 @@ async def test_streams_end_cleanly_when_the_server_closes(app, session):
 
 async def test_a_session_that_is_deleted_ends_its_stream(app, store, session):
     listener = Listener(app, f"/api/sessions/{session.id}/events")
-    await listener.frames(7)
+    await listener.frames(5)
     await store.delete(session.id)
     await asyncio.wait_for(listener.task, 5)
     assert listener.ended
@@ -147,19 +134,32 @@ async def test_a_session_nobody_knows_cannot_be_followed(client):
     assert (await client.get("/api/sessions/nobody/events")).status_code == 404
 
 
+async def sent(source):
+    """All that an answer from this source says, and whether it came to its end."""
+    said: list = []
+
+    async def never():
+        await asyncio.Event().wait()
+
+    async def send(message):
+        said.append(message)
+
+    await EventStream(Streams(), source)({"type": "http"}, never, send)
+    return b"".join(one.get("body", b"") for one in said), not said[-1].get("more_body", True)
+
+
 async def test_a_store_that_fails_in_the_middle_ends_the_stream():
     async def source():
-        yield 1
+        yield b"one"
         raise StoreLocked("Locked.")
 
-    async with aclosing(Streams().frames(source(), lambda item: item)) as frames:
-        assert [frame async for frame in frames] == [1]
+    assert await sent(source()) == (b"retry: 1000\n\none", True)
 
 
-async def test_a_time_out_of_the_source_is_not_taken_for_the_end():
+async def test_what_nobody_expected_breaks_the_answer_off():
     async def source():
         raise TimeoutError
         yield
 
     with pytest.raises(TimeoutError):
-        await anext(Streams().frames(source(), lambda item: item))
+        await sent(source())

@@ -1,0 +1,48 @@
+"""Streaming Markdown: what is finished is shown for good, the rest is a tail that may still change."""
+
+from __future__ import annotations
+
+import re
+
+_FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
+
+
+class Blocks:
+    """Takes the text of an answer piece by piece. A block ends at an empty line outside of code."""
+
+    def __init__(self) -> None:
+        self._text = ""
+
+    def add(self, piece: str) -> list[str]:
+        """The blocks that are finished now."""
+        self._text += piece
+        end = _finished(self._text)
+        done, self._text = self._text[:end], self._text[end:]
+        return [done.strip("\n")] if done.strip() else []
+
+    def flush(self) -> list[str]:
+        """What is left, finished or not."""
+        rest, self._text = self._text.strip("\n"), ""
+        return [rest] if rest.strip() else []
+
+    @property
+    def tail(self) -> str:
+        return self._text.strip("\n")
+
+
+def _finished(text: str) -> int:
+    """Where the last finished block ends."""
+    at, end, fence = 0, 0, ""
+    for line in text.splitlines(keepends=True):
+        at += len(line)
+        if not line.endswith("\n"):
+            break
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence, end = "", at
+        elif mark:
+            fence = mark[1]
+        elif not line.strip():
+            end = at
+    return end

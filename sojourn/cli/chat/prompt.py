@@ -1,0 +1,223 @@
+"""The chat on a terminal: a prompt that is always there, the answer above it, what is going on below it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app_or_none
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, merge_formatted_text
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.patch_stdout import StdoutProxy
+from rich.console import Console, RenderableType
+from rich.markdown import Markdown
+
+from sojourn.cli.chat.actions import Actions
+from sojourn.cli.chat.slash import find, parse
+from sojourn.cli.chat.talk import Talk
+from sojourn.cli.words import lasted, one_line
+from sojourn.core.errors import SojournError
+from sojourn.core.messages import Message, text_of
+
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_BELOW = 6  # lines of the screen the unfinished part of an answer leaves free
+
+
+class TerminalPaper:
+    """Prints above the prompt."""
+
+    def __init__(self, *, no_color: bool) -> None:
+        self._proxy = StdoutProxy(sleep_between_writes=0.0, raw=True)
+        options: dict[str, Any] = {"color_system": None} if no_color else {}
+        self.screen = Console(file=self._proxy, force_terminal=True, highlight=False, markup=False, emoji=False,  # type: ignore[arg-type]
+                              **options)  # fmt: skip
+        self.no_color = no_color
+
+    def write(self, line: RenderableType) -> None:
+        self.screen.print(line)
+
+    def changed(self) -> None:
+        app = get_app_or_none()
+        if app is not None:
+            app.invalidate()
+
+    def close(self) -> None:
+        self._proxy.close()
+
+
+class Words(Completer):
+    """Completes commands, and what some of them take."""
+
+    def __init__(self, actions: Actions, talk: Talk) -> None:
+        self._actions, self._talk = actions, talk
+        self.titles: list[str] = []
+        self.runtimes: list[str] = []
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        text = document.text_before_cursor
+        if not text.startswith("/") or "\n" in text:
+            return
+        name, space, rest = text[1:].partition(" ")
+        if not space:
+            for one in self._actions.by_name.values():
+                if one.name.startswith(name):
+                    yield Completion(one.name, -len(name), display=f"/{one.name}", display_meta=one.about)
+            return
+        options = {"resume": self.titles, "runtime": self.runtimes, "attach": self.titles}.get(name, [])
+        for option in options:
+            if option.lower().startswith(rest.lower()):
+                yield Completion(option, -len(rest))
+
+
+class Terminal:
+    """Reads lines until somebody leaves."""
+
+    def __init__(self, talk: Talk, actions: Actions, paper: TerminalPaper) -> None:
+        self.talk, self.actions, self.paper = talk, actions, paper
+        self.words = Words(actions, talk)
+        self._history = InMemoryHistory()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._prompt: PromptSession[str] = PromptSession(
+            message=self._above, bottom_toolbar=self._below, completer=self.words, complete_while_typing=True,
+            key_bindings=self._keys(), history=self._history, multiline=True,
+            prompt_continuation="  ", erase_when_done=True,
+            reserve_space_for_menu=4,
+        )  # fmt: skip
+
+    async def run(self) -> None:
+        await self._remember()
+        self._soon(self._tick)
+        while not self.talk.wants_to_leave:
+            try:
+                line = (await self._prompt.prompt_async()).strip()
+            except EOFError:
+                break
+            if line:
+                self.paper.screen.print(f"❯ {line}", style="bold cyan")
+                await self.take_in(line)
+
+    async def _tick(self) -> None:
+        """While a turn runs the line below moves, so that silence is not death."""
+        while True:
+            await asyncio.sleep(0.125)
+            if self.talk.is_busy:
+                self.paper.changed()
+
+    async def take_in(self, line: str) -> None:
+        """A command, something said, or something said meanwhile."""
+        try:
+            command = parse(line)
+            if command is not None:
+                await find(self.actions.by_name, command[0]).run(self.talk, command[1])
+            elif self.talk.is_busy:
+                await self.talk.steer(line)
+            else:
+                await self.talk.say(line.removeprefix("/") if line.startswith("//") else line)
+        except SojournError as error:
+            self.talk.fail(error)
+
+    async def _remember(self) -> None:
+        """Earlier words of this session come back with the up key; nothing is written to a file."""
+        if self.talk.session is not None:
+            for one in await self.talk.service.messages(self.talk.session.id):
+                if isinstance(one.item, Message) and one.item.role == "user":
+                    self._history.append_string(text_of(one.item))
+
+    # what is around the prompt
+    def _above(self) -> AnyFormattedText:
+        parts: list[AnyFormattedText] = []
+        if tail := self.talk.show.tail:
+            parts.append(ANSI(self._drawn(tail)))
+        if question := self.talk.show.question:
+            choices = "  ".join(f"[{choice[0]}]{choice[1:]}" for choice in question.get("choices", ()))
+            parts.append([("bold ansiyellow", f"{choices}  ")])
+        parts.append([("ansicyan bold", "❯ ")])
+        return merge_formatted_text(parts)
+
+    def _drawn(self, tail: str) -> str:
+        """The unfinished end of the answer, as it would look if nothing more came."""
+        room = max(3, self.paper.screen.height - _BELOW)
+        drawn = io.StringIO()
+        colors: dict[str, Any] = {"color_system": None} if self.paper.no_color else {"color_system": "standard"}
+        screen = Console(file=drawn, width=self.paper.screen.width, force_terminal=True, **colors)
+        screen.print(Markdown(tail, code_theme="ansi_dark"))
+        return "\n".join(drawn.getvalue().splitlines()[-room:]) + "\n"
+
+    def _below(self) -> AnyFormattedText:
+        talk, doing = self.talk, self.talk.show.doing
+        if doing is not None:
+            spin = _SPINNER[int(time.monotonic() * 8) % len(_SPINNER)]
+            gone = lasted(time.monotonic() - doing.since)
+            return [("", f" {spin} {doing.line} · {gone} · Ctrl-C stops")]
+        used = talk.show.usage
+        tokens = int(used.get("input_tokens", 0) + used.get("output_tokens", 0))
+        cost = f"${used['cost_usd']:.4f}" if "cost_usd" in used else ""
+        title = one_line(talk.session.title or talk.session.id, 40) if talk.session else "new session"
+        facts = [title, talk.runtime or "", talk.model or "", f"{tokens:,} tokens" if tokens else "", cost, "/help"]
+        return [("", " " + " · ".join(fact for fact in facts if fact))]
+
+    # keys
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+        is_asked = Condition(lambda: self.talk.show.question is not None and not self._prompt.default_buffer.text)
+
+        @keys.add("enter")
+        @keys.add("c-j")  # what Enter is when it was typed before the prompt was there
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.validate_and_handle()
+
+        @keys.add("escape", "enter")
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
+
+        @keys.add("c-c")
+        def _(event: KeyPressEvent) -> None:
+            if self.talk.is_busy:
+                self._soon(self.talk.stop)
+            elif event.current_buffer.text:
+                event.current_buffer.reset()
+            else:
+                self.talk.tell("Ctrl-D or /quit leaves.")
+
+        @keys.add("c-x")
+        def _(event: KeyPressEvent) -> None:
+            self._soon(self.talk.again_without_template)
+
+        for letter in "osad":
+
+            @keys.add(letter, filter=is_asked)
+            def _(event: KeyPressEvent, letter: str = letter) -> None:
+                choices = (self.talk.show.question or {}).get("choices", ())
+                chosen = next((one for one in choices if str(one).startswith(letter)), None)
+                if chosen is not None:
+                    self._soon(lambda: self.talk.answer(str(chosen)))
+
+        return keys
+
+    def _soon(self, work: Callable[[], Any]) -> None:
+        """From a key: done at once, and what goes wrong is shown."""
+
+        async def done() -> None:
+            try:
+                await work()
+            except SojournError as error:
+                self.talk.fail(error)
+
+        task = asyncio.get_running_loop().create_task(done())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task

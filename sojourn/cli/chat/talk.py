@@ -1,0 +1,189 @@
+"""One conversation at a terminal: which session it is in, what is said next and how, and what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+from contextlib import aclosing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from sojourn.cli.chat.show import Show
+from sojourn.cli.folding import Said as SaidPiece
+from sojourn.cli.folding import fold
+from sojourn.cli.words import one_line
+from sojourn.core.attachments import Attachment
+from sojourn.core.errors import BadInput, NotFound, SojournError
+from sojourn.core.messages import Message
+from sojourn.core.sessions import Session
+from sojourn.ports.service import Said, Service, Speaker, Turn
+from sojourn.ports.store import Listing
+from sojourn.ports.tool import Reply
+
+_RECENT = 6  # messages of a resumed session that are shown
+BIGGEST = 20_000_000
+
+
+class Paper(Protocol):
+    """Where lines go."""
+
+    def write(self, line: RenderableType) -> None: ...
+    def changed(self) -> None:
+        """What is below the lines looks different now."""
+        ...
+
+
+class Talk:
+    """Opens its session with the first words, so that looking around leaves nothing behind."""
+
+    def __init__(self, service: Service, by: Speaker, paper: Paper, *, cwd: str = "") -> None:
+        self.service, self.by, self.paper, self.cwd = service, by, paper, cwd
+        self.session: Session | None = None
+        self.show = Show()
+        self.runtime = self.model = self.template = ""
+        self.attached: list[Attachment] = []
+        self.wants_to_leave = False
+        self.last_said: Said | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    # which session
+    async def begin(self) -> Session:
+        """The session, made now if there is none yet."""
+        if self.session is None:
+            opened = await self.service.open(self.by, model=self.model or None, runtime=self.runtime, cwd=self.cwd)
+            self._follow(opened)
+        assert self.session is not None
+        return self.session
+
+    async def resume(self, words: str) -> None:
+        """Goes on with a session; from now on this surface drives."""
+        found = await self.service.resolve(words, principal=self.by.principal)
+        if found.driver not in (None, self.by.surface):
+            self.tell(f"{found.driver} drove this session; you have the wheel now.")
+            found = await self.service.take(found.id, self.by)
+        self.leave()
+        recent = [one for one in await self.service.messages(found.id) if isinstance(one.item, Message)]
+        self.paper.write(Text.assemble(("● ", "green"), (one_line(found.title or found.id), "bold"), f"  {found.id}"))
+        for piece in fold(recent[-_RECENT:]):
+            if isinstance(piece, SaidPiece) and piece.message.role in ("user", "assistant"):
+                sign = "❯" if piece.message.role == "user" else "●"
+                self.paper.write(Text(f"{sign} {one_line(piece.text, 300)}", style="dim"))
+        self._follow(found)
+        if (turn := await self.service.running(found.id)) is not None:
+            self.tell(f"Turn {turn} is running; you are watching it.")
+
+    async def watch_only(self, words: str) -> None:
+        """Joins a session without taking the wheel: its driver is named, and stays."""
+        found = await self.service.resolve(words, principal=self.by.principal)
+        self.leave()
+        self._follow(found)
+        driver = found.driver or "nobody"
+        self.tell(f"You see {found.title or found.id} live. {driver} drives; /take gives you the wheel.")
+
+    async def resume_latest(self) -> None:
+        found = await self.service.find(Listing(principal=self.by.principal, limit=1))
+        if not found:
+            raise NotFound("There is no session to go on with.", hint="Just start: `sojourn chat`.")
+        await self.resume(found[0].id)
+
+    def leave(self) -> None:
+        """Lets go of the session; whatever runs there goes on."""
+        if self._watching is not None:
+            self._watching.cancel()
+        self.session, self._watching, self.show = None, None, Show()
+
+    def _follow(self, session: Session) -> None:
+        self.session = session
+        self._watching = asyncio.create_task(self._watch(session))
+
+    async def _watch(self, session: Session) -> None:
+        try:
+            async with aclosing(self.service.watch(session.id, after=session.last_seq)) as log:
+                async for recorded in log:
+                    for line in self.show.lines(recorded):
+                        self.paper.write(line)
+                    self.paper.changed()
+        except SojournError as error:
+            self.fail(error)
+
+    # talking
+    async def say(self, text: str) -> Turn:
+        """Says it; the answer comes by itself. What is said while a turn runs reaches that turn."""
+        session = await self.begin()
+        said = Said(
+            text=text, attachments=tuple(self.attached), runtime=self.runtime, model=self.model,
+            template=self.template, cwd=self.cwd,
+        )  # fmt: skip
+        return await self._said(session, said)
+
+    async def _said(self, session: Session, said: Said) -> Turn:
+        self.show.own.append(said.text.strip())  # first: the watcher may be quicker than the answer to this call
+        try:
+            turn = await self.service.say(session.id, said, self.by)
+        except SojournError:
+            self.show.own.remove(said.text.strip())
+            raise
+        self.attached.clear()
+        self.last_said = said
+        return turn
+
+    async def steer(self, text: str) -> None:
+        if self.session is not None:
+            await self.service.steer(self.session.id, text, self.by)
+
+    async def stop(self) -> bool:
+        return self.session is not None and await self.service.stop(self.session.id, self.by)
+
+    async def answer(self, choice: str, why: str = "") -> None:
+        question = self.show.question
+        if self.session is not None and question is not None:
+            self.show.question = None
+            reply = Reply(choice=choice, by=self.by.name or self.by.surface, why=why)
+            with suppress(NotFound):  # it was answered elsewhere meanwhile
+                await self.service.answer(self.session.id, str(question.get("question")), reply, self.by)
+
+    async def again_without_template(self) -> None:
+        """The last request once more, from the start, with no template."""
+        if self.session is None or self.last_said is None:
+            raise BadInput("There is nothing to run again.", hint="Say something first.")
+        said = replace(self.last_said, template="none")
+        await self.stop()
+        while await self.service.running(self.session.id) is not None:  # noqa: ASYNC110  the port has no event for it
+            await asyncio.sleep(0.05)
+        await self.service.undo(self.session.id, self.by)
+        await self._said(self.session, said)
+
+    async def attach(self, path: Path) -> Attachment:
+        """A file that goes with the next words."""
+        kept = await keep_file(self.service, await self.begin(), path)
+        self.attached.append(kept)
+        return kept
+
+    # words of our own
+    def tell(self, words: str) -> None:
+        self.paper.write(Text(f"◦ {words}", style="dim"))
+
+    def fail(self, error: SojournError) -> None:
+        self.paper.write(Text.assemble(("✗ ", "red"), (str(error), "red"), (f"   ({error.code})", "dim")))
+        if error.hint:
+            self.paper.write(Text(f"  {error.hint}"))
+
+    @property
+    def is_busy(self) -> bool:
+        return self.show.doing is not None
+
+
+async def keep_file(service: Service, session: Session, path: Path) -> Attachment:
+    """Keeps a file with a session."""
+    try:
+        if path.stat().st_size > BIGGEST:
+            raise BadInput(f"{path} is larger than 20 MB.", hint="Attach a smaller file, or name its path.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}.", hint="Check the path.") from error
+    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return await service.attach(session.id, data, media_type=kind, name=path.name)

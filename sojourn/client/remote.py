@@ -1,0 +1,204 @@
+"""RemoteService: `ports.service.Service`, spoken over HTTP and server-sent events."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal
+from urllib.parse import quote
+
+import httpx2
+
+from sojourn.client.finding import Server
+from sojourn.client.line import PATIENCE, Again, Line, Waiting, asked, spoken
+from sojourn.core.attachments import Attachment
+from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
+from sojourn.core.wire import cursor, from_wire, recorded_from_wire, to_wire
+from sojourn.ports.service import RuntimeInfo, Said, Speaker, Turn
+from sojourn.ports.store import Hit, Listing, Log, Search
+from sojourn.ports.tool import Reply
+
+_PAGE, _HITS = 1000, 200  # the most one request may ask for
+_SETTABLE = ("title", "tags", "pinned", "archived", "model", "cwd")
+_HANDOFF = ("handoff_state", "handoff_platform", "handoff_error")
+
+
+class RemoteService:
+    """A server's service. Turns run there, and go on when this is closed."""
+
+    def __init__(self, server: Server, again: Again | None = None, *, patience: float = PATIENCE) -> None:
+        self._line, self._patience = Line(server, again, patience=patience), patience
+
+    async def close(self) -> None:
+        await self._line.close()
+
+    # talking
+    async def open(
+        self, by: Speaker, *, title: str | None = None, model: str | None = None, runtime: str = "", cwd: str = "",
+        parent: SessionId | None = None,
+    ) -> Session:  # fmt: skip
+        wanted = {"title": title, "model": model, "runtime": runtime, "cwd": cwd or None, "parent": parent,
+                  "source": by.surface}  # fmt: skip
+        found = await self._line.ask("POST", "/api/sessions", headers=spoken(by), safe=False, json=wanted)
+        return from_wire(Session, found)
+
+    async def say(
+        self, session: SessionId, said: Said, by: Speaker, *, when_busy: Literal["refuse", "wait"] = "refuse"
+    ) -> Turn:
+        """With a key of its own, so that asking again after a cut line starts no second turn."""
+        words = {
+            "message": said.text, "runtime": said.runtime, "model": said.model, "template": said.template,
+            "drop": said.drop, "internal": said.internal, "cwd": said.cwd, "when_busy": when_busy,
+            "attachments": [{"hash": one.hash, "name": one.name} for one in said.attachments],
+        }  # fmt: skip
+        headers = {**spoken(by), "Idempotency-Key": quote(said.key) or uuid.uuid4().hex}
+        found = await self._line.ask(
+            "POST", _path(session, "turns"), headers=headers, safe=True, endless=when_busy == "wait", json=words
+        )
+        return Turn(id=TurnId(found["turn_id"]), session=SessionId(found["session_id"]), after=found["after"])
+
+    async def stop(self, session: SessionId, by: Speaker, *, turn: TurnId | None = None) -> bool:
+        path = _path(session, "turns", turn or "running", "stop")
+        return bool((await self._line.ask("POST", path, headers=spoken(by), safe=True))["stopped"])
+
+    async def answer(self, session: SessionId, question: str, reply: Reply, by: Speaker) -> None:
+        path = _path(session, "turns", "running", "approval")
+        words = {"question": question, "choice": reply.choice, "why": reply.why}
+        await self._line.ask("POST", path, headers=spoken(by), safe=False, json=words)
+
+    async def steer(self, session: SessionId, text: str, by: Speaker) -> None:
+        await self._line.ask("POST", _path(session, "steer"), headers=spoken(by), safe=False, json={"text": text})
+
+    async def take(self, session: SessionId, by: Speaker) -> Session:
+        return from_wire(
+            Session, await self._line.ask("POST", _path(session, "take"), headers=spoken(by), safe=True)
+        )  # fmt: skip
+
+    async def undo(self, session: SessionId, by: Speaker) -> int:
+        return int((await self._line.ask("POST", _path(session, "undo"), headers=spoken(by), safe=False))["hidden"])
+
+    async def attach(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> Attachment:
+        headers = {**asked(OWNER), "Content-Type": media_type}
+        found = await self._line.ask(
+            "POST", _path(session, "attachments"), headers=headers, safe=True, params={"name": name}, content=data
+        )
+        return from_wire(Attachment, found)
+
+    # following
+    async def watch(self, session: SessionId, *, after: int = 0, principal: Principal = OWNER) -> Log:
+        """Goes on where it was when the line is cut; ends when the session is deleted."""
+        known, waiting, why = False, Waiting(self._patience), None
+        while True:
+            headers = {**asked(principal), "Last-Event-ID": str(after)}
+            try:
+                async with self._line.open(_path(session, "events"), headers=headers, params={}) as answer:
+                    known = True
+                    async for frame in httpx2.EventSource(answer, max_event_size=None):
+                        waiting.reset()
+                        if frame.data and int(frame.id) > after:
+                            after = int(frame.id)
+                            yield recorded_from_wire(frame.event, after, frame.json())  # type: ignore[arg-type]
+                why = None
+            except NotFound:
+                if known:
+                    return
+                raise
+            except httpx2.TransportError as error:
+                why = error
+            await self._line.come_back(waiting, why)
+
+    # reading
+    async def get(self, session: SessionId, *, principal: Principal = OWNER) -> Session:
+        found = await self._line.ask("GET", _path(session), headers=asked(principal), safe=True)
+        return from_wire(Session, found)
+
+    async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
+        if not words.strip():
+            raise NotFound(f'There is no session "{words}".', hint="`sojourn sessions list` shows what there is.")
+        found = await self._line.ask(
+            "GET", "/api/resolve", headers=asked(principal), safe=True, params={"words": words}
+        )
+        return from_wire(Session, found)
+
+    async def find(self, listing: Listing) -> list[Session]:
+        params: dict[str, Any] = {
+            "text": listing.text, "source": listing.sources, "tag": listing.tags, "model": listing.model,
+            "parent": listing.parent, "since": _date(listing.since), "until": _date(listing.until),
+            "archived": {True: "yes", False: "no", None: "any"}[listing.archived], "pinned": listing.pinned,
+        }  # fmt: skip
+        found: list[Session] = []
+        before = cursor(*listing.before) if listing.before else None
+        while (left := listing.limit - len(found)) > 0:
+            page = await self._line.ask(
+                "GET", "/api/sessions", headers=asked(listing.principal), safe=True,
+                params=_given({**params, "limit": min(left, _PAGE), "before": before}),
+            )  # fmt: skip
+            found += [from_wire(Session, one) for one in page["sessions"]]
+            before = page["next"]
+            if before is None:
+                break
+        return found
+
+    async def search(self, search: Search) -> list[Hit]:
+        params: dict[str, Any] = {
+            "q": search.text, "role": search.roles, "source": search.sources, "tool": search.tool,
+            "since": _date(search.since), "until": _date(search.until), "session": search.session,
+        }  # fmt: skip
+        if not search.text.strip():
+            raise BadInput(
+                f"There is no word to look for in {search.text!r}.", hint="Give at least one letter or digit."
+            )
+        found: list[Hit] = []
+        before = search.before
+        while (left := search.limit - len(found)) > 0:
+            page = await self._line.ask(
+                "GET", "/api/search", headers=asked(search.principal), safe=True,
+                params=_given({**params, "limit": min(left, _HITS), "before": before}),
+            )  # fmt: skip
+            found += [from_wire(Hit, one) for one in page["hits"]]
+            before = page["next"]
+            if before is None:
+                break
+        return found
+
+    async def messages(self, session: SessionId, *, principal: Principal = OWNER) -> Sequence[Recorded]:
+        found: list[Recorded] = []
+        after: int | None = 0
+        while after is not None:
+            page = await self._line.ask(
+                "GET", _path(session, "messages"), headers=asked(principal), safe=True,
+                params={"after": after, "limit": _PAGE, "include": "undone,summarised"},
+            )  # fmt: skip
+            found += [recorded_from_wire("message", seq, raw) for seq, raw in page["messages"]]
+            after = page["next"]
+        return found
+
+    async def change(self, old: Session, new: Session) -> Session:
+        if any(getattr(old, name) != getattr(new, name) for name in _HANDOFF):
+            raise BadInput("A hand-off is not changed from afar.", hint="Ask for it where the session is served.")
+        wanted = {name: to_wire(getattr(new, name)) for name in _SETTABLE} | {"revision": old.revision}
+        found = await self._line.ask("PATCH", _path(old.id), headers=asked(old.principal), safe=False, json=wanted)
+        return from_wire(Session, found)
+
+    async def running(self, session: SessionId) -> TurnId | None:
+        path = _path(session, "turns", "running")
+        found = (await self._line.ask("GET", path, headers=asked(OWNER), safe=True))["turn_id"]
+        return TurnId(found) if found else None
+
+    async def runtimes(self) -> Sequence[RuntimeInfo]:
+        found = await self._line.ask("GET", "/api/runtimes", headers={}, safe=True)
+        return [from_wire(RuntimeInfo, one) for one in found]
+
+
+def _path(session: str, *rest: str) -> str:
+    return "/".join(["/api/sessions", quote(session, safe=""), *(quote(one, safe="") for one in rest)])
+
+
+def _given(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value not in (None, "", ())}
+
+
+def _date(stamp: float | None) -> str | None:
+    return None if stamp is None else datetime.fromtimestamp(stamp, UTC).isoformat()

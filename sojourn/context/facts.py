@@ -1,0 +1,120 @@
+"""Durable facts a person asked to be remembered. Theirs to list, edit and delete.
+
+A fact is a record of kind `fact` under `<principal>/<8 hex>`; the `memory` tool, the command and the routes all
+speak of the same records.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from sojourn.context.expansion import asked
+from sojourn.context.ranking import Index
+from sojourn.core.errors import BadInput, Conflict, NotFound
+from sojourn.core.sessions import Principal, SessionId
+from sojourn.ports.records import Record, RecordStore
+
+KIND = "fact"
+LONGEST = 2000  # characters of one fact
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One thing to remember, and where it was said."""
+
+    id: str  # 8 hex digits, the person's own
+    text: str
+    why: str = ""
+    source_session: SessionId | None = None
+    revision: int = 0
+    created_at: float = 0.0
+    updated_at: float = 0.0
+
+
+class Facts:
+    """The facts of one person."""
+
+    def __init__(self, records: RecordStore, principal: Principal) -> None:
+        self._records, self._principal = records, principal
+
+    async def all(self) -> list[Fact]:
+        """Every fact, oldest first."""
+        found: list[Record] = []
+        after = ""
+        while page := await self._records.list_records(
+            KIND, principal=self._principal, prefix=f"{self._principal}/", after=after, limit=_PAGE
+        ):
+            found += page
+            after = page[-1].key
+        return sorted(filter(None, map(_fact, found)), key=lambda one: (one.created_at, one.id))
+
+    async def get(self, id: str) -> Fact:
+        record = await self._records.get_record(KIND, self._key(id))
+        fact = _fact(record) if record and record.principal == self._principal else None
+        if fact is None:
+            raise NotFound(f'There is no fact "{id}".', hint="`sojourn memory list` shows them with their ids.")
+        return fact
+
+    async def add(self, text: str, *, why: str = "", source_session: SessionId | None = None) -> Fact:
+        """Remembers something. What is remembered already is not kept twice."""
+        said = clean(text)
+        for fact in await self.all():
+            if fact.text.casefold() == said.casefold():
+                return fact
+        return await self._put(os.urandom(4).hex(), said, why, source_session, expect=0)
+
+    async def edit(self, id: str, text: str, *, expect: int | None = None) -> Fact:
+        old = await self.get(id)
+        if expect is not None and old.revision != expect:
+            raise Conflict(f'The fact "{id}" was changed meanwhile.', hint="Read it again, then edit it.")
+        return await self._put(id, clean(text), old.why, old.source_session, expect=old.revision)
+
+    async def delete(self, id: str) -> Fact:
+        old = await self.get(id)
+        await self._records.delete_record(KIND, self._key(id))
+        return old
+
+    async def search(self, text: str) -> list[Fact]:
+        """Those that have words of a text, best first."""
+        facts = await self.all()
+        index = Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
+        scores = index.scores(asked(text, index))
+        return [facts[n] for n in sorted(range(len(facts)), key=lambda n: -scores[n]) if scores[n] > 0]
+
+    def _key(self, id: str) -> str:
+        return f"{self._principal}/{id}"
+
+    async def _put(self, id: str, text: str, why: str, session: SessionId | None, *, expect: int) -> Fact:
+        value = {"text": text, "why": why, "source_session": session}
+        kept = await self._records.put_record(
+            Record(kind=KIND, key=self._key(id), value=value, principal=self._principal), expect=expect
+        )
+        fact = _fact(kept)
+        assert fact is not None
+        return fact
+
+
+def clean(text: str) -> str:
+    """A fact as it is kept: one line, not empty, not a book."""
+    said = " ".join(text.split())
+    if not said:
+        raise BadInput("There is nothing to remember in an empty text.", hint="Say the fact in a sentence.")
+    if len(said) > LONGEST:
+        raise BadInput(
+            f"This fact has {len(said)} characters.", hint=f"At most {LONGEST}; longer texts belong into a note."
+        )
+    return said
+
+
+def _fact(record: Record) -> Fact | None:
+    value = record.value
+    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
+        return None
+    session = value.get("source_session")
+    return Fact(
+        id=record.key.rpartition("/")[2], text=value["text"], why=str(value.get("why") or ""),
+        source_session=SessionId(session) if isinstance(session, str) else None, revision=record.revision,
+        created_at=record.created_at, updated_at=record.updated_at,
+    )  # fmt: skip

@@ -1,0 +1,94 @@
+"""The routes under `/api/plugins/memory/`: facts, and what was put before a runtime."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
+
+from sojourn.context.facts import LONGEST, Facts
+from sojourn.context.memory_commands import as_value
+from sojourn.context.used import used_in
+from sojourn.core.sessions import OWNER
+from sojourn.ports.kit import Kit
+
+FactId = Annotated[str, Path(pattern=r"^[0-9a-f]{8}$", description="The id of a fact.")]
+_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such thing."}}
+_STALE: dict[int | str, dict[str, Any]] = {409: {"description": "It was changed meanwhile."}}
+_REFUSED: dict[int | str, dict[str, Any]] = {400: {"description": "The text is empty."}}
+
+
+class NewFact(BaseModel):
+    """Something to remember."""
+
+    text: str = Field(min_length=1, max_length=LONGEST)
+    why: str = Field(default="", max_length=LONGEST)
+
+
+class ChangedFact(BaseModel):
+    """A fact in other words. With `revision`, only if it still has that one."""
+
+    text: str = Field(min_length=1, max_length=LONGEST)
+    revision: int | None = Field(default=None, ge=1, le=2**53)
+
+
+class FactShape(BaseModel):
+    """One fact."""
+
+    id: str
+    text: str
+    why: str
+    source_session: str | None
+    revision: int
+    created_at: str
+    updated_at: str
+
+
+class UsedShape(BaseModel):
+    """What one turn was given: each piece with kind, title, origin, reason and tokens."""
+
+    turn: str
+    pieces: list[dict[str, Any]]
+    left_out: list[str]
+
+
+def router(kit: Kit) -> APIRouter:
+    """The routes for the owner's memory."""
+    api = APIRouter()
+
+    def facts() -> Facts:
+        return Facts(kit.store, OWNER)
+
+    @api.get("/facts")
+    async def list_facts(text: Annotated[str, Query(max_length=LONGEST)] = "") -> list[FactShape]:
+        """Every fact, oldest first; with `text`, those that have its words, best first."""
+        found = await (facts().search(text) if text.strip() else facts().all())
+        return [FactShape(**as_value(one)) for one in found]
+
+    @api.post("/facts", status_code=201, responses=_REFUSED)
+    async def add_fact(new: NewFact) -> FactShape:
+        """Remembers a fact; one that is known already is not kept twice."""
+        return FactShape(**as_value(await facts().add(new.text, why=new.why)))
+
+    @api.patch("/facts/{id}", responses={**_REFUSED, **_UNKNOWN, **_STALE})
+    async def edit_fact(id: FactId, new: ChangedFact) -> FactShape:
+        """Says a fact in other words."""
+        return FactShape(**as_value(await facts().edit(id, new.text, expect=new.revision)))
+
+    @api.delete("/facts/{id}", responses=_UNKNOWN)
+    async def delete_fact(id: FactId) -> FactShape:
+        """Forgets a fact; answers with what it was."""
+        return FactShape(**as_value(await facts().delete(id)))
+
+    @api.get("/used/{session}", responses={**_UNKNOWN, 409: {"description": "Several sessions fit."}})
+    async def used(
+        session: Annotated[str, Path(min_length=1, max_length=255, description="A session's id or title.")],
+        turn: Annotated[str, Query(max_length=64, description="A turn's id, or `last`.")] = "",
+    ) -> list[UsedShape]:
+        """What each turn of a session was given, and why."""
+        found = await kit.store.resolve(session, principal=OWNER)
+        return [UsedShape(**asdict(one)) for one in await used_in(kit.store, found.id, turn)]
+
+    return api

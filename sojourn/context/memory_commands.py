@@ -1,0 +1,141 @@
+"""`sojourn memory`: the facts that are remembered about you, and why something was recalled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import click
+
+from sojourn.context.facts import Fact, Facts
+from sojourn.context.used import Used, used_in
+from sojourn.core.messages import Json
+from sojourn.core.sessions import OWNER
+from sojourn.ports.kit import Kit
+
+
+class Given(Protocol):
+    """What the command line puts into click's context."""
+
+    json: bool
+
+    def run(self, work: Callable[[Kit], Coroutine[Any, Any, Any]]) -> Any: ...
+    def insist(self, question: str, *, yes: bool) -> None: ...
+
+
+_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+
+
+@click.group(invoke_without_command=True)
+@_json
+@click.pass_context
+def memory(context: click.Context, as_json: bool) -> None:
+    """The facts that are remembered, and why something was recalled."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_facts, as_json=as_json)
+
+
+@memory.command("list")
+@_json
+@click.pass_obj
+def list_facts(given: Given, as_json: bool) -> None:
+    """Every fact, oldest first."""
+    facts: list[Fact] = given.run(lambda kit: Facts(kit.store, OWNER).all())
+    _show(facts, as_json or given.json, "Nothing is remembered yet. Add a fact with `sojourn memory add TEXT`.")
+
+
+@memory.command()
+@click.argument("text", nargs=-1, required=True)
+@click.option("--why", default="", metavar="REASON", help="Why it is worth remembering.")
+@_json
+@click.pass_obj
+def add(given: Given, text: tuple[str, ...], why: str, as_json: bool) -> None:
+    """Remember a fact."""
+    fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).add(" ".join(text), why=why))
+    _say(f"Remembered as {fact.id}: {fact.text}", fact, as_json or given.json)
+
+
+@memory.command()
+@click.argument("id")
+@click.argument("text", nargs=-1, required=True)
+@_json
+@click.pass_obj
+def edit(given: Given, id: str, text: tuple[str, ...], as_json: bool) -> None:
+    """Say a fact in other words."""
+    fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).edit(id, " ".join(text)))
+    _say(f"{fact.id} is now: {fact.text}", fact, as_json or given.json)
+
+
+@memory.command()
+@click.argument("id")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_json
+@click.pass_obj
+def delete(given: Given, id: str, yes: bool, as_json: bool) -> None:
+    """Forget a fact."""
+    given.insist(f"Forget {id}?", yes=yes)
+    fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).delete(id))
+    _say(f"Forgotten: {fact.text}", fact, as_json or given.json)
+
+
+@memory.command()
+@click.argument("text", nargs=-1, required=True)
+@_json
+@click.pass_obj
+def search(given: Given, text: tuple[str, ...], as_json: bool) -> None:
+    """The facts that have words of a text."""
+    facts: list[Fact] = given.run(lambda kit: Facts(kit.store, OWNER).search(" ".join(text)))
+    _show(facts, as_json or given.json, "No fact has these words.")
+
+
+@memory.command()
+@click.argument("session")
+@click.option("--turn", default="last", show_default=True, metavar="ID", help="A turn's id, or `all`.")
+@_json
+@click.pass_obj
+def why(given: Given, session: str, turn: str, as_json: bool) -> None:
+    """What was put before the runtime in a turn, and why."""
+
+    async def read(kit: Kit) -> list[Used]:
+        found = await kit.store.resolve(session, principal=OWNER)
+        return await used_in(kit.store, found.id, "" if turn == "all" else turn)
+
+    turns: list[Used] = given.run(read)
+    if as_json or given.json:
+        click.echo(json.dumps([asdict(one) for one in turns], ensure_ascii=False, indent=1))
+        return
+    if not any(one.pieces or one.left_out for one in turns):
+        click.echo("Nothing was put before the runtime there.")
+    for one in turns:
+        click.secho(one.turn, bold=True)
+        for piece in one.pieces:
+            click.echo(f"  {piece.get('kind')}: {piece.get('title')} ({piece.get('tokens')} tokens)")
+            click.secho(f"    from {piece.get('origin')}; {piece.get('reason')}", dim=True)
+        for left in one.left_out:
+            click.secho(f"  left out: {left}", dim=True)
+
+
+def as_value(fact: Fact) -> dict[str, Json]:
+    """A fact as JSON has it; times in ISO 8601."""
+    return {**asdict(fact), "created_at": _time(fact.created_at), "updated_at": _time(fact.updated_at)}
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+
+def _show(facts: Sequence[Fact], as_json: bool, nothing: str) -> None:
+    if as_json:
+        click.echo(json.dumps([as_value(fact) for fact in facts], ensure_ascii=False, indent=1))
+    elif not facts:
+        click.echo(nothing)
+    else:
+        for fact in facts:
+            click.echo(f"{click.style(fact.id, fg='cyan')}  {fact.text}" + (f"  ({fact.why})" if fact.why else ""))
+
+
+def _say(sentence: str, fact: Fact, as_json: bool) -> None:
+    click.echo(json.dumps(as_value(fact), ensure_ascii=False) if as_json else sentence)

@@ -1,0 +1,115 @@
+"""`sojourn skills`: which there are, what is in one, and which ones a request would bring up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+import click
+
+from sojourn.context.shortlist import Ranked
+from sojourn.context.skills import Shelf
+from sojourn.core.errors import NotFound
+from sojourn.core.messages import Json
+from sojourn.core.skills import Skill, SkillProblem
+from sojourn.ports.kit import Kit
+from sojourn.ports.skills import skill_folders
+
+SHOWN = 10  # of a ranking
+
+
+class Given(Protocol):
+    """What the command line puts into click's context."""
+
+    json: bool
+
+    @property
+    def kit(self) -> Kit: ...
+    def run(self, work: Callable[[Kit], Coroutine[Any, Any, Any]]) -> Any: ...
+
+
+_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+
+
+@click.group(invoke_without_command=True)
+@_json
+@click.pass_context
+def skills(context: click.Context, as_json: bool) -> None:
+    """The skills there are, and which ones a request would bring up."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_skills, as_json=as_json)
+
+
+@skills.command("list")
+@_json
+@click.pass_obj
+def list_skills(given: Given, as_json: bool) -> None:
+    """Every skill, and every SKILL.md that cannot be used."""
+    found, folders = given.kit.shared(Shelf).found(), skill_folders(given.kit.settings)
+    if as_json or given.json:
+        click.echo(json.dumps([as_value(one) for one in found], ensure_ascii=False, indent=1))
+        return
+    if not found:
+        click.echo(f"There are no skills in {', '.join(map(str, folders))}.")
+        click.echo("A skill is a folder there with a SKILL.md; the setting skills.folders names more folders.")
+    for one in found:
+        if isinstance(one, Skill):
+            click.echo(f"{click.style(one.name, fg='cyan')}  {one.description}")
+        else:
+            click.secho(f"✗ {one.path}: {one.why}", fg="red")
+
+
+@skills.command()
+@click.argument("name")
+@_json
+@click.pass_obj
+def view(given: Given, name: str, as_json: bool) -> None:
+    """One skill in full."""
+    one = named(given.kit.shared(Shelf), name)
+    if as_json or given.json:
+        click.echo(json.dumps({**as_value(one), "body": one.body}, ensure_ascii=False, indent=1))
+        return
+    click.secho(one.name, bold=True)
+    click.echo(f"{one.description}\n")
+    click.echo(one.body)
+    click.secho(f"\n{one.path}", dim=True)
+
+
+@skills.command()
+@click.argument("request", nargs=-1, required=True)
+@_json
+@click.pass_obj
+def why(given: Given, request: tuple[str, ...], as_json: bool) -> None:
+    """Which skills a request would bring up, best first, and why."""
+    kit = given.kit
+    ranked = kit.shared(Shelf).rank(" ".join(request), wait=True)[:SHOWN]
+    most = int(kit.settings["skills.shortlist"])
+    if as_json or given.json:
+        click.echo(json.dumps([ranked_value(one) for one in ranked], ensure_ascii=False, indent=1))
+        return
+    if not ranked:
+        click.echo("No skill fits that request.")
+    for place, one in enumerate(ranked, 1):
+        mark = click.style("●", fg="green") if place <= most else click.style("·", dim=True)
+        click.echo(f"{mark} {place:2} {one.skill.name}  {click.style(one.reason, dim=True)}")
+
+
+def named(shelf: Shelf, name: str) -> Skill:
+    for one in shelf.found():
+        if isinstance(one, Skill) and one.name == name:
+            return one
+    raise NotFound(f'There is no skill "{name}".', hint="`sojourn skills list` shows them all.")
+
+
+def as_value(one: Skill | SkillProblem) -> dict[str, Json]:
+    if isinstance(one, Skill):
+        return {"name": one.name, "description": one.description, "path": one.path, "problem": ""}
+    return {"name": "", "description": "", "path": one.path, "problem": one.why}
+
+
+def ranked_value(one: Ranked) -> dict[str, Json]:
+    return {
+        "name": one.skill.name, "description": one.skill.description, "score": round(one.score, 3),
+        "nearness": round(one.nearness, 3), "words": list(one.shared), "reason": one.reason,
+    }  # fmt: skip

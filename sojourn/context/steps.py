@@ -1,0 +1,145 @@
+"""Reads a request as a list of steps: numbered and bulleted lists, "then", "and also", "for each of A, B and C".
+
+Rules only, for English and Chinese, and careful ones: a sentence that is one wish stays one step.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_ITEM = re.compile(r"^[ \t]*(?:(\d{1,2})[.)、．]|([-*•·])|([一二三四五六七八九十]{1,2})[、.．])[ \t]*(\S.*)$")
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_THEN = re.compile(
+    r"(?:[,;.]\s*|\s+)(?:and\s+)?"
+    r"(?:then|after that|afterwards|next|finally|once (?:that|this)(?:'s| is) done)\s*[,:]?\s+"
+    r"|[，,；;。]?\s*(?:然后|接着|之后再|随后|最后再|最后)[，,]?",
+    re.IGNORECASE,
+)
+_ALSO = re.compile(
+    r"(?:[,;.]\s*|\s+)(?:and also|also|plus|as well as|in addition|at the same time|in parallel)[,:]?\s+"
+    r"|[，,；;。]?\s*(?:另外|同时|还要|顺便|以及再|并且还)[，,]?",
+    re.IGNORECASE,
+)
+_FOR_EACH = re.compile(r"for each (?:one )?of (?P<rest>.+)", re.IGNORECASE | re.DOTALL)
+_OF_EACH = re.compile(
+    r"(?P<what>[a-z]+.*?)\s*\b(?:for |in |of )?each of (?:these|the following)?\s*:?\s*(?P<things>.+)", re.IGNORECASE
+)
+_EACH_CHINESE = re.compile(r"(?:对|为|给|把)?(?P<things>[^，。；\n]+?)(?:分别|各自|每个都?)(?P<what>[^。；\n]+)")
+_LIST = re.compile(r"\s*(?:,\s*and\s+|,|;|\band\b|、|，|和|以及)\s*")
+_AND = re.compile(r"(?:,\s*(?:and\s+)?|\s+and\s+)(?=(\w+)(?:\s|$))", re.IGNORECASE)
+_AFTER_ALL = re.compile(
+    r"^(?:and )?(?:finally|at the end|in the end|when (?:all|everything)|最后|全部完成后)", re.IGNORECASE
+)
+_NEEDS = re.compile(
+    r"\b(?:it|them|those|the (?:result|output|findings|summary|above|previous)s?|these results|step \d+)\b"
+    r"|上一步|上述|以上|结果|它们?",
+    re.IGNORECASE,
+)
+_POLITE = re.compile(
+    r"\W*(?:(?:please|can you|could you|would you|i want you to|i need you to|let's|first|now|also|then|next|lastly"
+    r"|finally),?\s+)*(\w+)",
+    re.IGNORECASE,
+)
+LONGEST = 160  # characters of a step's title
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do. `after`: it waits for every step before it; else it stands alone."""
+
+    title: str
+    after: bool = False
+    last: bool = False  # it comes when all others are done
+
+
+def steps(request: str) -> tuple[Step, ...]:
+    """The steps of a request, in order. One step or none: it is simply one wish."""
+    plain = _FENCE.sub(" ", request).strip()
+    listed = _listed(plain)
+    if len(listed) > 1:
+        return listed
+    if for_each := _for_each(plain):
+        return for_each
+    return _said(plain) if len(plain) <= 2000 else ()
+
+
+def _listed(text: str) -> tuple[Step, ...]:
+    """The items of a list of wishes; other lists are something to read. A numbered one goes in order, a bulleted
+    one does not, unless its words say otherwise."""
+    found: list[Step] = []
+    for hit in filter(None, map(_ITEM.match, text.splitlines())):
+        title = _title(hit[4])
+        waits = bool(hit[1] or hit[3] or _NEEDS.search(title))
+        found.append(Step(title, after=waits, last=bool(_AFTER_ALL.match(title))))
+    wishes = sum(_is_wish(step.title) for step in found)
+    return tuple(found) if 2 * wishes >= len(found) else ()
+
+
+def _for_each(text: str) -> tuple[Step, ...]:
+    """The same wish for several things: nothing any of them needs from another."""
+    plain = text.rstrip(" .。")
+    if hit := _FOR_EACH.fullmatch(plain):
+        cuts = re.finditer(r"\s*[,:]\s*", hit["rest"])
+        forms = [(hit["rest"][: cut.start()], hit["rest"][cut.end() :]) for cut in cuts]
+    else:
+        found = _OF_EACH.fullmatch(plain) or _EACH_CHINESE.fullmatch(plain)
+        forms = [(found["things"], found["what"])] if found else []
+    for listed, what in forms:
+        things = [one.strip(" .") for one in _LIST.split(listed) if one.strip(" .")]
+        if _is_wish(what) and len(things) > 1 and all(len(one) <= 60 for one in things):
+            return tuple(Step(_title(f"{what}: {one}")) for one in things)
+    return ()
+
+
+def _said(text: str) -> tuple[Step, ...]:
+    """Steps in running text: "then" and a plain "and" make one wait, "and also" does not."""
+    found: list[Step] = []
+    is_marked = False
+    for stretch in (stretches := _parts(_THEN, text)):
+        waits = bool(found)
+        alsos = _parts(_ALSO, stretch)
+        is_marked = is_marked or len(stretches) > 1 or len(alsos) > 1
+        for also in alsos:
+            for piece in _anded(also):
+                found.append(Step(_title(piece), after=waits or bool(found and _NEEDS.search(piece))))
+                waits = True
+            waits = False
+    return tuple(found) if is_marked or len(found) > 2 else ()  # "look at it and tell me" is one wish
+
+
+def _parts(mark: re.Pattern[str], text: str) -> list[str]:
+    """A text cut at a mark, if every part is a wish of its own; what is told ("I went home, then …") is not."""
+    parts = [part.strip(" ,，;；.。\n") for part in mark.split(text)]
+    return parts if all(map(_is_wish, parts)) else [text]
+
+
+def _anded(text: str) -> Sequence[str]:
+    cuts = [hit for hit in _AND.finditer(text) if hit[1].lower() in _verbs()]
+    if not cuts or not _is_wish(text):
+        return [text]
+    edges = [0, *(hit.end() for hit in cuts)]
+    ends = [*(hit.start() for hit in cuts), len(text)]
+    return [text[a:b].strip(" ,") for a, b in zip(edges, ends, strict=True)]
+
+
+def _is_wish(part: str) -> bool:
+    """Whether somebody asks for something to be done: it begins with a verb, or is Chinese, which does not tell."""
+    first = _POLITE.match(part)
+    if first is None:
+        return False
+    return first[1].lower() in _verbs() or (not first[1].isascii() and len(part) > 1)
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    lines = Path(__file__).with_name("verbs.txt").read_text("utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+def _title(text: str) -> str:
+    flat = re.sub(r"^先", "", " ".join(text.split()).strip(" .;；。"))
+    return flat if len(flat) <= LONGEST else flat[: LONGEST - 1].rstrip() + "…"

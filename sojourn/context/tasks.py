@@ -1,0 +1,185 @@
+"""The task graph of a request: made from its words, kept with the session, taken up again by "continue"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import get_args
+
+from sojourn.context.packing import packed
+from sojourn.context.steps import Step, steps
+from sojourn.core.errors import BadInput
+from sojourn.core.events import Done, Progress
+from sojourn.core.messages import Message
+from sojourn.core.tasks import (
+    MOST,
+    Task,
+    TaskGraph,
+    TaskState,
+    advance,
+    from_json,
+    graph_of,
+    is_over,
+    ready,
+    shown,
+    to_json,
+)
+from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
+from sojourn.ports.kit import Kit
+from sojourn.ports.records import Record
+
+KIND = "tasks"
+_GOES_ON = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|yes|please|great|good)\W+)*"
+    r"(?:continue|go on|carry on|keep going|proceed|resume|next(?: (?:step|one|task))?|the rest|finish (?:it|the rest)"
+    r"|继续|接着(?:来|做|干)?|下一步|往下)(?:\s+(?:please|with (?:it|the rest|the next one|that)))?\W*",
+    re.IGNORECASE,
+)
+
+
+class TaskSource:
+    """A request of several steps gets a graph; one that simply goes on gets the graph that is not over yet."""
+
+    name = "tasks"
+    stage: Stage = "tasks"
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+
+    async def contribute(self, request: Request) -> Contribution:
+        goes_on = _GOES_ON.fullmatch(request.said) is not None
+        graph = await self._unfinished(request) if goes_on else graph_from(request.said)
+        if graph is None:
+            return Contribution()
+        await self._keep(request, graph, after=request.session.last_seq)
+        reason = "you said to go on; this is what was left" if goes_on else "the request has several steps"
+        block = ContextBlock(
+            kind=KIND, title="The steps of this request", text=told(graph), origin=f"session {request.session.id}",
+            reason=reason,
+        )  # fmt: skip
+        found = packed([block], request.budget)
+        return Contribution(
+            blocks=found.blocks, graph=graph, shown=(Progress("task", shown(graph)), *found.shown),
+            left_out=found.left_out,
+        )  # fmt: skip
+
+    async def after(self, request: Request, kept: Sequence[Message], status: str) -> None:
+        """Keeps what became of the tasks."""
+        record = await self._kit.store.get_record(KIND, request.session.id)
+        graph = await self._now(record)
+        if record is not None and graph is not None and graph != _graph(record):
+            await self._kit.store.put_record(
+                replace(record, value={**record.value, **to_json(graph)}), expect=record.revision
+            )
+
+    async def _unfinished(self, request: Request) -> TaskGraph | None:
+        graph = await self._now(await self._kit.store.get_record(KIND, request.session.id))
+        if graph is None:
+            return None
+        for task in graph.tasks:  # what was cut short or failed is tried again
+            if task.state in ("running", "failed"):
+                graph = advance(graph, task.id, "waiting")
+        return None if is_over(graph) else graph
+
+    async def _keep(self, request: Request, graph: TaskGraph, *, after: int) -> None:
+        """`after` is the number in the session's log from which on the turn that works on the graph is told."""
+        session, value = request.session, {**to_json(graph), "after": after}
+        await self._kit.store.put_record(
+            Record(kind=KIND, key=session.id, value=value, principal=session.principal, session=session.id)
+        )
+
+    async def _now(self, record: Record | None) -> TaskGraph | None:
+        """The graph as its turn left it. One that showed no task at work but was completed answered in one go."""
+        graph = _graph(record)
+        if record is None or graph is None or record.session is None:
+            return None
+        states: dict[str, TaskState] = {}
+        status = ""
+        async with aclosing(self._kit.store.read(record.session, after=int(record.value.get("after") or 0))) as log:
+            async for kept in log:
+                if isinstance(kept.item, Progress) and kept.item.stage == "task":
+                    states |= _states(kept.item)
+                elif isinstance(kept.item, Done):
+                    status = kept.item.status
+                    break
+        is_worked_on = any(state in ("running", "failed") for state in states.values()) or any(
+            states.get(task.id) == "done" != task.state for task in graph.tasks
+        )
+        if status == "completed" and not is_worked_on:
+            states = {task.id: "done" for task in graph.tasks}
+        return _brought_up(graph, states)
+
+
+def _states(told: Progress) -> dict[str, TaskState]:
+    listed = told.detail.get("tasks") or ()
+    return {str(one.get("id")): one["state"] for one in listed if one.get("state") in get_args(TaskState)}
+
+
+def _brought_up(graph: TaskGraph, states: Mapping[str, TaskState]) -> TaskGraph:
+    """The graph with these states; what is done stays done."""
+    tasks = [
+        replace(task, state=states[task.id]) if task.state != "done" and task.id in states else task
+        for task in graph.tasks
+    ]
+    return replace(graph, tasks=tuple(tasks))
+
+
+def make(kit: Kit) -> TaskSource:
+    return TaskSource(kit)
+
+
+def graph_from(said: str) -> TaskGraph | None:
+    """The graph of a request, or None when it is simply one thing to do."""
+    found = steps(said)
+    if len(found) < 2:
+        return None
+    tasks = _tasks(found)
+    parallel, because = judged(tasks)
+    return graph_of(tasks, parallel=parallel, because=because)
+
+
+def _tasks(found: Sequence[Step]) -> list[Task]:
+    """Steps as tasks; those beyond the bound are one last task that names them."""
+    kept = list(found[:MOST])
+    if len(found) > MOST:
+        rest = [step.title for step in found[MOST - 1 :]]
+        kept[-1] = Step(f"And {len(rest)} more: {'; '.join(rest)[:400]}", after=True, last=True)
+    ids = [f"t{number}" for number in range(1, len(kept) + 1)]
+    tasks: list[Task] = []
+    for number, step in enumerate(kept):
+        before = (
+            ids[:number]
+            if step.last or (step.after and not kept[number - 1].after)
+            else ids[max(0, number - 1) : number]
+        )
+        tasks.append(Task(id=ids[number], title=step.title, needs=tuple(before) if step.after or step.last else ()))
+    return tasks
+
+
+def judged(tasks: Sequence[Task]) -> tuple[bool, str]:
+    """Whether working at once is worth it, and why."""
+    free = len(ready(graph_of(tasks)))
+    if free < 2:
+        return False, "Each step needs the one before it."
+    if all(len(task.title) < 24 for task in tasks) and len(tasks) < 3:
+        return False, "Two small steps are sooner done one after the other."
+    return True, f"{free} of {len(tasks)} steps need nothing from each other."
+
+
+def told(graph: TaskGraph) -> str:
+    """The graph in words."""
+    together = "Steps that need nothing may be done at the same time." if graph.parallel else "One after the other."
+    lines = [
+        f"{task.id} [{task.state}] {task.title}" + (f" (after {', '.join(task.needs)})" if task.needs else "")
+        for task in graph.tasks
+    ]
+    return "\n".join([f"{together} {graph.because}", *lines])
+
+
+def _graph(record: Record | None) -> TaskGraph | None:
+    try:
+        return from_json(record.value) if record else None
+    except BadInput:
+        return None  # of another version: the next request makes a new one

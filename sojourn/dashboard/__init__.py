@@ -1,0 +1,10 @@
+"""SURFACE: the pages. Light to import: the web framework comes when `serve` runs."""
+
+from sojourn.ports.plugin import Plugin
+
+plugin = Plugin(
+    name="dashboard",
+    summary="The pages in the browser, and what only they ask for.",
+    routes=("sojourn.dashboard.api:router",),
+    pages=("sojourn.dashboard.pages:router",),
+)

@@ -1,0 +1,74 @@
+"""Bringing a history in from a page: one at a time, with its progress for whoever looks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import asdict
+
+from pydantic import BaseModel
+
+from sojourn.core.errors import Conflict, NotFound, SojournError
+from sojourn.ports.kit import Kit
+from sojourn.ports.source import Found
+
+logger = logging.getLogger(__name__)
+
+
+class ImportState(BaseModel):
+    """The import that runs, or the last one."""
+
+    running: bool = False
+    source: str = ""
+    home: str = ""
+    done: int = 0
+    of: int = 0
+    error: str = ""
+    hint: str = ""
+    report: dict[str, object] | None = None
+
+
+class Imports:
+    """The imports of this server."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit, self._state = kit, ImportState()
+        self._task: asyncio.Task[None] | None = None
+
+    def state(self) -> ImportState:
+        return self._state
+
+    async def begin(self, source: str, home: str) -> ImportState:
+        """Only what was found here can be named, so a page cannot make us read elsewhere. NotFound, Conflict."""
+        if self._state.running:
+            raise Conflict(f"An import of {self._state.source} runs already.", hint="Wait until it is done.")
+        self._state = ImportState(running=True, source=source, home=home)
+        try:
+            found = await asyncio.to_thread(self._kit.find_histories)
+        except SojournError:
+            self._state = ImportState()
+            raise
+        wanted = next((one for one in found if one.source == source and str(one.home) == home), None)
+        if wanted is None:
+            self._state = ImportState()
+            raise NotFound(f"There is no history of {source} at {home}.", hint="Look again for histories.")
+        self._task = asyncio.create_task(self._bring(wanted))
+        return self._state
+
+    async def _bring(self, found: Found) -> None:
+        state = self._state
+
+        def told(what: str, done: int, of: int) -> None:
+            state.done, state.of = done, of
+
+        try:
+            report = asdict(await self._kit.rescue(found, progress=told))
+            state.report = {**report, "skipped": [list(one) for one in report["skipped"]]}
+            state.error = str(report["problem"])
+        except SojournError as error:
+            state.error, state.hint = str(error), error.hint
+        except Exception as error:
+            logger.exception("the import of %s failed", found.source)
+            state.error = f"{type(error).__name__}: {error}"
+        finally:
+            state.running = False

@@ -1,0 +1,171 @@
+"""Figures for the insights page: what was used, where and when. What nobody knows is null, never 0."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sojourn.core.sessions import OWNER, Session
+from sojourn.dashboard.tallies import Tally
+from sojourn.ports.history import TellsExchanges
+from sojourn.ports.kit import Kit
+from sojourn.ports.store import Listing
+
+_PAGE = 1000
+_TOP = 10
+_JUDGE = "sojourn.templates.judge:judge"  # by name: no leaf knows another
+
+
+class Insights:
+    """Sums over all sessions, made again only when something changed."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._made: dict[int, tuple[int, dict[str, Any]]] = {}
+
+    async def figures(self, days: int) -> dict[str, Any]:
+        mark = await self._kit.store.last_change()
+        known = self._made.get(days)
+        if known is None or known[0] != mark:
+            self._made = {days: (mark, await self._count(days))}
+        return self._made[days][1]
+
+    async def _count(self, days: int) -> dict[str, Any]:
+        now = datetime.now(UTC)
+        first = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        used = await self._used(first.date().isoformat())
+        totals, by_day = Tally(), defaultdict[str, Tally](Tally)
+        by: dict[str, defaultdict[str, Tally]] = {
+            name: defaultdict(Tally) for name in ("model", "source", "project")
+        }  # fmt: skip
+        costly: list[tuple[float, Session]] = []
+        slow: list[tuple[float, Session]] = []
+        async for session in self._sessions(first.timestamp()):
+            booked = used.pop(session.id, {})
+            spent = _spent(session, booked)
+            day = _day(session.started_at)
+            for tally in (
+                totals, by["model"][session.model or ""], by["source"][session.source], by["project"][session.cwd or ""]
+            ):  # fmt: skip
+                tally.add(session, spent)
+            by_day[day].add(session, _spent(session, {}))
+            for other, figures in booked.items():
+                by_day[other].spend(figures)
+            if spent.cost:
+                costly.append((spent.cost, session))
+            slow.append((max(0.0, session.last_active - session.started_at), session))
+        return {
+            "since": first.date().isoformat(), "totals": totals.shown(),
+            "days": [{"day": day, **by_day[day].shown()} for day in sorted(by_day)],
+            **{f"by_{name}": _ranked(found) for name, found in by.items()},
+            "most_expensive": [_brief(one, cost_usd=cost) for cost, one in _top(costly)],
+            "longest": [_brief(one, seconds=seconds) for seconds, one in _top(slow)],
+        }  # fmt: skip
+
+    async def _sessions(self, since: float) -> Any:
+        before: tuple[float, str] | None = None
+        while True:
+            listing = Listing(principal=OWNER, since=since, archived=None, limit=_PAGE, before=before)
+            found = await self._kit.store.find(listing)
+            for one in found:
+                yield one
+            if len(found) < _PAGE:
+                return
+            before = (found[-1].last_active, found[-1].id)
+
+    async def _used(self, first: str) -> dict[str, dict[str, Tally]]:
+        """What our own turns used, by session and day; the service books it so."""
+        used: dict[str, dict[str, Tally]] = defaultdict(dict)
+        after = first
+        while found := await self._kit.store.list_records("usage", after=after):
+            for record in found:
+                day, _, session = record.key.partition("/")
+                used[session][day] = Tally.of_usage(record.value)
+            after = found[-1].key
+        return used
+
+    async def tools(self, most: int) -> dict[str, Any]:
+        """How the calls of the newest sessions ended, judged by their results."""
+        return await asyncio.to_thread(_tools, self._kit, most)
+
+
+def _spent(session: Session, booked: dict[str, Tally]) -> Tally:
+    spent = Tally(input=session.input_tokens, output=session.output_tokens, cost=session.estimated_cost_usd)
+    for one in booked.values():
+        spent.spend(one)
+    return spent
+
+
+def _day(stamp: float) -> str:
+    try:
+        return datetime.fromtimestamp(stamp, UTC).date().isoformat()
+    except (OverflowError, ValueError, OSError):
+        return "1970-01-01"
+
+
+def _ranked(found: dict[str, Tally]) -> list[dict[str, Any]]:
+    ranked = sorted(found.items(), key=lambda one: (-(one[1].cost or 0.0), -one[1].sessions))
+    return [{"name": name, **tally.shown()} for name, tally in ranked[:50]]
+
+
+def _top(ranked: Iterable[tuple[float, Session]]) -> list[tuple[float, Session]]:
+    return sorted(ranked, key=lambda one: -one[0])[:_TOP]
+
+
+def _brief(session: Session, **more: float) -> dict[str, Any]:
+    return {
+        "id": session.id, "title": session.title or session.preview, "source": session.source, "model": session.model,
+        **more,
+    }  # fmt: skip
+
+
+def _tools(kit: Kit, most: int) -> dict[str, Any]:
+    history = kit.store.history()
+    if not isinstance(history, TellsExchanges):
+        return {"sessions": 0, "seconds": 0.0, "tools": []}
+    judge: Callable[..., Any] = kit.load(_JUDGE)  # type: ignore[assignment]
+    begun = time.monotonic()
+    try:
+        newest = [one.id for one in history.sessions()[:most]]
+        counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        for _, rows in history.exchanges(newest):
+            for tool, worked in _calls(rows, judge):
+                counts[tool][0 if worked else 1] += 1
+    finally:
+        history.close()
+    ranked = sorted(counts.items(), key=lambda one: -sum(one[1]))
+    return {
+        "sessions": len(newest), "seconds": round(time.monotonic() - begun, 3),
+        "tools": [{"tool": name, "worked": good, "failed": bad} for name, (good, bad) in ranked],
+    }  # fmt: skip
+
+
+def _calls(rows: list[Any], judge: Callable[..., Any]) -> Iterable[tuple[str, bool]]:
+    asked: dict[str, tuple[str, Any]] = {}
+    for _, role, content, _, calls, _, call_id, effect, extra in rows:
+        for call in _json(calls) or ():
+            function = call.get("function") or {}
+            arguments = _json(function.get("arguments")) if isinstance(function.get("arguments"), str) else {}
+            asked[str(call.get("id"))] = (
+                str(function.get("name")), arguments if isinstance(arguments, dict) else {}
+            )  # fmt: skip
+        if role == b"tool" and call_id is not None and (found := asked.pop(call_id.decode("utf-8", "replace"), None)):
+            noted = _json(extra)
+            result = content.decode("utf-8", "replace") if content is not None else None
+            verdict = judge(
+                *found, result, extra=noted if isinstance(noted, dict) else None,
+                effect=effect.decode() if effect else None,
+            )  # fmt: skip
+            yield found[0], verdict.success
+
+
+def _json(raw: bytes | str | None) -> Any:
+    try:
+        return json.loads(raw) if raw else None
+    except (ValueError, RecursionError):
+        return None

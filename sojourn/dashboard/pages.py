@@ -1,0 +1,87 @@
+"""The built pages, as they were packed: read once, served by name, with a strict content policy.
+
+Nothing here is private. A page without a visitor's cookie can ask for nothing.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from sojourn.core.errors import Missing, NotFound
+from sojourn.ports.kit import Kit
+
+STATIC = Path(__file__).with_name("static")
+# Where the application has pages; each of them is the same document, and the script shows the right one.
+PLACES = (
+    "/", "/chat", "/chat/{session}", "/sessions", "/sessions/{session}", "/achievements", "/insights", "/templates",
+    "/memory", "/settings", "/import", "/gateway", "/p/{plugin}",
+)  # fmt: skip
+POLICY = "; ".join((
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data: blob:", "connect-src 'self'",
+    "font-src 'self'", "manifest-src 'self'", "frame-src 'self'", "base-uri 'none'", "form-action 'none'",
+    "frame-ancestors 'none'", "object-src 'none'",
+))  # fmt: skip
+_GUARD = {
+    "Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin", "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}  # fmt: skip
+_FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}  # the name changes with the content
+
+
+@dataclass(slots=True)
+class Built:
+    """The files of one build, by name. Only these can be asked for, so no path leads elsewhere."""
+
+    folder: Path
+    _files: dict[str, bytes] = field(default_factory=dict)
+
+    def document(self) -> bytes:
+        return self._read("index.html")
+
+    def asset(self, name: str) -> bytes:
+        return self._read(f"assets/{name}")
+
+    def _read(self, name: str) -> bytes:
+        if not self._files:
+            self._files = {
+                one.relative_to(self.folder).as_posix(): one.read_bytes()
+                for one in sorted(self.folder.rglob("*")) if one.is_file()
+            }  # fmt: skip
+        if "index.html" not in self._files:
+            raise Missing("The pages are not built.", hint="In a clone, `make web` builds them; a package has them.")
+        if name not in self._files:
+            raise NotFound(f"There is no {name}.", hint="Load the page again: it may be of an older version.")
+        return self._files[name]
+
+
+def router(kit: Kit) -> APIRouter:
+    """The pages of this installation."""
+    return routes(Built(STATIC))
+
+
+def routes(built: Built) -> APIRouter:
+    """The document at each of its places, and its files."""
+    api = APIRouter()
+
+    async def document(request: Request) -> Response:
+        headers = {**_GUARD, "Cache-Control": "no-cache"}
+        return Response(built.document(), headers=headers, media_type="text/html")
+
+    async def asset(request: Request) -> Response:
+        name: str = request.path_params["name"]
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        return Response(built.asset(name), headers={**_FOR_EVER, "X-Content-Type-Options": "nosniff"}, media_type=kind)
+
+    async def icon(request: Request) -> Response:
+        return RedirectResponse("/assets/icon.svg")
+
+    for place in PLACES:
+        api.add_route(place, document, methods=["GET"], include_in_schema=False)
+    api.add_route("/assets/{name}", asset, methods=["GET"], include_in_schema=False)
+    api.add_route("/favicon.ico", icon, methods=["GET"], include_in_schema=False)
+    return api

@@ -1,0 +1,78 @@
+"""What a request to say something looks like, and how it becomes a `Said`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Annotated, Literal
+
+from fastapi import Header
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
+
+from sojourn.core.attachments import Attachment
+from sojourn.core.errors import BadInput
+from sojourn.core.sessions import SessionId
+from sojourn.ports.blobs import BlobStore
+from sojourn.ports.service import Said, Service
+
+MEDIA_TYPE = r"^[\w.+-]{1,100}/[\w.+-]{1,100}$"
+Word = Annotated[str, Field(max_length=200)]
+Key = Annotated[
+    str | None,
+    Header(max_length=200, description="The same key in one session starts one turn, however often it is sent."),
+]
+
+
+class Attached(BaseModel):
+    """A file that goes with what is said: one that was uploaded to this session (`hash`), or its bytes (`data`)."""
+
+    model_config = ConfigDict(extra="forbid")
+    hash: str | None = Field(default=None, pattern="^[0-9a-f]{64}$", description="SHA-256 of its bytes.")
+    data: str | None = Field(default=None, description="The bytes themselves, in base64.")
+    media_type: str = Field(default="", max_length=201, description="For example image/png.")
+    name: str = Field(default="", max_length=255)
+
+
+class Words(BaseModel):
+    """Something to say. What is left out is as the session has it, or the default."""
+
+    model_config = ConfigDict(extra="forbid")
+    message: str = Field(max_length=2_000_000)
+    runtime: Word = ""
+    model: Word = ""
+    template: Word = Field(default="", description="A template's name; `none` for none.")
+    attachments: list[Attached] = Field(default=[], max_length=50)
+    drop: list[Word] = Field(default=[], max_length=50, description="Context sources or templates that are not wanted.")
+    cwd: str = Field(default="", max_length=4096)
+    when_busy: Literal["refuse", "wait"] = Field(default="refuse", description="`wait` queues behind a running turn.")
+    internal: StrictBool = Field(default=False, description="An announcement, not a person's words.")
+
+    def must_say_something(self) -> None:
+        if not self.message.strip() and not self.attachments:
+            raise BadInput("There is nothing to say.", hint="`message` needs at least one letter, or an attachment.")
+
+    async def said(self, session: SessionId, key: str | None, service: Service, blobs: BlobStore) -> Said:
+        attached = [await _attachment(one, session, service, blobs) for one in self.attachments]
+        return Said(
+            text=self.message, attachments=tuple(attached), runtime=self.runtime, model=self.model,
+            template=self.template, drop=tuple(self.drop), key=key or "", internal=self.internal, cwd=self.cwd,
+        )  # fmt: skip
+
+
+async def _attachment(wanted: Attached, session: SessionId, service: Service, blobs: BlobStore) -> Attachment:
+    if (wanted.hash is None) == (wanted.data is None):
+        raise BadInput("An attachment has either `hash` or `data`.", hint="Upload it first, or send it as base64.")
+    if wanted.hash is not None:
+        data, kind = await blobs.get_blob(session, wanted.hash)
+        return Attachment(hash=wanted.hash, media_type=kind, name=wanted.name, size=len(data))
+    return await service.attach(
+        session, decoded(wanted.data or ""), media_type=wanted.media_type or "application/octet-stream",
+        name=wanted.name,
+    )  # fmt: skip
+
+
+def decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadInput(f"An attachment is not base64: {error}.", hint="Encode its bytes with base64.") from error

@@ -1,0 +1,94 @@
+"""Files and pictures of a session, by the hash of their bytes."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, Field
+from starlette.datastructures import UploadFile
+
+from sojourn.core.attachments import Attachment
+from sojourn.core.errors import BadInput
+from sojourn.http.params import Exact, Named, ServiceHere, StoreHere, faults
+from sojourn.http.texts import Text
+
+router = APIRouter(prefix="/api/sessions/{id}/attachments", tags=["attachments"])
+_MEDIA_TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}", re.ASCII)
+_UNKNOWN = "application/octet-stream"
+_SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # pictures that cannot run anything
+_BINARY = {"type": "string", "format": "binary"}
+_FORM = {"type": "object", "required": ["file"], "properties": {"file": _BINARY}}
+_UPLOAD = {
+    "requestBody": {
+        "required": True,
+        "content": {"multipart/form-data": {"schema": _FORM}, _UNKNOWN: {"schema": _BINARY}},
+    }
+}
+_BYTES: dict[int | str, dict[str, Any]] = {200: {"content": {"*/*": {"schema": _BINARY}}}}
+Name = Annotated[str, Query(max_length=255, description="What it is called, when the bytes are the whole body.")]
+Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="SHA-256 of its bytes.")]
+
+
+class Kept(BaseModel):
+    """A file as it is kept."""
+
+    hash: str = Field(description="SHA-256 of its bytes: give it to `attachments` of what you say.")
+    media_type: Text
+    name: Text
+    size: int
+
+    @classmethod
+    def of(cls, found: Attachment) -> Kept:
+        return cls(hash=found.hash, media_type=found.media_type, name=found.name, size=found.size)
+
+
+@router.post("", status_code=201, summary="Upload a file", responses=faults(400, 404, 409), openapi_extra=_UPLOAD)
+async def upload(session: Exact, request: Request, service: ServiceHere, response: Response, name: Name = "") -> Kept:
+    """The bytes as the body with their `Content-Type`, or a form with one `file`."""
+    data, kind, called = await _given(request, name)
+    if not data:
+        raise BadInput("The file is empty.", hint="Send its bytes as the body, or as `file` of a form.")
+    kept = Kept.of(await service.attach(session.id, data, media_type=kind, name=_clean(called)))
+    response.headers["Location"] = f"/api/sessions/{session.id}/attachments/{kept.hash}"
+    return kept
+
+
+async def _given(request: Request, name: str) -> tuple[bytes, str, str]:
+    """The bytes, their media type and their name."""
+    kind = _kind(request.headers.get("content-type", ""))
+    if kind != "multipart/form-data":
+        return await request.body(), kind, name
+    async with request.form(max_files=1, max_fields=10) as form:
+        found = next((one for one in form.values() if isinstance(one, UploadFile)), None)
+        if found is None:
+            raise BadInput("The form has no file.", hint="Name the part `file`, and give it a file name.")
+        return await found.read(), _kind(found.content_type or ""), found.filename or name
+
+
+def _kind(said: str) -> str:
+    bare = said.partition(";")[0].strip().lower()
+    return bare if _MEDIA_TYPE.fullmatch(bare) else _UNKNOWN
+
+
+def _clean(name: str) -> str:
+    """The last part of a path, without what cannot be seen."""
+    seen = "".join(c for c in name if unicodedata.category(c)[0] != "C")
+    return re.split(r"[/\\]", seen)[-1].strip()[:255]
+
+
+@router.get("/{hash}", summary="An attachment", response_class=Response, responses=_BYTES | faults(404, 409))
+async def attachment(session: Named, store: StoreHere, hash: Hash) -> Response:
+    """What a stranger attached never runs as a page of ours: only plain pictures are shown, the rest is a download."""
+    data, media_type = await store.get_blob(session.id, hash)
+    kind = _kind(media_type)
+    guard = {
+        "Content-Disposition": "inline" if kind in _SHOWN else f'attachment; filename="{hash[:12]}"',
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "X-Content-Type-Options": "nosniff",
+        "Content-Type": kind,
+        "ETag": f'"{hash}"',
+    }
+    return Response(data, headers=guard)

@@ -1,0 +1,67 @@
+"""One call to talk: begins or continues a session and streams the answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from sojourn.core.events import Done
+from sojourn.core.sessions import Recorded, SessionId
+from sojourn.http import frames
+from sojourn.http.asking import Key, Words
+from sojourn.http.live import EventStream
+from sojourn.http.params import ServiceHere, SpeakerHere, StoreHere, StreamsHere
+from sojourn.http.sse import FOLLOWING, told
+from sojourn.http.turns import TALKING
+from sojourn.http.working import ActivityHere
+from sojourn.ports.service import Turn
+from sojourn.ports.store import Log
+
+router = APIRouter(prefix="/api/chat", tags=["chat"])
+
+
+class Chat(Words):
+    """Something to say, in a session that is there or in a new one."""
+
+    session_id: str | None = Field(
+        default=None, min_length=1, max_length=255, description="The full id; left out: a new session."
+    )
+
+
+async def of_turn(turn: Turn, log: Log) -> AsyncGenerator[Recorded, None]:
+    """What belongs to one turn, to its end."""
+    async with aclosing(log) as found:
+        async for recorded in found:
+            if recorded.turn == turn.id:
+                yield recorded
+                if isinstance(recorded.item, Done):
+                    return
+
+
+@router.post(
+    "/stream", summary="Say something and stream the answer", response_class=EventStream, responses=FOLLOWING | TALKING
+)
+async def stream(
+    wanted: Chat, service: ServiceHere, store: StoreHere, speaker: SpeakerHere, streams: StreamsHere,
+    activity: ActivityHere, idempotency_key: Key = None,
+) -> EventStream:  # fmt: skip
+    """The first event is `metadata`, with `session_id` and `turn_id`; the stream ends after this turn's `done`.
+
+    Hanging up stops nothing. A stream that broke is resumed with `GET /api/sessions/{id}/events` and `Last-Event-ID`:
+    the numbers are the same.
+    """
+    wanted.must_say_something()
+    if wanted.session_id is None:
+        opened = await service.open(speaker, model=wanted.model or None, runtime=wanted.runtime, cwd=wanted.cwd)
+        session = opened.id
+    else:
+        session = (await service.get(SessionId(wanted.session_id), principal=speaker.principal)).id
+    said = await wanted.said(session, idempotency_key, service, store)
+    turn = await service.say(session, said, speaker, when_busy=wanted.when_busy)
+    activity.started(session)
+    log = service.watch(session, after=turn.after, principal=speaker.principal)
+    names = {"Sojourn-Session": session, "Sojourn-Turn": turn.id}
+    return EventStream(streams, told(of_turn(turn, log), frames.event), names)

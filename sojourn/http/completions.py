@@ -1,0 +1,150 @@
+"""`/v1`: the same agents for programs that speak OpenAI's API.
+
+A call is a turn in a session. `Sojourn-Session` (or `X-Sojourn-Session`) continues one, and then only the last message
+counts, since the session knows the rest. Without it a new session begins whose earlier messages are those of the call.
+Tools a caller brings are passed over: the agent has its own.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Response
+from pydantic_core import to_json
+
+from sojourn.core.errors import NotFound, RuntimeFailed, SojournError, by_code, remade
+from sojourn.core.events import Chunk, Done, Failed, Yielded
+from sojourn.core.sessions import SessionId
+from sojourn.http.chat import of_turn
+from sojourn.http.live import EventStream
+from sojourn.http.openai_shapes import Completion, Conversation, Model, Models, Request, chunk, completion, usage
+from sojourn.http.params import ServiceHere, SpeakerHere, StoreHere, StreamsHere
+from sojourn.http.problems import openai_error
+from sojourn.http.sse import FRAME
+from sojourn.http.texts import readable
+from sojourn.http.turns import TALKING
+from sojourn.http.working import ActivityHere
+from sojourn.ports.service import RuntimeInfo, Said, Service, Speaker, Turn
+from sojourn.ports.store import SessionStore
+
+router = APIRouter(prefix="/v1", tags=["openai"])
+DEFAULT = "default"
+SessionName = Annotated[str | None, Header(max_length=255, pattern=r"^[!-~]*$", description="Continue this session.")]
+_ANSWER: dict[int | str, dict[str, Any]] = {
+    200: {"model": Completion, "content": {"text/event-stream": {"itemSchema": FRAME}}}
+}
+
+
+def model_ids(found: RuntimeInfo) -> list[str]:
+    """`offline`, and `native/<model>` for each model a runtime has."""
+    return [found.name, *(f"{found.name}/{model}" for model in found.models)]
+
+
+@router.get("/models", summary="Runtimes and their models")
+async def models(service: ServiceHere) -> Models:
+    known = await service.runtimes()
+    made = [Model(id=DEFAULT, owned_by="sojourn")] if any(one.default for one in known) else []
+    made += [Model(id=readable(name), owned_by=one.name) for one in known if one.ok for name in model_ids(one)]
+    return Models(data=made)
+
+
+@router.post("/chat/completions", summary="A chat completion", responses=_ANSWER | TALKING)
+async def complete(
+    wanted: Request, service: ServiceHere, store: StoreHere, speaker: SpeakerHere, streams: StreamsHere,
+    activity: ActivityHere, sojourn_session: SessionName = None, x_sojourn_session: SessionName = None,
+) -> Response:  # fmt: skip
+    """Streams if asked to. Hanging up stops nothing: the answer is in the session."""
+    talk = wanted.conversation()
+    runtime, model = await _chosen(service, wanted.model)
+    session = await _session(service, store, speaker, sojourn_session or x_sojourn_session, talk, runtime, model)
+    files = [await service.attach(session, one.data, media_type=one.media_type, name=one.name) for one in talk.files]
+    turn = await service.say(
+        session, Said(text=talk.said, attachments=tuple(files), runtime=runtime, model=model), speaker
+    )
+    activity.started(session)
+    items = _items(service, turn, speaker)
+    names = {"Sojourn-Session": session, "X-Sojourn-Session": session, "Sojourn-Turn": turn.id}
+    if wanted.stream:
+        with_usage = bool(wanted.stream_options and wanted.stream_options.include_usage)
+        return EventStream(streams, _streamed(turn, wanted.model, items, with_usage=with_usage), names, resumable=False)
+    whole = await _whole(turn, wanted.model, items)
+    return Response(to_json(whole.model_dump()), media_type="application/json", headers=names)
+
+
+async def _chosen(service: Service, name: str) -> tuple[str, str]:
+    """The runtime and model an id stands for; both empty for the default."""
+    if name == DEFAULT:
+        return "", ""
+    runtime, _, model = name.partition("/")
+    known = {one.name: one for one in await service.runtimes()}
+    if runtime not in known:
+        raise NotFound(f"There is no model {name!r}.", hint=f"Use one of /v1/models: {', '.join([DEFAULT, *known])}.")
+    return runtime, model
+
+
+async def _session(
+    service: Service, store: SessionStore, speaker: Speaker, name: str | None, talk: Conversation, runtime: str,
+    model: str,
+) -> SessionId:  # fmt: skip
+    if name:
+        return (await service.get(SessionId(name), principal=speaker.principal)).id
+    opened = await service.open(speaker, model=model or None, runtime=runtime)
+    if talk.earlier:
+        lease = await store.lease(opened.id, holder=speaker.holder, surface=speaker.surface)
+        await store.append(lease, talk.earlier)
+        await store.renew(lease, 0)
+    return opened.id
+
+
+async def _items(service: Service, turn: Turn, speaker: Speaker) -> AsyncGenerator[Yielded, None]:
+    log = service.watch(turn.session, after=turn.after, principal=speaker.principal)
+    async for recorded in of_turn(turn, log):
+        yield recorded.item
+
+
+async def _whole(turn: Turn, model: str, items: AsyncGenerator[Yielded, None]) -> Completion:
+    text: list[str] = []
+    failure: Failed | None = None
+    done = Done(status="interrupted")
+    async for item in items:
+        if isinstance(item, Chunk):
+            text.append(item.text)
+        elif isinstance(item, Failed):
+            failure = item
+        elif isinstance(item, Done):
+            done = item
+    if failure is not None:
+        raise _raised(failure)
+    return completion(turn.id, model, readable("".join(text)), done)
+
+
+def _raised(failure: Failed) -> SojournError:
+    """The error a turn ended with, as this answer's own."""
+    if by_code(failure.code) is SojournError:
+        return RuntimeFailed(failure.message, hint=failure.hint)
+    return remade(failure.code, failure.message, hint=failure.hint)
+
+
+async def _streamed(
+    turn: Turn, model: str, items: AsyncGenerator[Yielded, None], *, with_usage: bool
+) -> AsyncGenerator[bytes, None]:
+    now = int(time.time())
+    yield _line(chunk(turn.id, model, now, {"role": "assistant", "content": ""}))
+    async for item in items:
+        if isinstance(item, Chunk):
+            yield _line(chunk(turn.id, model, now, {"content": readable(item.text)}))
+        elif isinstance(item, Failed):
+            yield _line(json.loads(openai_error(_raised(item))))
+        elif isinstance(item, Done):
+            if item.status != "failed":
+                yield _line(chunk(turn.id, model, now, {}, finish="stop"))
+            if with_usage:
+                yield _line({**chunk(turn.id, model, now, None), "usage": usage(item).model_dump()})
+    yield b"data: [DONE]\n\n"
+
+
+def _line(values: dict[str, Any]) -> bytes:
+    return b"data: %b\n\n" % to_json(values)

@@ -1,0 +1,68 @@
+"""What is kept, as server-sent events: a name, a line of JSON, and its number as `id:`.
+
+The same thing is always the same bytes, whoever asks and however often, so that a client which comes
+back ends up with what one that never left has.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any
+
+from pydantic_core import to_json
+
+from sojourn.core.events import Chunk, Event, Metadata
+from sojourn.core.messages import Message
+from sojourn.core.sessions import Change, Recorded
+from sojourn.core.wire import recorded_to_wire
+from sojourn.http import shapes
+from sojourn.http.texts import moment, plain, readable
+
+ALIVE = b":\n\n"
+RETRY = b"retry: 1000\n\n"  # milliseconds until a browser that lost the line comes back
+
+
+def event(recorded: Recorded) -> bytes | None:
+    """One of the five events, with its own fields, when it was kept and in which turn. None for a message."""
+    item = recorded.item
+    return None if isinstance(item, Message) else _frame(item.name, _data(recorded, item), recorded.seq)
+
+
+def anything(recorded: Recorded) -> bytes:
+    """An event, or a row of the transcript under the name `message`."""
+    item = recorded.item
+    if isinstance(item, Message):
+        return _frame("message", shapes.Message.of(recorded, item).model_dump_json().encode(), recorded.seq)
+    return _frame(item.name, _data(recorded, item), recorded.seq)
+
+
+def exact(recorded: Recorded) -> bytes:
+    """For a client of ours, see `core.wire`."""
+    name, values = recorded_to_wire(recorded)
+    return _frame(name, json.dumps(values).encode(), recorded.seq)
+
+
+def change(found: Change) -> bytes:
+    values = {"n": found.n, "session": plain(found.session), "kind": found.kind, "at": moment(found.at)}
+    return _frame(found.kind, to_json(values), found.n)
+
+
+def from_here(number: int) -> bytes:
+    """Only a number: where a client that heard nothing yet can come back to."""
+    return b": from here\nid: %d\n\n" % number
+
+
+def _frame(name: str, data: bytes, number: int) -> bytes:
+    return b"event: %b\ndata: %b\nid: %d\n\n" % (name.encode(), data, number)
+
+
+def _data(recorded: Recorded, item: Event) -> bytes:
+    if isinstance(item, Chunk):  # nearly all of them
+        values: dict[str, Any] = {"text": readable(item.text)}
+    else:
+        values = {one.name: plain(getattr(item, one.name)) for one in fields(item)}
+    if isinstance(item, Metadata):
+        values["session_id"] = values["session_id"] or recorded.session
+    values["at"], values["turn_id"] = moment(recorded.at), recorded.turn or values.get("turn_id")
+    return to_json(values, inf_nan_mode="null")

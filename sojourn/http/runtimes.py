@@ -1,0 +1,93 @@
+"""What can think here, and what a session has used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import aclosing
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from sojourn.core.events import Done, Metadata
+from sojourn.core.messages import Json
+from sojourn.core.sessions import Session, TurnId
+from sojourn.http.params import Named, ServiceHere, StoreHere, faults
+from sojourn.http.shapes import Shape
+from sojourn.http.texts import Moment, Plain, Text, moment
+from sojourn.ports.store import SessionStore
+
+router = APIRouter(prefix="/api", tags=["runtimes"])
+
+
+class Runtime(Shape):
+    """What answers: a model, an agent, or the rules that need neither."""
+
+    name: Text
+    label: Text
+    ok: bool = Field(description="Whether it can work now.")
+    detail: Text = Field(description="What it is, or what is missing.")
+    hint: Text
+    models: list[Text]
+    default: bool
+
+
+class TurnUsage(BaseModel):
+    """What one turn used, in the words of its runtime."""
+
+    turn_id: str | None
+    status: str
+    at: Moment
+    runtime: Text
+    model: Text
+    usage: dict[str, Plain]
+
+
+class Usage(BaseModel):
+    """What a session used. Imported sessions have figures of their own, in `imported`."""
+
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None = Field(description="null: nobody knows.")
+    turns: list[TurnUsage]
+    imported: dict[str, float]
+
+
+@router.get("/runtimes", summary="What can think here")
+async def runtimes(service: ServiceHere) -> list[Runtime]:
+    return [Runtime.model_validate(one) for one in await service.runtimes()]
+
+
+@router.get("/sessions/{id}/usage", summary="Tokens and cost", responses=faults(404, 409))
+async def usage(session: Named, store: StoreHere) -> Usage:
+    turns = await _turns(store, session)
+    costs = [cost for one in turns if (cost := _number(one.usage, "cost_usd")) is not None]
+    return Usage(
+        input_tokens=sum(int(_number(one.usage, "input_tokens") or 0) for one in turns),
+        output_tokens=sum(int(_number(one.usage, "output_tokens") or 0) for one in turns),
+        cost_usd=sum(costs) if costs else None, turns=turns,
+        imported={
+            "input_tokens": session.input_tokens, "output_tokens": session.output_tokens,
+            "cost_usd": session.estimated_cost_usd or 0.0,
+        },
+    )  # fmt: skip
+
+
+def _number(usage: Mapping[str, Json], name: str) -> float | None:
+    found = usage.get(name)
+    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
+
+
+async def _turns(store: SessionStore, session: Session) -> list[TurnUsage]:
+    begun: dict[TurnId | None, Metadata] = {}
+    over: list[TurnUsage] = []
+    async with aclosing(store.read(session.id)) as log:
+        async for recorded in log:
+            if isinstance(recorded.item, Metadata):
+                begun[recorded.turn] = recorded.item
+            elif isinstance(recorded.item, Done):
+                about = begun.pop(recorded.turn, Metadata())
+                over.append(TurnUsage(
+                    turn_id=recorded.turn, status=recorded.item.status, at=moment(recorded.at), runtime=about.runtime,
+                    model=about.model, usage=dict(recorded.item.usage),
+                ))  # fmt: skip
+    return over

@@ -1,0 +1,11 @@
+"""acp: any agent that speaks the Agent Client Protocol over stdio thinks and works. The conversation stays ours."""
+
+from sojourn.ports.plugin import Plugin
+from sojourn.runtimes.acp.settings import PLUGIN, AcpSettings
+
+plugin = Plugin(
+    name=PLUGIN,
+    summary="Let any agent that speaks the Agent Client Protocol answer, with its own tools.",
+    runtimes={"acp": "sojourn.runtimes.acp.runtime:make"},
+    settings=AcpSettings,
+)

@@ -1,0 +1,20 @@
+"""What can be set under [plugins.acp]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PLUGIN = "acp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcpSettings:
+    """Which agent to start, and how long we wait for what."""
+
+    command: str = ""  # "hermes acp", "gemini --experimental-acp" …; words are split as a shell does, without one
+    name: str = ""  # what the agent is called on screen; else what it calls itself
+    start_seconds: float = 60.0  # until it has introduced itself and opened a session
+    idle_seconds: float = 600.0  # the longest it may say nothing at all during a turn
+    most_seconds: float = 3600.0  # the longest a turn may take
+    approval_seconds: float = 50.0  # then we deny; Hermes itself gives up after 60
+    guests: bool = False  # whether guests may use it, and with it the tools it has

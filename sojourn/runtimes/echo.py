@@ -1,0 +1,36 @@
+"""echo: repeats what it hears. The smallest runtime there is; copy it to start yours."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from sojourn.core.events import Chunk, Done
+from sojourn.core.messages import assistant
+from sojourn.ports.kit import Kit
+from sojourn.ports.plugin import Plugin
+from sojourn.ports.runtime import Given, Ready, TurnInput
+
+
+class Echo:
+    name = "echo"
+    label = "Echo"
+    takes_tool_history = False
+
+    async def ready(self) -> Ready:
+        return Ready(ok=True, detail="repeats what it hears")
+
+    async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
+        for word in turn.said.split():
+            yield Chunk(word + " ")
+        yield assistant(turn.said)
+        yield Done(usage={"output_tokens": len(turn.said.split())})
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def make(kit: Kit) -> Echo:
+    return Echo()
+
+
+plugin = Plugin(name="echo", summary="Repeats what it hears.", runtimes={"echo": "sojourn.runtimes.echo:make"})

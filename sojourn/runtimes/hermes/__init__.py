@@ -1,0 +1,11 @@
+"""hermes: another agent thinks and works, Hermes, reached through its API server. The conversation stays ours."""
+
+from sojourn.ports.plugin import Plugin
+from sojourn.runtimes.hermes.settings import PLUGIN, HermesSettings
+
+plugin = Plugin(
+    name=PLUGIN,
+    summary="Let a running Hermes answer, with its own tools.",
+    runtimes={"hermes": "sojourn.runtimes.hermes.runtime:make"},
+    settings=HermesSettings,
+)

@@ -1,0 +1,128 @@
+"""The runtime `hermes`: a turn is a run in a real Hermes. It never sees our state, and we keep nothing of its."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import aclosing
+from typing import Any
+
+from sojourn.core.errors import SojournError
+from sojourn.core.events import Done, Progress
+from sojourn.ports.kit import Kit
+from sojourn.ports.runtime import Given, Ready, Remember, TurnInput
+from sojourn.runtimes.hermes.api import Busy, HermesApi
+from sojourn.runtimes.hermes.approvals import Approvals
+from sojourn.runtimes.hermes.request import run_request, scope
+from sojourn.runtimes.hermes.run import HermesRun
+from sojourn.runtimes.hermes.settings import PLUGIN, HermesSettings
+from sojourn.runtimes.hermes.show import Show
+from sojourn.runtimes.telling import must_be_allowed
+
+logger = logging.getLogger(__name__)
+
+_BACK_OFF = (0.5, 1.0, 2.0, 4.0, 8.0)  # seconds between tries, while nothing has been accepted yet
+_WAIT_FOR_STOP = 0.8
+
+
+class HermesRuntime:
+    """Speaks to one Hermes. Any number of turns at once; Hermes itself says when it has no room."""
+
+    name = "hermes"
+    label = "Hermes"
+    takes_tool_history = False
+
+    def __init__(self, settings: HermesSettings) -> None:
+        self._settings = settings
+        self._api = HermesApi(settings)
+        self._ending: set[asyncio.Task[None]] = set()
+        self._stopping: dict[str, asyncio.Task[None]] = {}
+
+    async def ready(self) -> Ready:
+        try:
+            async with asyncio.timeout(1.9):
+                server = await self._api.server()
+        except TimeoutError:
+            return Ready(ok=False, detail=f"{self._api.url} does not answer in time", hint="It may be busy or stuck.")
+        except SojournError as error:
+            return Ready(ok=False, detail=str(error), hint=error.hint)
+        models = (server.model,) if server.model else ()
+        return Ready(ok=True, detail=f"Hermes {server.version} on {self._api.url}", models=models)
+
+    async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
+        must_be_allowed(turn, guests=self._settings.guests, agent="Hermes", plugin=PLUGIN)
+        yield Progress("prepare", {"runtime": self.name, "url": self._api.url})
+        server = await self._api.server()
+        body = await run_request(turn)
+        run: HermesRun | None = None
+        for wait in (*_BACK_OFF, None):
+            try:
+                run = await self._submit(body, turn)
+                break
+            except Busy as busy:
+                if wait is None:
+                    raise busy.error from busy
+                yield Progress("queued", {"runtime": self.name, "because": str(busy)})
+                await asyncio.sleep(max(wait, busy.seconds))
+        assert run is not None
+        approvals = Approvals(self._api, run.id, turn, self._settings.approval_seconds)
+        show = Show(run, approvals)
+        try:
+            yield Remember({"session_id": body["session_id"], "last_run_id": run.id, "version": server.version})
+            yield Progress("running", {"runtime": self.name, "run_id": run.id, "version": server.version})
+            async with aclosing(run.events()) as events:
+                async for event in events:
+                    for given in show.of(event):
+                        yield given
+        except (asyncio.CancelledError, SojournError) as early:
+            self._stop(run)
+            for given in show.so_far("cancelled" if isinstance(early, asyncio.CancelledError) else "error"):
+                yield given
+            raise
+        finally:
+            await approvals.close()
+            await self._ended(run)
+        for given in show.so_far(show.finish_reason):
+            yield given
+        yield Done(status=show.status, usage=show.usage)
+
+    async def _submit(self, body: dict[str, object], turn: TurnInput) -> HermesRun:
+        """A run that was accepted is stopped even if nobody waits for its id any more."""
+        asked = asyncio.create_task(self._api.submit(body, scope=scope(turn.workspace.principal)))
+        try:
+            return HermesRun(self._api, await asyncio.shield(asked), self._settings)
+        except asyncio.CancelledError:
+            self._in_background(self._stop_unseen(asked))
+            raise
+
+    async def _stop_unseen(self, asked: asyncio.Task[str]) -> None:
+        await asyncio.wait({asked})
+        if asked.exception() is None:
+            await HermesRun(self._api, asked.result(), self._settings).stop()
+
+    def _stop(self, run: HermesRun) -> None:
+        """A run that is left early is stopped. That is sent even when the turn itself is being cancelled."""
+        if not run.over and run.id not in self._stopping:
+            self._stopping[run.id] = self._in_background(run.stop())
+
+    async def _ended(self, run: HermesRun) -> None:
+        """Waits a moment for Hermes to stop; what takes longer goes on behind our back, and `close` waits for it."""
+        self._stop(run)
+        if task := self._stopping.pop(run.id, None):
+            await asyncio.wait({task}, timeout=_WAIT_FOR_STOP)
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        return task
+
+    async def close(self) -> None:
+        if self._ending:
+            await asyncio.wait(set(self._ending), timeout=10)
+        await self._api.close()
+
+
+def make(kit: Kit) -> HermesRuntime:
+    return HermesRuntime(kit.configured(PLUGIN))

@@ -1,0 +1,23 @@
+"""What can be set under [plugins.hermes-runtime]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.core.settings import Secret
+
+NO_KEY = Secret("")
+PLUGIN = "hermes-runtime"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HermesSettings:
+    """Where Hermes' API server is, its key, and how long we wait for what."""
+
+    url: str = "http://127.0.0.1:8642"
+    api_key: Secret = NO_KEY  # Hermes' API_SERVER_KEY
+    idle_seconds: float = 90.0  # a line without even a sign of life (Hermes gives one every 30 s) counts as lost
+    patience_seconds: float = 30.0  # how long a lost Hermes is asked again while a run is under way
+    most_seconds: float = 3600.0  # the longest a turn may take
+    approval_seconds: float = 50.0  # then we deny; Hermes itself gives up after 60
+    guests: bool = False  # whether guests may use it, and with it the tools it has

@@ -1,0 +1,1 @@
+"""Which model, where: chosen from the settings, or found on this machine. Nothing here loads an agent library."""

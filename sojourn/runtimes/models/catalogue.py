@@ -1,0 +1,53 @@
+"""Which models a provider has, asked in its own way. It is also how we find out whether it takes the key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+
+from sojourn.core.errors import KeyRefused, RuntimeFailed, RuntimeUnreachable
+from sojourn.runtimes.models.choice import Choice
+
+_PATIENCE = httpx2.Timeout(1.5, connect=1.0)
+
+
+async def list_models(client: httpx2.AsyncClient, choice: Choice) -> tuple[str, ...]:
+    """The names, as the provider orders them. RuntimeUnreachable, KeyRefused, RuntimeFailed."""
+    url, headers = _address(choice)
+    try:
+        answer = await client.get(url, headers=headers, timeout=_PATIENCE)
+    except httpx2.HTTPError as error:
+        raise RuntimeUnreachable(
+            f"Nothing answers at {choice.origin} ({choice.provider.label}).",
+            hint="Start it, or check model.base_url." if choice.is_local else "Check the network and model.base_url.",
+        ) from error
+    if answer.status_code in (401, 403):
+        raise KeyRefused(f"{choice.provider.label} does not take the key.", hint="Check model.api_key.")
+    if answer.status_code != 200:
+        raise RuntimeFailed(
+            f"{choice.provider.label} does not list its models (HTTP {answer.status_code}).",
+            hint="Set model.name; it may still work.",
+        )
+    try:
+        return tuple(_names(answer.json()))
+    except (ValueError, RecursionError) as error:
+        raise RuntimeFailed(
+            f"{choice.base_url} is not the address of a model server.", hint="It usually ends in /v1."
+        ) from error
+
+
+def _address(choice: Choice) -> tuple[str, dict[str, str]]:
+    key = choice.key.reveal()
+    if choice.provider.protocol == "anthropic":
+        headers = {"authorization": f"Bearer {key}", "anthropic-version": "2023-06-01"}
+        return f"{choice.base_url.removesuffix('/v1')}/v1/models?limit=100", headers
+    if choice.provider.protocol == "google":
+        return f"{choice.base_url}/v1beta/models?pageSize=200", {"x-goog-api-key": key}
+    return f"{choice.base_url}/models", {"authorization": f"Bearer {key}"} if key else {}
+
+
+def _names(document: Any) -> list[str]:
+    entries = document.get("data") or document.get("models") or [] if isinstance(document, dict) else document
+    found = (one.get("id") or one.get("name") for one in entries if isinstance(one, dict))
+    return [str(name).removeprefix("models/") for name in found if name]

@@ -1,0 +1,164 @@
+"""Our messages and the agent library's, in both directions. Nothing else knows both.
+
+Tool arguments stay the text the model wrote, broken or not. What providers refuse is mended before: a call
+without a result, a result without a call, an id they cannot read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    SystemPromptPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserContent,
+    UserPromptPart,
+)
+
+from sojourn.core.messages import Message, ToolCall, assistant, calls, dump_calls, text_of, tool_result
+from sojourn.core.plain import plain
+
+NO_RESULT = "No result of this call was kept."
+_GOOD_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_GOOD_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+Files = Mapping[int, Sequence[UserContent]]  # what goes with a user message, by its place in the list
+
+
+def to_model(messages: Sequence[Message], files: Files | None = None) -> list[ModelMessage]:
+    """The conversation as the library wants it; rows of other roles (notes of the program) are left out."""
+    made: list[ModelMessage] = []
+    for at, message in enumerate(messages):
+        if message.role == "assistant":
+            answer = _response_parts(message)
+            if answer:
+                made.append(ModelResponse(parts=answer))
+            continue
+        asked = _request_part(message, (files or {}).get(at, ()))
+        if asked is None:
+            continue
+        if made and isinstance(made[-1], ModelRequest):
+            made[-1] = ModelRequest(parts=[*made[-1].parts, asked])
+        else:
+            made.append(ModelRequest(parts=[asked]))
+    return made
+
+
+def _response_parts(message: Message) -> list[ModelResponsePart]:
+    text = text_of(message)
+    said: list[ModelResponsePart] = [TextPart(content=text)] if text else []
+    return [
+        *said,
+        *(ToolCallPart(tool_name=one.name, args=one.arguments, tool_call_id=one.id) for one in calls(message)),
+    ]
+
+
+def _request_part(message: Message, files: Sequence[UserContent]) -> ModelRequestPart | None:
+    text = text_of(message)
+    if message.role == "user":
+        return UserPromptPart(content=[text, *files] if files else text)
+    if message.role == "tool":
+        return ToolReturnPart(
+            tool_name=message.tool_name or "tool", content=text, tool_call_id=message.tool_call_id or ""
+        )
+    return SystemPromptPart(content=text) if message.role == "system" and text else None
+
+
+def from_model(messages: Iterable[ModelMessage]) -> list[Message]:
+    """The rows for a conversation of the library's."""
+    made: list[Message] = []
+    for message in messages:
+        if isinstance(message, ModelResponse):
+            made.append(from_response(message))
+        else:
+            made.extend(row for part in message.parts if (row := _row(part)) is not None)
+    return made
+
+
+def from_response(response: ModelResponse, **fields: object) -> Message:
+    """An answer as it is kept: its text without terminal bytes, its calls, its thoughts beside them."""
+    said = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    thought = "".join(part.content for part in response.parts if isinstance(part, ThinkingPart))
+    found = [part for part in response.parts if isinstance(part, ToolCallPart)]
+    return replace(
+        assistant(plain(said) or None, [call_of(part) for part in found]),
+        finish_reason=response.finish_reason,
+        token_count=response.usage.output_tokens or None,
+        reasoning=plain(thought) or None,
+        **fields,  # type: ignore[arg-type]  # fields of Message, as the caller names them
+    )
+
+
+def call_of(part: ToolCallPart) -> ToolCall:
+    """A call of the library's as ours, its arguments as text."""
+    arguments = part.args if isinstance(part.args, str) else json.dumps(part.args or {}, ensure_ascii=False)
+    return ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=arguments or "{}")
+
+
+def _row(part: ModelRequestPart) -> Message | None:
+    if isinstance(part, SystemPromptPart):
+        return Message(role="system", content=part.content)
+    if isinstance(part, UserPromptPart):
+        words = (
+            [part.content] if isinstance(part.content, str) else [one for one in part.content if isinstance(one, str)]
+        )
+        return Message(role="user", content="\n".join(words))
+    if isinstance(part, ToolReturnPart):
+        call = ToolCall(id=part.tool_call_id, name=part.tool_name)
+        return tool_result(call, part.model_response_str())
+    return None  # kinds that later versions bring
+
+
+def mended(messages: Iterable[Message]) -> list[Message]:
+    """The same conversation so that every provider takes it: calls and results in pairs, ids and names readable."""
+    made: list[Message] = []
+    waiting: list[tuple[str, ToolCall]] = []  # the id it came with, and the call as it is sent
+    for number, message in enumerate(messages):
+        if message.role == "tool":
+            at = _belongs(message, waiting)
+            made.append(_orphan(message) if at is None else _result(message, waiting.pop(at)[1]))
+            continue
+        made += [tool_result(call, NO_RESULT) for _, call in waiting]
+        waiting = []
+        if message.role == "assistant" and calls(message):
+            waiting = [(one.id, _readable(one, f"{number}_{nth}")) for nth, one in enumerate(calls(message))]
+            message = replace(message, tool_calls=dump_calls([call for _, call in waiting]))
+        made.append(message)
+    return made + [tool_result(call, NO_RESULT) for _, call in waiting]
+
+
+def _belongs(message: Message, waiting: Sequence[tuple[str, ToolCall]]) -> int | None:
+    wanted = message.tool_call_id or ""
+    for at, (id, call) in enumerate(waiting):
+        if id == wanted and (wanted or not message.tool_name or message.tool_name == call.name):
+            return at
+    return None
+
+
+def _result(message: Message, call: ToolCall) -> Message:
+    return replace(message, tool_call_id=call.id, tool_name=call.name)
+
+
+def _orphan(message: Message) -> Message:
+    """A result whose call is gone: the words stay, as a note."""
+    return Message(role="user", content=f"[result of {message.tool_name or 'a tool'}]\n{text_of(message)}")
+
+
+def _readable(call: ToolCall, place: str) -> ToolCall:
+    id, name = call.id, call.name
+    if not _GOOD_ID.fullmatch(id):
+        id = f"c_{place}" if not id else f"c_{hashlib.sha256(id.encode('utf-8', 'replace')).hexdigest()[:24]}"
+    if not _GOOD_NAME.fullmatch(name):
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
+    return ToolCall(id=id, name=name, arguments=call.arguments)

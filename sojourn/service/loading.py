@@ -1,0 +1,43 @@
+"""What plugins bring, made when it is first needed. That may take seconds: it happens beside the turns that run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from sojourn.ports.context import ContextSource
+from sojourn.ports.kit import Kit
+from sojourn.ports.runtime import Runtime
+from sojourn.ports.tool import Tool
+
+T = TypeVar("T")
+
+
+class Loading:
+    """The parts of a kit, made in a thread, one at a time."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit, self._one = kit, asyncio.Lock()
+        self._runtimes: dict[str, Runtime] = {}
+        self._context: tuple[ContextSource, ...] | None = None
+
+    async def _made(self, make: Callable[[], T]) -> T:
+        async with self._one:
+            return await asyncio.to_thread(make)
+
+    async def runtime(self, name: str) -> Runtime:
+        """NotFound, Missing, BadConfig."""
+        if name not in self._runtimes:
+            self._runtimes[name] = await self._made(partial(self._kit.runtime, name))
+        return self._runtimes[name]
+
+    async def tools(self) -> tuple[Tool, ...]:
+        """Asked anew for each turn: a server that brings tools may have come or gone."""
+        return await self._made(self._kit.tools)
+
+    async def context(self) -> tuple[ContextSource, ...]:
+        if self._context is None:
+            self._context = await self._made(self._kit.context)
+        return self._context

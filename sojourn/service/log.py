@@ -1,0 +1,120 @@
+"""The pen of one turn: one writer at a time, any number of watchers.
+
+Kept first, seen second: whoever watches reads the store, and nothing is there before it is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from sojourn.core.errors import LeaseLost, NotDriving, NotFound, StoreUnavailable
+from sojourn.core.events import Yielded
+from sojourn.core.messages import Message
+from sojourn.core.sessions import Lease, TurnId
+from sojourn.ports.store import SessionStore
+from sojourn.service.course import Course
+
+LEASE_SECONDS = 30.0
+_MOST = 256  # items that may wait; whoever brings more waits too
+GONE = (LeaseLost, NotDriving, NotFound)  # the session is somebody else's now, or nobody's
+
+logger = logging.getLogger(__name__)
+
+
+class Pen:
+    """Writes items in the order they are given. Those that wait together are kept together."""
+
+    def __init__(self, store: SessionStore, lease: Lease, turn: TurnId | None) -> None:
+        self.store, self.lease, self.turn = store, lease, turn
+        self.course = Course()
+        self.lock = asyncio.Lock()  # whoever uses the lease while it might change
+        self.closed = False
+        self._waiting: list[Yielded] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    async def __call__(self, *items: Yielded) -> None:
+        """Chunks and progress go their way at once. A message is kept when this returns: nobody acts on a
+        call before it is known that it was asked for."""
+        if self.closed:
+            raise LeaseLost("The turn is over.", hint="What was kept before that is safe.")
+        for item in items:
+            self.soon(item)
+        if any(isinstance(item, Message) for item in items) or len(self._waiting) > _MOST or self._has_failed():
+            await self.flush()
+
+    def soon(self, item: Yielded) -> bool:
+        """Puts an item in line. False: too much waits already, and what is not a message may be left out."""
+        if self.closed:
+            return False
+        self._waiting.append(item)
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+        return len(self._waiting) <= _MOST
+
+    async def end(self, *items: Yielded) -> None:
+        """Keeps the last items. Whatever anybody brings after them is left out: `done` is last."""
+        for item in items:
+            self.soon(item)
+        self.closed = True
+        await self.flush()
+
+    async def flush(self) -> None:
+        """Returns when everything is kept; raises, once, why it could not be."""
+        while (writing := self._writing) is not None:
+            try:
+                await asyncio.shield(writing)
+            finally:
+                if self._writing is writing and writing.done():
+                    self._writing = None
+
+    @property
+    def is_behind(self) -> bool:
+        return len(self._waiting) > _MOST // 2
+
+    def _has_failed(self) -> bool:
+        return self._writing is not None and self._writing.done()
+
+    async def _write(self) -> None:
+        while self._waiting:
+            async with self.lock:
+                batch, self._waiting = self._waiting, []
+                for kept in await self.store.append(self.lease, batch, turn=self.turn):
+                    self.course.see(kept)
+        self._writing = None
+
+    async def hold(self) -> None:
+        """Renews the lease for as long as this runs; raises when it is gone."""
+        while True:
+            await asyncio.sleep(LEASE_SECONDS / 3)
+            try:
+                async with self.lock:
+                    self.lease = await self.store.renew(self.lease, LEASE_SECONDS)
+            except StoreUnavailable as error:
+                logger.warning("the lease on %s could not be renewed: %s", self.lease.session, error)
+
+    async def move(self, surface: str) -> None:
+        """Gives the wheel to another surface and goes on writing for it."""
+        async with self.lock:
+            old = self.lease
+            await self.store.drive(old.session, surface, fence=old.driver_fence)
+            self.lease = await self.store.lease(
+                old.session, holder=old.holder, surface=surface, seconds=LEASE_SECONDS
+            )  # fmt: skip
+
+    async def let_go(self) -> None:
+        with suppress(*GONE, StoreUnavailable):  # then it is gone, or will be soon
+            async with self.lock:
+                await self.store.renew(self.lease, 0)
+
+
+@asynccontextmanager
+async def held(store: SessionStore, lease: Lease) -> AsyncIterator[Lease]:
+    """A lease for a moment: to undo, to take the wheel, to end what another process left."""
+    try:
+        yield lease
+    finally:
+        with suppress(*GONE):
+            await store.renew(lease, 0)

@@ -1,0 +1,65 @@
+"""Titles: a new session gets one from its first request; a model that can may find a better one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sojourn.core.errors import BadTitle, Conflict, RuntimeFailed, TitleTaken
+from sojourn.core.messages import Message, text_of
+from sojourn.core.sessions import MAX_TITLE, SessionId, clean_title
+from sojourn.ports.runtime import Summarises
+from sojourn.ports.store import SessionStore
+
+_WORDS, _LETTERS = 8, 60
+_SECONDS = 30.0
+_ASK = "Give this conversation a title of two to six words in its own language. Answer with the title alone."
+
+logger = logging.getLogger(__name__)
+
+
+def words_of(text: str) -> str:
+    """The opening words of a request, as a title."""
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    words, title = line.strip(" #>*-`\t").split(), ""
+    for word in words[:_WORDS]:
+        if len(f"{title} {word}") > _LETTERS:
+            break
+        title = f"{title} {word}".strip()
+    shown = title or (words[0][: _LETTERS - 1] if words else "")
+    return shown.rstrip(".,;:!") + ("…" if shown and len(words) > len(title.split()) else "")
+
+
+async def give(store: SessionStore, session: SessionId, title: str, *, instead_of: str | None = None) -> str | None:
+    """Sets a title unless the person has chosen another meanwhile. A taken one gets a number."""
+    number = 1
+    for _ in range(100):
+        wanted = title if number == 1 else f"{title[: MAX_TITLE - 5]} ({number})"
+        found = await store.get(session)
+        if found.title != instead_of or not title:
+            return None
+        try:
+            return (await store.change(found, replace(found, title=wanted))).title
+        except TitleTaken:
+            number += 1
+        except Conflict:
+            continue  # somebody changed something else: look again
+    return None
+
+
+async def improve(
+    store: SessionStore, session: SessionId, runtime: Summarises, said: Sequence[Message], *, instead_of: str
+) -> None:
+    """Asks a runtime for a title; a bad one is not taken."""
+    talk = "\n\n".join(f"{one.role}: {text_of(one)[:1000]}" for one in said if one.role in ("user", "assistant"))
+    try:
+        async with asyncio.timeout(_SECONDS):
+            answer = await runtime.complete(_ASK, talk[:4000], most_tokens=30)
+        title = clean_title(answer.strip().strip("\"'“”«».#* ").split("\n")[0])
+    except (TimeoutError, RuntimeFailed, BadTitle) as error:
+        logger.info("no better title for %s: %s", session, error)
+        return
+    if title and len(title) <= _LETTERS + 20:
+        await give(store, session, title, instead_of=instead_of)

@@ -1,0 +1,1 @@
+-- Documents of scans are kept in a folder beside this file; only a shared database has a table for them.

@@ -1,0 +1,175 @@
+"""What a session asked of its tools and what they answered, put together from raw rows.
+
+An answer belongs to its call by `tool_call_id`, in whatever order answers come. Only where one of the two has no id
+the next open call of that name is meant. Calls that were only examples are left out: they never happened here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sojourn.core.examples import is_example, is_example_id
+from sojourn.core.messages import Json, Message, text_of
+from sojourn.ports.history import RawExchange
+
+EMPTY: Mapping[str, Json] = {}
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One call and its answer; `result` is None when none came. `turn` counts what the person said, from 1."""
+
+    row: int
+    turn: int
+    id: str
+    tool: str
+    arguments: str  # JSON text, as the model wrote it
+    result: str | None = None
+    result_row: int = 0
+    effect: str | None = None
+    extra: Mapping[str, Json] | None = None
+    _parsed: Mapping[str, Json] | None = None
+
+    def parsed(self) -> Mapping[str, Json]:
+        """The arguments; what is no JSON object becomes an empty one."""
+        if self._parsed is None:
+            found = _object(self.arguments)
+            self._parsed = EMPTY if found is None else found
+        return self._parsed
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """Something the person said, and before which call."""
+
+    turn: int
+    before: int  # how many calls were made until then
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A session as a template sees it."""
+
+    exchanges: Sequence[Exchange]
+    spoken: Sequence[Spoken]
+
+    @property
+    def request(self) -> str:
+        """The first thing the person asked for."""
+        return next((one.text for one in self.spoken if one.text.strip()), "")
+
+    @property
+    def turns(self) -> int:
+        return len(self.spoken)
+
+
+_decode = json.JSONDecoder().raw_decode
+
+
+def json_of(text: str) -> Json:
+    """`json.loads` without its detours: a history has a million small texts."""
+    try:
+        found, end = _decode(text)
+    except ValueError:
+        end = -1
+    return found if end == len(text) else json.loads(text)
+
+
+def conversation(rows: Sequence[RawExchange]) -> Conversation:
+    """Puts the rows of one session together."""
+    reading = _Reading()
+    for row in rows:
+        reading.take(row)
+    return Conversation(reading.exchanges, reading.spoken)
+
+
+class _Reading:
+    def __init__(self) -> None:
+        self.exchanges: list[Exchange] = []
+        self.spoken: list[Spoken] = []
+        self._open: dict[str, Exchange] = {}  # calls with an id that wait for their answer
+        self._nameless: dict[str, Exchange] = {}  # those without one, by their place
+
+    def take(self, row: RawExchange) -> None:
+        number, role, content, structured, calls, tool, call_id, effect, extra = row
+        if extra and b"ephemeral" in extra and is_example(Message(role=_text(role), extra=_text(extra))):
+            return
+        if role == b"user":
+            words = _said(content, structured)
+            self.spoken.append(Spoken(len(self.spoken) + 1, len(self.exchanges), words))
+        elif role == b"tool":
+            self._answer(number, _said(content, structured), _text(tool), _text(call_id), effect, extra)
+        elif calls:
+            self._ask(number, calls)
+
+    def _ask(self, row: int, raw: bytes) -> None:
+        try:
+            found = json_of(_text(raw))
+        except (ValueError, RecursionError):
+            return
+        for one in found if isinstance(found, list) else ():
+            asked = _asked(row, max(len(self.spoken), 1), one)
+            if asked is None or is_example_id(asked.id):
+                continue
+            self.exchanges.append(asked)
+            if asked.id:
+                self._open[asked.id] = asked
+            else:
+                self._nameless[str(len(self.exchanges))] = asked
+
+    def _answer(self, row: int, text: str, tool: str, call_id: str, effect: bytes | None, extra: bytes | None) -> None:
+        asked = self._open.pop(call_id, None) if call_id else None
+        if asked is None and is_example_id(call_id):
+            return
+        if asked is None:
+            asked = self._next_open(tool, by_id=not call_id)
+        if asked is None:
+            return
+        asked.result, asked.result_row = text, row
+        asked.effect = _text(effect) or None
+        asked.extra = _object(extra)
+
+    def _next_open(self, tool: str, *, by_id: bool) -> Exchange | None:
+        """The call meant by an answer whose id says nothing: the first open one of that name, or of any."""
+        for waiting in (self._nameless, self._open) if by_id else (self._nameless,):
+            meant = next((key for key, one in waiting.items() if not tool or one.tool == tool), None)
+            if meant is not None:
+                return waiting.pop(meant)
+        return None
+
+
+def _asked(row: int, turn: int, raw: Json) -> Exchange | None:
+    """One call of either kept shape; a call without a name is none."""
+    if not isinstance(raw, dict):
+        return None
+    inner = raw.get("function")
+    function: Mapping[str, Json] = inner if isinstance(inner, dict) else raw
+    name = raw.get("name") or function.get("name")
+    if not isinstance(name, str) or not name:
+        return None
+    given = function.get("arguments", raw.get("arguments", "{}"))
+    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    return Exchange(row, turn, str(raw.get("id") or raw.get("call_id") or ""), name, text)
+
+
+def _text(raw: bytes | None) -> str:
+    return raw.decode("utf-8", "replace") if raw else ""
+
+
+def _said(content: bytes | None, structured: bool) -> str:
+    if not structured:
+        return _text(content)
+    return text_of(Message(role="", content=_text(content), structured=True))
+
+
+def _object(raw: bytes | str | None) -> Mapping[str, Json] | None:
+    if not raw:
+        return None
+    try:
+        found = json_of(raw if isinstance(raw, str) else _text(raw))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

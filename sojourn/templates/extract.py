@@ -1,0 +1,64 @@
+"""The calls of a session that are worth showing again: they worked, and what they did lasted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sojourn.core.errors import BadInput
+from sojourn.ports.history import History, RawExchange, TellsExchanges
+from sojourn.templates import tools
+from sojourn.templates.exchanges import Conversation, Exchange, conversation
+from sojourn.templates.judge import Verdict, judge
+from sojourn.templates.undone import undone
+from sojourn.templates.values import TaskType, ToolCallExample
+
+MAX_EXAMPLES = 10
+FIRST_TURNS = 30
+
+
+UNDONE = Verdict(False, "it was undone later")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A call with its verdict."""
+
+    exchange: Exchange
+    verdict: Verdict
+
+
+def read(history: History, session: str) -> Conversation:
+    """The conversation of one session."""
+    if not isinstance(history, TellsExchanges):
+        raise BadInput("This history does not tell which answer belongs to which call.", hint="Import it first.")
+    rows: Sequence[RawExchange] = next((found for _, found in history.exchanges([session])), ())
+    return conversation(rows)
+
+
+def judged(talk: Conversation) -> list[Judged]:
+    """Every call with its verdict, in order."""
+    return [Judged(one, verdict) for one, verdict in zip(talk.exchanges, verdicts(talk), strict=True)]
+
+
+def verdicts(talk: Conversation) -> list[Verdict]:
+    """The verdicts alone: each result is judged, then what was undone later is taken back."""
+    found = [judge(one.tool, one.parsed, one.result, extra=one.extra, effect=one.effect) for one in talk.exchanges]
+    for at in undone(talk, [verdict.success for verdict in found]):
+        found[at] = UNDONE
+    return found
+
+
+def examples(talk: Conversation, most: int = MAX_EXAMPLES) -> list[ToolCallExample]:
+    """The first `most` calls that worked."""
+    found = [
+        ToolCallExample(one.exchange.tool, one.exchange.parsed(), one.exchange.result or "", True)
+        for one in judged(talk)
+        if one.verdict.success
+    ]
+    return found[: max(most, 0)]
+
+
+def task_type_of(talk: Conversation, *, turns: int | None = None) -> TaskType:
+    """What the session is about, judged by all its calls or by those of its first turns."""
+    return tools.classify(one.tool for one in talk.exchanges if turns is None or one.turn <= turns)

@@ -1,0 +1,76 @@
+"""Files that several processes share: written whole or not at all, changed one at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sojourn.core.errors import StoreFull, StoreReadOnly, StoreUnavailable
+from sojourn.core.messages import Json
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Only one process at a time is inside. The lock goes with the process that holds it."""
+    with translated(file):
+        make_folder(file.parent)
+        handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _take(handle)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _take(handle: int) -> None:
+    if sys.platform == "win32":
+        while True:
+            with suppress(OSError):
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+                return
+            time.sleep(0.005)
+    else:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+def make_folder(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def write_json(file: Path, value: Json) -> None:
+    """Replaces the file at once; whoever reads sees the old or the new one, also after a power cut."""
+    with translated(file):
+        make_folder(file.parent)
+        handle, name = tempfile.mkstemp(prefix=".new-", dir=file.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass") as stream:
+                json.dump(value, stream, indent=2, ensure_ascii=False)
+                stream.flush()
+                os.fsync(stream.fileno())
+            Path(name).replace(file)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def translated(file: Path) -> Iterator[None]:
+    """What the disk refuses, in our words."""
+    try:
+        yield
+    except PermissionError as error:
+        raise StoreReadOnly(f"{file} cannot be written: {error.strerror}.", hint="Check who owns it.") from error
+    except OSError as error:
+        kind = StoreFull if error.errno == 28 else StoreUnavailable
+        raise kind(f"{file} cannot be used: {error.strerror}.", hint="Check the disk and the folder.") from error

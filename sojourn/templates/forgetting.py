@@ -1,0 +1,44 @@
+"""Forgets a session: what was made of it goes, what merely knew of it no longer does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sojourn.core.sessions import SessionId
+from sojourn.ports.kit import Kit
+from sojourn.templates import remembering
+from sojourn.templates.library import Kept, Library
+from sojourn.templates.opening import library_of
+from sojourn.templates.suggesting import Inbox
+
+
+async def forget(kit: Kit, session: SessionId) -> list[str]:
+    """Removes every trace of a session from templates, suggestions and notes. Names what it changed."""
+    changed = await forget_in(library_of(kit), session)
+    return changed + [str(file) for file in remembering.forget(kit.settings.home)]
+
+
+async def forget_in(library: Library, session: str) -> list[str]:
+    changed: list[str] = []
+    for kept in (await library.all()).kept:
+        name = f"template {kept.template.name}"
+        if kept.template.source_session_id == session:
+            await library.delete(kept.template.name)
+            changed.append(name)
+        elif session in kept.about.sessions:
+            await library.save(_without(kept, session), replace=True)
+            changed.append(name)
+    for suggestion in await Inbox(library).all():
+        if session in {one for one, _ in suggestion.evidence}:
+            await library.note("suggestion", suggestion.id, None)
+            changed.append(f"suggestion {suggestion.id}")
+    if await library.read_note("outcome", session) is not None:
+        await library.note("outcome", session, None)
+        changed.append("what became of it with templates")
+    return changed
+
+
+def _without(kept: Kept, session: str) -> Kept:
+    """Nobody noted which words came from which session, so all of them go."""
+    left = tuple(one for one in kept.about.sessions if one != session)
+    return replace(kept, about=replace(kept.about, sessions=left, requests=()))

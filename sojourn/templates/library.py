@@ -1,0 +1,93 @@
+"""Library: where templates are kept, each under its name, with what we know about it beside it.
+
+Two implementations keep one contract: files in a folder, and records in a shared store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from sojourn.core.errors import Conflict, NotFound
+from sojourn.core.messages import Json
+from sojourn.templates.values import SessionTemplate
+
+NoteKind = Literal["suggestion", "outcome"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What is known of a template besides its examples, and is no part of its JSON."""
+
+    requests: tuple[str, ...] = ()  # what was asked where the examples come from: relevance is measured by it
+    sessions: tuple[str, ...] = ()  # the sessions it is proven by
+    shape: str = ""  # the sequence it stands for, if it was suggested
+
+    @property
+    def proven(self) -> int:
+        return len(self.sessions)
+
+    def to_dict(self) -> dict[str, Json]:
+        return {"requests": list(self.requests), "sessions": list(self.sessions), "shape": self.shape}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> About:
+        found = data if isinstance(data, Mapping) else {}
+        return cls(
+            requests=_texts(found.get("requests")), sessions=_texts(found.get("sessions")),
+            shape=str(found.get("shape") or ""),
+        )  # fmt: skip
+
+
+def _texts(value: Json) -> tuple[str, ...]:
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A template as the library has it."""
+
+    template: SessionTemplate
+    about: About = field(default_factory=About)
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A template that is there but cannot be read."""
+
+    name: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Everything in the library, newest first, and what could not be read."""
+
+    kept: Sequence[Kept]
+    unreadable: Sequence[Unreadable] = ()
+
+
+class Library(Protocol):
+    """Templates by name; a use is counted exactly, whoever else counts at the same moment."""
+
+    async def all(self) -> Shelf: ...
+    async def get(self, name: str) -> Kept: ...  # NotFound; BadInput when it cannot be read
+    async def save(self, kept: Kept, *, replace: bool = False) -> None: ...  # Conflict when the name is taken
+    async def delete(self, name: str) -> bool: ...
+    async def count_use(self, name: str) -> int: ...  # the count with this use; NotFound
+    async def notes(self, kind: NoteKind) -> dict[str, Json]: ...
+    async def read_note(self, kind: NoteKind, key: str) -> Json | None: ...
+    async def note(self, kind: NoteKind, key: str, value: Json | None) -> None: ...  # None takes it away
+
+
+def absent(name: str) -> NotFound:
+    return NotFound(f'There is no template "{name}".', hint="`sojourn templates list` shows what there is.")
+
+
+def taken(name: str) -> Conflict:
+    return Conflict(f'There is already a template "{name}".', hint="Choose another name, or delete that one first.")
+
+
+def newest_first(kept: Sequence[Kept]) -> list[Kept]:
+    return sorted(kept, key=lambda one: (-one.template.created_at, one.template.name))

@@ -1,0 +1,96 @@
+"""Values that vary between runs of the same steps become named parameters: `{{path}}`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from sojourn.core.messages import Json
+from sojourn.templates.values import ToolCallExample
+
+_PIECE = re.compile(r"\s+|[^\s]+")
+_HOLE = re.compile(r"\{\{(\w+)\}\}")
+_SHORTEST = 4  # characters a value must have to be looked for in results
+
+
+def parameters_of(examples: Sequence[ToolCallExample]) -> list[str]:
+    """The names of the parameters, in order of appearance."""
+    texts = [text for one in examples for text in _texts(dict(one.arguments))]
+    return list(dict.fromkeys(name for text in texts for name in _HOLE.findall(text)))
+
+
+def generalised(runs: Sequence[Sequence[ToolCallExample]]) -> list[ToolCallExample]:
+    """One run that stands for all: the first one, with a parameter wherever the others differ from it.
+    The same values in two places are the same parameter."""
+    names = _Names()
+    made = []
+    for step, example in enumerate(runs[0]):
+        others = [run[step] for run in runs[1:]]
+        arguments = {
+            name: _merged(name, value, [other.arguments.get(name) for other in others], names)
+            for name, value in example.arguments.items()
+            if all(name in other.arguments for other in others)
+        }
+        made.append((example, arguments))
+    return [
+        ToolCallExample(example.tool_name, arguments, names.in_text(example.result), example.success)
+        for example, arguments in made
+    ]
+
+
+class _Names:
+    """The parameters so far, by the values they had in each run."""
+
+    def __init__(self) -> None:
+        self._by_values: dict[tuple[str, ...], str] = {}
+
+    def of(self, wish: str, values: Sequence[Json]) -> str:
+        key = tuple(str(value) for value in values)
+        if key not in self._by_values:
+            stem = re.sub(r"\W", "_", wish) or "value"
+            taken = set(self._by_values.values())
+            name, number = stem, 2
+            while name in taken:
+                name, number = f"{stem}_{number}", number + 1
+            self._by_values[key] = name
+        return f"{{{{{self._by_values[key]}}}}}"
+
+    def in_text(self, text: str) -> str:
+        """The result with the first run's values replaced by their names, longest first."""
+        for values, name in sorted(self._by_values.items(), key=lambda one: -len(one[0][0])):
+            if len(values[0]) >= _SHORTEST:
+                text = text.replace(values[0], f"{{{{{name}}}}}")
+        return text
+
+
+def _merged(name: str, value: Json, others: Sequence[Json], names: _Names) -> Json:
+    if all(other == value for other in others):
+        return value
+    if isinstance(value, str) and all(isinstance(other, str) for other in others):
+        return _merged_text(name, value, others, names)
+    if isinstance(value, dict) and all(isinstance(other, dict) for other in others):
+        return {
+            key: _merged(key, one, [other[key] for other in others], names)
+            for key, one in value.items()
+            if all(key in other for other in others)
+        }
+    return names.of(name, [value, *others])
+
+
+def _merged_text(name: str, value: str, others: Sequence[str], names: _Names) -> str:
+    """Word by word where most words are the same, so that `pytest tests/a.py` keeps its `pytest`."""
+    pieces = [_PIECE.findall(text) for text in (value, *others)]
+    columns = list(zip(*pieces, strict=False))
+    said = [words for words in columns if not words[0].isspace()]
+    common = sum(len(set(words)) == 1 for words in said)
+    if len({len(one) for one in pieces}) != 1 or 2 * common < len(said):
+        return names.of(name, [value, *others])
+    return "".join(words[0] if len(set(words)) == 1 else names.of(name, words) for words in columns)
+
+
+def _texts(value: Json) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [text for one in value.values() for text in _texts(one)]
+    return [text for one in value for text in _texts(one)] if isinstance(value, list) else []

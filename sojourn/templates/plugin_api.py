@@ -1,0 +1,147 @@
+"""The routes under `/api/plugins/templates/`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, Field
+
+from sojourn.ports.kit import Kit
+from sojourn.templates.desk import Changes, Desk
+from sojourn.templates.extract import MAX_EXAMPLES
+from sojourn.templates.library import Kept
+from sojourn.templates.values import task_type
+
+TypeName = Literal["code", "file", "research", "terminal", "mixed"]
+Answer = dict[str, Any]
+
+
+class Making(BaseModel):
+    """A template to make of a session."""
+
+    session: str = Field(min_length=1, max_length=300, description="A session by id, beginning of an id, or title.")
+    name: str | None = Field(default=None, max_length=300, description="Default: type, end of the id, time.")
+    type: TypeName | None = Field(default=None, description="Default: told by the tools it used.")
+    max_examples: int = Field(default=MAX_EXAMPLES, ge=1, le=1000)
+
+
+class Approving(BaseModel):
+    """The name a suggestion gets as a template; empty lets one be chosen."""
+
+    name: str | None = Field(default=None, max_length=300)
+
+
+class Rejecting(BaseModel):
+    """Whether it may be asked about again."""
+
+    never: bool = False
+
+
+class Editing(BaseModel):
+    """What is to be different; what is left out stays."""
+
+    name: str | None = Field(default=None, max_length=300)
+    type: TypeName | None = None
+    description: str | None = Field(default=None, max_length=2000)
+    drop: list[int] = Field(default=[], max_length=1000, description="Numbers of examples, from 1.")
+
+
+class Previewing(BaseModel):
+    """The messages a template would be put before, and the tools the session has."""
+
+    messages: list[dict[str, Any]] = Field(default=[], max_length=2000)
+    tools: list[str] = Field(default=[], max_length=1000)
+
+
+def router(kit: Kit) -> APIRouter:
+    """List, show, create, approve, edit, delete, preview; every answer comes from the library as it is now."""
+    desk = Desk(kit)
+    api = APIRouter()
+    _reading(api, desk)
+    _changing(api, desk)
+    _deciding(api, desk)
+    return api
+
+
+def _shape(kept: Kept) -> Answer:
+    return {**kept.template.to_dict(), "about": kept.about.to_dict()}
+
+
+def _reading(api: APIRouter, desk: Desk) -> None:
+    @api.get("/templates")
+    async def list_templates(type: Annotated[TypeName | None, Query()] = None) -> Answer:
+        """All templates, newest first, and those that cannot be read."""
+        shelf = await desk.library.all()
+        kept = [one for one in shelf.kept if type is None or one.template.task_type is task_type(type)]
+        broken = [{"name": one.name, "problem": one.problem} for one in shelf.unreadable]
+        return {"templates": [_shape(one) for one in kept], "unreadable": broken}
+
+    @api.get("/templates/{name}")
+    async def show_template(name: str) -> Answer:
+        """One template with everything in it."""
+        return _shape(await desk.library.get(name))
+
+    @api.get("/stats")
+    async def stats() -> Answer:
+        """Sessions with each template beside those of its type without."""
+        return {"templates": [one.to_dict() for one in await desk.stats()]}
+
+    @api.post("/templates/{name}/preview")
+    async def preview(name: str, body: Previewing) -> Answer:
+        """What would be sent, and how many tokens it is. Nothing is counted."""
+        made = await desk.preview(name, body.messages, body.tools)
+        return {
+            "messages": list(made.messages), "text": made.text, "tokens": made.tokens,
+            "left_out": list(made.left_out),
+        }  # fmt: skip
+
+
+def _changing(api: APIRouter, desk: Desk) -> None:
+    @api.post("/templates", status_code=201)
+    async def create(body: Making) -> Answer:
+        """A template of what worked in a session."""
+        kept = await desk.create(body.session, name=body.name, kind=body.type, most=body.max_examples)
+        return _shape(kept)
+
+    @api.patch("/templates/{name}")
+    async def edit(name: str, body: Editing) -> Answer:
+        """Changes a template, or a suggestion by its id."""
+        changes = Changes(name=body.name, kind=body.type, description=body.description, drop=tuple(body.drop))
+        return (await desk.edit(name, changes)).to_dict()
+
+    @api.delete("/templates/{name}", status_code=204)
+    async def delete(name: str) -> Response:
+        """Deletes a template."""
+        await desk.delete(name)
+        return Response(status_code=204)
+
+
+def _deciding(api: APIRouter, desk: Desk) -> None:
+    @api.get("/suggestions")
+    async def suggestions() -> Answer:
+        """What waits for a decision, best first."""
+        return {"suggestions": [one.to_dict() for one in await desk.inbox.waiting()]}
+
+    @api.post("/suggestions/mine")
+    async def mine() -> Answer:
+        """Looks through the whole history for what comes back; only what changed since last time is read."""
+        found = await desk.suggest()
+        waiting = [one.to_dict() for one in await desk.inbox.waiting()]
+        return {
+            "sessions": len(found.facts),
+            "read": found.read,
+            "damaged": list(found.damaged),
+            "suggestions": waiting,
+        }
+
+    @api.post("/suggestions/{id}/approve", status_code=201)
+    async def approve(id: str, body: Approving | None = None) -> Answer:
+        """Makes a template of a suggestion."""
+        return _shape(await desk.inbox.approve(id, name=body.name if body else None))
+
+    @api.post("/suggestions/{id}/reject")
+    async def reject(id: str, body: Rejecting | None = None) -> Answer:
+        """Turns a suggestion down, until its evidence has doubled or for ever."""
+        gone = await desk.inbox.reject(id, never=bool(body and body.never))
+        return {"id": gone.id, "state": gone.state}

@@ -1,0 +1,122 @@
+"""Which template fits a request: told by the words of the requests it comes from, and by its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+
+from sojourn.core.budget import tokens
+from sojourn.core.examples import as_text
+from sojourn.core.terms import terms
+from sojourn.templates.inject import as_messages
+from sojourn.templates.library import Kept
+from sojourn.templates.values import TaskType
+
+MOST = 3  # templates at a time
+LEAST = 0.12  # below this a request does not look like a template's task
+_SMALL_WORDS = (
+    "a an the and or of to in on for with from at by is are be it this that these those i you we me my our your can "
+    "could would please do does did make get all any some as if then so not no yes what which how why when where who "
+    "there here need want help let 的 了 是 在 我 你 他 请 把 和 与 或 吗 呢 个 这 那 一 有 不"
+)
+_COMMON = frozenset(_SMALL_WORDS.split())
+# What people say when they want a type of thing done, in both languages. Only used to tell the type.
+_SAYS = {
+    TaskType.CODE: r"\b(?:python|script|compute|calculate|plot|simulate|dataframe|pandas|numpy)\b|脚本|计算|画图|模拟",
+    TaskType.FILE: r"\b(?:files?|folder|edit|rename|refactor|rewrite|read|write|patch)\b|\.\w{1,4}\b|文件|修改|重命名",
+    TaskType.RESEARCH: r"\b(?:search|look up|find out|research|latest|news|compare)\b|https?://|搜索|查一下|调研",
+    TaskType.TERMINAL: r"\b(?:run|install|deploy|build|tests?|git|docker|restart|commit|logs?)\b|运行|安装|部署|测试",
+}
+_PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _SAYS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A template, how well it fits, what it costs, and why it is here."""
+
+    kept: Kept
+    score: float
+    tokens: int
+    because: str
+
+
+def words_of(text: str) -> set[str]:
+    """The words that say something."""
+    return {word for word in terms(text[:2000]) if word not in _COMMON and not word.isdigit()}
+
+
+def likely_types(request: str) -> dict[TaskType, float]:
+    """How much a request sounds like each type of task, between 0 and 1."""
+    found = {kind: min(len(pattern.findall(request[:2000])), 3) / 3 for kind, pattern in _PATTERNS.items()}
+    return found | {TaskType.MIXED: 0.0}
+
+
+def ranked(request: str, approved: Sequence[Kept]) -> list[Match]:
+    """The templates that fit a request, the best first; among equals the less used, then the better proven."""
+    said = words_of(request)
+    own = {one.template.name: _own(one) for one in approved if one.template.examples}
+    weight = _weights(list(own.values()))
+    likely = likely_types(request)
+    found = []
+    for one in approved:
+        if not one.template.examples or not said:
+            continue
+        shared = said & own[one.template.name]
+        fit = _share(shared, said, weight)
+        score = fit + 0.1 * likely[one.template.task_type] if shared else 0.0
+        if score >= LEAST:
+            found.append(Match(one, round(score, 3), cost(one), _because(one, shared, weight)))
+    return sorted(found, key=_order)
+
+
+def within(matches: Sequence[Match], budget: int, most: int = MOST) -> tuple[list[Match], list[str]]:
+    """The first few that the budget has room for, and what it had no room for, in words."""
+    chosen: list[Match] = []
+    left_out: list[str] = []
+    for one in matches:
+        if len(chosen) >= most:
+            break
+        if one.tokens <= budget:
+            chosen.append(one)
+            budget -= one.tokens
+        else:
+            left_out.append(f'template "{one.kept.template.name}" ({one.tokens} tokens, {budget} left)')
+    return chosen, left_out
+
+
+def cost(kept: Kept) -> int:
+    return tokens(as_text(as_messages(kept.template)))
+
+
+def _own(kept: Kept) -> set[str]:
+    template = kept.template
+    asked = [words_of(request) for request in kept.about.requests]
+    described = template.description if not template.description.startswith("Template with") else ""
+    return words_of(f"{template.name} {described}").union(*asked)
+
+
+def _weights(all_words: Sequence[set[str]]) -> dict[str, float]:
+    """A word that every template has says little about which one is meant."""
+    count: dict[str, int] = {}
+    for words in all_words:
+        for word in words:
+            count[word] = count.get(word, 0) + 1
+    return {word: 1.0 + log(len(all_words) / seen) for word, seen in count.items()}
+
+
+def _share(shared: set[str], said: set[str], weight: dict[str, float]) -> float:
+    total = sum(weight.get(word, 1.0) for word in said)
+    return sum(weight.get(word, 1.0) for word in shared) / total if total else 0.0
+
+
+def _because(kept: Kept, shared: set[str], weight: dict[str, float]) -> str:
+    best = sorted(shared, key=lambda word: (-weight.get(word, 1.0), -len(word), word))[:4]
+    proof = f", proven in {kept.about.proven} sessions" if kept.about.proven > 1 else ""
+    return f"it shares {', '.join(best)} with your request{proof}"
+
+
+def _order(match: Match) -> tuple[float, int, int, str]:
+    kept = match.kept
+    return -match.score, kept.template.usage_count, -kept.about.proven, kept.template.name

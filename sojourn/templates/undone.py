@@ -1,0 +1,87 @@
+"""Work that did not last: a file put back, a patch turned round, a person who said "undo that"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from sojourn.core.messages import Json
+from sojourn.templates import shells, tools
+from sojourn.templates.exchanges import Conversation, Exchange
+
+_SAID = re.compile(
+    r"\s*(?:no,? |please |wait,? |stop,? )*"
+    r"(?:undo|revert|roll (?:that|it|this)? ?back|take (?:that|it) back|put it back)\b"
+    r"|\s*(?:请)?(?:撤销|撤回|回滚|还原|恢复原样)",
+    re.IGNORECASE,
+)
+_LONGEST = 200  # characters: longer words are a new request that happens to begin so
+_WRITES = ("write_file", "patch")
+_REMOVERS = ("delete_file", "remove_file", "undo_edit")
+
+
+def undone(conversation: Conversation, worked: Sequence[bool]) -> set[int]:
+    """Which exchanges were taken back later, by their place."""
+    calls = conversation.exchanges
+    written = {
+        at: tools.path_of(call.parsed())
+        for at, call in enumerate(calls)
+        if worked[at] and tools.kind(call.tool) in _WRITES
+    }
+    if not written:
+        return set()
+    found = _turned_round(calls, written)
+    names = _names_of(written)
+    for at, call in enumerate(calls):
+        if worked[at]:
+            for name in _put_back(call):
+                meant = list(written) if name == "*" else names.get(name.removeprefix("./").rstrip("/"), ())
+                found.update(one for one in meant if one < at)
+    for spoken in conversation.spoken:
+        if len(spoken.text) <= _LONGEST and _SAID.match(spoken.text):
+            found |= {one for one in written if one < spoken.before and calls[one].turn == spoken.turn - 1}
+    return found
+
+
+def _turned_round(calls: Sequence[Exchange], written: Mapping[int, str]) -> set[int]:
+    """Patches whose exact opposite came later."""
+    found: set[int] = set()
+    waiting: dict[tuple[Json, ...], int] = {}
+    for at, path in written.items():
+        given = tools.in_our_words(calls[at].parsed())
+        old, new = str(given.get("old_string") or ""), str(given.get("new_string") or "")
+        if old and new:
+            if (before := waiting.pop((path, new, old), None)) is not None:
+                found |= {before, at}
+            waiting[path, old, new] = at
+    return found
+
+
+def _put_back(call: Exchange) -> list[str]:
+    """The files and folders a call puts back or removes; `*` is everything."""
+    if call.tool in _REMOVERS:
+        return [tools.path_of(call.parsed())]
+    if tools.kind(call.tool) != "terminal" or not any(word in call.arguments for word in ("git", "rm", "trash")):
+        return []
+    found: list[str] = []
+    for step in shells.steps(shells.command_of(tools.in_our_words(call.parsed()).get("command"))):
+        names = [word for word in step.words[1:] if not word.startswith("-")]
+        if step.program == "git" and step.verb == "reset" and "--hard" in step.words:
+            found.append("*")
+        elif step.program == "git" and step.verb in ("checkout", "restore"):
+            found += ["*" if name == "." else name for name in names[1:]]
+        elif step.program in ("rm", "trash"):
+            found += names
+    return found
+
+
+def _names_of(written: Mapping[int, str]) -> dict[str, list[int]]:
+    """The writes by everything their file may be called: its path, a folder above it, the end of its path."""
+    found: dict[str, list[int]] = {}
+    for at, path in written.items():
+        parts = path.removeprefix("./").split("/")
+        above = {"/".join(parts[:count]) for count in range(1, len(parts) + 1)}
+        ends = {"/".join(parts[count:]) for count in range(len(parts))}
+        for name in (above | ends) - {""}:
+            found.setdefault(name, []).append(at)
+    return found

@@ -1,0 +1,106 @@
+"""A template as a value: the kind of task, the calls that worked, and the JSON they are kept as."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from sojourn.core.errors import BadInput
+from sojourn.core.messages import Json
+
+
+class TaskType(Enum):
+    """What a session was mostly about, told by the tools it used."""
+
+    CODE = "code"
+    FILE = "file"
+    RESEARCH = "research"
+    TERMINAL = "terminal"
+    MIXED = "mixed"
+
+
+def task_type(word: TaskType | str) -> TaskType:
+    """The task type of that name."""
+    try:
+        return word if isinstance(word, TaskType) else TaskType(word.strip().lower())
+    except (ValueError, AttributeError) as error:
+        known = ", ".join(one.value for one in TaskType)
+        raise BadInput(f"{word!r} is not a task type.", hint=f"Task types are: {known}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallExample:
+    """One call that worked and what came back."""
+
+    tool_name: str
+    arguments: Mapping[str, Json]
+    result: str
+    success: bool = True
+
+    def to_dict(self) -> dict[str, Json]:
+        return {
+            "tool_name": self.tool_name, "arguments": dict(self.arguments), "result": self.result,
+            "success": self.success,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Json]) -> ToolCallExample:
+        name, arguments, result = data.get("tool_name"), data.get("arguments"), data.get("result")
+        if not isinstance(name, str) or not name:
+            raise BadInput("An example has no tool_name.", hint="Each example names its tool.")
+        return cls(
+            tool_name=name, arguments=arguments if isinstance(arguments, Mapping) else {},
+            result=result if isinstance(result, str) else "" if result is None else str(result),
+            success=data.get("success", True) is not False,
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class SessionTemplate:
+    """Proven calls for one type of task. Not frozen: `usage_count` follows what the library counts."""
+
+    name: str
+    task_type: TaskType
+    examples: list[ToolCallExample] = field(default_factory=list)
+    description: str = ""
+    created_at: float = field(default_factory=time.time)
+    usage_count: int = 0
+    source_session_id: str | None = None
+
+    def __post_init__(self) -> None:
+        self.task_type = task_type(self.task_type)
+        self.description = self.description or described(len(self.examples))
+
+    def to_dict(self) -> dict[str, Json]:
+        """The JSON form; these keys and no others."""
+        return {
+            "name": self.name, "task_type": self.task_type.value,
+            "examples": [one.to_dict() for one in self.examples], "description": self.description,
+            "created_at": self.created_at, "usage_count": self.usage_count,
+            "source_session_id": self.source_session_id,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, data: Any) -> SessionTemplate:
+        """Reads the JSON form. Keys that are not known are passed over; BadInput says what cannot be read."""
+        if not isinstance(data, Mapping) or not isinstance(data.get("name"), str):
+            raise BadInput("This is not a template: it has no name.", hint="A JSON object with `name` is expected.")
+        examples, used, made = data.get("examples", []), data.get("usage_count", 0), data.get("created_at", 0.0)
+        if not isinstance(examples, list) or not all(isinstance(one, Mapping) for one in examples):
+            raise BadInput("`examples` is not a list of objects.", hint="Each example is an object with tool_name.")
+        if not isinstance(used, int) or not isinstance(made, int | float):
+            raise BadInput("`usage_count` and `created_at` must be numbers.", hint="Mend the file, or delete it.")
+        source = data.get("source_session_id")
+        return cls(
+            name=data["name"], task_type=task_type(data.get("task_type", "mixed")),
+            examples=[ToolCallExample.from_dict(one) for one in examples],
+            description=str(data.get("description") or ""), created_at=float(made), usage_count=used,
+            source_session_id=source if isinstance(source, str) else None,
+        )  # fmt: skip
+
+
+def described(examples: int) -> str:
+    return f"Template with {examples} examples"

@@ -1,0 +1,126 @@
+"""SmallKit: a Kit with exactly what a test gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sojourn.core.errors import NotFound, SojournError
+from sojourn.core.sessions import OWNER, Principal, SessionId
+from sojourn.core.settings import SETTINGS, Settings
+from sojourn.ports.admin import Progress
+from sojourn.ports.context import STAGES, ContextSource
+from sojourn.ports.kit import ImportReport, Kit, MoveReport
+from sojourn.ports.plugin import Plugin
+from sojourn.ports.runtime import Runtime
+from sojourn.ports.service import Service
+from sojourn.ports.source import Found
+from sojourn.ports.store import Removed
+from sojourn.ports.tool import Tool
+from sojourn.ports.whole import WholeStore
+
+T = TypeVar("T")
+
+
+def settings_with(home: Path, **values: Any) -> Settings:
+    """The defaults, with a home and some values: `settings_with(tmp_path, agent_titles=False)`."""
+    all_values = {one.name: one.default for one in SETTINGS} | {"home": home}
+    named = {one.name.replace(".", "_"): one.name for one in SETTINGS}
+    all_values |= {named[name]: value for name, value in values.items()}
+    origins = dict.fromkeys(all_values, "default")
+    return Settings(values=all_values, origins=origins, user_home=home.parent, places={}, plugins={})
+
+
+@dataclass(kw_only=True)
+class SmallKit:
+    """What is not given is not there; imports and moves are for the real one."""
+
+    store: WholeStore
+    settings: Settings
+    runtimes: Sequence[Runtime] = ()
+    given_tools: Sequence[Tool] = ()
+    given_context: Sequence[ContextSource] = ()
+    given_plugins: Sequence[Plugin] = ()
+    make_service: Callable[[Kit], Service] | None = None
+    _service: Service | None = None
+    _shared: dict[type, Any] = field(default_factory=dict)
+
+    def plugins(self) -> Sequence[Plugin]:
+        return self.given_plugins
+
+    def plugin_problems(self) -> Mapping[str, SojournError]:
+        return {}
+
+    def load(self, dotted: str) -> object:
+        module, _, attribute = dotted.partition(":")
+        return getattr(import_module(module), attribute)
+
+    def configured(self, plugin: str) -> Any:
+        return None
+
+    @property
+    def service(self) -> Service:
+        if self._service is None:
+            assert self.make_service is not None, "give make_service=LocalService"
+            self._service = self.make_service(self)
+        return self._service
+
+    async def connect(self, *, in_process: bool = False) -> Service:
+        return self.service
+
+    def runtime_names(self) -> tuple[str, ...]:
+        return tuple(one.name for one in self.runtimes)
+
+    def runtime(self, name: str) -> Runtime:
+        for one in self.runtimes:
+            if one.name == name:
+                return one
+        raise NotFound(f'There is no runtime "{name}".', hint="This kit has only what the test gave it.")
+
+    def tools(self) -> tuple[Tool, ...]:
+        return tuple(self.given_tools)
+
+    def context(self) -> tuple[ContextSource, ...]:
+        return tuple(sorted(self.given_context, key=lambda one: STAGES.index(one.stage)))
+
+    def shared(self, kind: type[T]) -> T:
+        if kind not in self._shared:
+            self._shared[kind] = kind(self)  # type: ignore[call-arg]
+        made: T = self._shared[kind]
+        return made
+
+    def find_histories(self, path: Path | None = None, source: str = "") -> list[Found]:
+        return []
+
+    async def rescue(
+        self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
+    ) -> ImportReport:
+        raise NotImplementedError
+
+    async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
+        return await self.store.forget(session)
+
+    def purge(self, removed: Removed) -> Removed:
+        return removed
+
+    async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
+        return await self.store.backup(target, progress)
+
+    async def restore(self, source: Path, *, progress: Progress | None = None) -> None:
+        await self.store.restore(source, progress)
+
+    async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
+        raise NotImplementedError
+
+    async def add_samples(self) -> int:
+        return 0
+
+    async def close(self) -> None:
+        if self._service is not None:
+            await self._service.close()
+        for runtime in self.runtimes:
+            await runtime.close()
+        await self.store.close()

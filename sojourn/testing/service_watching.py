@@ -1,0 +1,95 @@
+"""Contract: any number of watchers, who come and go as they like."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from sojourn.core.errors import NotFound
+from sojourn.core.events import Done
+from sojourn.core.sessions import Recorded
+from sojourn.ports.service import Said, Service, Turn
+from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
+from sojourn.testing.service_steps import (
+    GUEST,
+    ME,
+    NOBODY,
+    SECONDS,
+    collect,
+    ended,
+    follow,
+    is_chunk,
+    opened,
+    shown,
+    talk,
+    until,
+)
+
+
+async def paused(service: Service, runtime: ScriptedRuntime) -> Turn:
+    """A turn that has said "one two " and waits for the gate."""
+    session = await opened(service)
+    runtime.on("count", Say("one two "), Gate("go"), Say("three four"))
+    turn = await service.say(session, Said(text="count"), ME)
+    await until(service, turn, is_chunk("two"))
+    return turn
+
+
+class WatchingContract:
+    async def test_a_late_joiner_gets_everything(self, service: Service, runtime: ScriptedRuntime) -> None:
+        turn = await paused(service, runtime)
+        early = asyncio.create_task(follow(service, turn))
+        runtime.gate("go").open()
+        assert await follow(service, turn) == await early
+        assert shown(await follow(service, turn)) == "one two three four"
+
+    async def test_watchers_see_the_same_wherever_they_are(
+        self, service: Service, again: Service, runtime: ScriptedRuntime
+    ) -> None:
+        turn = await paused(service, runtime)
+        watching = [asyncio.create_task(follow(one, turn)) for one in (service, again, service)]
+        runtime.gate("go").open()
+        here, there, besides = await asyncio.gather(*watching)
+        assert here == there == besides
+
+    async def test_closing_a_watcher_stops_nothing(self, service: Service, runtime: ScriptedRuntime) -> None:
+        turn = await paused(service, runtime)
+        async with asyncio.timeout(SECONDS), aclosing(service.watch(turn.session)) as log:
+            await anext(log)
+        runtime.gate("go").open()
+        assert ended(await follow(service, turn)) == ("completed", [])
+
+    async def test_a_turn_runs_on_when_nobody_watches(self, service: Service, runtime: ScriptedRuntime) -> None:
+        turn = await paused(service, runtime)
+        assert await service.running(turn.session) == turn.id
+        runtime.gate("go").open()
+        assert shown(await follow(service, turn)) == "one two three four"
+
+    async def test_one_who_comes_back_after_each_item_sees_what_one_who_stayed_sees(
+        self, service: Service, runtime: ScriptedRuntime
+    ) -> None:
+        turn = await paused(service, runtime)
+        stayed = asyncio.create_task(follow(service, turn))
+        runtime.gate("go").open()
+        seen: list[Recorded] = []
+        while not seen or not isinstance(seen[-1].item, Done):
+            after = seen[-1].seq if seen else turn.after
+            seen += await collect(service, turn.session, lambda _: True, after=after)
+        assert seen == await stayed
+
+    async def test_watching_a_session_that_is_not_there_says_so(self, service: Service) -> None:
+        with pytest.raises(NotFound):
+            await collect(service, NOBODY, lambda _: True)
+
+    async def test_a_guest_does_not_see_what_belongs_to_the_owner(self, service: Service) -> None:
+        session = await opened(service)
+        await talk(service, session, "secret")
+        with pytest.raises(NotFound):
+            async with aclosing(service.watch(session, principal=GUEST.principal)) as log:
+                await anext(log)
+        with pytest.raises(NotFound):
+            await service.messages(session, principal=GUEST.principal)
+        with pytest.raises(NotFound):
+            await service.say(session, Said(text="hello"), GUEST)

@@ -1,0 +1,208 @@
+"""Contract: who is at work, who may use which credential, and how everybody hears of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+
+import pytest
+
+from sojourn.core.errors import LeaseLost
+from sojourn.ports.journal import Heartbeat, Topic
+from sojourn.ports.whole import WholeStore
+from sojourn.testing.store_bindings import BindingsContract
+from sojourn.testing.store_inbox import GONE, HOME, InboxContract, come_in, take
+from sojourn.testing.store_outbox import OutboxContract, put, take_out
+from sojourn.testing.store_secrets import KEY
+from sojourn.testing.store_steps import ODD, Fresh, begin
+from sojourn.testing.store_upkeep import move
+
+
+async def ring(bell: AsyncGenerator[None, None], seconds: float = 1.5) -> None:
+    async with asyncio.timeout(seconds):
+        await anext(bell)
+
+
+class GatewaysContract:
+    """A gateway that beats is alive; a credential has one holder."""
+
+    async def test_a_gateway_is_seen_while_it_beats(self, store: WholeStore, again: WholeStore | None) -> None:
+        health = {"telegram": {"last_received": 1.5, "oldest_waiting": None}}
+        first = await store.beat(Heartbeat(id="g1", host="laptop", pid=4711, health=health), seconds=60)
+        assert (first.id, first.host, first.pid, first.health) == ("g1", "laptop", 4711, health)
+        assert first.until == pytest.approx(first.beat_at + 60)
+        second = await (again or store).beat(Heartbeat(id="g1", host="laptop", pid=4712))
+        assert (second.started_at, second.pid, second.health) == (first.started_at, 4712, {})
+        assert await store.gateways() == [second]
+
+    async def test_a_gateway_that_stopped_beating_is_not_alive(self, store: WholeStore) -> None:
+        await store.beat(Heartbeat(id="dead"), seconds=GONE)
+        alive = await store.beat(Heartbeat(id="alive"))
+        assert await store.gateways() == [alive]
+        assert [one.id for one in await store.gateways(alive=False)] == ["alive", "dead"]
+
+    async def test_a_gateway_says_goodbye(self, store: WholeStore) -> None:
+        await store.beat(Heartbeat(id="g1"))
+        assert await store.retire_gateway("g1") is True
+        assert await store.retire_gateway("g1") is False
+        assert await store.gateways(alive=False) == []
+
+    async def test_odd_characters_and_secrets_in_a_heartbeat(self, store: WholeStore) -> None:
+        kept = await store.beat(Heartbeat(id=ODD, host=ODD, health={ODD: f"{KEY} {ODD}"}))
+        assert (kept.id, kept.host, kept.health) == (ODD, ODD, {ODD: f"[redacted:api-key] {ODD}"})
+        assert await store.gateways() == [kept]
+
+    # credentials
+    async def test_a_credential_is_held_by_one_at_a_time(self, store: WholeStore, again: WholeStore | None) -> None:
+        held = await store.hold_credential("telegram:hash", "g1")
+        assert held is not None
+        assert (held.credential, held.owner, held.fence) == ("telegram:hash", "g1", 1)
+        assert await (again or store).hold_credential("telegram:hash", "g2") is None
+        assert await store.hold_credential("telegram:other", "g2") is not None
+
+    async def test_a_credential_fails_over_when_its_holder_is_gone(
+        self, store: WholeStore, again: WholeStore | None
+    ) -> None:
+        old = await store.hold_credential("c", "g1", seconds=GONE)
+        assert old is not None
+        new = await (again or store).hold_credential("c", "g2")
+        assert new is not None
+        assert (new.owner, new.fence) == ("g2", 2)
+        with pytest.raises(LeaseLost):
+            await store.renew_credential(old)
+        assert await store.hold_credential("c", "g1") is None
+
+    async def test_a_holder_renews_and_lets_go(self, store: WholeStore) -> None:
+        held = await store.hold_credential("c", "g1", seconds=1)
+        assert held is not None
+        renewed = await store.renew_credential(held, seconds=60)
+        assert renewed.until > held.until
+        assert renewed.fence == held.fence
+        same = await store.hold_credential("c", "g1")
+        assert same is not None
+        assert same.fence == held.fence
+        await store.renew_credential(same, seconds=0)
+        other = await store.hold_credential("c", "g2")
+        assert other is not None
+        assert other.fence == 2
+
+    async def test_one_of_many_who_want_a_credential_has_it(self, store: WholeStore, again: WholeStore | None) -> None:
+        tries = [one.hold_credential("c", f"{n}") for n, one in enumerate([store, again or store] * 4)]
+        assert sum(one is not None for one in await asyncio.gather(*tries)) == 1
+
+    # how the lines get on
+    async def test_health_is_progress(self, store: WholeStore) -> None:
+        await come_in(store, "m1", "m2")
+        await come_in(store, "x", place="x", platform="matrix")
+        await store.finish_incoming(await take(store), "failed")
+        await put(store, "k1", "k2")
+        sent = await store.finish_outgoing(await take_out(store))
+        matrix, telegram = await store.line_health()
+        assert (matrix.platform, matrix.account, matrix.waiting, matrix.pending) == ("matrix", "bot", 1, 0)
+        assert (matrix.last_sent, matrix.oldest_pending) == (None, None)
+        assert (telegram.waiting, telegram.pending, telegram.failed) == (1, 1, 1)
+        assert telegram.last_sent == sent.sent_at
+        [first, second] = await store.incoming(place=HOME)
+        assert (telegram.oldest_waiting, telegram.last_received) == (second.received_at, second.received_at)
+        assert first.state == "failed"
+
+    async def test_old_rows_are_pruned_and_open_ones_stay(self, store: WholeStore) -> None:
+        await come_in(store, "done", "waiting")
+        await store.finish_incoming(await take(store))
+        await put(store, "sent", "pending")
+        await store.finish_outgoing(await take_out(store))
+        await store.beat(Heartbeat(id="dead"), seconds=-7200)
+        await store.beat(Heartbeat(id="alive"))
+        assert await store.prune_journal(time.time() - 3600) == 1
+        assert await store.prune_journal(time.time() + 3600) == 3
+        assert [one.message_id for one in await store.incoming()] == ["waiting"]
+        assert [one.key for one in await store.outgoing()] == ["pending"]
+
+
+class BellContract:
+    """Whoever watches is woken from any process, and looks now and then in any case."""
+
+    async def test_a_watcher_is_called_at_once_and_then_when_something_comes(
+        self, store: WholeStore, again: WholeStore | None
+    ) -> None:
+        other, sessions = again or store, [await begin(store) for _ in range(5)]
+        steps: list[tuple[Topic, Callable[[int], Awaitable[object]]]] = [
+            ("inbox", lambda n: come_in(other, f"m{n}")), ("outbox", lambda n: put(other, f"k{n}")),
+            ("gateways", lambda n: other.beat(Heartbeat(id=f"g{n}"))),
+            ("bindings", lambda n: other.bind(HOME, sessions[n])),
+        ]  # fmt: skip
+        for topic, step in steps:
+            bell = store.watch_journal(topic, seconds=30)
+            await ring(bell)
+            begun = time.monotonic()
+            for n in range(5):  # a bell may ring once by itself when it is hung up; five times only if it is rung
+                waiting = asyncio.ensure_future(ring(bell))
+                await asyncio.sleep(0)
+                await step(n)
+                await waiting
+            assert time.monotonic() - begun < 3, "it was not rung: somebody looked by himself"
+            await bell.aclose()
+
+    async def test_what_comes_while_a_watcher_is_busy_is_told_when_it_is_back(self, store: WholeStore) -> None:
+        bell = store.watch_journal("inbox", seconds=30)
+        await ring(bell)
+        await come_in(store, "m1")
+        await ring(bell)
+        await bell.aclose()
+
+    async def test_a_watcher_of_everything_hears_everything(self, store: WholeStore) -> None:
+        bell = store.watch_journal(seconds=30)
+        await ring(bell)
+        for step in (come_in(store, "m1"), put(store, "k1"), store.beat(Heartbeat(id="g1"))):
+            await step
+            await ring(bell)
+        await bell.aclose()
+
+    async def test_a_watcher_looks_now_and_then_although_nobody_rang(self, store: WholeStore) -> None:
+        bell = store.watch_journal(seconds=0.05)
+        for _ in range(3):
+            await ring(bell)
+        await bell.aclose()
+
+    async def test_a_credential_that_is_free_again_is_rung(self, store: WholeStore, again: WholeStore | None) -> None:
+        held = await store.hold_credential("c", "g1")
+        assert held is not None
+        bell = (again or store).watch_journal("gateways", seconds=30)
+        await ring(bell)
+        waiting = asyncio.ensure_future(ring(bell))
+        await asyncio.sleep(0.05)
+        await store.renew_credential(held, seconds=0)
+        await waiting
+        await bell.aclose()
+
+    async def test_the_journal_is_no_change_of_a_session(self, store: WholeStore) -> None:
+        session = await begin(store)
+        before = await store.last_change()
+        await come_in(store, "m1")
+        await store.note_incoming(await take(store), session=session)
+        await put(store, "k1")
+        await store.beat(Heartbeat(id="g1"))
+        assert await store.changes(after=before) == []
+
+    async def test_a_moved_journal_goes_on_and_running_processes_stay_behind(
+        self, store: WholeStore, fresh: Fresh
+    ) -> None:
+        other = fresh()
+        await come_in(store, "m1", "m2")
+        await put(store, "k1")
+        item = await take(store)
+        await store.beat(Heartbeat(id="g1"))
+        await store.hold_credential("c", "g1")
+        await move(store, other)
+        assert await other.gateways(alive=False) == []
+        assert await other.hold_credential("c", "g2") is not None
+        assert await come_in(other, "m1") == []
+        await other.finish_incoming(item)
+        [late] = await come_in(other, "m3")
+        assert late.id > item.id
+        assert [one.message_id for one in await other.claim_incoming("me")] == ["m2"]
+
+
+class JournalContract(InboxContract, OutboxContract, BindingsContract, GatewaysContract, BellContract):
+    """The gateway's journal, all of it."""

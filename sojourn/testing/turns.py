@@ -1,0 +1,158 @@
+"""Turns for tests: a prepared input without a service, and what a runtime made of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sojourn.core.attachments import Attachment
+from sojourn.core.errors import SojournError
+from sojourn.core.events import Chunk, Done, Progress
+from sojourn.core.messages import Json, Message, calls, text_of
+from sojourn.core.sessions import OWNER, Principal, Session, SessionId, TurnId, new_session_id, new_turn_id
+from sojourn.ports.runtime import Given, Past, Runtime, TurnInput
+from sojourn.ports.tool import Question, Reply, Run, Tool
+
+
+@dataclass(kw_only=True)
+class Room:
+    """A workspace for tests: a folder, and somebody who always gives the same answer."""
+
+    root: Path = field(default_factory=Path.cwd)
+    session: SessionId = field(default_factory=new_session_id)
+    turn: TurnId = field(default_factory=new_turn_id)
+    principal: Principal = OWNER
+    seconds: float = 30.0
+    most: int = 20_000
+    answer: str = "once"
+    questions: list[Question] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+
+    async def ask(self, question: Question) -> Reply:
+        self.questions.append(question)
+        return Reply(choice=self.answer, by="a test")
+
+    def tell(self, line: str) -> None:
+        self.told.append(line)
+
+
+def turn_input(
+    said: str, *, room: Room | None = None, files: Mapping[str, bytes] | None = None, **given: Any
+) -> TurnInput:
+    """What a service would prepare. `files` are attachments' bytes by their hash; `given` are fields of TurnInput."""
+    room = room or Room()
+
+    async def read_attachment(attachment: Attachment) -> bytes:
+        return dict(files or {})[attachment.hash]
+
+    prepared: dict[str, Any] = {
+        "session": Session(id=room.session), "turn": room.turn, "said": said, "workspace": room, "ask": room.ask,
+        "read_attachment": read_attachment, **given,
+    }  # fmt: skip
+    return TurnInput(**prepared)
+
+
+def past(*messages: Message) -> tuple[Past, ...]:
+    """These messages as a live transcript, numbered from 1."""
+    return tuple(Past(at, message) for at, message in enumerate(messages, 1))
+
+
+def a_tool(name: str, run: Run, description: str = "For tests.", /, **parameters: str) -> Tool:
+    """A tool whose parameters are texts: `a_tool("read", run, path="which file")`."""
+    schema: Mapping[str, Json] = {
+        "type": "object",
+        "properties": {key: {"type": "string", "description": meaning} for key, meaning in parameters.items()},
+        "required": list(parameters),
+    }
+    return Tool(name=name, description=description, parameters=schema, run=run)
+
+
+@dataclass(kw_only=True)
+class Shown:
+    """Everything a turn gave, in order, and how it ended."""
+
+    items: list[Given] = field(default_factory=list)
+    error: SojournError | None = None
+    cancelled: bool = False
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [item for item in self.items if isinstance(item, kind)]
+
+    @property
+    def text(self) -> str:
+        """What a person saw of the answer."""
+        return "".join(item.text for item in self.of(Chunk))
+
+    @property
+    def messages(self) -> list[Message]:
+        return self.of(Message)
+
+    @property
+    def answers(self) -> list[str]:
+        """The texts of the assistant's messages."""
+        return [text_of(one) for one in self.messages if one.role == "assistant" and text_of(one)]
+
+    @property
+    def done(self) -> list[Done]:
+        return self.of(Done)
+
+    def progress(self, stage: str) -> list[Mapping[str, Json]]:
+        return [item.detail for item in self.of(Progress) if item.stage == stage]
+
+
+def unpaired(messages: Sequence[Message]) -> list[str]:
+    """The ids of tool calls without a result before the next assistant message, and of results without a call."""
+    wrong: list[str] = []
+    waiting: list[str] = []
+    for message in messages:
+        if message.role == "assistant":
+            wrong += waiting
+            waiting = [call.id for call in calls(message)]
+        elif message.role == "tool" and message.tool_call_id in waiting:
+            waiting.remove(message.tool_call_id)
+        elif message.role == "tool":
+            wrong.append(f"result {message.tool_call_id}")
+    return wrong + waiting
+
+
+async def run_turn(runtime: Runtime, turn: TurnInput) -> Shown:
+    """Runs a turn to its end, as a service would."""
+    shown = Shown()
+    await _fill(shown, runtime.run(turn))
+    return shown
+
+
+async def stop_turn(runtime: Runtime, turn: TurnInput, when: Callable[[Given], bool]) -> Shown:
+    """Runs a turn and, as soon as `when` says so and it waits for the next thing, cancels it as a service does.
+
+    What the runtime still gives then is collected too: results for calls that were under way, words already said.
+    """
+    shown, reached = Shown(), asyncio.Event()
+    task = asyncio.create_task(_fill(shown, runtime.run(turn), lambda item: reached.set() if when(item) else None))
+    waiting = asyncio.create_task(reached.wait())
+    await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    for _ in range(3):  # let it begin to wait
+        await asyncio.sleep(0)
+    task.cancel()
+    try:
+        await task
+    except asyncio.CancelledError:
+        shown.cancelled = True
+    return shown
+
+
+async def _fill(
+    shown: Shown, events: AsyncGenerator[Given, None], seen: Callable[[Given], object] = lambda _: None
+) -> None:
+    try:
+        async with aclosing(events):
+            async for item in events:
+                shown.items.append(item)
+                seen(item)
+    except SojournError as error:
+        shown.error = error

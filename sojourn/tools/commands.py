@@ -1,0 +1,80 @@
+"""Runs a command to its end, within the time a call has, and says how it went."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from sojourn.core.errors import BadInput
+from sojourn.core.messages import Json
+from sojourn.core.plain import plain
+from sojourn.core.redact import redact
+from sojourn.core.settings import Settings
+from sojourn.ports.tool import ToolResult, Workspace
+from sojourn.tools.children import ended, start
+from sojourn.tools.places import locate
+
+SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
+EVERY = 0.5  # seconds between two lines of progress
+
+
+def shell(command: str) -> list[str]:
+    """How a line for the shell is started, without anybody's start-up files."""
+    found = next((one for one in SHELLS if Path(one).exists()), "sh")
+    return [found, "--noprofile", "--norc", "-c", command] if found.endswith("bash") else [found, "-c", command]
+
+
+def folder_for(at: Workspace, raw: str, settings: Settings) -> Path:
+    """The folder a command is started in: the workspace, or one below it. BadInput."""
+    place = locate(at, raw or ".", settings)
+    if not place.inside:
+        raise BadInput(f"{raw} is outside the workspace.", hint="Start in the workspace; `cd` is part of the command.")
+    if not place.path.is_dir():
+        raise BadInput(f"{place.shown} is not a folder.", hint="Give a folder of the workspace.")
+    return place.path
+
+
+async def run_to_end(
+    argv: Sequence[str], at: Workspace, *, cwd: Path, settings: Settings, seconds: float,
+    more: Mapping[str, str] | None = None,
+) -> ToolResult:  # fmt: skip
+    """What the command said and how it ended. Whatever it left behind is ended too."""
+    child = await start(argv, cwd=cwd, settings=settings, more=more)
+    child.heard = told_now_and_then(at)
+    done, left = False, 0
+    try:
+        done = await child.wait(seconds)
+    finally:
+        left = await ended(child)
+    code = child.process.returncode
+    notes = []
+    if not done:
+        notes.append(f"[stopped after {seconds:g} seconds. For something long use the process tool.]")
+    elif code:
+        notes.append(f"[exit code {code}]")
+    if done and left:
+        notes.append(f"[{left} processes it left running were ended. To keep one, use the process tool.]")
+    text = child.output.text()
+    facts: dict[str, Json] = {
+        "exit_code": code if done else None, "seconds": round(time.monotonic() - child.started, 3),
+        "bytes": child.output.total, "cwd": str(cwd), "timed_out": not done,
+    }  # fmt: skip
+    said = "\n".join(filter(None, [text.rstrip("\n"), *notes]))
+    return ToolResult(text=said or "[no output, exit code 0]", ok=done and code == 0, facts=facts)
+
+
+def told_now_and_then(at: Workspace) -> Callable[[bytes], None]:
+    """Passes the newest line on to whoever watches, at most twice a second."""
+    last = 0.0
+
+    def heard(data: bytes) -> None:
+        nonlocal last
+        if time.monotonic() - last < EVERY:
+            return
+        lines = [line for line in data[-2000:].decode("utf-8", "replace").splitlines() if line.strip()]
+        if lines:
+            last = time.monotonic()
+            at.tell(redact(plain(lines[-1]))[:200])
+
+    return heard

@@ -1,0 +1,120 @@
+"""delegate_task: a sub-agent does one bounded piece of work in a session of its own and reports back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import aclosing
+
+from sojourn.core.errors import NotAllowed, SojournError
+from sojourn.core.events import Done, Failed, Metadata, Progress
+from sojourn.core.messages import Json, Message, text_of
+from sojourn.core.sessions import SessionId, TurnId
+from sojourn.ports.kit import Kit
+from sojourn.ports.service import Said, Service, Speaker, Turn
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+
+SURFACE = "delegate"  # sessions that begin here are sub-agents; they have no sub-agents of their own
+TASK = "You are a sub-agent with one task. Do it, then answer with the result only; nobody can answer questions.\n\n"
+
+
+class Delegated:
+    """How many tasks each turn has given away."""
+
+    def __init__(self, _: Kit) -> None:
+        self._by_turn: dict[TurnId, int] = {}
+
+    def count(self, turn: TurnId, most: int) -> None:
+        """Counts one more, or NotAllowed."""
+        if self._by_turn.get(turn, 0) >= most:
+            raise NotAllowed(f"This turn has given away {most} tasks already.", hint="Do the rest yourself.")
+        if len(self._by_turn) > 1000:
+            self._by_turn.pop(next(iter(self._by_turn)))
+        self._by_turn[turn] = self._by_turn.get(turn, 0) + 1
+
+
+def delegate_task_tool(kit: Kit) -> Tool:
+    def asks(_: Workspace, __: Mapping[str, Json]) -> Question | None:
+        return None  # what the sub-agent does is asked about when it does it
+
+    @tool(effect="runs", asks=asks)
+    async def delegate_task(at: Workspace, task: str, title: str = "") -> ToolResult:
+        """Gives one bounded task to a sub-agent with the same tools and workspace, and returns its answer. It knows
+        nothing of this conversation: say everything it needs.
+
+        task: what to do, with everything the sub-agent has to know, and what to answer
+        title: a few words that name the task
+        """
+        if (await kit.store.get(at.session)).source == SURFACE:
+            raise NotAllowed("A sub-agent cannot give tasks away.", hint="Do it yourself.")
+        kit.shared(Delegated).count(at.turn, int(kit.settings["tools.delegates"]))
+        by = Speaker(surface=SURFACE, principal=at.principal, holder=f"sub-agent of {at.session}")
+        runtime, model = await _thinking_with(kit, at)
+        child = await kit.service.open(
+            by, model=model or None, runtime=runtime, cwd=str(at.root), parent=at.session
+        )  # fmt: skip
+        if title:
+            at.tell(f"sub-agent: {title[:100]}")
+        turn = await kit.service.say(child.id, Said(text=TASK + task, cwd=str(at.root)), by)
+        return await _finish(kit, turn, by, at)
+
+    return delegate_task
+
+
+async def _thinking_with(kit: Kit, at: Workspace) -> tuple[str, str]:
+    """The runtime and model of the turn that gives the task away: its sub-agent has the same."""
+    found = ("", "")
+    async with aclosing(kit.store.read(at.session)) as log:
+        async for kept in log:
+            if isinstance(kept.item, Metadata) and kept.item.turn_id == at.turn:
+                found = (kept.item.runtime, kept.item.model)
+    return found
+
+
+async def _finish(kit: Kit, turn: Turn, by: Speaker, at: Workspace) -> ToolResult:
+    """Watches the sub-agent to its end; if the time is up or we are stopped, it is stopped too."""
+    seconds = float(kit.settings["tools.delegate_seconds"])
+    try:
+        async with asyncio.timeout(seconds):
+            return await _watched(kit.service, turn, by, at)
+    except TimeoutError:
+        await kit.service.stop(turn.session, by, turn=turn.id)
+        text = f"The sub-agent was stopped: it took longer than {seconds:g} seconds. Its session is {turn.session}."
+        return ToolResult(text=text, ok=False, facts={"session": turn.session, "status": "cancelled"})
+    except asyncio.CancelledError:
+        await asyncio.shield(kit.service.stop(turn.session, by, turn=turn.id))
+        raise
+
+
+async def _watched(service: Service, turn: Turn, by: Speaker, at: Workspace) -> ToolResult:
+    said, problem = "", ""
+    async with aclosing(service.watch(turn.session, after=turn.after, principal=at.principal)) as log:
+        async for kept in log:
+            item = kept.item
+            if isinstance(item, Message) and item.role == "assistant":
+                said = text_of(item) or said
+            elif isinstance(item, Failed):
+                problem = f"{item.message} {item.hint}".strip()
+            elif isinstance(item, Progress) and item.stage == "approval" and item.detail.get("status") == "asked":
+                await _pass_on(service, turn.session, item.detail, by, at)
+            elif isinstance(item, Done) and (kept.turn or turn.id) == turn.id:
+                facts: dict[str, Json] = {"session": turn.session, "status": item.status}
+                ok = item.status == "completed"
+                text = said if ok else f"The sub-agent {item.status}. {problem}\n{said}".strip()
+                return ToolResult(text=text or "The sub-agent said nothing.", ok=ok, facts=facts)
+    return ToolResult(text="The sub-agent's session ended early.", ok=False, facts={"session": turn.session})
+
+
+async def _pass_on(
+    service: Service, session: SessionId, detail: Mapping[str, Json], by: Speaker, at: Workspace
+) -> None:
+    """The sub-agent's question becomes ours: the person who watches this session answers it."""
+    question = Question(
+        id=f"{detail['question']}_d", text=f"Sub-agent: {detail['text']}", tool=str(detail["tool"]),
+        detail=str(detail["detail"]), choices=tuple(detail["choices"]), dangerous=bool(detail["dangerous"]),
+    )  # fmt: skip
+    reply = await at.ask(question)
+    try:
+        await service.answer(session, str(detail["question"]), reply, by)
+    except SojournError:
+        return  # answered elsewhere, or it waits no longer

@@ -1,0 +1,165 @@
+"""read_file and write_file."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Mapping
+
+from sojourn.core.errors import BadInput, Conflict, NotAllowed, NotFound
+from sojourn.core.messages import Json
+from sojourn.ports.kit import Kit
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.tools.opening import Place, binary_kind, open_file, write_file_at
+from sojourn.tools.places import question_about_reading, question_about_writing, writable
+from sojourn.tools.windows import listing, window
+
+LARGEST = 10 * 1024 * 1024  # bytes of a file that is changed as a whole
+MARK = "[redacted:"
+
+
+class Reading:
+    """Remembers what was asked about, so that what is read is what was allowed."""
+
+    def __init__(self, kit: Kit) -> None:
+        self.settings = kit.settings
+        self._asked: dict[tuple[str, str], Place] = {}
+
+    def ask(self, at: Workspace, raw: str) -> Question | None:
+        question, place = question_about_reading(at, raw, self.settings)
+        if len(self._asked) > 1000:
+            self._asked.clear()
+        self._asked[at.turn, raw] = place
+        return question
+
+    def place(self, at: Workspace, raw: str) -> Place:
+        """The place that was asked about. NotAllowed when the path leads somewhere else by now."""
+        question, place = question_about_reading(at, raw, self.settings)
+        if question is not None and self._asked.get((at.turn, raw)) != place:
+            raise NotAllowed(f"{raw[:200]} led somewhere else a moment ago.", hint="Look at it again first.")
+        return place
+
+
+def read_file_tool(kit: Kit) -> Tool:
+    reading = kit.shared(Reading)
+
+    def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
+        return reading.ask(at, given["path"])
+
+    @tool(asks=asks)
+    async def read_file(at: Workspace, path: str, offset: int = 1, limit: int = 2000) -> ToolResult:
+        """Reads a text file, with line numbers; for a folder, lists what is in it.
+
+        path: the file, from the workspace or absolute
+        offset: the first line to show; negative counts from the end
+        limit: how many lines to show
+        """
+        place = reading.place(at, path)
+        if place.path.is_dir():
+            return await asyncio.to_thread(listing, place)
+        try:
+            file = open_file(place)
+        except FileNotFoundError as error:
+            raise NotFound(f"There is no file {place.shown}.", hint=_near(place)) from error
+        return await asyncio.to_thread(window, file, place, offset, limit, at.most)
+
+    return read_file
+
+
+def write_file_tool(kit: Kit) -> Tool:
+    changing = kit.shared(Changing)
+
+    def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
+        raw, content = given["path"], given["content"]
+        try:
+            old, _ = text_of(writable(at, raw, kit.settings))
+        except (OSError, BadInput):
+            old = ""
+        return question_about_writing(at, raw, kit.settings, difference(old, content, raw))
+
+    @tool(effect="writes", asks=asks)
+    async def write_file(at: Workspace, path: str, content: str) -> ToolResult:
+        """Writes a whole text file inside the workspace; makes its folders. To change a part, use patch.
+
+        path: the file, from the workspace
+        content: everything the file shall hold
+        """
+        place = writable(at, path, kit.settings)
+        async with changing.lock(place):
+            data = content.encode("utf-8")
+            await asyncio.to_thread(refuse_stand_ins, place, content)
+            new = await asyncio.to_thread(write_file_at, place, data)
+        word = "Made" if new else "Replaced"
+        facts = {"path": str(place.path), "bytes": len(data), "new": new}
+        return ToolResult(text=f"{word} {place.shown} ({len(data)} bytes, {_lines(content)} lines).", facts=facts)
+
+    return write_file
+
+
+class Changing:
+    """One change of a file at a time."""
+
+    def __init__(self, _: Kit) -> None:
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    def lock(self, place: Place) -> asyncio.Lock:
+        if len(self._locks) > 1000:
+            self._locks = {path: lock for path, lock in self._locks.items() if lock.locked()}
+        return self._locks.setdefault(str(place.path), asyncio.Lock())
+
+
+def text_of(place: Place) -> tuple[str, bytes]:
+    """A whole file as text, and its bytes. BadInput when it is binary, too large or not UTF-8."""
+    with open(open_file(place), "rb") as file:  # noqa: PTH123 - by descriptor
+        raw = file.read(LARGEST + 1)
+    if len(raw) > LARGEST:
+        raise BadInput(f"{place.shown} has more than {LARGEST >> 20} MB.", hint="Change it with a command.")
+    if kind := binary_kind(raw):
+        raise BadInput(f"{place.shown} is {kind}, not text.", hint="Use a program made for it.")
+    try:
+        return raw.decode("utf-8"), raw
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{place.shown} is not UTF-8 text.", hint="Convert it first, for example with iconv.") from error
+
+
+def unchanged(place: Place, before: bytes) -> None:
+    """Conflict when somebody else has written the file since it was read."""
+    if text_of(place)[1] != before:
+        raise Conflict(f"{place.shown} was changed meanwhile by somebody else.", hint="Read it again, then try again.")
+
+
+def refuse_stand_ins(place: Place, content: str) -> None:
+    """What was blacked out for the model must not come back as the file's content."""
+    if MARK not in content:
+        return
+    try:
+        old, _ = text_of(place)
+    except (OSError, BadInput):
+        old = ""
+    if content.count(MARK) > old.count(MARK):
+        raise BadInput(
+            f"The text holds {MARK}…], which stands for a secret you were not shown: it would be lost.",
+            hint="Change only the lines around it with patch.",
+        )
+
+
+def difference(old: str, new: str, name: str, most: int = 4000) -> str:
+    """What a change does, for the person who is asked."""
+    if len(old) + len(new) > 200_000:
+        return f"{name}: {len(old)} characters become {len(new)}."
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), f"a/{name}", f"b/{name}", lineterm="")
+    told = "\n".join(lines) or f"{name}: no change."
+    return told if len(told) <= most else f"{told[:most]}\n… {len(told) - most} more characters"
+
+
+def _near(place: Place) -> str:
+    try:
+        names = [one.name for one in place.path.parent.iterdir()]
+    except OSError:
+        return "Its folder does not exist either; look for it with search_files."
+    close = difflib.get_close_matches(place.path.name, names, n=3, cutoff=0.5)
+    return f"Did you mean {' or '.join(close)}?" if close else "Look for it with search_files."
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + bool(text and not text.endswith("\n"))

@@ -1,0 +1,203 @@
+"""One MCP server: started when it is first needed, started again when it has died, closed at the end.
+
+All of this runs in the event loop of the hub (mcp_hub.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from sojourn.core.errors import BadConfig, PlatformDown, SojournError
+from sojourn.core.messages import Json
+
+KEYS = {"command", "args", "env", "cwd", "url", "headers", "trusted", "seconds"}
+PAGES = 50  # of a listing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpServer:
+    """How a server is reached, as [plugins.mcp.servers.<name>] says."""
+
+    name: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    trusted: bool = False  # its word is taken for which tools only read
+    seconds: float = 20.0
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the configuration; what was listed for another one is not used."""
+        return hashlib.sha256(
+            json.dumps([self.command, self.args, dict(self.env), self.cwd, self.url]).encode()
+        ).hexdigest()
+
+
+def read_server(name: str, table: Any, seconds: float) -> McpServer:
+    """A server's table, checked. BadConfig."""
+    where = f"[plugins.mcp.servers.{name}]"
+    if not isinstance(table, Mapping) or not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
+        raise BadConfig(
+            f"{where} is not a server.", hint="Its name has letters, digits, - and _; its keys stand below."
+        )
+    if unknown := set(table) - KEYS:
+        raise BadConfig(
+            f"{where} has no setting `{sorted(unknown)[0]}`.", hint=f"There are: {', '.join(sorted(KEYS))}."
+        )
+    if bool(table.get("command")) == bool(table.get("url")):
+        raise BadConfig(f"{where} needs either `command` or `url`.", hint='command = "npx", or url = "https://…".')
+    texts = {key: str(table.get(key, "")) for key in ("command", "cwd", "url")}
+    tables = {key: {str(k): str(v) for k, v in dict(table.get(key, {})).items()} for key in ("env", "headers")}
+    args = table.get("args", ())
+    if isinstance(args, str) or not all(isinstance(one, (str, int, float)) for one in args):
+        raise BadConfig(f"{where} `args` is not a list of texts.", hint='args = ["-y", "some-server"]')
+    return McpServer(
+        name=name, args=tuple(map(str, args)), trusted=table.get("trusted") is True,
+        seconds=float(table.get("seconds", seconds)), **texts, **tables,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+class Line:
+    """The connection to one server. One task opens and closes it; calls come from anywhere in the loop."""
+
+    def __init__(self, server: McpServer, log: Path) -> None:
+        self.server, self._log = server, log
+        self._client: Client | None = None
+        self._opening: asyncio.Future[Client] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
+
+    async def tools(self) -> list[dict[str, Json]]:
+        """What the server offers now. PlatformDown."""
+        listed: list[dict[str, Json]] = []
+        async with self._speaking(self.server.seconds) as client:
+            cursor: str | None = None
+            for _ in range(PAGES):
+                page = await client.list_tools(cursor=cursor, cache_mode="bypass")
+                listed += [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in page.tools]
+                cursor = page.next_cursor
+                if not cursor:
+                    break
+        return listed
+
+    async def call(self, tool: str, arguments: Mapping[str, Json], seconds: float) -> tuple[str, bool]:
+        """What the tool says, and whether it worked. PlatformDown."""
+        async with self._speaking(seconds) as client:
+            told = await client.call_tool(tool, dict(arguments))
+        text = "\n".join(_shown(one.model_dump(mode="json", by_alias=True, exclude_none=True)) for one in told.content)
+        if not text and told.structured_content is not None:
+            text = json.dumps(told.structured_content, ensure_ascii=False, indent=1)
+        return text or "(no words)", not told.is_error
+
+    @asynccontextmanager
+    async def _speaking(self, seconds: float) -> AsyncIterator[Client]:
+        """An open connection, for a while. What goes wrong is said in our words, and the line opened anew next time."""
+        name = self.server.name
+        try:
+            async with asyncio.timeout(seconds):
+                yield await self._open()
+        except TimeoutError as error:
+            await self.close()
+            raise PlatformDown(
+                f'The MCP server "{name}" did not answer within {seconds:g} seconds.', hint=self._last_words()
+            ) from error
+        except MCPError as error:
+            if self._task is None or self._task.done() or "closed" in str(error).lower():
+                await self.close()
+                raise PlatformDown(f'The MCP server "{name}" has ended: {error}.', hint=self._last_words()) from error
+            raise SojournError(f'The MCP server "{name}" refused: {error}.', hint="Correct the call.") from error
+        except (
+            OSError,
+            httpx2.HTTPError,
+            anyio.ClosedResourceError,
+            anyio.BrokenResourceError,
+            ExceptionGroup,
+        ) as error:
+            await self.close()
+            raise PlatformDown(
+                f'The MCP server "{name}" cannot be used: {_plainly(error)}.', hint=self._last_words()
+            ) from error
+
+    async def _open(self) -> Client:
+        if self._task is None or self._task.done():
+            self._stop, self._opening = asyncio.Event(), asyncio.get_running_loop().create_future()
+            self._task = asyncio.create_task(self._hold(self._opening, self._stop))
+        assert self._opening is not None
+        return await asyncio.shield(self._opening)
+
+    async def _hold(self, opening: asyncio.Future[Client], stop: asyncio.Event) -> None:
+        try:
+            async with self._transport() as transport, Client(transport) as client:
+                opening.set_result(client)
+                await stop.wait()
+        except BaseException as error:
+            if not opening.done():
+                opening.set_exception(error if isinstance(error, Exception) else ConnectionError("it was stopped"))
+                opening.exception()  # somebody may have stopped waiting for it
+            if isinstance(error, asyncio.CancelledError):
+                raise
+
+    @asynccontextmanager
+    async def _transport(self) -> AsyncIterator[AbstractAsyncContextManager[Any]]:
+        if self.server.url:
+            limits = httpx2.Timeout(self.server.seconds, read=None)
+            async with httpx2.AsyncClient(headers=dict(self.server.headers), timeout=limits) as http:
+                yield streamable_http_client(self.server.url, http_client=http)
+            return
+        self._log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._log.open("w", encoding="utf-8", errors="replace") as errors:
+            parameters = StdioServerParameters(
+                command=self.server.command, args=list(self.server.args), env=dict(self.server.env),
+                cwd=self.server.cwd or None, encoding_error_handler="replace",
+            )  # fmt: skip
+            yield stdio_client(parameters, errlog=errors)
+
+    async def close(self) -> None:
+        task, self._task = self._task, None
+        if task is None:
+            return
+        self._stop.set()
+        await asyncio.wait([task], timeout=8)
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task], timeout=8)
+
+    def _last_words(self) -> str:
+        try:
+            said = self._log.read_text("utf-8", "replace").strip().splitlines()[-3:]
+        except OSError:
+            said = []
+        return "Its last words: " + " / ".join(said)[-500:] if said else "Check [plugins.mcp.servers] in config.toml."
+
+
+def _plainly(error: BaseException) -> str:
+    """The first thing that went wrong; task groups wrap it several times."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__
+
+
+def _shown(block: Mapping[str, Json]) -> str:
+    if block.get("type") == "text":
+        return str(block["text"])
+    if block.get("type") in ("image", "audio"):
+        return f"[{block['type']} {block.get('mimeType', '')}, {len(str(block.get('data', ''))) * 3 // 4} bytes]"
+    inner = block.get("resource", block)
+    return str(inner.get("text") or f"[{block.get('type', 'part')} {inner.get('uri', '')}]")

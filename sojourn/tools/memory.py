@@ -1,0 +1,90 @@
+"""memory: durable facts about the person and their work, theirs to see and change.
+
+A fact is a record of kind `fact` under `<principal>/<8 hex digits>`: `{"text", "why", "source_session"}`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal
+
+from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.messages import Json
+from sojourn.core.redact import redact
+from sojourn.ports.kit import Kit
+from sojourn.ports.records import Record
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+
+KIND = "fact"
+LONGEST = 2000
+MOST = 500
+
+
+def memory_tool(kit: Kit) -> Tool:
+    def asks(_: Workspace, __: Mapping[str, Json]) -> Question | None:
+        return None  # a list the person sees and edits, not their files
+
+    @tool(effect="writes", asks=asks)
+    async def memory(
+        at: Workspace, action: Literal["list", "add", "edit", "delete"], text: str = "", id: str = "", why: str = ""
+    ) -> ToolResult:
+        """Durable facts about the person, kept for all later sessions. Add what they ask you to remember or what
+        will matter again; never secrets.
+
+        action: list all facts, add one, edit one, delete one
+        text: for add and edit: the fact, in one or two sentences
+        id: for edit and delete: the fact's id
+        why: for add: why it is worth keeping
+        """
+        if action == "list":
+            return await _listed(kit, at)
+        if action == "add":
+            return await _added(kit, at, _clean(text), why)
+        old = await kit.store.get_record(KIND, f"{at.principal}/{id}")
+        if old is None or old.principal != at.principal:
+            raise NotFound(f'There is no fact "{id}".', hint="action=list shows them with their ids.")
+        if action == "delete":
+            await kit.store.delete_record(KIND, old.key, expect=old.revision)
+            return ToolResult(text=f"Forgot: {old.value['text']}", facts={"id": id})
+        value = {**old.value, "text": _clean(text)}
+        await kit.store.put_record(replace(old, value=value), expect=old.revision)
+        return ToolResult(text=f"Fact {id} is now: {value['text']}", facts={"id": id})
+
+    return memory
+
+
+def _clean(text: str) -> str:
+    said = " ".join(text.split())
+    if not said or len(said) > LONGEST:
+        raise BadInput(f"The fact has {len(said)} characters.", hint=f"Give 1 to {LONGEST}.")
+    if redact(said) != said:
+        raise BadInput("The fact holds a key or password.", hint="Secrets are not remembered; leave it out.")
+    return said
+
+
+async def _facts(kit: Kit, at: Workspace) -> list[Record]:
+    found = await kit.store.list_records(KIND, principal=at.principal, prefix=f"{at.principal}/", limit=MOST + 1)
+    return sorted(found, key=lambda one: (one.created_at, one.key))
+
+
+async def _listed(kit: Kit, at: Workspace) -> ToolResult:
+    found = await _facts(kit, at)
+    lines = [f"{one.key.rpartition('/')[2]}: {one.value['text']}" for one in found]
+    return ToolResult(text="\n".join(lines) or "Nothing is remembered yet.", facts={"count": len(lines)})
+
+
+async def _added(kit: Kit, at: Workspace, said: str, why: str) -> ToolResult:
+    known = await _facts(kit, at)
+    for one in known:
+        if str(one.value["text"]).casefold() == said.casefold():
+            return ToolResult(text="That is remembered already.", facts={"id": one.key.rpartition("/")[2]})
+    if len(known) >= MOST:
+        raise BadInput(f"{MOST} facts are remembered; there is no room.", hint="Delete one that no longer matters.")
+    id = os.urandom(4).hex()
+    value = {"text": said, "why": " ".join(why.split())[:LONGEST], "source_session": at.session}
+    await kit.store.put_record(
+        Record(kind=KIND, key=f"{at.principal}/{id}", value=value, principal=at.principal), expect=0
+    )
+    return ToolResult(text=f"Remembered as {id}: {said}", facts={"id": id})

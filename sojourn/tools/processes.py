@@ -1,0 +1,165 @@
+"""process: programs that keep running while the conversation goes on. They end with their session's process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.messages import Json
+from sojourn.core.sessions import SessionId
+from sojourn.ports.kit import Kit
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.tools.calling import failed
+from sojourn.tools.children import Child, Output, ended, start
+from sojourn.tools.commands import folder_for, shell
+from sojourn.tools.terminal import ask_about_command
+
+MOST = 8  # running at once in one session
+LISTED = 20  # ended ones that are remembered
+FIRST_LOOK = 0.5  # seconds after the start: what ends that early is told at once
+WATCHER = Path(__file__).with_name("watcher.py")  # ends the program when we are gone, even if we were killed
+
+
+@dataclass(slots=True)
+class Running:
+    """One of them. `unread` is what it has said since it was looked at."""
+
+    name: str
+    command: str
+    child: Child
+    unread: Output
+
+    @property
+    def state(self) -> str:
+        code = self.child.process.returncode
+        return "running" if code is None else f"ended with exit code {code}"
+
+
+class Processes:
+    """All that run, by session."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._by_session: dict[SessionId, dict[str, Running]] = {}
+        self._count = 0
+
+    def of(self, session: SessionId) -> dict[str, Running]:
+        return self._by_session.setdefault(session, {})
+
+    def one(self, session: SessionId, name: str) -> Running:
+        if name not in self.of(session):
+            known = ", ".join(self.of(session)) or "none"
+            raise NotFound(f'There is no process "{name}".', hint=f"There are: {known}.")
+        return self.of(session)[name]
+
+    async def start(self, at: Workspace, command: str, cwd: str) -> Running:
+        mine = self.of(at.session)
+        if sum(one.state == "running" for one in mine.values()) >= MOST:
+            raise BadInput(f"{MOST} processes are running already.", hint="End one first with action=kill.")
+        folder = folder_for(at, cwd, self._kit.settings)
+        argv = [sys.executable, "-I", "-S", str(WATCHER), str(os.getpid()), *shell(command)]
+        child = await start(argv, cwd=folder, settings=self._kit.settings, fed=True)
+        self._count += 1
+        made = Running(f"p{self._count}", command, child, Output(1 << 20, 1 << 20))
+        child.heard = made.unread.add
+        mine[made.name] = made
+        for name in [name for name, one in mine.items() if one.state != "running"][:-LISTED]:
+            await ended(mine.pop(name).child)
+        return made
+
+    async def close(self) -> None:
+        every = [one.child for mine in self._by_session.values() for one in mine.values()]
+        self._by_session.clear()
+        await asyncio.gather(*(ended(child) for child in every))
+
+
+def process_tool(kit: Kit) -> Tool:
+    processes = kit.shared(Processes)
+
+    def asks(_: Workspace, given: Mapping[str, Json]) -> Question | None:
+        if given["action"] == "start":
+            return ask_about_command(given.get("command") or "", "Start this in the background")
+        if given["action"] == "write":
+            return ask_about_command(given.get("text") or "", f"Type this into {given.get('id')}")
+        return None  # looking at and ending what was allowed to start
+
+    @tool(effect="runs", asks=asks)
+    async def process(
+        at: Workspace, action: Literal["start", "poll", "write", "kill", "list"], command: str = "", id: str = "",
+        text: str = "", cwd: str = "", wait: float = 0,
+    ) -> ToolResult:  # fmt: skip
+        """Programs in the background: servers, watchers, long builds. They end when the session's process ends.
+
+        action: start a command; poll what it has said since the last time; write text to its input; kill it; list all
+        command: for start: the command line
+        id: for poll, write and kill: the id that start gave
+        text: for write: what is typed in; a line break is not added
+        cwd: for start: the folder, from the workspace
+        wait: for poll: seconds to wait for new output or the end
+        """
+        if action == "list":
+            return _listed(processes.of(at.session))
+        if action == "start":
+            if not command.strip():
+                raise BadInput("The command is empty.", hint="Give a command line.")
+            one = await processes.start(at, command, cwd)
+            await one.child.wait(FIRST_LOOK)
+            return _told(one)
+        one = processes.one(at.session, id)
+        if action == "write":
+            return await _write(one, text)
+        if action == "kill":
+            await ended(one.child)
+            return _told(one)
+        await _new_words(one, min(wait, at.seconds))
+        return _told(one)
+
+    return process
+
+
+async def _new_words(one: Running, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while one.state == "running" and not one.unread.total and (left := until - time.monotonic()) > 0:
+        await one.child.wait(min(left, 0.1))
+
+
+async def _write(one: Running, text: str) -> ToolResult:
+    if one.child.feed is None or one.state != "running":
+        return failed(f"{one.name} has {one.state}; nothing can be written to it.")
+    data, feed = text.encode("utf-8"), one.child.feed
+    os.set_blocking(feed, False)
+    try:
+        written = os.write(feed, data)
+    except BlockingIOError:
+        written = 0
+    except BrokenPipeError:
+        return failed(f"{one.name} does not read any more.")
+    if written < len(data):
+        return failed(f"{one.name} has read only {written} of {len(data)} bytes; it is busy. Write the rest later.")
+    await _new_words(one, FIRST_LOOK)
+    return _told(one)
+
+
+def _told(one: Running) -> ToolResult:
+    said = one.unread.text().rstrip("\n")
+    one.unread = Output(1 << 20, 1 << 20)
+    one.child.heard = one.unread.add
+    code = one.child.process.returncode
+    facts = {"id": one.name, "pid": one.child.process.pid, "running": code is None, "exit_code": code}
+    text = f"{said}\n[{one.name} {one.state}]" if said else f"[{one.name} {one.state}, no new output]"
+    return ToolResult(text=text, facts=facts)
+
+
+def _listed(mine: Mapping[str, Running]) -> ToolResult:
+    lines = [
+        f"{one.name}  {one.state}  {time.monotonic() - one.child.started:.0f} s  {one.command.splitlines()[0][:100]}"
+        for one in mine.values()
+    ]
+    return ToolResult(text="\n".join(lines) or "No process was started.", facts={"count": len(mine)})

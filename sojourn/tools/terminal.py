@@ -1,0 +1,41 @@
+"""terminal: one command line, run to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sojourn.core.errors import BadInput
+from sojourn.core.messages import Json
+from sojourn.ports.kit import Kit
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.tools.commands import folder_for, run_to_end, shell
+from sojourn.tools.judging import dangers_in
+
+
+def ask_about_command(command: str, verb: str = "Run") -> Question:
+    """The question before a command line; dangerous when one of the known dangers is in it."""
+    reasons = dangers_in(command)
+    why = f" It {'; it '.join(reasons)}." if reasons else ""
+    return Question(id="", text=f"{verb} this command?{why}", detail=command, dangerous=bool(reasons))
+
+
+def terminal_tool(kit: Kit) -> Tool:
+    def asks(_: Workspace, given: Mapping[str, Json]) -> Question | None:
+        return ask_about_command(given["command"])
+
+    @tool(effect="runs", asks=asks)
+    async def terminal(at: Workspace, command: str, cwd: str = "", timeout: int = 0) -> ToolResult:
+        """Runs a command line in a shell and waits for its end. It has no input and no screen; what it leaves
+        running is ended. For servers and other things that keep running use the process tool.
+
+        command: the command line
+        cwd: the folder to start in, from the workspace
+        timeout: seconds it may take, at most the limit of the settings
+        """
+        if not command.strip():
+            raise BadInput("The command is empty.", hint="Give a command line.")
+        seconds = min(timeout, at.seconds) if timeout > 0 else at.seconds
+        folder = folder_for(at, cwd, kit.settings)
+        return await run_to_end(shell(command), at, cwd=folder, settings=kit.settings, seconds=seconds)
+
+    return terminal

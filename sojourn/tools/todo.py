@@ -1,0 +1,54 @@
+"""todo: the agent's own list of what is left to do in this session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sojourn.core.errors import BadInput
+from sojourn.core.messages import Json
+from sojourn.ports.kit import Kit
+from sojourn.ports.records import Record
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+
+KIND = "todo"
+STATES = {"open": "[ ]", "doing": "[~]", "done": "[x]", "dropped": "[-]"}
+MOST, LONGEST = 100, 500
+
+
+def todo_tool(kit: Kit) -> Tool:
+    def asks(_: Workspace, __: Mapping[str, Json]) -> Question | None:
+        return None  # it only changes its own list
+
+    @tool(effect="writes", asks=asks)
+    async def todo(at: Workspace, items: list[dict[str, str]] | None = None) -> ToolResult:
+        """Your list of steps for this session: shows it, or replaces all of it. Use it for work of three steps or
+        more; keep one step at "doing".
+
+        items: the whole list, each {"text": "…", "state": "open" | "doing" | "done" | "dropped"}; left out: only show
+        """
+        old = await kit.store.get_record(KIND, at.session)
+        listed: list[dict[str, str]] = old.value["items"] if old else []
+        if items is not None:
+            listed = [_item(one, number) for number, one in enumerate(items, 1)]
+            if len(listed) > MOST:
+                raise BadInput(f"The list has {len(listed)} items.", hint=f"At most {MOST}.")
+            await kit.store.put_record(
+                Record(kind=KIND, key=at.session, value={"items": listed}, principal=at.principal, session=at.session)
+            )
+        lines = [f"{STATES[one['state']]} {one['text']}" for one in listed]
+        done = sum(one["state"] == "done" for one in listed)
+        facts: dict[str, Json] = {"items": listed, "done": done}
+        return ToolResult(text="\n".join(lines) or "The list is empty.", facts=facts)
+
+    return todo
+
+
+def _item(raw: Json, number: int) -> dict[str, str]:
+    text = raw.get("text") if isinstance(raw, Mapping) else None
+    state = raw.get("state", "open") if isinstance(raw, Mapping) else None
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST or state not in STATES:
+        raise BadInput(
+            f"Item {number} is not a step.",
+            hint='Each is {"text": "…", "state": "open", "doing", "done" or "dropped"}.',
+        )
+    return {"text": " ".join(text.split()), "state": state}

@@ -1,0 +1,131 @@
+"""RuntimeContract on the runtimes that need nothing but this machine."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sojourn import config
+from sojourn.core.messages import Json
+from sojourn.core.settings import Settings
+from sojourn.plugins import load
+from sojourn.ports.tool import Tool, ToolResult, Workspace
+from sojourn.runtimes.native.runtime import Native
+from sojourn.runtimes.offline.runtime import Offline
+from sojourn.testing.model_server import ModelServer
+from sojourn.testing.model_steps import Asked
+from sojourn.testing.runtime_contract import RuntimeContract
+from sojourn.testing.runtime_rig import ContractTools, ModelRig, Situation
+from sojourn.testing.turns import a_tool
+
+
+def settings(**given: Any) -> Settings:
+    """Little patience, and no look at what else runs on this machine."""
+    quick = {"model.timeout_seconds": 0.6, "model.retries": 2, "model.detect": False}
+    return config.load({**quick, **{name.replace("__", "."): value for name, value in given.items()}})
+
+
+class TestNativeOnOpenAI(RuntimeContract):
+    @pytest.fixture
+    async def rig(self) -> AsyncIterator[ModelRig]:
+        with ModelServer() as model:
+            native = Native(settings(model__base_url=model.url, model__name="scripted-1"), first_wait=0.01)
+            yield ModelRig(model, native)
+            await native.close()
+
+
+class TestNativeOnAnthropic(RuntimeContract):
+    @pytest.fixture
+    async def rig(self) -> AsyncIterator[ModelRig]:
+        with ModelServer() as model:
+            given = settings(
+                model__provider="anthropic",
+                model__base_url=model.origin,
+                model__api_key="k",
+                model__name="claude-sonnet-5",
+            )
+            native = Native(given, first_wait=0.01)
+            yield ModelRig(model, native)
+            await native.close()
+
+
+class TestNativeOnGoogle(RuntimeContract):
+    @pytest.fixture
+    async def rig(self) -> AsyncIterator[ModelRig]:
+        with ModelServer() as model:
+            model.answers["/v1beta/models"] = {"models": [{"name": "models/gemini-3-pro"}]}
+            given = settings(
+                model__provider="google", model__base_url=model.origin, model__api_key="k", model__name="gemini-3-pro"
+            )
+            native = Native(given, first_wait=0.01)
+            yield ModelRig(model, native)
+            await native.close()
+
+
+NO_SERVER = dict.fromkeys(
+    ("is unreachable", "refuses the key", "is busy", "is busy once", "has an error", "dies while speaking", "hangs",
+     "answers garbage"),
+    "there is nothing behind it that could fail in this way",
+) | {
+    "sees context": "no model is behind it whose requests could be seen",
+    "thinks": "neither rules nor so small a model do",
+    "says terminal bytes": "what it says cannot be scripted; what tools give is tested with the rules",
+    "closes upstream": "there is no connection to close",
+    "our tools": "it knows its own tools by name and calls no other",
+    "calls two tools": "a rule calls one tool at a time",
+}  # fmt: skip
+
+
+class OfflineRig:
+    """The words that lead into a situation; the tools are those it knows."""
+
+    words: Mapping[str, str] = {
+        "says": "help",
+        "calls a tool": "read notes.txt",
+        "calls a tool that fails": "read nothing.txt",
+        "calls a tool that never ends": "run sleep",
+    }
+
+    def __init__(self, runtime: Offline, **lacks: str) -> None:
+        self.runtime = runtime
+        self.lacks: Mapping[str, str] = {**NO_SERVER, **{name.replace("_", " "): why for name, why in lacks.items()}}
+        linger = next(tool for tool in ContractTools().all() if tool.name == "linger")
+        self.tools: Sequence[Tool] = (
+            a_tool("read_file", self._read, path="which file"), replace(linger, name="terminal"),
+        )  # fmt: skip
+
+    async def _read(self, at: Workspace, given: Mapping[str, Json]) -> ToolResult:
+        await asyncio.sleep(0)
+        found = given["path"] == "notes.txt"
+        return ToolResult(text="buy milk" if found else "There is no such file.", ok=found)
+
+    def arrange(self, situation: Situation) -> str:
+        return self.words[situation]
+
+    def heard(self) -> list[Asked]:
+        return []
+
+
+class TestOfflineRules(RuntimeContract):
+    @pytest.fixture
+    async def rig(self) -> AsyncIterator[OfflineRig]:
+        offline = Offline(settings(model__local_file="/nowhere"), load)
+        yield OfflineRig(offline, usage="rules use no tokens", speaks_slowly="rules answer at once")
+        await offline.close()
+
+
+@pytest.mark.slow
+class TestOfflineModel(RuntimeContract):
+    """The same with the real small model."""
+
+    @pytest.fixture
+    async def rig(self) -> AsyncIterator[OfflineRig]:
+        offline = Offline(settings(), load)
+        assert "SmolLM2" in (await offline.ready()).detail, "fetch it with scripts/model"
+        made = OfflineRig(offline)
+        asked = "Say hello to my cat."
+        made.words = {**OfflineRig.words, "says": asked, "speaks slowly": "Tell me a long story about the sea."}
+        yield made
+        await offline.close()

@@ -1,0 +1,52 @@
+"""The same service through HTTP and server-sent events keeps the same contract: that is what keeps the wire honest."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from sojourn.service.local import LocalService
+from sojourn.stores.sqlite.store import SqliteStore
+from sojourn.testing.kit import SmallKit, settings_with
+from sojourn.testing.scripted import ScriptedRuntime
+from sojourn.testing.service_contract import ServiceContract
+from tests.contracts.http_service import Served
+
+
+class TestOverHttp(ServiceContract):
+    @pytest.fixture
+    def runtime(self):
+        return ScriptedRuntime()
+
+    @pytest.fixture
+    def other(self):
+        return ScriptedRuntime("other")
+
+    @pytest.fixture
+    async def connected(self, home, runtime, other):
+        """Makes clients, each of a server of its own on the same store."""
+
+        def make_kit():
+            return SmallKit(
+                store=SqliteStore(home / "state.db"), settings=settings_with(home), runtimes=[runtime, other],
+                make_service=LocalService,
+            )  # fmt: skip
+
+        made = []
+        with ExitStack() as servers:
+
+            def connect():
+                made.append(servers.enter_context(Served(make_kit)).client())
+                return made[-1]
+
+            home.mkdir(mode=0o700)
+            yield connect
+            for one in made:
+                await one.close()
+
+    @pytest.fixture
+    def service(self, connected):
+        return connected()
+
+    @pytest.fixture
+    def again(self, service, connected):
+        return connected()

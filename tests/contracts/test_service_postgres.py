@@ -1,0 +1,25 @@
+"""The service over PostgreSQL: what depends on two processes meeting in the store."""
+
+import pytest
+
+from sojourn.stores.postgres.store import PostgresStore
+from sojourn.testing.service_watching import WatchingContract
+from sojourn.testing.service_wheel import WheelContract
+from sojourn.testing.service_words import WordsContract
+from tests.contracts.services import Local
+
+pytestmark = pytest.mark.postgres
+
+
+class TestPostgres(Local, WordsContract, WheelContract, WatchingContract):
+    @pytest.fixture
+    def url(self, databases):
+        return databases()
+
+    @pytest.fixture
+    def service(self, served, url):
+        return served(PostgresStore(url))
+
+    @pytest.fixture
+    def again(self, served, service, url):
+        return served(PostgresStore(url))

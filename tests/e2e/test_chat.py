@@ -1,0 +1,162 @@
+"""`sojourn chat`, as a person and as a script use it: the real program, a real server behind it, a scripted model."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sojourn.testing.model_server import ModelServer
+from sojourn.testing.model_steps import Call, Refuse, Say
+from tests.e2e.chat_terminal import Chatter
+
+SOJOURN = str(Path(sys.executable).with_name("sojourn"))
+
+
+@pytest.fixture
+def model(monkeypatch):
+    with ModelServer(aside=[Say("A title")]) as server:
+        monkeypatch.setenv("SOJOURN_MODEL_PROVIDER", "openai")
+        monkeypatch.setenv("SOJOURN_MODEL_BASE_URL", server.url)
+        monkeypatch.setenv("SOJOURN_MODEL", "scripted-1")
+        monkeypatch.setenv("SOJOURN_MODEL_API_KEY", "k")
+        monkeypatch.setenv("SOJOURN_RUNTIME", "native")
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def no_server_stays(home):
+    yield
+    said = home / "server.json"
+    if said.exists():
+        pid = json.loads(said.read_text())["pid"]
+        os.kill(pid, signal.SIGTERM)
+        for _ in range(200):
+            try:
+                os.kill(pid, 0)
+            except OSError:
+                return
+            time.sleep(0.05)
+
+
+def sojourn(*args: str, say: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SOJOURN, *args], input=say, stdin=subprocess.DEVNULL if say is None else None, capture_output=True, text=True,
+        timeout=90,
+    )  # fmt: skip
+
+
+def sessions() -> list[dict]:
+    return json.loads(sojourn("sessions", "list", "--json").stdout)
+
+
+def test_a_question_gets_its_answer_on_standard_output_and_the_session_is_kept(model):
+    model.play([Say("Paris.")])
+    done = sojourn("chat", "-q", "The capital of France?")
+    assert (done.returncode, done.stdout) == (0, "Paris.\n")
+    model.play([Say("Lyon.")])
+    again = json.loads(sojourn("chat", "--continue", "-q", "And the second?", "--json").stdout)
+    assert (again["text"], again["status"]) == ("Lyon.", "completed")
+    assert [one["message_count"] for one in sessions()] == [4]
+    assert model.asked[0].roles()[-3:] == ["user", "assistant", "user"]  # the first turn was sent along
+
+
+def test_what_is_piped_in_goes_with_the_question(model):
+    model.play([Say("Two lines.")])
+    assert sojourn("chat", "-q", "How many lines?", say="one\ntwo\n").stdout == "Two lines.\n"
+    assert "one\ntwo" in json.dumps(model.asked[0].body["messages"]).replace("\\n", "\n")
+
+
+def test_a_failed_turn_is_a_failed_command_with_the_reason(model):
+    model.play([Refuse(401, "bad key")])
+    done = sojourn("chat", "-q", "hello")
+    assert done.returncode == 9
+    assert "(key_refused)" in done.stderr
+
+
+def test_nothing_to_answer_and_nobody_to_ask_is_said():
+    done = sojourn("chat", say="")
+    assert done.returncode == 2
+    assert "nobody to ask" in done.stderr
+
+
+def test_an_answer_streams_in_and_a_tool_is_one_line_after_one_key(model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call = Call("write_file", {"path": "note.txt", "content": "hi"})
+    model.play([Say("I will write it. "), call], [Say("It **is** written.")])
+    person = Chatter()
+    person.sees("/help", 60)
+    person.says("please write a note")
+    person.sees("[o]nce", 60)
+    person.types("o")
+    person.sees("written", 60)
+    person.sees("tokens", 60)
+    assert person.quits() == 0
+    assert "▸ write_file" in person.text
+    assert "Kept as" in person.text
+    assert (tmp_path / "note.txt").read_text() == "hi"
+
+
+def test_ctrl_c_stops_the_turn_and_not_the_program(model):
+    model.play([Say("word " * 2000, pause=0.05)])
+    person = Chatter()
+    person.sees("/help", 60)
+    person.says("talk for long")
+    person.sees("Ctrl-C stops", 60)
+    person.types("\x03")
+    person.sees("cancelled", 60)
+    model.play([Say("Still here.")])
+    person.says("are you there?")
+    person.sees("Still", 60)
+    assert person.quits() == 0
+
+
+def test_two_terminals_see_the_same_session_live(model):
+    model.play([Say("First answer.")])
+    one = Chatter()
+    one.sees("/help", 60)
+    one.says("begin")
+    one.sees("answer", 60)
+    other = Chatter("--continue")
+    other.sees("First", 60)
+    model.play([Say("Seen by both.")])
+    one.says("go on please")
+    other.sees("go on please", 60)
+    other.sees("both", 60)
+    assert one.quits() == 0
+    assert other.quits() == 0
+    assert len(sessions()) == 1
+
+
+def test_a_turn_goes_on_when_the_terminal_is_gone(model):
+    model.play([Say("slowly " * 40, pause=0.05)])
+    person = Chatter()
+    person.sees("/help", 60)
+    person.says("a long story")
+    person.sees("Ctrl-C stops", 60)
+    person.process.send_signal(signal.SIGKILL)
+    person.leaves()
+    for _ in range(100):
+        done = json.loads(sojourn("sessions", "show", sessions()[0]["id"], "--json").stdout)
+        if "slowly" in json.dumps(done).split("a long story")[-1]:
+            return
+        time.sleep(0.2)
+    pytest.fail("the turn ended with its terminal")
+
+
+def test_a_running_turn_is_stopped_from_another_terminal(model):
+    model.play([Say("word " * 2000, pause=0.05)])
+    person = Chatter()
+    person.sees("/help", 60)
+    person.says("talk for long")
+    person.sees("Ctrl-C stops", 60)
+    stopped = sojourn("stop", sessions()[0]["id"], "--json")
+    assert json.loads(stopped.stdout)["stopped"] is True
+    person.sees("cancelled", 60)
+    assert person.quits() == 0

@@ -1,0 +1,132 @@
+"""What a chat shows of a session: finished Markdown for good, tools as one line, questions, ends."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from sojourn.cli.chat.blocks import Blocks
+from sojourn.cli.chat.show import Show
+from sojourn.cli.chat.slash import Slash, find, parse
+from sojourn.core.errors import BadInput
+from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
+from sojourn.core.messages import assistant, user
+from sojourn.core.sessions import Recorded, SessionId, TurnId
+
+
+def shown(*items, show=None):
+    show = show or Show()
+    out = io.StringIO()
+    screen = Console(file=out, width=80, color_system=None)
+    for seq, item in enumerate(items, 1):
+        for line in show.lines(Recorded(session=SessionId("s"), seq=seq, at=0.0, item=item, turn=TurnId("t_1"))):
+            screen.print(line)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines() if line.strip())
+
+
+BEGIN = Metadata("s", "t_1", "echo")
+
+
+def test_a_block_is_finished_by_an_empty_line_and_code_by_its_fence():
+    blocks = Blocks()
+    assert blocks.add("# Head\n\nSome te") == ["# Head"]
+    assert blocks.tail == "Some te"
+    assert blocks.add("xt\n\n```py\na\n\nb\n") == ["Some text"]
+    assert blocks.tail.startswith("```py")
+    assert blocks.add("```\nend") == ["```py\na\n\nb\n```"]
+    assert blocks.flush() == ["end"]
+
+
+@given(st.text(alphabet="ab`~ \n#", max_size=60), st.integers(1, 7))
+def test_whatever_the_pieces_nothing_of_the_text_is_lost(text, size):
+    whole, pieces = Blocks(), Blocks()
+    first = whole.add(text) + whole.flush()
+    second = [one for at in range(0, len(text), size) for one in pieces.add(text[at : at + size])] + pieces.flush()
+    assert "".join("".join(first).split()) == "".join("".join(second).split()) == "".join(text.split())
+
+
+def test_an_answer_is_shown_once_though_it_comes_as_chunks_and_as_a_message():
+    told = shown(BEGIN, Chunk("Hello "), Chunk("there"), assistant("Hello there"), Done())
+    assert told.count("Hello there") == 1
+
+
+def test_an_answer_without_chunks_is_shown_from_its_message():
+    assert "Only kept" in shown(BEGIN, assistant("Only kept"), Done())
+
+
+def test_words_typed_here_are_not_repeated_and_those_of_others_are_shown():
+    show = Show()
+    show.own.append("mine")
+    told = shown(user("mine"), user("from the phone"), show=show)
+    assert "mine" not in told
+    assert "❯ from the phone" in told
+
+
+def test_a_tool_is_one_line_with_its_time():
+    call = {"call_id": "c1", "tool": "terminal", "preview": "ls -la"}
+    told = shown(BEGIN, Progress("tool", {**call, "status": "started"}),
+                 Progress("tool", {**call, "status": "completed", "duration": 0.42}))  # fmt: skip
+    assert told == "▸ terminal ls -la ✓ 0.4 s"
+
+
+def test_a_failed_tool_says_why():
+    call = {"call_id": "c1", "tool": "read_file"}
+    told = shown(BEGIN, Progress("tool", {**call, "status": "failed", "error": "no such file"}))
+    assert "✗" in told
+    assert "no such file" in told
+
+
+def test_a_question_waits_until_it_is_settled():
+    show = Show()
+    asked = {"status": "asked", "question": "q1", "text": "Run rm?", "choices": ["once", "deny"], "dangerous": True}
+    assert "⚠ Run rm?" in shown(BEGIN, Progress("approval", asked), show=show)
+    assert show.question == asked
+    shown(Progress("approval", {"status": "answered", "question": "q1", "choice": "deny", "by": "web"}), show=show)
+    assert show.question is None
+
+
+def test_an_error_has_its_hint_and_the_turn_its_end():
+    show = Show()
+    told = shown(BEGIN, Chunk("Half"), Failed("key_refused", "No key.", "Set one."), Done("failed"), show=show)
+    assert told.splitlines()[0] == "Half"
+    assert "✗ No key.   (key_refused)" in told
+    assert "Set one." in told
+    assert "failed after" in told
+    assert show.doing is None
+
+
+def test_used_tokens_add_up_over_turns():
+    show = Show()
+    for _ in range(2):
+        shown(BEGIN, Done(usage={"input_tokens": 10, "cost_usd": 0.5}), show=show)
+    assert show.usage == {"input_tokens": 20, "cost_usd": 1.0}
+
+
+def test_nothing_a_model_says_moves_the_cursor():
+    assert "\x1b" not in shown(BEGIN, Chunk("a\x1b[2Jb"), assistant("a\x1b[2Jb"), Done())
+
+
+@pytest.mark.parametrize(
+    "stage", ["prepare", "queued", "running", "thinking", "task", "memory", "template", "unheard-of"]
+)
+def test_an_unknown_or_empty_stage_is_passed_over(stage):
+    assert shown(BEGIN, Progress(stage), Done()) == ""
+
+
+def test_a_line_is_a_command_or_something_said():
+    assert parse("/title  My garden ") == ("title", "My garden")
+    assert parse("hello /title") is None
+    assert parse("//etc is a folder") is None
+
+
+def test_a_command_is_found_by_its_beginning_and_a_wrong_one_says_what_was_meant():
+    async def nothing(talk, rest): ...
+
+    known = {name: Slash(name=name, about="", run=nothing) for name in ("sessions", "stop", "status")}
+    assert find(known, "se").name == "sessions"
+    with pytest.raises(BadInput, match=r"Did you mean /stop, /status\?"):
+        find(known, "st")

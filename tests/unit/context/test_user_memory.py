@@ -1,0 +1,95 @@
+"""Facts: a person's own, all of them while they fit."""
+
+import pytest
+
+from sojourn.context.facts import Facts
+from sojourn.context.packing import written
+from sojourn.context.user_memory import UserMemory
+from sojourn.core.budget import tokens
+from sojourn.core.errors import BadInput, Conflict, NotFound
+from sojourn.core.sessions import OWNER
+from sojourn.ports.records import Record
+from tests.unit.context.worlds import GUEST, request, told
+
+
+async def test_a_fact_can_be_added_changed_and_taken_away(kit):
+    facts = Facts(kit.store, OWNER)
+    fact = await facts.add("I live in  Lisbon", why="moved")
+    assert (await facts.edit(fact.id, "I live in Porto")).text == "I live in Porto"
+    assert [(one.text, one.why) for one in await facts.all()] == [("I live in Porto", "moved")]
+    await facts.delete(fact.id)
+    assert await facts.all() == []
+
+
+async def test_the_record_has_the_shape_every_surface_knows(kit):
+    fact = await Facts(kit.store, OWNER).add("tabs, not spaces")
+    record = await kit.store.get_record("fact", f"owner/{fact.id}")
+    assert record.value == {"text": "tabs, not spaces", "why": "", "source_session": None}
+
+
+async def test_what_is_known_is_not_kept_twice(kit):
+    facts = Facts(kit.store, OWNER)
+    assert (await facts.add("Tabs.")).id == (await facts.add("tabs.")).id
+
+
+async def test_a_guest_neither_sees_nor_changes_the_facts_of_the_owner(kit):
+    fact = await Facts(kit.store, OWNER).add("the safe opens with 1234")
+    guest = Facts(kit.store, GUEST)
+    assert await guest.all() == []
+    for attempt in (guest.edit(fact.id, "x"), guest.delete(fact.id), guest.get(f"../owner/{fact.id}")):
+        with pytest.raises(NotFound):
+            await attempt
+    session = await told(kit, principal=GUEST)
+    assert (await UserMemory(kit).contribute(await request(kit, session, "the safe"))).blocks == ()
+
+
+async def test_an_edit_of_an_older_reading_is_refused(kit):
+    facts = Facts(kit.store, OWNER)
+    fact = await facts.add("one")
+    await facts.edit(fact.id, "two")
+    with pytest.raises(Conflict):
+        await facts.edit(fact.id, "three", expect=fact.revision)
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "x" * 2001])
+async def test_an_empty_fact_and_a_book_are_refused(kit, text):
+    with pytest.raises(BadInput):
+        await Facts(kit.store, OWNER).add(text)
+
+
+async def test_all_facts_are_given_while_they_fit_and_each_is_shown(kit):
+    facts = Facts(kit.store, OWNER)
+    for text in ("I live in Porto", "My cat is Momo"):
+        await facts.add(text)
+    found = await UserMemory(kit).contribute(await request(kit, await told(kit), "hello"))
+    assert found.blocks[0].text == "- I live in Porto\n- My cat is Momo"
+    assert [one.detail["title"] for one in found.shown] == ["I live in Porto", "My cat is Momo"]
+    assert found.left_out == ()
+
+
+async def test_a_full_memory_says_so_and_gives_the_nearest_facts(kit):
+    facts = Facts(kit.store, OWNER)
+    for number in range(80):
+        await facts.add(f"Shelf {number} holds nothing worth a word")
+    await facts.add("The bicycle has a blue frame")
+    asked = await request(kit, await told(kit), "what colour is my bicycle", budget=200)
+    found = await UserMemory(kit).contribute(asked)
+    assert found.blocks[0].text.startswith("- The bicycle has a blue frame")
+    assert tokens(written(found.blocks[0])) <= 200
+    given = len(found.blocks[0].text.splitlines())
+    assert found.left_out[0] == f"The memory is full: {81 - given} of 81 facts did not fit."
+    assert len(found.left_out) == 1 + 81 - given
+
+
+async def test_search_finds_facts_by_other_forms_of_a_word(kit):
+    facts = Facts(kit.store, OWNER)
+    await facts.add("I translate books for a living")
+    await facts.add("My cat is Momo")
+    assert [one.text for one in await facts.search("translating")] == ["I translate books for a living"]
+
+
+async def test_more_facts_than_one_page_are_all_there(kit):
+    for number in range(501):
+        value = {"text": f"fact {number}", "why": "", "source_session": None}
+        await kit.store.put_record(Record(kind="fact", key=f"owner/{number:08x}", value=value))
+    assert len(await Facts(kit.store, OWNER).all()) == 501

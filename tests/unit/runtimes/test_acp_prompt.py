@@ -1,0 +1,81 @@
+"""How far an agent's own memory of a session reaches, and what it therefore has to be told."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn.core.messages import assistant, user
+from sojourn.core.sessions import TurnId
+from sojourn.ports.runtime import Past, TurnInput
+from sojourn.runtimes.acp.ending import NOTHING, Usage, usage_of
+from sojourn.runtimes.acp.permissions import choices_of
+from sojourn.runtimes.acp.prompt import Known, after
+from sojourn.testing.turns import Room, turn_input
+
+ROOM = Room(root=Path("/work"), turn=TurnId("t_now"))
+
+
+def heard(*turns: str | None) -> tuple[Past, ...]:
+    """A transcript: for each turn a request and an answer."""
+    said = [replace(one, turn_id=turn) for turn in turns for one in (user("?"), assistant("!"))]
+    return tuple(Past(seq, message) for seq, message in enumerate(said, 1))
+
+
+def turn(history: tuple[Past, ...]) -> TurnInput:
+    return turn_input("Now.", room=ROOM, history=history)
+
+
+def known_after(history: tuple[Past, ...], **changed: Any) -> Known:
+    return Known.of({**after(turn(history), "s1", None, NOTHING), **changed})
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "holds"),
+    [
+        (("t_1",), ("t_1", "t_now"), True),
+        ((), ("t_now",), True),
+        (("t_1",), ("t_1", "t_now", "t_other"), True),
+        (("t_1",), ("t_1",), False),  # the turn it answered was undone
+        (("t_1", "t_2"), ("t_1", "t_now"), False),  # something before it was
+        (("t_1",), ("t_1", None), True),  # a store that does not say which turn a message belongs to
+        ((), (), False),
+    ],
+)
+def test_a_session_of_the_agent_is_good_as_long_as_nothing_it_knows_is_gone(
+    before: tuple[str, ...], now: tuple[str | None, ...], holds: bool
+) -> None:
+    assert known_after(heard(*before)).still_holds(turn(heard(*now))) == holds
+
+
+def test_work_in_another_folder_begins_anew() -> None:
+    assert not known_after(heard(), cwd="/elsewhere").still_holds(turn(heard("t_now")))
+
+
+def test_what_others_did_meanwhile_is_unseen() -> None:
+    known = known_after(heard("t_1"))
+    assert [past.seq for past in known.unseen(heard("t_1", "t_now", "t_other"))] == [5, 6]
+
+
+@pytest.mark.parametrize("state", [{}, {"session_id": None, "seen": "x", "usage": ["a"], "blocks": 3}, {"usage": [1]}])
+def test_a_state_that_cannot_be_read_counts_as_never_seen(state: dict[str, Any]) -> None:
+    assert not Known.of(state).still_holds(turn(heard("t_1")))
+
+
+def test_usage_is_what_the_session_grew_by() -> None:
+    assert Usage(30, 9).since(Usage(10, 4)) == {"input_tokens": 20, "output_tokens": 5, "total_tokens": 25}
+    assert Usage(5, 2).since(Usage(10, 4))["input_tokens"] == 5, "a restarted agent counts from the beginning"
+    assert usage_of({"usage": {"inputTokens": "many"}}) is None
+
+
+def test_options_become_our_words() -> None:
+    options = [
+        {"optionId": "a", "kind": "allow_once", "name": "Allow"},
+        {"optionId": "b", "kind": "allow_always", "name": "Allow for session"},
+        {"optionId": "c", "kind": "allow_always", "name": "Always"},
+        {"optionId": "d", "kind": "reject_always", "name": "Never"},
+        "nonsense",
+    ]
+    assert choices_of(options) == {"once": "a", "session": "b", "always": "c", "deny": "d"}
+    assert choices_of(None) == {}

@@ -1,0 +1,44 @@
+"""A service over a store in memory, with whatever a test puts into it."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from sojourn.service.local import LocalService
+from sojourn.stores.memory import MemoryStore
+from sojourn.testing.kit import SmallKit, settings_with
+from sojourn.testing.scripted import ScriptedRuntime
+
+
+@pytest.fixture
+def runtime() -> ScriptedRuntime:
+    return ScriptedRuntime()
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+async def serve(home, store, runtime) -> AsyncIterator[Callable[..., LocalService]]:
+    """serve(context=…, tools=…, runtimes=…, agent_titles=…): a service, closed after the test."""
+    async with AsyncExitStack() as stack:
+
+        def make(context: Any = (), tools: Any = (), runtimes: Any = None, **settings: Any) -> LocalService:
+            kit = SmallKit(
+                store=store, settings=settings_with(home, **settings), runtimes=runtimes or [runtime],
+                given_context=context, given_tools=tools,
+            )  # fmt: skip
+            service = LocalService(kit)
+            stack.push_async_callback(service.close)
+            return service
+
+        yield make
+
+
+@pytest.fixture
+def service(serve) -> LocalService:
+    return serve()

@@ -1,0 +1,139 @@
+"""Preparing a turn: the order of the stages, and bounds on what sources may do."""
+
+import asyncio
+
+import pytest
+
+from sojourn.core.errors import StoreUnavailable
+from sojourn.core.events import Progress
+from sojourn.core.messages import ToolCall, assistant, tool_result
+from sojourn.core.tasks import Task, TaskGraph
+from sojourn.ports.context import ContextBlock, Contribution
+from sojourn.service import agent
+from sojourn.testing.scripted import Fail, Say, ScriptedRuntime
+from sojourn.testing.service_steps import GUEST, ended, opened, stages, talk
+from sojourn.testing.turns import a_tool
+
+
+def block(title: str, tokens: int = 10, kind: str = "fact") -> ContextBlock:
+    return ContextBlock(kind=kind, title=title, text=title, origin="a test", reason="to see it", tokens=tokens)
+
+
+class Source:
+    def __init__(self, name, stage, given=None, wait=None, error=None) -> None:
+        self.name, self.stage, self.given, self.wait, self.error = name, stage, given or Contribution(), wait, error
+        self.asked: list = []
+        self.learned: list = []
+
+    async def contribute(self, request):
+        self.asked.append(request)
+        if self.wait:
+            await self.wait.wait()
+        if self.error:
+            raise self.error
+        return self.given
+
+    async def after(self, request, kept, status):
+        self.learned.append(([one.content for one in kept], status))
+
+
+async def test_sources_are_asked_stage_by_stage_and_shown_as_they_answer(serve, runtime):
+    graph = TaskGraph(tasks=(Task(id="1", title="Look"),))
+    given = {
+        "tasks": Contribution(graph=graph, shown=(Progress("task", {"tasks": []}),)),
+        "memory": Contribution(blocks=(block("you like tea"),), shown=(Progress("memory", {"title": "tea"}),)),
+        "template": Contribution(shown=(Progress("template", {"name": "t"}),)),
+        "skills": Contribution(blocks=(block("brewing", kind="skill"),)),
+    }
+    service = serve(context=[Source(stage, stage, one) for stage, one in given.items()])
+    kept = await talk(service, await opened(service), "hello")
+    order = [one.item.stage for one in kept if isinstance(one.item, Progress)]
+    assert order == ["memory", "template", "task", "prepare", "running"]
+    told = runtime.seen[-1]
+    assert ([one.title for one in told.blocks], told.graph) == (["you like tea", "brewing"], graph)
+    assert stages(kept, "prepare")[0]["tokens"] == 20
+
+
+async def test_a_source_that_fails_is_shown_and_the_turn_goes_on(serve, runtime, caplog):
+    broken = [
+        Source("ours", "memory", error=StoreUnavailable("The notes are away.")),
+        Source("theirs", "skills", error=ZeroDivisionError("by zero")),
+    ]
+    service = serve(context=[*broken, Source("good", "memory", Contribution(blocks=(block("tea"),)))])
+    kept = await talk(service, await opened(service), "hello")
+    problems = {one["source"]: one["problem"] for one in stages(kept, "prepare") if "problem" in one}
+    assert problems == {"ours": "The notes are away.", "theirs": "ZeroDivisionError: by zero"}
+    assert (ended(kept), [one.title for one in runtime.seen[-1].blocks]) == (("completed", []), ["tea"])
+
+
+async def test_a_slow_source_is_left_behind(serve, runtime, monkeypatch):
+    monkeypatch.setattr(agent, "SOURCE_SECONDS", 0.01)
+    service = serve(context=[Source("slow", "memory", wait=asyncio.Event())])
+    kept = await talk(service, await opened(service), "hello")
+    [problem] = [one for one in stages(kept, "prepare") if "problem" in one]
+    assert (problem["source"], ended(kept)) == ("slow", ("completed", []))
+
+
+async def test_what_does_not_fit_is_named(serve, runtime):
+    given = Contribution(blocks=(block("small", 100), block("huge", 5000), block("last", 100)))
+    service = serve(context=[Source("memory", "memory", given)])
+    kept = await talk(service, await opened(service), "hello")
+    assert [one.title for one in runtime.seen[-1].blocks] == ["small", "last"]
+    [left] = stages(kept, "prepare")[-1]["left_out"]
+    assert left.startswith("huge")
+
+
+async def test_what_is_not_wanted_is_not_asked(serve):
+    memory, template = Source("memory", "memory"), Source("library", "template")
+    service = serve(context=[memory, template])
+    session = await opened(service)
+    await talk(service, session, "one", drop=("memory",), template="none")
+    assert (memory.asked, template.asked) == ([], [])
+    await talk(service, session, "two", template="weekly")
+    assert [one.template for one in template.asked] == ["weekly"]
+
+
+@pytest.mark.parametrize("takes", [True, False])
+async def test_examples_come_as_messages_or_as_words(serve, runtime, takes):
+    runtime.takes_tool_history = takes
+    call = ToolCall(id="x", name="search", arguments='{"q": "tea"}')
+    examples = (assistant(None, [call]), tool_result(call, "found"))
+    service = serve(context=[Source("library", "template", Contribution(examples=examples))])
+    await talk(service, await opened(service), "hello")
+    told = runtime.seen[-1]
+    assert told.examples == (examples if takes else ())
+    assert [("found" in one.text, "search" in one.text) for one in told.blocks] == ([] if takes else [(True, True)])
+
+
+async def test_sources_learn_from_a_turn_when_it_is_over(serve, runtime):
+    good, bad = Source("good", "memory"), Source("bad", "memory")
+    bad.after = Fail(ZeroDivisionError()).error  # not even a function
+    service = serve(context=[bad, good])
+    session = await opened(service)
+    runtime.on("break", Say("well", kept=False), Fail(ZeroDivisionError()))
+    for text in ("hello", "break"):
+        await talk(service, session, text)
+        await service.settle()
+    assert good.learned == [(["hello", "hello"], "completed"), (["break", "well"], "failed")]
+
+
+async def test_a_guest_gets_only_tools_for_guests(serve, runtime):
+    async def run(at, given):
+        raise AssertionError
+
+    service = serve(tools=[a_tool("terminal", run), a_tool("look", run)])
+    await talk(service, await opened(service), "hello")
+    assert [one.name for one in runtime.seen[-1].tools] == ["terminal", "look"]
+    await talk(service, await opened(service, GUEST), "hello", by=GUEST)
+    assert runtime.seen[-1].tools == ()
+
+
+async def test_the_prepared_context_is_the_same_for_every_runtime(serve, runtime):
+    other = ScriptedRuntime("other")
+    service = serve(
+        context=[Source("memory", "memory", Contribution(blocks=(block("tea"),)))], runtimes=[runtime, other]
+    )
+    session = await opened(service)
+    await talk(service, session, "hello")
+    await talk(service, session, "hello", runtime="other")
+    assert runtime.seen[-1].blocks == other.seen[-1].blocks != ()

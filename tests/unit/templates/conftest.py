@@ -1,0 +1,46 @@
+"""The command line, run in this process, with the plugins templates need."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from sojourn import compose, config
+from sojourn.cli.edge import start
+from sojourn.cli.given import Given
+from sojourn.plugins import BUILT_INS, Registry
+
+NEEDED = ("sqlite", "hermes", "templates", "hermes-achievements")
+
+
+@dataclass
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def registry() -> Registry:
+    return Registry([one for one in BUILT_INS if one.name in NEEDED], lambda: ())
+
+
+@pytest.fixture
+def sojourn(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """`sojourn("templates", "list")`."""
+
+    def run(*args: str) -> Ran:
+        given = Given(
+            build=lambda flags: compose.App(config.load(flags), registry()), read_settings=config.load,
+            plugins=registry(),
+        )  # fmt: skip
+        code = start(args, given)
+        told = capsys.readouterr()
+        return Ran(code, told.out, told.err)
+
+    return run

@@ -1,0 +1,85 @@
+"""Did a call work? Scored on 200 labelled results, half of which nobody tunes on."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from sojourn.templates.judge import judge
+
+LABELLED = Path(__file__).parents[2] / "data" / "tool_results" / "labelled.jsonl"
+KEYWORDS = re.compile(
+    r"error|fail|exception|traceback|denied|not found|timed out|错误|失败|异常|无法|拒绝", re.IGNORECASE
+)
+EMPTY_FIELDS = re.compile(r'"errors?"\s*:\s*(?:null|\[\])')  # or the baseline would fail on every Hermes result
+
+
+def rows(half):
+    found = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
+    return [one for one in found if one["half"] == half]
+
+
+def judged(row):
+    return judge(
+        row["tool"], row["arguments"], row["content"], extra=row.get("extra"), effect=row.get("effect")
+    ).success
+
+
+def by_keywords(row):
+    return not KEYWORDS.search(EMPTY_FIELDS.sub("", row["content"]))
+
+
+def share(decide, half):
+    found = rows(half)
+    return sum(decide(one) == one["success"] for one in found) / len(found)
+
+
+def test_the_set_has_two_hundred_results_in_two_balanced_halves():
+    halves = {half: rows(half) for half in ("tuning", "held_out")}
+    assert {half: len(found) for half, found in halves.items()} == {"tuning": 100, "held_out": 100}
+    for found in halves.values():
+        assert {one["kind"] for one in found} == {"shell", "python", "http", "file", "web"}
+        assert {one["language"] for one in found} == {"en", "zh"}
+        assert 40 <= sum(one["success"] for one in found) <= 60
+
+
+def test_the_judge_is_right_on_95_percent_of_the_held_out_half():
+    score, plain = share(judged, "held_out"), share(by_keywords, "held_out")
+    print(f"held out: judge {score:.0%}, keywords {plain:.0%}")
+    assert score >= 0.95
+    assert score > plain
+
+
+def test_the_judge_is_right_on_the_half_it_was_tuned_on():
+    score, plain = share(judged, "tuning"), share(by_keywords, "tuning")
+    print(f"tuning: judge {score:.0%}, keywords {plain:.0%}")
+    assert score >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("result", "extra", "effect", "because"),
+    [
+        (None, None, None, "it was never answered"),
+        ("fine", {"is_error": True}, None, "the transcript marks it as an error"),
+        ("fine", {"ok": False}, None, "the transcript marks it as an error"),
+        ("fine", None, "unknown", "it was interrupted"),
+        ('{"output": "", "exit_code": 3}', None, None, "exit code 3"),
+        ('{"success": false, "error": "no room"}', None, None, "it says so: no room"),
+    ],
+)
+def test_a_verdict_says_what_it_rests_on(result, extra, effect, because):
+    verdict = judge("terminal", {"command": "make"}, result, extra=extra, effect=effect)
+    assert (verdict.success, verdict.because) == (False, because)
+
+
+def test_a_result_of_any_size_and_depth_is_judged():
+    deep = "[" * 100_000
+    assert judge("terminal", {"command": "make"}, '{"output": ' + deep).success
+    assert not judge("terminal", {"command": "make"}, "x\n" * 500_000 + "make: *** [all] Error 2").success
+
+
+def test_the_same_words_are_a_failure_of_who_runs_and_none_of_who_reads():
+    words = json.dumps({"output": "Traceback (most recent call last):\nValueError: x", "exit_code": 0})
+    assert not judge("terminal", {"command": "python job.py | tail"}, words).success
+    assert judge("terminal", {"command": "tail app.log"}, words).success

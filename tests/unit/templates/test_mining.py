@@ -1,0 +1,212 @@
+"""What comes back in a history: found, merged, suggested, and read only once."""
+
+from sojourn.core.errors import StoreCorrupt
+from sojourn.core.examples import marked
+from sojourn.core.messages import user
+from sojourn.ports.history import SessionFacts
+from sojourn.templates.cleaning import Cleaner
+from sojourn.templates.exchanges import conversation
+from sojourn.templates.mining import mine
+from sojourn.templates.recurring import recurring
+from sojourn.templates.remembering import forget, place, recall, remember
+from sojourn.templates.shapes import Digest, digest, step
+from sojourn.templates.suggesting import suggestions
+from tests.unit.templates.worlds import BAD, did, ran, rows
+
+CHORE = ["terminal git pull", "terminal pytest", "terminal git push"]
+
+
+class Past:
+    """A history in a dictionary that counts what is read of it."""
+
+    def __init__(self, sessions, **facts):
+        self.raw = {id: rows(*messages) for id, messages in sessions.items()}
+        self.facts, self.read, self.broken = facts, [], set()
+
+    def mark(self):
+        return None
+
+    def sessions(self):
+        return [
+            SessionFacts(
+                id=id, source=None, title=None, model=None, started_at=0.0, archived=False, last_active=0.0,
+                rows=len(found), active_rows=len(found), last_row=len(found), rewinds=0, **self.facts.get(id, {}),
+            )
+            for id, found in self.raw.items()
+        ]  # fmt: skip
+
+    def exchanges(self, sessions):
+        for id in sessions:
+            if id in self.broken:
+                raise StoreCorrupt(f"{id} is damaged.", hint="")
+            self.read.append(id)
+            yield id, self.raw[id]
+
+    def messages(self, sessions):
+        raise NotImplementedError
+
+    def previews(self, sessions):
+        return {}
+
+    def close(self):
+        pass
+
+
+def chore(branch):
+    return [
+        user(f"update {branch} and push it"), *ran(f"git pull origin {branch}", id="1"),
+        *ran("pytest -q", "12 passed", id="2"), *ran(f"git push origin {branch}", id="3"),
+    ]  # fmt: skip
+
+
+def noise(number):
+    """Steps that never come in the same order twice."""
+    return [one for n in range(4) for one in ran(f"prog{number}x{n} go", id=f"n{n}")]
+
+
+def past(count=4, **more):
+    found = {f"s{n}": [*chore(f"b{n}"), *noise(n)] for n in range(count)}
+    return Past(found | {f"z{n}": noise(100 + n) for n in range(6)} | more)
+
+
+def shapes_of(history):
+    return {id: one for id, (_, one) in mine(history, {}).known.items()}
+
+
+def test_a_step_is_the_kind_of_a_call_without_what_varies():
+    calls = [
+        *ran("cd /x && git status --short"), *did("Bash", {"command": "git status"}), *did("web_search", {"q": "x"}),
+        *did("Read", {"file_path": "/a/B.PY"}), *did("patch", {"path": "x"}), *ran(""), *did("terminal", "{broken"),
+        *did("shell", {"command": ["bash", "-lc", "cd x && ls -l"]}),
+    ]  # fmt: skip
+    found = [step(one) for one in conversation(rows(*calls)).exchanges]
+    assert found == [
+        "terminal git status", "terminal git status", "web_search", "read_file .py", "patch", "terminal", "terminal",
+        "terminal ls",
+    ]  # fmt: skip
+
+
+def test_a_digest_holds_what_worked_and_the_same_step_again_is_one_step():
+    messages = [
+        *ran("ls", id="1"),
+        *ran("ls -la", id="2"),
+        *did("terminal", {"command": "make"}, BAD, id="3"),
+        *ran("make", id="4"),
+    ]
+    assert digest(rows(*messages)) == Digest(("terminal ls", "terminal make"), (0, 3))
+
+
+def test_a_shape_is_found_in_three_sessions_and_not_in_two():
+    assert [list(one.steps) for one in recurring(shapes_of(past(3)))] == [CHORE]
+    assert recurring(shapes_of(past(2))) == []
+
+
+def test_near_duplicates_are_merged_and_the_number_is_capped():
+    lots = {}
+    for kind in range(40):
+        for n in range(3):
+            lots[f"k{kind}-{n}"] = Digest(tuple(f"p{kind}s{at}" for at in range(6)), tuple(range(6)))
+            lots[f"v{kind}-{n}"] = Digest((*(f"p{kind}s{at}" for at in range(5)), f"p{kind}other"), tuple(range(6)))
+    found = recurring(lots)
+    assert len(found) == 8
+    assert len({one.steps[0][:3] for one in found}) == 8
+
+
+def test_what_chance_would_bring_is_not_suggested():
+    from random import Random
+
+    dice = Random(1)
+    drawn = {f"s{n}": Digest(tuple(dice.choice("abc") for _ in range(40)), tuple(range(40))) for n in range(200)}
+    assert recurring(drawn) == []
+
+
+def test_a_suggestion_names_its_evidence_and_what_varies():
+    history = past(4)
+    found = mine(history, {})
+    [made] = suggestions(history, shapes_of(history), [one.id for one in found.facts])
+    assert made.shape == " → ".join(CHORE)
+    assert [session for session, _ in made.evidence] == ["s0", "s1", "s2", "s3"]
+    assert made.evidence[0][1] == 2  # the row of the first call
+    assert [one.arguments["command"] for one in made.template.examples] == [
+        "git pull origin {{command}}", "pytest -q", "git push origin {{command}}",
+    ]  # fmt: skip
+    assert made.template.source_session_id == "s0"
+    assert made.requests[0] == "update b0 and push it"
+    assert made.sessions == 4
+
+
+def test_suggested_examples_are_cleaned_like_saved_ones():
+    secret = {
+        f"s{n}": [*ran("git pull /home/ada/x", "ok", id="1"), *ran("deploy --token", f"sk-{n}{'a1' * 12}", id="2")]
+        for n in range(3)
+    }
+    history = Past(secret | {f"z{n}": noise(n) for n in range(9)})
+    made = suggestions(history, shapes_of(history), list(secret), cleaner=Cleaner())
+    text = str([one.to_dict() for one in made])
+    assert made
+    assert "ada" not in text
+    assert "a1a1" not in text
+
+
+def test_only_what_changed_is_read_again():
+    history = past(4)
+    first = mine(history, {})
+    assert (first.read, len(history.read)) == (10, 10)
+    history.raw["s1"] += rows(*ran("ls", id="9"))
+    history.raw["new"] = rows(*chore("new"))
+    del history.raw["z0"]
+    history.read.clear()
+    second = mine(history, first.known)
+    assert sorted(history.read) == ["new", "s1"]
+    assert (second.read, set(second.known)) == (2, set(history.raw))
+
+
+def test_archived_sessions_and_those_of_guests_are_not_mined():
+    history = past(3)
+    history.facts = {"s0": {"principal": "guest"}}
+    assert "s0" not in mine(history, {}).known
+
+
+def test_a_damaged_session_is_named_and_the_others_are_mined():
+    history = past(4)
+    history.broken = {"s1", "z3"}
+    found = mine(history, {})
+    assert found.damaged == ("s1", "z3")
+    assert len(found.known) == 8
+    assert [list(one.steps) for one in recurring({id: one for id, (_, one) in found.known.items()})] == [CHORE]
+
+
+def test_several_processes_find_what_one_finds(tmp_path):
+    from sojourn.stores.sqlite.history import SqliteHistory
+    from tests.unit.templates.worlds import fill
+
+    fill(tmp_path, {f"s{n}": chore(f"b{n}") for n in range(30)})
+    history = SqliteHistory(tmp_path / "state.db")
+    told = []
+    alone = mine(history, {}, workers=1)
+    many = mine(history, {}, workers=2, in_process_rows=0, progress=lambda done, of: told.append((done, of)))
+    history.close()
+    assert many.known == alone.known
+    assert told[-1] == (30, 30)
+
+
+def test_injected_examples_are_never_mined():
+    def pretended(n):
+        by_id = [one for at, step in enumerate(("a", "b", "c")) for one in ran(f"{step} go", id=f"template_{at}")]
+        by_mark = [marked(one, "t") for step in ("d", "e", "f") for one in ran(f"{step} go", id=f"{step}{n}")]
+        return [user("go"), *by_id, *by_mark, *noise(n)]
+
+    history = Past({f"s{n}": pretended(n) for n in range(5)} | {f"z{n}": noise(50 + n) for n in range(5)})
+    assert recurring(shapes_of(history)) == []
+
+
+def test_what_was_found_is_remembered_and_a_torn_file_is_read_as_nothing(tmp_path):
+    known = mine(past(3), {}).known
+    file = place(tmp_path, "home:/x")
+    assert recall(file) == {}
+    remember(file, known)
+    assert recall(file) == known
+    file.write_text(file.read_text()[:50])
+    assert recall(file) == {}
+    assert forget(tmp_path) == [file]
+    assert not file.exists()

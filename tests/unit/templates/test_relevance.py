@@ -1,0 +1,67 @@
+"""Which template fits a request."""
+
+import pytest
+
+from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
+from sojourn.templates.library import About, Kept
+from sojourn.templates.relevance import ranked, within
+
+
+def kept(name, *requests, kind=TaskType.TERMINAL, used=0, sessions=("s",), size=10):
+    template = SessionTemplate(name, kind, [ToolCallExample("terminal", {"c": "x" * size}, "ok")], usage_count=used)
+    return Kept(template, About(requests=requests, sessions=sessions))
+
+
+SHELF = [
+    kept("deploy", "deploy the blog to the staging server", "deploy the shop"),
+    kept("report", "plot the monthly sales as a bar chart", kind=TaskType.CODE),
+    kept("tests", "fix the failing tests of the parser", kind=TaskType.FILE),
+    kept("部署", "把博客部署到测试服务器"),
+]
+
+
+@pytest.mark.parametrize(
+    ("request_", "best"),
+    [
+        ("please deploy the docs to staging", "deploy"),
+        ("make a bar chart of monthly sales", "report"),
+        ("the parser's tests are failing, fix them", "tests"),
+        ("请把网站部署到服务器", "部署"),
+    ],
+)
+def test_the_best_match_to_the_request_wins(request_, best):
+    assert ranked(request_, SHELF)[0].kept.template.name == best
+
+
+@pytest.mark.parametrize("request_", ["", "what is the capital of France?", "hello", "please do it for me"])
+def test_a_request_that_looks_like_nothing_known_gets_nothing(request_):
+    assert ranked(request_, SHELF) == []
+
+
+def test_it_is_said_what_they_share_and_how_well_it_is_proven():
+    [best, *_] = ranked("deploy the blog", [kept("a", "deploy the blog", sessions=("1", "2", "3"))])
+    assert best.because == "it shares deploy, blog with your request, proven in 3 sessions"
+
+
+def test_among_equals_the_less_used_then_the_better_proven():
+    same = [
+        kept("a", "deploy it", used=2),
+        kept("b", "deploy it", used=1),
+        kept("c", "deploy it", used=1, sessions=("1", "2")),
+    ]
+    assert [one.kept.template.name for one in ranked("deploy", same)] == ["c", "b", "a"]
+
+
+def test_at_most_three_and_only_what_the_budget_has_room_for():
+    matches = ranked("deploy", [kept(f"t{n}", "deploy it", size=10) for n in range(5)])
+    assert len(within(matches, 10_000)[0]) == 3
+    assert len(within(matches, 10_000, most=1)[0]) == 1
+    one = matches[0].tokens
+    chosen, left_out = within(matches, one + 5)
+    assert len(chosen) == 1
+    assert left_out[0].startswith('template "t1"')
+
+
+def test_a_template_without_examples_is_never_relevant():
+    empty = Kept(SessionTemplate("deploy", TaskType.CODE), About(requests=("deploy",)))
+    assert ranked("deploy", [empty]) == []

@@ -1,0 +1,63 @@
+"""A kit with a store in memory, and a workspace whose person answers as the test says."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sojourn import config
+from sojourn.compose import App
+from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId, new_turn_id
+from sojourn.ports.tool import Question, Reply, Tool, ToolResult
+from sojourn.stores.memory import MemoryStore
+
+
+@dataclass
+class Room:
+    """A workspace. `answers` are given in turn; the last one again and again."""
+
+    root: Path
+    session: SessionId
+    turn: TurnId = field(default_factory=new_turn_id)
+    principal: Principal = OWNER
+    seconds: float = 10.0
+    most: int = 30_000
+    answers: list[str] = field(default_factory=lambda: ["once"])
+    asked: list[Question] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+    async def ask(self, question: Question) -> Reply:
+        self.asked.append(question)
+        return Reply(choice=self.answers.pop(0) if len(self.answers) > 1 else self.answers[0], by="me")
+
+    def tell(self, line: str) -> None:
+        self.lines.append(line)
+
+
+@asynccontextmanager
+async def open_kit(**settings: Any) -> AsyncIterator[App]:
+    """A kit as a server has it; its store is gone with it."""
+    made = App(config.load(settings))
+    made.__dict__["store"] = MemoryStore()
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def room_in(kit: App, folder: Path) -> Room:
+    """A workspace in a new folder, of a new session."""
+    root = folder / "work"
+    root.mkdir(exist_ok=True)
+    session = await kit.store.create()
+    return Room(root=root, session=session.id)
+
+
+def tool_of(kit: App, name: str) -> Tool:
+    return next(tool for tool in kit.tools() if tool.name == name)
+
+
+async def call(kit: App, at: Room, name: str, /, **given: Any) -> ToolResult:
+    """Calls a tool by name, as a runtime does."""
+    return await tool_of(kit, name).run(at, given)
