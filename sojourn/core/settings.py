@@ -70,7 +70,7 @@ SETTINGS = (
     Setting(name="agent.spend_day_usd", variable="SOJOURN_SPEND_DAY", kind="decimal", default=0.0,
             least=0, most=1_000_000, meaning="The most a day (UTC) may cost, in US dollars; 0 sets no limit."),
     Setting(name="model.provider", variable="SOJOURN_MODEL_PROVIDER", kind="text", default="",
-            meaning="Whose model `native` uses: openai, anthropic, google, ollama, openrouter … Empty: model.base_url says."),
+            meaning="Whose model `native` uses: openai, anthropic, google, ollama … Empty: model.base_url says."),
     Setting(name="model.name", variable="SOJOURN_MODEL", kind="text", default="",
             meaning="Which model. Empty: the one a local server has loaded, or its first."),
     Setting(name="model.base_url", variable="SOJOURN_MODEL_BASE_URL", kind="text", default="",

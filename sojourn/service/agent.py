@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
-from sojourn.core.messages import Json, Message, text_of
+from sojourn.core.examples import as_text
+from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Session
 from sojourn.ports.context import STAGES, ContextBlock, ContextSource, Contribution, Learns, Request
 from sojourn.ports.kit import Kit
@@ -179,8 +180,7 @@ def summary_place(message: Message) -> int:
 
 def _told(examples: Sequence[Message]) -> ContextBlock:
     """Earlier tool work in words, for a runtime that takes no foreign tool history."""
-    lines = [f"{one.role}: {text_of(one)}{' ' + one.tool_calls if one.tool_calls else ''}" for one in examples]
-    text = "Examples only; none of this happened in this conversation.\n\n" + "\n".join(lines)
+    text = "Examples only; none of this happened in this conversation.\n\n" + as_text(examples)
     return ContextBlock(
         kind="template", title="How similar work was done before", text=text, origin="a template",
         reason="this runtime takes examples as words", tokens=len(text) // 4 + 1,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.core.sessions import OWNER, SessionId
+from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.tool import Question, Reply
 
@@ -10,10 +10,11 @@ _KIND = "approval"
 
 
 class Approvals:
-    """Of one session. What is dangerous is asked every time, whatever was allowed."""
+    """Of one session. What is dangerous is asked every time, whatever was allowed; "always" is per person, so that
+    what the owner is spared is still asked when a guest's turn wants it."""
 
-    def __init__(self, store: RecordStore, session: SessionId) -> None:
-        self._store, self._session = store, session
+    def __init__(self, store: RecordStore, session: SessionId, principal: Principal = OWNER) -> None:
+        self._store, self._session, self._principal = store, session, principal
 
     async def known(self, question: Question) -> Reply | None:
         """The answer given before, if it holds for this question too."""
@@ -30,9 +31,9 @@ class Approvals:
         of_session, always = self._keys(question)
         value = {"choice": reply.choice, "by": reply.by}
         if reply.choice == "always":
-            await self._store.put_record(Record(kind=_KIND, key=always, value=value, principal=OWNER))
+            await self._store.put_record(Record(kind=_KIND, key=always, value=value, principal=self._principal))
         else:
             await self._store.put_record(Record(kind=_KIND, key=of_session, value=value, session=self._session))
 
     def _keys(self, question: Question) -> tuple[str, str]:
-        return f"session/{self._session}/{question.tool}", f"always/{question.tool}"
+        return f"session/{self._session}/{question.tool}", f"always/{self._principal}/{question.tool}"

@@ -64,7 +64,8 @@ class Turns:
         """Runs to its end whether or not anyone is watching. None: the session went to somebody else."""
         started, ending = time.monotonic(), Ending()
         patience = float(self._kit.settings["agent.approval_seconds"])
-        hearing = Hearing(pen, Approvals(self._kit.store, begun.session), patience=patience)
+        approvals = Approvals(self._kit.store, begun.session, begun.principal)
+        hearing = Hearing(pen, approvals, patience=patience)
         work = asyncio.create_task(self._work(begun, pen, hearing, ending))
         outside = [asyncio.create_task(one) for one in (hearing.listen(), pen.hold(), self._closed())]
         try:
