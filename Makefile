@@ -1,6 +1,6 @@
 # Everything a person or CI does here. `make` alone lists it; ARGS reaches pytest: make unit ARGS="-k search"
 .DEFAULT_GOAL := help
-.PHONY: help run test unit contracts e2e browser soak bench check fmt shape venv lock clean
+.PHONY: help run test unit contracts e2e web browser screenshots soak bench check fmt shape venv lock clean
 
 BIN := .venv/bin
 # Two workers fit the smallest machine we promise; whole files stay together, so their servers start once.
@@ -14,7 +14,9 @@ help: ## list these recipes
 run: ## set up what is missing and start Sojourn
 	@scripts/bootstrap run
 	@scripts/model || echo "model: not fetched; everything else works" >&2
+	@scripts/web || echo "web: the pages could not be built; everything else works" >&2
 	@$(BIN)/sojourn welcome
+	@$(BIN)/sojourn dashboard
 
 test: check ## check, then every test but the soak and the browser
 	$(PYTEST) $(PARALLEL) --hypothesis-profile=ci --ignore=tests/browser tests $(ARGS)
@@ -28,10 +30,16 @@ contracts: venv ## one suite per port, on every implementation
 e2e: venv ## the installed program, started, killed and starved
 	$(PYTEST) $(PARALLEL) tests/e2e $(ARGS)
 
-browser: venv ## the pages in a real browser
-	@if ls tests/browser/test_*.py >/dev/null 2>&1; then \
-		scripts/need chromium chromium --version && $(PYTEST) tests/browser $(ARGS); \
-	else echo "browser: there are no pages yet, so nothing to test"; fi
+web: venv ## build the pages, with the machine's Node or one that is fetched
+	@scripts/web
+
+browser: web ## the pages in a real browser
+	@scripts/need chromium chromium --version
+	$(PYTEST) tests/browser $(ARGS)
+
+screenshots: web ## pictures of every page, into docs/img
+	@scripts/need chromium chromium --version
+	$(BIN)/python scripts/screenshots.py
 
 soak: venv ## the full chaos and kill bars; takes long
 	$(PYTEST) -m soak --timeout 0 tests $(ARGS)
@@ -60,5 +68,5 @@ lock: ## compile the lock files again; ARGS=--upgrade takes newer versions
 	scripts/lock $(ARGS)
 
 clean: ## remove all that was made here
-	rm -rf .venv .venv-boot dist build .hypothesis .*_cache
+	rm -rf .venv .venv-boot .venv-node web/node_modules sojourn/dashboard/static dist build .hypothesis .*_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

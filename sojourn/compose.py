@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from threading import RLock
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sojourn import config
 from sojourn.core.errors import BadConfig, NotFound, SojournError, SourceUnreadable, StoreUnavailable
@@ -16,21 +16,23 @@ from sojourn.core.filling import fill
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import Secret, Settings
 from sojourn.plugins import Registry
-from sojourn.ports.admin import Progress
-from sojourn.ports.context import STAGES, ContextSource
-from sojourn.ports.kit import ImportReport, MoveReport
-from sojourn.ports.plugin import Plugin
-from sojourn.ports.runtime import Runtime
-from sojourn.ports.service import Service
-from sojourn.ports.source import Found, HistorySource
-from sojourn.ports.store import Removed
-from sojourn.ports.tool import Tool
-from sojourn.ports.whole import WholeStore
 from sojourn.service.copies import load, save
 from sojourn.service.forgetting import Eraser, erase_logs, forget, purge
 from sojourn.service.moving import move
 from sojourn.service.rescue import rescue
 from sojourn.service.samples import add_samples
+
+if TYPE_CHECKING:  # every command passes through here
+    from sojourn.ports.admin import Progress
+    from sojourn.ports.context import ContextSource
+    from sojourn.ports.kit import ImportReport, MoveReport
+    from sojourn.ports.plugin import Plugin
+    from sojourn.ports.runtime import Runtime
+    from sojourn.ports.service import Service
+    from sojourn.ports.source import Found, HistorySource
+    from sojourn.ports.store import Removed
+    from sojourn.ports.tool import Tool
+    from sojourn.ports.whole import WholeStore
 
 T = TypeVar("T")
 
@@ -85,7 +87,7 @@ class App:
     @cached_property
     def service(self) -> Service:
         make = self.registry.load("sojourn.service.local:LocalService")  # by name: not every command runs turns
-        return cast(Service, make(self))
+        return cast("Service", make(self))
 
     async def connect(self, *, in_process: bool = False) -> Service:
         if in_process:
@@ -134,7 +136,7 @@ class App:
 
     def context(self) -> tuple[ContextSource, ...]:
         made: Iterator[ContextSource] = self._offered("context")
-        return tuple(sorted(made, key=lambda source: STAGES.index(source.stage)))
+        return tuple(made)
 
     @cached_property
     def _sources(self) -> dict[str, HistorySource]:

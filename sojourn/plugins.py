@@ -69,12 +69,24 @@ BUILT_INS = (
         module="sojourn.achievements.offer",
         commands={"achievements": "The badges your history has earned."},
     ),
+    BuiltIn(name="local", module="sojourn.platforms.local", offers=frozenset({"platforms"})),
+    BuiltIn(name="telegram", module="sojourn.platforms.telegram", offers=frozenset({"platforms"}), extra="telegram"),
+    BuiltIn(name="discord", module="sojourn.platforms.discord", offers=frozenset({"platforms"}), extra="discord"),
+    BuiltIn(name="slack", module="sojourn.platforms.slack", offers=frozenset({"platforms"}), extra="slack"),
+    BuiltIn(
+        name="gateway",
+        module="sojourn.gateway.offer",
+        commands={
+            "gateway": "Talk to your sessions from chat networks.",
+            "handoff": "Hand a session over to a chat network.",
+        },
+    ),
     BuiltIn(
         name="http",
         module="sojourn.http",
         commands={
             "serve": "Serve your sessions over HTTP.",
-            "dashboard": "Serve them and open them in a browser.",
+            "dashboard": "Serve your sessions, and open them in a browser.",
         },
     ),
     BuiltIn(name="dashboard", module="sojourn.dashboard"),
@@ -143,7 +155,7 @@ class Registry:
 
     def _how_to_get(self, dotted: str) -> str:
         extra = next((one.extra for one in self._built_ins.values() if dotted.startswith(one.module)), "")
-        return f"pip install 'sojourn[{extra}]'" if extra else "Install it with pip, or remove the plugin."
+        return f'pip install "sojourn[{extra}]"' if extra else "Install it with pip, or remove the plugin."
 
     def plugin(self, name: str) -> Plugin:
         """The plugin of that name. NotFound, Missing, or what else is wrong with it."""

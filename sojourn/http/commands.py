@@ -25,9 +25,10 @@ class Given(Protocol):
 @click.option("--host", metavar="ADDRESS", help="Where to listen (SOJOURN_HOST; 127.0.0.1).")
 @click.option("--port", metavar="NUMBER", help="0 takes a free one (SOJOURN_PORT; 8790).")
 @click.option("--json", "as_json", is_flag=True, help="Print what is ready as JSON, for scripts.")
+@click.option("--no-gateway", is_flag=True, help="Leave chat networks alone (gateway.embedded).")
 @click.option("--until-idle", is_flag=True, hidden=True)  # what `sojourn chat` starts for itself
 @click.pass_obj
-def serve(given: Given, host: str | None, port: str | None, as_json: bool, until_idle: bool) -> None:
+def serve(given: Given, host: str | None, port: str | None, as_json: bool, no_gateway: bool, until_idle: bool) -> None:
     """Serve your sessions over HTTP, until stopped.
 
     Everything but /healthz needs the token that is printed at start: Authorization: Bearer TOKEN.
@@ -35,6 +36,10 @@ def serve(given: Given, host: str | None, port: str | None, as_json: bool, until
     """
     flags = {"server.host": host, "server.port": port}
     given.flags.update({name: value for name, value in flags.items() if value is not None})
+    if no_gateway:
+        given.flags["gateway.embedded"] = False
+    if until_idle:  # one that comes and goes holds no line to a network that needs it all the time
+        given.flags["gateway.platforms"] = "local"
     given.json = given.json or as_json
     told = _briefly if until_idle else _json if given.json else _told
     given.run(lambda kit: kit.load("sojourn.http.server:serve")(kit, told, until_idle=until_idle))  # type: ignore[operator]

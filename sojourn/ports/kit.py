@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from sojourn.core.errors import SojournError
 from sojourn.core.sessions import OWNER, Principal, SessionId
-from sojourn.core.settings import Settings
-from sojourn.ports.admin import Progress
-from sojourn.ports.context import ContextSource
-from sojourn.ports.plugin import Plugin
-from sojourn.ports.runtime import Runtime
-from sojourn.ports.service import Service
-from sojourn.ports.source import Found
-from sojourn.ports.store import Removed
-from sojourn.ports.tool import Tool
-from sojourn.ports.whole import WholeStore
+
+if TYPE_CHECKING:  # every command is given a Kit and few need all of these: making their classes takes its time
+    from sojourn.core.errors import SojournError
+    from sojourn.core.settings import Settings
+    from sojourn.ports.admin import Progress
+    from sojourn.ports.context import ContextSource
+    from sojourn.ports.plugin import Plugin
+    from sojourn.ports.runtime import Runtime
+    from sojourn.ports.service import Service
+    from sojourn.ports.source import Found
+    from sojourn.ports.store import Removed
+    from sojourn.ports.tool import Tool
+    from sojourn.ports.whole import WholeStore
 
 T = TypeVar("T")
 
@@ -70,7 +72,7 @@ class Kit(Protocol):
     def runtime_names(self) -> tuple[str, ...]: ...
     def runtime(self, name: str) -> Runtime: ...  # made on first use; NotFound, Missing, BadConfig
     def tools(self) -> tuple[Tool, ...]: ...
-    def context(self) -> tuple[ContextSource, ...]: ...  # in the order of their stages
+    def context(self) -> tuple[ContextSource, ...]: ...
     def shared(self, kind: type[T]) -> T:
         """The one `kind(kit)` of this kit, made on first use from any thread; closed with the kit if it can be."""
         ...

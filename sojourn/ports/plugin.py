@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
-from sojourn.core.feats import Achievement, MetricRule
-from sojourn.core.settings import Settings
-from sojourn.ports.source import HistorySource
-from sojourn.ports.whole import WholeStore
+if TYPE_CHECKING:  # every plugin passes through here
+    from sojourn.core.feats import Achievement, MetricRule
+    from sojourn.core.settings import Settings
+    from sojourn.ports.source import HistorySource
+    from sojourn.ports.whole import WholeStore
 
-StoreFactory = Callable[[Settings], WholeStore]
+StoreFactory: TypeAlias = "Callable[[Settings], WholeStore]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

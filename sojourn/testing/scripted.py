@@ -124,6 +124,7 @@ class ScriptedRuntime:
         self.seen: list[TurnInput] = []
         self.usage: dict[str, Json] = {"input_tokens": 7, "output_tokens": 5}
         self.closed = False
+        self.otherwise: tuple[Step, ...] | None = None  # what to do when nothing is written for what is said
         self._ready = ready or Ready(ok=True, detail="plays what a test has written", models=("scripted-1",))
         self._scripts: dict[str, tuple[Step, ...]] = {}
         self._doors: dict[str, Door] = {}
@@ -141,7 +142,7 @@ class ScriptedRuntime:
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
         self.seen.append(turn)
-        for step in self._scripts.get(turn.said, (Say(turn.said),)):
+        for step in self._scripts.get(turn.said) or self.otherwise or (Say(turn.said),):
             if isinstance(step, Vanish):
                 return
             async for item in self._play(step, turn):

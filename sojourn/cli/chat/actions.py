@@ -52,6 +52,10 @@ class Actions:
             Slash(name="status", about="Which session this is and who drives it.", run=self.status),
             Slash(name="attach", takes="<file|session>", about="Attach a file, or join a session to watch it.",
                   run=self.attach),
+            Slash(name="handoff", takes="<platform[:chat]>", about="Move this session to a chat network, and leave.",
+                  run=self.handoff),
+            Slash(name="sethome", about="Let hand-offs land in a chat.", run=self.only_in_chats, gateway_only=True),
+            Slash(name="whoami", about="Who you are to Sojourn.", run=self.only_in_chats, gateway_only=True),
             Slash(name="export", takes="[file]", about="Write the session as Markdown (or JSONL, by the name).",
                   run=self.export, cli_only=True),
             Slash(name="quit", about="Leave. A running turn goes on without you.", run=self.quit, cli_only=True),
@@ -60,7 +64,7 @@ class Actions:
 
     async def help(self, talk: Talk, rest: str) -> None:
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-        for one in self.by_name.values():
+        for one in (one for one in self.by_name.values() if not one.gateway_only):
             table.add_row(Text(f"/{one.name} {one.takes}".rstrip(), style="cyan"), one.about)
         table.add_row(Text("Alt-Enter", style="cyan"), "A new line. Enter sends, Ctrl-C stops the turn, Ctrl-D leaves.")
         talk.paper.write(table)
@@ -169,6 +173,36 @@ class Actions:
             talk.tell(f"{kept.name} goes with your next words ({kept.media_type}, {kept.size:,} bytes).")
             return
         await talk.watch_only(rest)
+
+    async def handoff(self, talk: Talk, rest: str) -> None:
+        """Shows how it goes. When it has arrived, this chat ends as with /quit; else the session is intact here."""
+        if not rest:
+            raise BadInput("Hand it to whom?", hint="/handoff and a platform: local, telegram:42 …")
+        if talk.is_busy:
+            raise BadInput("A turn is running.", hint="Wait for it or stop it (Ctrl-C), then hand it over.")
+        session, to = await talk.begin(), rest.replace(" ", ":", 1)
+        lines = self._program_line_by_line(talk, "handoff", session.id, "--to", to)
+        if await lines == 0:
+            talk.wants_to_leave = True
+
+    async def only_in_chats(self, talk: Talk, rest: str) -> None:
+        raise BadInput("This works in chats only.", hint="Write it in the chat network.")
+
+    async def _program_line_by_line(self, talk: Talk, *words: str) -> int:
+        """Another command of ours; each line is shown as it comes. Gives what it ended with."""
+        process = await asyncio.create_subprocess_exec(
+            *self._program, *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT, cwd=talk.cwd or None,
+        )  # fmt: skip
+        assert process.stdout is not None
+        try:
+            async for line in process.stdout:
+                talk.paper.write(Text(printable(line.decode("utf-8", "replace").rstrip())))
+            return await process.wait()
+        finally:
+            if process.returncode is None:  # whoever waits may go; the hand-off goes on
+                process.terminate()
+                await process.wait()
 
     async def export(self, talk: Talk, rest: str) -> None:
         session = await _current(talk)
