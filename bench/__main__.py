@@ -7,7 +7,20 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ALL = ("startup", "watch", "store", "importing", "achievements", "templates", "streams", "skills", "memory")
+ALL = (
+    "startup",
+    "watch",
+    "appends",
+    "store",
+    "importing",
+    "achievements",
+    "serving",
+    "templates",
+    "streams",
+    "skills",
+    "memory",
+    "handoff",
+)
 
 
 def main() -> int:

@@ -73,6 +73,20 @@ BUILT_INS = (
     BuiltIn(name="telegram", module="sojourn.platforms.telegram", offers=frozenset({"platforms"}), extra="telegram"),
     BuiltIn(name="discord", module="sojourn.platforms.discord", offers=frozenset({"platforms"}), extra="discord"),
     BuiltIn(name="slack", module="sojourn.platforms.slack", offers=frozenset({"platforms"}), extra="slack"),
+    BuiltIn(name="matrix", module="sojourn.platforms.matrix", offers=frozenset({"platforms"}), extra="matrix"),
+    BuiltIn(name="email", module="sojourn.platforms.email", offers=frozenset({"platforms"}), extra="email"),
+    BuiltIn(name="irc", module="sojourn.platforms.irc", offers=frozenset({"platforms"})),
+    BuiltIn(name="ntfy", module="sojourn.platforms.ntfy", offers=frozenset({"platforms"})),
+    BuiltIn(name="webhook", module="sojourn.platforms.webhook", offers=frozenset({"platforms"})),
+    BuiltIn(
+        name="mattermost", module="sojourn.platforms.mattermost", offers=frozenset({"platforms"}), extra="mattermost"
+    ),
+    BuiltIn(
+        name="homeassistant",
+        module="sojourn.platforms.homeassistant",
+        offers=frozenset({"platforms"}),
+        extra="homeassistant",
+    ),
     BuiltIn(
         name="gateway",
         module="sojourn.gateway.offer",

@@ -19,7 +19,7 @@ STATIC = Path(__file__).with_name("static")
 # Where the application has pages; each of them is the same document, and the script shows the right one.
 PLACES = (
     "/", "/chat", "/chat/{session}", "/sessions", "/sessions/{session}", "/achievements", "/insights", "/templates",
-    "/memory", "/settings", "/import", "/gateway", "/p/{plugin}",
+    "/memory", "/settings", "/import",
 )  # fmt: skip
 POLICY = "; ".join((
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data: blob:", "connect-src 'self'",

@@ -20,6 +20,7 @@ class Tally:
     input: int = 0
     output: int = 0
     cost: float | None = None
+    priced: int = 0  # sessions whose cost is known
 
     @classmethod
     def of_usage(cls, usage: Mapping[str, Json]) -> Tally:
@@ -33,6 +34,7 @@ class Tally:
         self.sessions += 1
         self.messages += session.message_count
         self.calls += session.tool_call_count
+        self.priced += spent.cost is not None
         self.spend(spent)
 
     def spend(self, other: Tally) -> None:
@@ -44,7 +46,7 @@ class Tally:
     def shown(self) -> dict[str, Any]:
         return {
             "sessions": self.sessions, "messages": self.messages, "tool_calls": self.calls, "input_tokens": self.input,
-            "output_tokens": self.output, "cost_usd": self.cost,
+            "output_tokens": self.output, "cost_usd": self.cost, "priced_sessions": self.priced,
         }  # fmt: skip
 
 

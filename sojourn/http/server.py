@@ -8,6 +8,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from sojourn.http.live import Streams
 from sojourn.http.working import Activity
 from sojourn.ports.kit import Kit
 
+_GIVE_WAY = 0.001  # seconds after which a busy thread lets another one run: the one that writes must not starve
 _PATIENCE = 1  # seconds that requests under way may take after the word to stop
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -50,6 +52,7 @@ async def serve(kit: Kit, told: Callable[[Ready], None], *, until_idle: bool = F
     refuse_second(settings)
     with _listen(host, port) as listening:
         app = make_app(kit, token=token, host=host)
+        sys.setswitchinterval(_GIVE_WAY)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=_PATIENCE,
             lifespan="on", ws="none", proxy_headers=False,

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import time
+from contextlib import aclosing
 
 from sojourn.core.errors import Conflict
 from sojourn.core.sessions import TurnId
 from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.service import Turn
-from sojourn.service.begun import Begun
+from sojourn.ports.whole import WholeStore
+from sojourn.service.begun import PAUSE, Begun, on_record
 
 _KIND = "idempotency"
+_AT_ONCE = 3.0  # seconds within which a turn is on record once its key is taken
 
 
-async def earlier(store: RecordStore, begun: Begun) -> Turn | None:
+async def earlier(store: WholeStore, begun: Begun) -> Turn | None:
     """The turn that was already started for this key. Conflict if that was for other words."""
     known = await store.get_record(_KIND, _key(begun)) if begun.said.key else None
     if known is None:
@@ -22,7 +27,25 @@ async def earlier(store: RecordStore, begun: Begun) -> Turn | None:
         raise Conflict(
             f'The key "{begun.said.key}" was used for another request.', hint="Give each request a key of its own."
         )
-    return Turn(id=TurnId(known.value["turn"]), session=begun.session, after=known.value["after"])
+    turn = Turn(id=TurnId(known.value["turn"]), session=begun.session, after=known.value["after"])
+    if await _has_begun(store, turn, known):
+        return turn
+    await store.delete_record(_KIND, known.key, expect=known.revision)  # Conflict: somebody else has begun it
+    return None
+
+
+async def _has_begun(store: WholeStore, turn: Turn, known: Record) -> bool:
+    """Whether anything came of the claim. A process that died right after it left nothing behind but the key."""
+    while True:
+        if any(one.id == turn.id for one in await on_record(store, turn.session)):
+            return True
+        async with aclosing(store.read(turn.session, after=turn.after)) as log:
+            async for kept in log:
+                if kept.turn == turn.id:
+                    return True
+        if time.time() > known.updated_at + _AT_ONCE:
+            return False
+        await asyncio.sleep(PAUSE)
 
 
 async def claim(store: RecordStore, begun: Begun) -> None:

@@ -9,7 +9,7 @@ from sojourn.core.events import Chunk, Done, Failed, Metadata
 from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.sessions import new_turn_id
 from sojourn.ports.service import Said
-from sojourn.service import local, log, turn
+from sojourn.service import keys, local, log, turn
 from sojourn.service.begun import Begun, on_record
 from sojourn.service.process import this_process
 from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
@@ -257,3 +257,16 @@ async def test_a_dead_process_that_waited_does_not_keep_others_waiting(service, 
     await service.settle()
     await service._recovery.sweep()
     assert await on_record(store) == []
+
+
+async def test_a_key_whose_process_died_before_the_turn_began_starts_it_now(store, service, runtime, monkeypatch):
+    """Between taking the key and putting the turn on record there is a moment."""
+    session = await service.open(ME)
+    left = Begun(session=session.id, principal=session.principal, said=Said(text="hello", key="k"), by=ME, runtime="x")
+    await keys.claim(store, left)
+    monkeypatch.setattr(keys, "_AT_ONCE", 0.05)
+    begun = await service.say(session.id, Said(text="hello", key="k"), ME)
+    await service.settle()
+    assert begun.id != left.id
+    assert [one.said for one in runtime.seen] == ["hello"]
+    assert await service.say(session.id, Said(text="hello", key="k"), ME) == begun

@@ -1,0 +1,1 @@
+"""The gateway: chat networks on one side, sessions on the other."""

@@ -1,0 +1,119 @@
+"""The routes under `/api/plugins/gateway/`. With them, a server runs the gateway, unless it was told not to."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Annotated, Any
+
+from fastapi import APIRouter, FastAPI, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from sojourn.core.handoff import HandoffId
+from sojourn.gateway.host import Gateway
+from sojourn.gateway.people import People
+from sojourn.gateway.requests import Requests
+from sojourn.gateway.status import shown, status
+from sojourn.ports.kit import Kit
+
+_FAULTS: dict[int | str, dict[str, Any]] = {
+    404: {"description": "There is no such session, hand-off, code or platform."},
+    409: {"description": "A turn runs, or another hand-off is under way."},
+    503: {"description": "No gateway runs, or the platform cannot be reached."},
+}
+Id = Annotated[str, Path(max_length=300)]
+
+logger = logging.getLogger(__name__)
+
+
+class Asked(BaseModel):
+    """Where a session should go."""
+
+    model_config = ConfigDict(extra="forbid")
+    to: str = Field(min_length=1, max_length=500, description="platform or platform:chat; cli; web.")
+    surface: str = Field(default="", max_length=50, description="Who gives it away; the driver, if nobody is named.")
+
+
+class Code(BaseModel):
+    """A pairing code and who it is for."""
+
+    model_config = ConfigDict(extra="forbid")
+    code: str = Field(min_length=1, max_length=40)
+    owner: bool = Field(default=False, description="It is you. Otherwise a guest with sessions of their own.")
+    name: str = Field(default="", max_length=100)
+
+
+def router(kit: Kit) -> APIRouter:
+    """The routes, and the gateway itself while the server runs."""
+    api = APIRouter(lifespan=_beside(kit))
+
+    @api.get("/status", summary="How the gateways get on")
+    async def gateway_status() -> dict[str, Any]:
+        return await status(kit.store)
+
+    @api.post("/sessions/{id}/handoff", status_code=202, summary="Hand a session over", responses=_FAULTS)
+    async def hand_over(id: Id, asked: Asked) -> dict[str, Any]:
+        """Marks it pending and answers at once; follow it under `/handoffs/{id}`."""
+        session = await kit.store.resolve(id)
+        platform, _, target = asked.to.partition(":")
+        requests = Requests(kit.store, kit.settings)
+        return shown(await requests.ask(session.id, platform, target=target, surface=asked.surface, by="the web"))
+
+    @api.get("/sessions/{id}/handoffs", summary="Every hand-off of a session", responses=_FAULTS)
+    async def handoffs(id: Id) -> list[dict[str, Any]]:
+        return [shown(one) for one in await kit.store.handoffs((await kit.store.resolve(id)).id)]
+
+    @api.get("/handoffs/{id}", summary="How a hand-off goes", responses=_FAULTS)
+    async def one_handoff(id: Id, wait: bool = False) -> dict[str, Any]:
+        """`wait` answers when it is over."""
+        found = await kit.store.get_handoff(HandoffId(id))
+        if wait:
+            found = await Requests(kit.store, kit.settings).until_over(found)
+        return shown(found)
+
+    @api.delete("/handoffs/{id}", summary="Think better of it", responses=_FAULTS)
+    async def cancel(id: Id) -> dict[str, Any]:
+        """Until it has arrived."""
+        return shown(await kit.store.cancel_handoff(HandoffId(id)))
+
+    @api.get("/people", summary="Who waits to be let in, and who is in")
+    async def people() -> dict[str, Any]:
+        known = People(kit.store, kit.settings)
+        waiting = [{"platform": one.platform, "sender": one.sender, "name": one.name} for one in await known.requests()]
+        paired = [
+            {"platform": platform, "sender": sender, "name": person.name, "principal": person.principal}
+            for platform, sender, person in await known.paired()
+        ]
+        return {"waiting": waiting, "paired": paired}
+
+    @api.post("/people", summary="Let somebody in", responses=_FAULTS)
+    async def pair(code: Code) -> dict[str, Any]:
+        request, principal = await People(kit.store, kit.settings).pair(code.code, as_owner=code.owner, name=code.name)
+        return {"platform": request.platform, "sender": request.sender, "principal": principal}
+
+    @api.delete("/people/{platform}/{sender}", summary="Let somebody out again")
+    async def unpair(platform: Id, sender: Id) -> dict[str, bool]:
+        return {"removed": await People(kit.store, kit.settings).unpair(platform, sender)}
+
+    return api
+
+
+def _beside(kit: Kit) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """Runs the gateway beside the server."""
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        if not kit.settings["gateway.embedded"]:
+            yield
+            return
+        running = asyncio.create_task(Gateway(kit).run())
+        try:
+            yield
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+
+    return lifespan

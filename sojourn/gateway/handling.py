@@ -1,0 +1,196 @@
+"""What becomes of a message: words for a session, a command, the answer to a question, or a stranger at the door."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Protocol
+
+from sojourn.core.attachments import Attachment
+from sojourn.core.errors import Conflict, NotAllowed, NotDriving, NotFound, PlatformFailed, SessionBusy, SojournError
+from sojourn.core.handoff import BEFORE_BOUND
+from sojourn.core.messages import Json
+from sojourn.core.sessions import Session, SessionId
+from sojourn.gateway import commands
+from sojourn.gateway.answering import Answering
+from sojourn.gateway.attached import watched
+from sojourn.gateway.commands import Call, Commands
+from sojourn.gateway.desk import Desk
+from sojourn.gateway.letters import Address, Letter, letter_of
+from sojourn.gateway.people import Person
+from sojourn.gateway.render import choice, told
+from sojourn.gateway.waiting import NotYet
+from sojourn.ports.journal import Incoming
+from sojourn.ports.service import Said
+from sojourn.ports.tool import Reply
+
+logger = logging.getLogger(__name__)
+
+
+class AtWork(Protocol):
+    """A place that is being worked on, as much of it as is needed here."""
+
+    session: SessionId | None
+    question: Mapping[str, Json] | None
+
+
+class Arrivals(Protocol):
+    """Who receives sessions that are handed over to a place."""
+
+    async def arrive(self, item: Incoming, letter: Letter) -> None: ...
+
+
+class Handling:
+    """Decides, and leaves the work to others."""
+
+    def __init__(self, desk: Desk, answering: Answering, arrivals: Arrivals, does: Commands) -> None:
+        self._desk, self._answering, self._arrivals, self._does = desk, answering, arrivals, does
+
+    async def handle(self, item: Incoming, at: AtWork) -> None:
+        letter = letter_of(item)
+        if letter.handoff:
+            return await self._arrivals.arrive(item, letter)
+        line = self._desk.lines[(item.platform, item.account)]
+        person = await self._desk.people.known(line.adapter.info, letter.sender)
+        if person is None:
+            return await self._stranger(item, letter)
+        call = await self._call(item, letter, person)
+        is_ours = letter.mentioned or (letter.place.kind == "thread" and call.spot.session is not None)
+        if not is_ours or not (letter.text.strip() or letter.files):
+            return
+        if not line.adapter.info.system and (command := commands.parse(letter.text, line.adapter.info.prefix)):
+            return await self._command(item, call, *command)
+        await self._words(item, call, at)
+
+    async def _call(self, item: Incoming, letter: Letter, person: Person) -> Call:
+        by = self._desk.speaker(item.platform, person, letter.sender)
+        spot = await self._desk.places.spot(letter, person)
+        return Call(letter=letter, person=person, by=by, spot=spot, item=item)
+
+    async def _stranger(self, item: Incoming, letter: Letter) -> None:
+        """A code at most, in private, and never an answer. It is sent past the outbox, which would keep it."""
+        line = self._desk.lines[(item.platform, item.account)]
+        if letter.place.kind != "dm" or item.attempts > 1:
+            return
+        code = await self._desk.people.code_for(item.platform, letter.sender)
+        if code is not None:
+            with suppress(PlatformFailed):
+                await line.adapter.send(letter.place, STRANGER.format(code=code), plain=True)
+
+    async def _command(self, item: Incoming, call: Call, name: str, rest: str) -> None:
+        try:
+            reply = await self._does.run(name, rest, call)
+        except SojournError as error:
+            if isinstance(error, Conflict) and error.code == "lease_lost":
+                raise
+            reply = told(error)
+        if reply:
+            await self._desk.tell(self._address(item, call), f"in:{item.id}:reply", reply)
+
+    async def _words(self, item: Incoming, call: Call, at: AtWork) -> None:
+        """A turn in the session of this place, which is opened now if there is none."""
+        letter, person, by = call.letter, call.person, call.by
+        to = self._address(item, call)
+        if await watched(self._desk.store, call.spot.key):
+            return await self._desk.tell(to, f"in:{item.id}:reply", WATCHING)
+        session = await self._desk.places.session(call.spot, letter, person, by, made=item.session)
+        if session.id != call.spot.session:
+            await self._desk.store.note_incoming(item, seconds=self._desk.lease, session=session.id)
+            with suppress(Conflict):  # bound meanwhile: this very session after a crash, or another by a hand-off
+                await self._desk.places.bind(call.spot, session.id, letter.place, person)
+        at.session = session.id
+        said = await self._said(item, call, session.id)
+
+        def asks(question: dict[str, Json] | None) -> None:
+            at.question = question
+
+        try:
+            await self._answering.answer(item, session, said, by, replace(to, session=session.id), asks=asks)
+        except NotDriving as error:
+            await self._desk.tell(to, f"in:{item.id}:reply", _elsewhere(session, error))
+        except (SessionBusy, NotFound):
+            raise
+        except Conflict as error:
+            if error.code != "conflict" or not await self._is_leaving(session):
+                raise
+            raise NotYet(error) from error
+
+    async def _said(self, item: Incoming, call: Call, session: SessionId) -> Said:
+        attachments = list[Attachment]()
+        if call.letter.files:
+            for file in await self._desk.store.incoming_files(item):
+                attachments.append(
+                    await self._desk.service.attach(session, file.data, media_type=file.media_type, name=file.name)
+                )
+        chosen = await self._does.chosen(call.spot.key)
+        return Said(
+            text=call.letter.text, attachments=tuple(attachments), model=chosen.get("model", ""),
+            template=chosen.get("template", ""),
+        )  # fmt: skip
+
+    async def _is_leaving(self, session: Session) -> bool:
+        handoff = await self._desk.store.get_handoff_state(session.id)
+        return handoff is not None and handoff.state in BEFORE_BOUND
+
+    def _address(self, item: Incoming, call: Call) -> Address:
+        reply_to = call.letter.id if call.letter.place.kind in ("group", "channel") else ""
+        return self._desk.address(item, call.letter.place, reply_to=reply_to)
+
+    # while a turn runs
+    async def aside(self, item: Incoming, at: AtWork) -> bool:
+        """Handles what cannot wait behind a running turn. False: it has to."""
+        letter = letter_of(item)
+        line = self._desk.lines[(item.platform, item.account)]
+        person = await self._desk.people.known(line.adapter.info, letter.sender)
+        if letter.handoff or person is None:
+            return False
+        call = await self._call(item, letter, person)
+        if at.question is not None and at.session is not None and await self._answers(at, call):
+            return True
+        if command := commands.parse(letter.text, line.adapter.info.prefix):
+            if not commands.is_quick(command[0]):
+                return False
+            await self._command(item, call, *command)
+            return True
+        return await self._interjects(at, call)
+
+    async def _answers(self, at: AtWork, call: Call) -> bool:
+        """Whether these words answer what the turn asks. Only the owner's do."""
+        assert at.question is not None
+        assert at.session is not None
+        chosen = choice(call.letter.text, tuple(map(str, at.question.get("choices", ()))))
+        if chosen is None or not call.person.is_owner:
+            return False
+        with suppress(NotFound, NotAllowed):  # answered elsewhere meanwhile
+            reply = Reply(choice=chosen, by=call.by.name or call.by.surface)
+            await self._desk.service.answer(at.session, str(at.question["question"]), reply, call.by)
+        return True
+
+    async def _interjects(self, at: AtWork, call: Call) -> bool:
+        """Words that come while a turn runs, as the settings want it."""
+        way = str(self._desk.settings["gateway.when_busy"])
+        if at.session is None or call.spot.session != at.session:
+            return False
+        if way == "interrupt":
+            await self._desk.service.stop(at.session, call.by)
+        elif way == "steer" and call.letter.text.strip() and not call.letter.files:
+            with suppress(NotFound, NotDriving):  # it has just ended: then these words begin the next turn
+                await self._desk.service.steer(at.session, call.letter.text, call.by)
+                return True
+        return False
+
+
+STRANGER = (
+    "I do not know you yet. If you know who runs this, give them this code within an hour: {code}\n"
+    "(They allow you with: sojourn gateway pair {code})"
+)
+WATCHING = "You only watch this session. /take takes the wheel, /new begins another one."
+
+
+def _elsewhere(session: Session, error: NotDriving) -> str:
+    return (
+        f"“{session.title or session.id}” is driven from {error.driver} now. "
+        "/take brings it back here, /new begins another one."
+    )

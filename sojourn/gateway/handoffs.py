@@ -1,0 +1,257 @@
+"""Carries hand-offs out: each is picked up by one gateway, and after a crash by another, from the step it reached.
+
+    claimed ─▶ a place is found ─▶ thread_ready ─▶ our own word is put into the inbox of that place
+    and there, in its turn: bind ─▶ bound ─▶ the agent speaks ─▶ turn_done ─▶ outbox ─▶ delivered ─▶ completed
+
+Because the word stands in the inbox like any other message, what people write there meanwhile waits behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing, suppress
+
+from sojourn.core.errors import (
+    Conflict,
+    LeaseLost,
+    NotFound,
+    PlatformDown,
+    SojournError,
+    StoreUnavailable,
+)
+from sojourn.core.handoff import Handoff, HandoffId, Step
+from sojourn.core.sessions import Session
+from sojourn.gateway.answering import Answering, Outcome
+from sojourn.gateway.bindings import details
+from sojourn.gateway.desk import Desk
+from sojourn.gateway.landing import Landing
+from sojourn.gateway.letters import Letter, packed, parcel_of
+from sojourn.gateway.line import Line
+from sojourn.gateway.requests import DESKS
+from sojourn.gateway.waiting import NotYet
+from sojourn.ports.journal import Incoming, Outgoing
+from sojourn.ports.service import Said, Speaker
+
+logger = logging.getLogger(__name__)
+
+
+class Carried:
+    """A hand-off in our hands, as it stands."""
+
+    def __init__(self, handoff: Handoff) -> None:
+        self.now = handoff
+        self.moved = asyncio.Event()
+        self.lock = asyncio.Lock()
+
+
+class Handoffs:
+    """The watcher of one gateway. Several hand-offs are carried at once."""
+
+    def __init__(self, desk: Desk, answering: Answering) -> None:
+        self._desk, self._store, self._answering, self._landing = desk, desk.store, answering, Landing(desk)
+        self._carried: dict[HandoffId, Carried] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        try:
+            while True:
+                try:
+                    await self._watch()
+                except StoreUnavailable as error:
+                    logger.warning("no hand-off can be seen: %s", error)
+                    await asyncio.sleep(1)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _watch(self) -> None:
+        async with aclosing(self._store.watch_journal("handoffs", seconds=2.0)) as bell:
+            async for _ in bell:
+                names = [line.adapter.info.name for line in self._desk.lines.values() if line.state == "up"]
+                while found := await self._store.claim_handoff(
+                    self._desk.owner, platforms=[*names, *DESKS], seconds=self._desk.lease
+                ):
+                    self._carry_soon(found)
+
+    def _carry_soon(self, handoff: Handoff) -> None:
+        carried = self._carried[handoff.id] = Carried(handoff)
+        task = asyncio.create_task(self._carry(carried), name=f"hand-off {handoff.id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # carrying
+    async def _carry(self, carried: Carried) -> None:
+        renewing = asyncio.create_task(self._renew(carried))
+        try:
+            await self._steps(carried)
+        except LeaseLost as error:
+            logger.info("hand-off %s is carried by another: %s", carried.now.id, error)
+        except StoreUnavailable as error:
+            logger.warning("hand-off %s waits for the store: %s", carried.now.id, error)
+        except SojournError as error:
+            await self._fail(carried, error)
+        except Exception as error:  # the edge of an adapter: a stranger's code may raise anything
+            logger.exception("hand-off %s failed", carried.now.id)
+            await self._fail(carried, SojournError(f"{type(error).__name__}: {error}"))
+        finally:
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+            if self._carried.get(carried.now.id) is carried:
+                del self._carried[carried.now.id]
+
+    async def _steps(self, carried: Carried) -> None:
+        session = await self._store.get(carried.now.session)
+        if carried.now.platform in DESKS:
+            return await self._to_desk(carried)
+        if carried.now.state == "claimed":
+            await self._land(carried, session)
+        if carried.now.state in ("thread_ready", "bound"):
+            await self._announce(carried, session)
+            while carried.now.state in ("thread_ready", "bound"):
+                carried.moved.clear()
+                await carried.moved.wait()
+        if carried.now.state == "turn_done":
+            await self._until_delivered(carried)
+        if carried.now.state == "delivered":
+            await self._complete(carried)
+
+    async def _land(self, carried: Carried, session: Session) -> None:
+        line = self._line(carried.now)
+        place = await self._landing.find(carried.now, session, line.adapter)
+        key = await self._landing.key(place, session, line.adapter)
+        await self._advance(carried, "thread_ready", place=key, thread_id=place.thread or "", note=place.because)
+
+    async def _announce(self, carried: Carried, session: Session) -> None:
+        """Puts our word into the inbox of the place; once, however often it is tried."""
+        handoff, line = carried.now, self._line(carried.now)
+        place = await self._landing.find(handoff, session, line.adapter)
+        letter = Letter(place=place, text=_word(handoff, session, line.adapter.info.label), handoff=handoff.id)
+        platform, account = line.name
+        await self._store.keep_incoming(
+            platform, account, f"handoff:{handoff.id}", place=handoff.place, payload=packed(letter)
+        )
+
+    def _line(self, handoff: Handoff) -> Line:
+        line = self._desk.line_to(handoff.platform)
+        if line is None or not line.is_ours:
+            raise PlatformDown(f"{handoff.platform} is not served here any more.", hint="Try it again.")
+        return line
+
+    # when its turn comes in the place
+    async def arrive(self, item: Incoming, letter: Letter) -> None:
+        """The word is heard: the session is bound to the place, and the agent speaks first."""
+        carried = await self._ours(HandoffId(letter.handoff))
+        if carried is None:
+            return  # it is over
+        try:
+            session = await self._store.get(carried.now.session)
+            if carried.now.state == "thread_ready":
+                await self._store.bind(
+                    item.place, session.id, principal=session.principal, details=details(letter.place)
+                )
+                await self._advance(carried, "bound", surface=item.platform)
+            if carried.now.state == "bound":
+                outcome = await self._speak(item, letter, session)
+                await self._spoken(carried, outcome)
+        except LeaseLost:
+            raise
+        except (Conflict, NotFound) as error:
+            await self._fail(carried, error)
+
+    async def _ours(self, id: HandoffId) -> Carried | None:
+        """In our hands, or None when it is over. NotYet while another one may still carry it."""
+        if carried := self._carried.get(id):
+            return carried
+        try:
+            found = await self._store.get_handoff(id)
+        except NotFound:
+            return None
+        if not found.is_live or found.state in ("turn_done", "delivered"):
+            return None
+        claimed = await self._store.claim_handoff(self._desk.owner, id=id, seconds=self._desk.lease)
+        if claimed is None:
+            raise NotYet(LeaseLost("The hand-off is carried by another gateway."))
+        self._carry_soon(claimed)
+        return self._carried[id]
+
+    async def _speak(self, item: Incoming, letter: Letter, session: Session) -> Outcome:
+        by = Speaker(surface=item.platform, principal=session.principal, holder=self._desk.owner, name="Sojourn")
+        said = Said(text=letter.text, internal=True)
+        to = self._desk.address(item, letter.place, session=session.id)
+        return await self._answering.answer(item, session, said, by, to, handoff=letter.handoff, tells=False)
+
+    async def _spoken(self, carried: Carried, outcome: Outcome) -> None:
+        if outcome.failed is not None and not outcome.answered:
+            failed = outcome.failed
+            await self._fail(carried, SojournError(failed.message, hint=failed.hint), code=failed.code)
+        else:
+            await self._advance(carried, "turn_done")
+
+    # afterwards
+    async def _until_delivered(self, carried: Carried) -> None:
+        async with aclosing(self._store.watch_journal("outbox", seconds=1.0)) as bell:
+            async for _ in bell:
+                rows = await self._words_of(carried.now)
+                arrived = [one for one in rows if one.state in ("sent", "delivered")]
+                lost = [one for one in rows if one.state == "failed"]
+                if arrived:
+                    await self._advance(carried, "delivered", message_id=arrived[0].message_id)
+                    return
+                if len(lost) == len(rows):
+                    break
+        if not rows:
+            await self._complete(carried)
+            return
+        raise PlatformDown(f"The answer could not be delivered: {lost[0].error}")
+
+    async def _words_of(self, handoff: Handoff) -> list[Outgoing]:
+        rows = await self._store.outgoing(session=handoff.session, place=handoff.place, limit=10_000)
+        return [one for one in rows if parcel_of(one).handoff == handoff.id]
+
+    async def _complete(self, carried: Carried) -> None:
+        async with carried.lock:
+            carried.now = await self._store.complete_handoff(carried.now)
+        carried.moved.set()
+
+    async def _to_desk(self, carried: Carried) -> None:
+        """To the terminal or the web: nobody has to be told there, it is picked up."""
+        if carried.now.state in ("claimed", "thread_ready"):
+            await self._advance(carried, "bound", surface=carried.now.platform)
+        await self._desk.places.release(carried.now.session)
+        await self._complete(carried)
+
+    # steps
+    async def _advance(self, carried: Carried, step: Step, **given: str) -> None:
+        async with carried.lock:
+            carried.now = await self._store.advance_handoff(carried.now, step, **given)
+        carried.moved.set()
+
+    async def _fail(self, carried: Carried, error: SojournError, *, code: str = "") -> None:
+        """The reason is kept, the wheel goes back, and what the session displaced comes back."""
+        words = f"{error} {error.hint}".strip()
+        logger.warning("hand-off %s failed: %s", carried.now.id, words)
+        with suppress(Conflict, NotFound, StoreUnavailable):
+            async with carried.lock:
+                was, carried.now = carried.now, await self._store.fail_handoff(carried.now, code or error.code, words)
+            if was.place:
+                await self._desk.places.restore(was.place, was.session)
+        carried.moved.set()
+
+    async def _renew(self, carried: Carried) -> None:
+        while True:
+            await asyncio.sleep(self._desk.lease / 3)
+            with suppress(Conflict, StoreUnavailable):  # whoever takes the next step meets the same
+                async with carried.lock:
+                    if carried.now.is_live:
+                        carried.now = await self._store.renew_handoff(carried.now, self._desk.lease)
+
+
+def _word(handoff: Handoff, session: Session, label: str) -> str:
+    by = f" by {handoff.by}" if handoff.by else ""
+    return (
+        f"[Sojourn: this session, “{session.title or session.id}”, was just handed over from {handoff.from_surface} "
+        f"to {label}{by}. The whole conversation so far is above. Say hello here in one short message: where things "
+        "stand and what comes next. Do not start new work before the person writes.]"
+    )

@@ -1,0 +1,111 @@
+"""What stands in the journal's rows: a message that came in, and one that goes out, as JSON and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sojourn.core.messages import Json
+from sojourn.core.places import Place, Sender, build_session_key
+from sojourn.core.sessions import SessionId
+from sojourn.core.settings import Settings
+from sojourn.core.wire import from_wire, to_wire
+from sojourn.ports.journal import Draft, Incoming, Outgoing
+from sojourn.ports.platform import Inbound
+
+NOBODY = Sender(id="sojourn", name="Sojourn", is_bot=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letter:
+    """Something that came in. `handoff`: it is our own word that a session arrives here."""
+
+    place: Place
+    text: str
+    sender: Sender = NOBODY
+    id: str = ""
+    at: float = 0.0
+    mentioned: bool = True
+    files: int = 0
+    handoff: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parcel:
+    """Something to be sent. `grows`: the turn whose answer it shows while it is written."""
+
+    place: Place
+    text: str
+    reply_to: str = ""
+    handoff: str = ""
+    grows: str = ""
+    after: int = 0  # from which number of the log on it grows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """How places become keys, as the settings want it."""
+
+    per_person_in_groups: bool = True
+    per_person_in_threads: bool = False
+
+    @classmethod
+    def of(cls, settings: Settings) -> Keys:
+        return cls(
+            per_person_in_groups=bool(settings["gateway.group_sessions_per_user"]),
+            per_person_in_threads=bool(settings["gateway.thread_sessions_per_user"]),
+        )
+
+    def key(self, place: Place, sender: Sender | None) -> str:
+        return build_session_key(
+            place, sender, group_sessions_per_user=self.per_person_in_groups,
+            thread_sessions_per_user=self.per_person_in_threads,
+        )  # fmt: skip
+
+    def own(self, place: Place, sender: Sender) -> str:
+        """The key of one person's own conversation there, whatever the settings say."""
+        return build_session_key(place, sender, group_sessions_per_user=True, thread_sessions_per_user=True)
+
+
+def letter(inbound: Inbound) -> Letter:
+    return Letter(
+        place=inbound.place, text=inbound.text, sender=inbound.sender, id=inbound.id, at=inbound.at,
+        mentioned=inbound.mentioned, files=len(inbound.files),
+    )  # fmt: skip
+
+
+def packed(value: Letter | Parcel) -> Json:
+    return {name: inner for name, inner in to_wire(value).items() if inner not in ("", 0, None)}
+
+
+def letter_of(item: Incoming) -> Letter:
+    return from_wire(Letter, item.payload)
+
+
+def parcel_of(item: Outgoing) -> Parcel:
+    return from_wire(Parcel, item.payload)
+
+
+def place_in(details: Any) -> Place | None:
+    """The place a binding or a home channel was kept with."""
+    raw = details.get("place") if isinstance(details, dict) or hasattr(details, "get") else None
+    return from_wire(Place, raw) if isinstance(raw, dict) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where an answer goes: the line it leaves by, the place, and the key under which that place keeps its order."""
+
+    platform: str
+    account: str
+    key: str
+    place: Place
+    session: SessionId | None = None
+    reply_to: str = field(default="")
+
+    def draft(self, key: str, text: str, **more: Any) -> Draft:
+        parcel = replace(Parcel(place=self.place, text=text, reply_to=self.reply_to), **more)
+        return Draft(
+            key=key, platform=self.platform, account=self.account, place=self.key, payload=packed(parcel),
+            session=self.session,
+        )  # fmt: skip

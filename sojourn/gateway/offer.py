@@ -1,0 +1,12 @@
+"""What this package offers to the rest of the program."""
+
+from __future__ import annotations
+
+from sojourn.ports.plugin import Plugin
+
+plugin = Plugin(
+    name="gateway",
+    summary="Talk to your sessions from chat networks, and hand them over.",
+    routes=("sojourn.gateway.api:router",),
+    commands=("sojourn.gateway.command_line:gateway", "sojourn.gateway.command_line:handoff"),
+)

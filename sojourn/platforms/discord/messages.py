@@ -1,0 +1,78 @@
+"""Discord's channels and messages as Places and Inbounds."""
+
+from __future__ import annotations
+
+from mimetypes import guess_type
+
+import discord
+
+from sojourn.core.errors import BadInput
+from sojourn.core.places import Place, Sender
+from sojourn.platforms.discord.settings import NAME
+from sojourn.ports.platform import File, Inbound
+
+_LINK = "https://discord.com/channels/"
+_SAID = (discord.MessageType.default, discord.MessageType.reply)  # the others are news about the channel
+
+
+def place_of(channel: object) -> Place:
+    """A thread is a channel of its own: its id is where answers go."""
+    id, name = str(getattr(channel, "id", "")), str(getattr(channel, "name", None) or "")
+    if isinstance(channel, discord.Thread):
+        return Place(platform=NAME, chat=id, kind="thread", thread=id, parent=str(channel.parent_id), name=name)
+    if isinstance(channel, discord.DMChannel):
+        return Place(platform=NAME, chat=id, kind="dm", name=str(channel.recipient or ""))
+    return Place(platform=NAME, chat=id, kind="group", name=name)
+
+
+def named(words: str, client: discord.Client | None) -> Place:
+    """The place of a channel's id, of `server/channel`, of `@me/channel` for a private chat, or of a link. BadInput.
+
+    An id says nothing about its kind: what the client has seen is known, any other one is taken for a channel.
+    """
+    server, _, channel = words.strip().removeprefix(_LINK).strip("/").rpartition("/")
+    if not channel.isdecimal() or (server not in ("", "@me") and not server.isdecimal()):
+        hint = "Give its id or its link (right click, “Copy Link”); a private chat is @me/ and its id."
+        raise BadInput(f"{words!r} is not a Discord channel.", hint=hint)
+    if server == "@me":
+        return Place(platform=NAME, chat=channel, kind="dm")
+    known = client.get_channel(int(channel)) if client is not None else None
+    return place_of(known) if known is not None else Place(platform=NAME, chat=channel, kind="group")
+
+
+async def inbound(message: discord.Message, client: discord.Client) -> Inbound | None:
+    """What a person wrote; None for bots, for news about the channel, and for what has neither words nor files."""
+    us = client.user
+    if us is None or message.author.bot or message.webhook_id or message.type not in _SAID:
+        return None
+    text = message.content.replace(f"<@{us.id}>", "").replace(f"<@!{us.id}>", "").strip()
+    files, lost = await _files(message)
+    text = "\n".join(filter(None, (text, *lost)))
+    if not text and not files:
+        return None
+    channel: object = message.channel
+    if isinstance(channel, discord.PartialMessageable):  # not seen yet; whether it is a thread decides its key
+        channel = await client.fetch_channel(message.channel.id)
+    answered = message.reference.message_id if message.reference else None
+    return Inbound(
+        id=str(message.id),
+        place=place_of(channel),
+        sender=Sender(id=str(message.author.id), name=message.author.display_name),
+        text=text,
+        files=files,
+        at=message.created_at.timestamp(),
+        reply_to=str(answered) if answered else "",
+        mentioned=isinstance(channel, discord.DMChannel) or us.id in message.raw_mentions or us in message.mentions,
+    )
+
+
+async def _files(message: discord.Message) -> tuple[tuple[File, ...], list[str]]:
+    """The files, and a line for each that could not be had."""
+    files, lost = list[File](), list[str]()
+    for one in message.attachments:
+        kind = (one.content_type or guess_type(one.filename)[0] or "application/octet-stream").partition(";")[0]
+        try:
+            files.append(File(name=one.filename, media_type=kind, data=await one.read()))
+        except (discord.NotFound, discord.Forbidden) as error:
+            lost.append(f"[A file was sent, but could not be fetched: {one.filename}. Discord: {error.text}]")
+    return tuple(files), lost

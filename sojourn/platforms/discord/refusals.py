@@ -1,0 +1,84 @@
+"""What Discord answers when it does not do something, in our words."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiohttp
+from discord import (
+    ConnectionClosed,
+    DiscordException,
+    Forbidden,
+    GatewayNotFound,
+    HTTPException,
+    LoginFailure,
+    NotFound,
+    RateLimited,
+)
+from discord.gateway import ReconnectWebSocket
+
+from sojourn.core.errors import KeyRefused, PlatformDown, SojournError
+from sojourn.platforms.discord.settings import TOKEN_VARIABLE
+from sojourn.ports.platform import SendRefused
+
+_BAD_TOKEN, _BAD_INTENTS = 4004, (4013, 4014)
+_AGAIN = "It is tried again by itself."
+
+
+def _wrong_token() -> SojournError:
+    hint = f"Set {TOKEN_VARIABLE} to the bot's token from the developer portal."
+    return KeyRefused("Discord does not accept this bot token.", hint=hint)
+
+
+def refused(error: Exception) -> SojournError:
+    """An error of the library, as one of ours."""
+    match error:
+        case LoginFailure():
+            return _wrong_token()
+        case ConnectionClosed(code=code) if code == _BAD_TOKEN:
+            return _wrong_token()
+        case ConnectionClosed(code=code) if code in _BAD_INTENTS:
+            hint = "Switch on “Message Content Intent” for the bot in the developer portal, under Bot."
+            return KeyRefused("Discord does not let this bot read messages.", hint=hint)
+        case RateLimited(retry_after=seconds):
+            return SendRefused(f"Discord asks to wait {seconds:g} seconds.", kind="rate_limited", retry_after=seconds)
+        case HTTPException(status=status) if status < 500:
+            return _answered(error)
+        case ReconnectWebSocket() | ConnectionClosed() | GatewayNotFound():
+            return PlatformDown("The line to Discord was lost.", hint="It is opened again by itself.")
+        case _:
+            return PlatformDown(f"Discord does not answer: {str(error) or type(error).__name__}.", hint=_AGAIN)
+
+
+def _answered(error: HTTPException) -> SojournError:
+    said = f"Discord: {error.text or error.response.reason} ({error.code or error.status})."
+    if error.status == 401:
+        return _wrong_token()
+    if error.status == 429:
+        wait = error.response.headers.get("Retry-After", "")
+        seconds = float(wait) if wait.replace(".", "", 1).isdecimal() else None
+        return SendRefused(said, kind="rate_limited", retry_after=seconds)
+    if isinstance(error, Forbidden):
+        return SendRefused(said, kind="forbidden", hint="Look at the bot's permissions in that channel.")
+    if isinstance(error, NotFound):
+        return SendRefused(said, kind="not_found")
+    return SendRefused(said, kind="too_long" if "or fewer in length" in error.text else "unknown")
+
+
+@asynccontextmanager
+async def translated() -> AsyncIterator[None]:
+    try:
+        yield
+    except (DiscordException, ReconnectWebSocket, aiohttp.ClientError, OSError, TimeoutError) as error:
+        raise refused(error) from error
+
+
+@asynccontextmanager
+async def listening() -> AsyncIterator[None]:
+    """Whatever keeps us from hearing is a lost line."""
+    try:
+        async with translated():
+            yield
+    except SendRefused as error:
+        raise PlatformDown(str(error), hint=error.hint) from error

@@ -1,0 +1,57 @@
+"""A websocket on which JSON objects go both ways; a lost line is said in our words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import WebSocketException
+
+from sojourn.core.errors import PlatformDown
+
+_BIGGEST = 16 * 1024 * 1024  # bytes of one message
+
+
+class JsonSocket:
+    """One line, while it is open."""
+
+    def __init__(self, label: str, line: ClientConnection) -> None:
+        self._label, self._line = label, line
+
+    async def say(self, words: Mapping[str, Any]) -> None:
+        try:
+            await self._line.send(json.dumps(words))
+        except (WebSocketException, OSError) as error:
+            raise _down(self._label, error) from error
+
+    async def hear(self) -> dict[str, Any]:
+        """The next object; what is none is passed over."""
+        while True:
+            try:
+                said = json.loads(await self._line.recv())
+            except ValueError:
+                continue
+            except (WebSocketException, OSError) as error:
+                raise _down(self._label, error) from error
+            if isinstance(said, dict):
+                return said
+
+
+@asynccontextmanager
+async def open_socket(label: str, url: str) -> AsyncGenerator[JsonSocket, None]:
+    """`url` begins with http or https, as people know it."""
+    try:
+        line = await connect("ws" + url.removeprefix("http"), max_size=_BIGGEST, close_timeout=1)
+    except (WebSocketException, OSError, TimeoutError) as error:
+        raise _down(label, error) from error
+    try:
+        yield JsonSocket(label, line)
+    finally:
+        await line.close()
+
+
+def _down(label: str, error: Exception) -> PlatformDown:
+    return PlatformDown(f"The line to {label} is down: {str(error) or type(error).__name__}.")

@@ -1,0 +1,93 @@
+"""The routes under `/api/plugins/local/`: rooms to write into, read and follow."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import StreamingResponse
+
+from sojourn.core.places import Sender
+from sojourn.platforms.local_rooms import MOST_WORDS, Note, Rooms, room_name
+from sojourn.ports.kit import Kit
+
+_SILENCE = 15.0
+Room = Annotated[str, Path(max_length=300, description="Its name; # begins one for several people.")]
+After = Annotated[int, Query(ge=0, le=10**12, description="Only what has a higher number.")]
+Thread = Annotated[str | None, Query(max_length=20, description="Only this thread; empty: only the room itself.")]
+_FAULTS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "That cannot be a room."}, 404: {"description": "There is no such thread."},
+}  # fmt: skip
+
+
+class Words(BaseModel):
+    """Something to say in a room."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: str = Field(min_length=1, max_length=MOST_WORDS)
+    thread: str | None = Field(default=None, max_length=20)
+    sender: str = Field(default="owner", min_length=1, max_length=100, description="Others than you have to be paired.")
+    name: str = Field(default="", max_length=100)
+
+
+def router(kit: Kit) -> APIRouter:
+    api = APIRouter()
+
+    @api.get("/rooms", summary="Rooms in which something was said")
+    async def rooms() -> dict[str, list[str]]:
+        return {"rooms": await kit.shared(Rooms).names()}
+
+    @api.post("/rooms/{room}/messages", status_code=201, summary="Say something", responses=_FAULTS)
+    async def say(room: Room, words: Words) -> dict[str, Any]:
+        """Kept when this answers; the gateway hears it."""
+        by = Sender(id=words.sender, name=words.name)
+        return _shown(await kit.shared(Rooms).say(room, words.text, by, thread=words.thread))
+
+    @api.get("/rooms/{room}/messages", summary="Read a room", responses=_FAULTS)
+    async def read(
+        room: Room, after: After = 0, thread: Thread = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    ) -> dict[str, Any]:
+        notes = await kit.shared(Rooms).read(room, after=after, limit=limit)
+        return {"messages": [_shown(one) for one in notes if _is_in(one, thread)]}
+
+    @api.get("/rooms/{room}/events", summary="Follow a room", responses=_FAULTS)
+    async def follow(room: Room, after: After = 0, thread: Thread = None) -> StreamingResponse:
+        """Frames called `message`; one that is changed later comes again under its number."""
+        notes = kit.shared(Rooms).watch(room_name(room), after=after)
+        return StreamingResponse(_frames(notes, thread), media_type="text/event-stream")
+
+    return api
+
+
+async def _frames(notes: AsyncGenerator[Note, None], thread: str | None) -> AsyncGenerator[bytes, None]:
+    """Each note as it comes, and a sign of life when there is none."""
+    async with aclosing(notes):
+        coming: asyncio.Future[Note] | None = None
+        try:
+            while True:
+                coming = coming or asyncio.ensure_future(anext(notes))
+                done, _ = await asyncio.wait({coming}, timeout=_SILENCE)
+                if not done:
+                    yield b":\n\n"
+                    continue
+                note, coming = coming.result(), None
+                if _is_in(note, thread):
+                    yield b"event: message\ndata: %b\nid: %d\n\n" % (json.dumps(_shown(note)).encode(), note.n)
+        finally:
+            if coming is not None:
+                coming.cancel()
+                await asyncio.gather(coming, return_exceptions=True)
+
+
+def _is_in(note: Note, thread: str | None) -> bool:
+    return thread is None or (note.thread or "") == thread
+
+
+def _shown(note: Note) -> dict[str, Any]:
+    return asdict(note) | {"id": note.id}

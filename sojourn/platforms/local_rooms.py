@@ -1,0 +1,181 @@
+"""Rooms: a chat of our own, kept in the store. Each room numbers what is said in it, without gaps.
+
+A number is taken by writing under it, which fails if somebody else has: so whoever has read number 7 knows that no
+6 comes later. What a person says is also put on a pile of things to hear, from where a listener takes it when it
+is safely kept: what was not taken is there for the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from urllib.parse import quote, unquote
+
+from sojourn.core.errors import BadInput, Conflict, NotFound
+from sojourn.core.places import Sender
+from sojourn.core.wire import from_wire, to_wire
+from sojourn.ports.kit import Kit
+from sojourn.ports.records import Record
+
+NOTE, TO_HEAR = "local_note", "local_to_hear"
+MOST_WORDS = 100_000
+_PAGE = 500
+_FRESH = 40  # of the newest notes, changes are told too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One thing said in a room. `opens`: it begins a thread, whose id is `t` and its number."""
+
+    room: str
+    n: int
+    text: str
+    by: str
+    name: str = ""
+    ours: bool = False  # the agent said it
+    thread: str | None = None
+    opens: bool = False
+    at: float = 0.0
+    revision: int = 1
+
+    @property
+    def id(self) -> str:
+        return f"{self.room}/{self.n}"
+
+    @property
+    def sender(self) -> Sender:
+        return Sender(id=self.by, name=self.name, is_bot=self.ours)
+
+
+def room_name(words: str) -> str:
+    """A room's name as it is kept. BadInput."""
+    name = words.strip()
+    if not name or len(name) > 100 or ".." in name or name.startswith("/") or not name.isprintable():
+        raise BadInput(f"{words!r} cannot be a room.", hint="A room has a short name, like home or #garden.")
+    return name
+
+
+class Rooms:
+    """All rooms of this store; those who write in other processes are seen as well."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._store = kit.store
+        self._last: dict[str, int] = {}  # the highest number seen of each room
+        self._writing = asyncio.Lock()
+
+    # writing
+    async def say(
+        self, room: str, text: str, by: Sender, *, thread: str | None = None, ours: bool = False, opens: bool = False
+    ) -> Note:
+        """Kept when this returns. What the agent says is not put on the pile."""
+        if len(text) > MOST_WORDS:
+            raise BadInput(f"{len(text):,} characters are too many.", hint=f"At most {MOST_WORDS:,} at once.")
+        room = room_name(room)
+        if thread is not None:
+            await self._check_thread(room, thread)
+        note = Note(
+            room=room, n=0, text=text, by=by.id, name=by.name, ours=ours, thread=thread, opens=opens, at=time.time()
+        )
+        async with self._writing:
+            note = await self._keep(note)
+        if not ours:
+            await self._store.put_record(Record(kind=TO_HEAR, key=_key(room, note.n), value=to_wire(note)))
+        return note
+
+    async def _keep(self, note: Note) -> Note:
+        n = await self._newest(note.room)
+        while True:
+            n += 1
+            numbered = replace(note, n=n)
+            try:
+                await self._store.put_record(
+                    Record(kind=NOTE, key=_key(note.room, n), value=to_wire(numbered)), expect=0
+                )
+            except Conflict:
+                continue  # somebody else has that number
+            finally:
+                self._last[note.room] = n
+            return numbered
+
+    async def _newest(self, room: str) -> int:
+        """The highest number known here; a room nobody has looked at yet is read once."""
+        if room not in self._last:
+            found = await self.read(room, limit=0)
+            self._last.setdefault(room, found[-1].n if found else 0)
+        return self._last[room]
+
+    async def edit(self, room: str, n: int, text: str) -> None:
+        kept = await self._store.get_record(NOTE, _key(room, n))
+        if kept is None:
+            raise NotFound(f"There is no message {n} in {room}.", hint="It may be another room.")
+        changed = replace(_note(kept), text=text)
+        await self._store.put_record(replace(kept, value=to_wire(changed)))
+
+    async def open_thread(self, room: str, name: str, by: Sender) -> str:
+        """A fresh thread; its first line is its name."""
+        note = await self.say(room, name, by, ours=True, opens=True)
+        return f"t{note.n}"
+
+    async def _check_thread(self, room: str, thread: str) -> None:
+        number = thread[1:] if thread.startswith("t") else ""
+        found = await self._store.get_record(NOTE, _key(room, int(number))) if number.isdecimal() else None
+        if found is None or not _note(found).opens:
+            raise NotFound(f'There is no thread "{thread}" in {room}.', hint="Threads are begun by a hand-off.")
+
+    # reading
+    async def read(self, room: str, *, after: int = 0, limit: int = 100) -> list[Note]:
+        """From that number on, oldest first; 0 reads to the end."""
+        room, notes = room_name(room), list[Note]()
+        while not limit or len(notes) < limit:
+            size = min(_PAGE, limit - len(notes)) if limit else _PAGE
+            page = await self._store.list_records(NOTE, prefix=_prefix(room), after=_key(room, after), limit=size)
+            notes += [_note(one) for one in page]
+            if len(page) < size:
+                break
+            after = notes[-1].n
+        return notes
+
+    async def watch(self, room: str, *, after: int = 0) -> AsyncGenerator[Note, None]:
+        """What is there after that number and what comes; a note that is changed later is told again."""
+        revisions: dict[int, int] = {}
+        async with aclosing(self._store.watch_journal("records")) as bell:
+            async for _ in bell:
+                since = max(0, min(after, max(revisions, default=after)) - _FRESH) if revisions else after
+                for note in await self.read(room, after=since, limit=0):
+                    if note.n > after or revisions.get(note.n, note.revision) != note.revision:
+                        yield note
+                    revisions[note.n], after = note.revision, max(after, note.n)
+                for old in [n for n in revisions if n <= after - _FRESH]:
+                    del revisions[old]
+
+    async def names(self) -> list[str]:
+        """The rooms in which something was said."""
+        found, after = list[str](), ""
+        while page := await self._store.list_records(NOTE, after=after, limit=1):
+            room = unquote(page[0].key.partition("/")[0])
+            found.append(room)
+            after = _prefix(room) + "\uffff"
+        return found
+
+    # hearing
+    async def to_hear(self, limit: int = _PAGE) -> list[Note]:
+        """What people said and no listener has taken yet."""
+        return [from_wire(Note, one.value) for one in await self._store.list_records(TO_HEAR, limit=limit)]
+
+    async def heard(self, note: Note) -> None:
+        await self._store.delete_record(TO_HEAR, _key(note.room, note.n))
+
+
+def _prefix(room: str) -> str:
+    return quote(room, safe="") + "/"
+
+
+def _key(room: str, n: int) -> str:
+    return f"{_prefix(room)}{n:012}"
+
+
+def _note(record: Record) -> Note:
+    return replace(from_wire(Note, record.value), revision=record.revision)

@@ -1,0 +1,107 @@
+"""Markdown, said the way a network says it. What is not Markdown comes out as the words that were written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
+
+Around = tuple[str, str]
+NOTHING: Around = ("", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """How a network writes what Markdown means."""
+
+    escape: Callable[[str], str]
+    strong: Around
+    em: Around
+    strike: Around
+    code: Callable[[str], str]
+    fence: Callable[[str, str], str]  # the lines, and their language
+    link: Callable[[str, str], str]  # the label, ready to be sent, and the address
+    quote: Callable[[str], str]
+
+
+def render(text: str, marks: Marks) -> str:
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+    parser.disable("reference")  # a line like "[1]: https://…" is something to read, and would vanish
+    written = _Writing(text.splitlines(), marks).blocks(SyntaxTreeNode(parser.parse(text)).children)
+    return written if written.strip() else marks.escape(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    lines: list[str]
+    marks: Marks
+
+    def blocks(self, nodes: Iterable[SyntaxTreeNode], between: str = "\n\n") -> str:
+        return between.join(written for node in nodes if (written := self.block(node)))
+
+    def block(self, node: SyntaxTreeNode) -> str:
+        match node.type:
+            case "paragraph" | "inline":
+                return self.inline(node.children)
+            case "heading":
+                return self._around(self.marks.strong, self._bold().inline(node.children))
+            case "fence" | "code_block":
+                return self.marks.fence(node.content.removesuffix("\n"), (node.info.split() or [""])[0])
+            case "blockquote":  # one inside another is none: no network here has them
+                inner = replace(self, marks=replace(self.marks, quote=lambda said: said))
+                return self.marks.quote(inner.blocks(node.children))
+            case "bullet_list":
+                return self._list(node, ("•" for _ in node.children))
+            case "ordered_list":
+                first = int(node.attrs.get("start", 1))
+                return self._list(node, (f"{n}." for n in range(first, first + len(node.children))))
+            case "hr":
+                return "———"
+            case "table" if node.map:  # columns stand under each other only where letters are equally wide
+                return self.marks.fence("\n".join(self.lines[slice(*node.map)]), "")
+            case _:
+                return self.blocks(node.children) if node.children else self.marks.escape(node.content)
+
+    def _list(self, node: SyntaxTreeNode, signs: Iterable[str]) -> str:
+        items = []
+        for sign, item in zip(signs, node.children, strict=False):
+            said = self.blocks(item.children, between="\n").replace("\n", "\n" + " " * (len(sign) + 1))
+            items.append(f"{sign} {said}")
+        return "\n".join(items)
+
+    def inline(self, nodes: Iterable[SyntaxTreeNode]) -> str:
+        return "".join(self._word(node) for node in nodes)
+
+    def _word(self, node: SyntaxTreeNode) -> str:
+        match node.type:
+            case "inline":
+                return self.inline(node.children)
+            case "softbreak" | "hardbreak":
+                return "\n"
+            case "code_inline":
+                return self.marks.code(node.content)
+            case "strong":
+                return self._around(self.marks.strong, self._bold().inline(node.children))
+            case "em":
+                return self._around(self.marks.em, self.inline(node.children))
+            case "s":
+                return self._around(self.marks.strike, self.inline(node.children))
+            case "link":
+                return self._link(self.inline(node.children), str(node.attrs["href"]))
+            case "image":
+                return self._link(self.marks.escape(node.content), str(node.attrs["src"]))
+            case _:
+                return self.marks.escape(node.content)
+
+    def _link(self, label: str, address: str) -> str:
+        return self.marks.link(label if label.strip() else self.marks.escape(address), address)
+
+    def _bold(self) -> _Writing:
+        """Inside of what is strong already."""
+        return replace(self, marks=replace(self.marks, strong=NOTHING))
+
+    @staticmethod
+    def _around(signs: Around, said: str) -> str:
+        return f"{signs[0]}{said}{signs[1]}" if said.strip() else said

@@ -1,0 +1,291 @@
+"""matrix: an account on any homeserver. Rooms of two are private; threads and edits are the network's own.
+
+The server hands out a token with everything it tells; whoever shows it is told what came after. It is kept when
+what came with it is. Encrypted rooms are not read: Sojourn says so in its log and refuses to write there in clear.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+from aiohttp import ClientError
+from nio import (
+    AsyncClient,
+    AsyncClientConfig,
+    DownloadError,
+    ErrorResponse,
+    MatrixRoom,
+    MegolmEvent,
+    MessageDirection,
+    Response,
+    RoomInfo,
+    RoomMessage,
+    RoomMessageMedia,
+    RoomMessageNotice,
+    RoomMessagesError,
+    SyncError,
+    SyncResponse,
+)
+
+from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SojournError, ThreadsUnsupported
+from sojourn.core.places import Place, Sender
+from sojourn.platforms.matrix.content import MOST, is_join, relation, without_quote, words
+from sojourn.platforms.matrix.settings import MatrixSettings
+from sojourn.platforms.position import Position
+from sojourn.ports.kit import Kit
+from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
+
+NAME = "matrix"
+_LONGEST = 120.0  # seconds for any one answer
+_WAIT = 30_000  # milliseconds a server may hold a question to which there is no news
+_FILTER = {
+    "room": {"state": {"lazy_load_members": True}, "timeline": {"limit": 20}, "ephemeral": {"types": []}},
+    "presence": {"types": []},
+}
+_KINDS: Mapping[str, Refusal] = {
+    "M_FORBIDDEN": "forbidden", "M_GUEST_ACCESS_FORBIDDEN": "forbidden", "M_NOT_FOUND": "not_found",
+    "M_TOO_LARGE": "too_long", "M_LIMIT_EXCEEDED": "rate_limited", "M_BAD_JSON": "bad_format",
+}  # fmt: skip
+
+logger = logging.getLogger(__name__)
+
+
+class Matrix:
+    """One account on one homeserver."""
+
+    info = PlatformInfo(name=NAME, label="Matrix", max_chars=MOST, prefix="!")
+
+    def __init__(self, kit: Kit) -> None:
+        self._settings: MatrixSettings = kit.configured(NAME)
+        self.account = self._settings.user
+        if not self.account.startswith("@") or ":" not in self.account:
+            raise BadInput(f'"{self.account}" is not a Matrix user.', hint="It looks like @sojourn:example.org.")
+        self._threads: dict[str, bool] = {}  # whether they speak to us
+        self._position = Position(kit.store, NAME, self.account)
+        config = AsyncClientConfig(max_limit_exceeded=0, max_timeouts=0, encryption_enabled=False)
+        self._client = AsyncClient(self._settings.homeserver.rstrip("/"), self.account, config=config)
+        self._client.user_id, self._client.access_token = self.account, self._settings.access_token.reveal()
+
+    # hearing
+    async def listen(self) -> AsyncGenerator[Inbound, None]:
+        kept = await self._position.load()
+        since, heard = str(kept.get("since", "")), [str(one) for one in kept.get("heard", ())]
+        told = await self._sync(since, first=True)
+        if not since:  # what was said before we came is not for us
+            since, heard = told.next_batch, []
+            await self._position.keep({"since": since, "heard": heard})
+            told = await self._sync(since)
+        while True:
+            waiting = [one for one in await self._messages(told, since) if one[1].event_id not in heard]
+            for room, event in waiting:
+                yield await self._inbound(room, event)
+                heard.append(event.event_id)
+                if event is not waiting[-1][1]:
+                    await self._position.keep({"since": since, "heard": heard})
+            if waiting:
+                await self._position.keep({"since": told.next_batch, "heard": []})
+            since, heard = told.next_batch, []
+            told = await self._sync(since)
+
+    async def _sync(self, since: str, *, first: bool = False) -> SyncResponse:
+        try:
+            async with asyncio.timeout(_LONGEST):  # the SDK itself waits for ever for the first one
+                told = await self._client.sync(0 if first else _WAIT, _FILTER, since or None, full_state=first or None)
+        except (ClientError, TimeoutError) as error:
+            raise _down(error) from error
+        if isinstance(told, SyncError):
+            raise self._refused(told, "listen")
+        for room in told.rooms.invite if self._settings.join else ():
+            await self._ask(self._client.join(room), "join a room")
+        return told
+
+    async def _messages(self, told: SyncResponse, since: str) -> list[tuple[MatrixRoom, RoomMessage]]:
+        """What people wrote, in the order of each room."""
+        found = []
+        for id, info in told.rooms.join.items():
+            room = self._client.rooms[id]
+            events = info.timeline.events
+            joined = [n for n, one in enumerate(events) if is_join(one.source, self.account)]
+            if joined and not _is_private(room):
+                events = events[joined[-1] :]  # the room's past is not for us
+            elif info.timeline.limited and not joined:
+                events = await self._missed(id, info, since) + events
+            for one in events:
+                if isinstance(one, MegolmEvent):
+                    logger.warning("A message in %s is encrypted and was not read; use a room without encryption.", id)
+                elif isinstance(one, RoomMessage) and self._is_for_us(one):
+                    found.append((room, one))
+        return found
+
+    async def _missed(self, room: str, info: RoomInfo, since: str) -> list[Any]:
+        """What lies between the last token and what the server told, oldest first."""
+        found, start = list[Any](), info.timeline.prev_batch
+        while start:
+            page = await self._ask(
+                self._client.room_messages(room, start, since, MessageDirection.back, 100), "read a room"
+            )
+            found += page.chunk
+            start = page.end if page.chunk else None
+        return found[::-1]
+
+    def _is_for_us(self, event: RoomMessage) -> bool:
+        """Not what we or other bots say (they say it as notices), and not the correction of something said."""
+        belongs = event.source["content"].get("m.relates_to") or {}
+        return not (
+            event.sender == self.account
+            or isinstance(event, RoomMessageNotice)
+            or belongs.get("rel_type") == "m.replace"
+        )
+
+    async def _inbound(self, room: MatrixRoom, event: RoomMessage) -> Inbound:
+        content = event.source["content"]
+        belongs = content.get("m.relates_to") or {}
+        thread = str(belongs["event_id"]) if belongs.get("rel_type") == "m.thread" else None
+        answers = (belongs.get("m.in_reply_to") or {}).get("event_id", "")
+        text, files = without_quote(str(content.get("body", "")), bool(answers)), tuple[File, ...]()
+        if isinstance(event, RoomMessageMedia):
+            text = text if content.get("filename") not in (None, text) else ""
+            try:
+                files = (await self._file(event.url, content),)
+            except SendRefused as error:  # said instead of lost; asking for ever would keep us from the rest
+                text = f"{text}\n[{content.get('body')} cannot be read: {error}]".strip()
+        return Inbound(
+            id=event.event_id, place=self._place(room.room_id, thread), text=text, files=files,
+            sender=Sender(id=event.sender, name=room.user_name(event.sender) or event.sender),
+            at=event.server_timestamp / 1000, reply_to="" if belongs.get("is_falling_back") else str(answers),
+            mentioned=_is_private(room) or self._is_named(content) or await self._is_ours(room.room_id, thread),
+        )  # fmt: skip
+
+    def _is_named(self, content: Mapping[str, Any]) -> bool:
+        body, name = str(content.get("body", "")).lower(), self.account[1:].partition(":")[0].lower()
+        return self.account in (content.get("m.mentions") or {}).get("user_ids", ()) or name in body
+
+    async def _is_ours(self, room: str, thread: str | None) -> bool:
+        """Whether a thread was begun by us, or with our name."""
+        if thread is None:
+            return False
+        if thread not in self._threads:
+            try:
+                first = (await self._ask(self._client.room_get_event(room, thread), "read a thread")).event
+            except SendRefused:  # from before we came
+                return False
+            self._threads[thread] = first.sender == self.account or self._is_named(first.source["content"])
+        return self._threads[thread]
+
+    async def _file(self, url: str, content: Mapping[str, Any]) -> File:
+        try:
+            async with asyncio.timeout(_LONGEST):
+                got = await self._client.download(url)
+        except (ClientError, TimeoutError) as error:
+            raise _down(error) from error
+        if isinstance(got, DownloadError):
+            raise self._refused(got, "fetch a file")
+        kind = str((content.get("info") or {}).get("mimetype") or got.content_type or "application/octet-stream")
+        return File(name=str(content.get("filename") or content.get("body") or "file"), media_type=kind, data=got.body)
+
+    # sending
+    async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
+        return await self._post(place, {**words(text, plain=plain), **relation(place, reply_to)})
+
+    async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
+        new = words(text, plain=plain)
+        change = {"rel_type": "m.replace", "event_id": sent.id}
+        await self._post(sent.place, {**new, "body": f"* {text}", "m.new_content": new, "m.relates_to": change})
+
+    async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
+        kept = await self._ask(self._upload(file), "send a file")
+        content = {
+            "msgtype": "m.image" if file.media_type.startswith("image/") else "m.file", "filename": file.name,
+            "body": caption or file.name, "url": kept.content_uri,
+            "info": {"mimetype": file.media_type, "size": len(file.data)},
+        }  # fmt: skip
+        return await self._post(place, {**content, **relation(place, "")})
+
+    async def _upload(self, file: File) -> Response:
+        answer, _ = await self._client.upload(
+            io.BytesIO(file.data), file.media_type, file.name, filesize=len(file.data)
+        )
+        return answer
+
+    async def typing(self, place: Place) -> None:
+        await self._ask(self._client.room_typing(place.chat, True, 10_000), "show typing")
+
+    async def react(self, sent: Sent, sign: str) -> None:
+        about = {"rel_type": "m.annotation", "event_id": sent.id, "key": sign}
+        await self._post(sent.place, {"m.relates_to": about}, kind="m.reaction")
+
+    async def create_handoff_thread(self, parent: Place, name: str) -> Place:
+        if parent.thread:
+            raise ThreadsUnsupported("A thread has no threads of its own.", hint="Name the room.")
+        root = await self._post(parent, words(name, plain=True))
+        return self._place(parent.chat, root.id)
+
+    async def _post(self, place: Place, content: Mapping[str, Any], kind: str = "m.room.message") -> Sent:
+        room = self._client.rooms.get(place.chat)
+        if room is not None and room.encrypted:
+            raise SendRefused(
+                f"{place.chat} is encrypted, and Sojourn does not write there in clear.", kind="forbidden",
+                hint="Use a room without encryption.",
+            )  # fmt: skip
+        answer = await self._ask(self._client.room_send(place.chat, kind, dict(content)), "send")
+        return Sent(place=place, id=answer.event_id)
+
+    async def _ask(self, call: Any, what: str) -> Any:
+        try:
+            async with asyncio.timeout(_LONGEST):
+                answer = await call
+        except (ClientError, TimeoutError) as error:
+            raise _down(error) from error
+        if isinstance(answer, ErrorResponse | RoomMessagesError):
+            raise self._refused(answer, what)
+        return answer
+
+    def _refused(self, answer: ErrorResponse, what: str) -> SojournError:
+        code, why = answer.status_code or "", answer.message
+        status = answer.transport_response.status if answer.transport_response is not None else 0
+        if code in ("M_UNKNOWN_TOKEN", "M_MISSING_TOKEN"):
+            return KeyRefused(
+                f"{self._settings.homeserver} refuses the access token of {self.account}.",
+                hint="Set SOJOURN_MATRIX_ACCESS_TOKEN to one that is valid.",
+            )
+        if what == "listen":
+            return PlatformDown(f"{self._settings.homeserver} does not tell us what is new: {why}.")
+        kind: Refusal = _KINDS.get(code, "transient" if status >= 500 else "unknown")
+        wait = answer.retry_after_ms / 1000 if answer.retry_after_ms else None
+        return SendRefused(f"Matrix could not {what}: {why}.", kind=kind, retry_after=wait)
+
+    # places
+    def _place(self, room: str, thread: str | None = None) -> Place:
+        known = self._client.rooms.get(room)
+        name = (known.display_name or "") if known is not None else ""
+        if thread:
+            return Place(platform=NAME, chat=room, kind="thread", thread=thread, parent=room, name=name)
+        return Place(platform=NAME, chat=room, kind="dm" if known is None or _is_private(known) else "group", name=name)
+
+    def home(self, chat: str) -> Place:
+        """A room (!id:server), or a person (@name:server) with whom there is a room. A room we have not heard of
+        yet counts as private: homes mostly are."""
+        asked = chat.strip()
+        if asked.startswith("@"):
+            shared = [id for id, room in self._client.rooms.items() if _is_private(room) and asked in room.users]
+            if not shared:
+                raise BadInput(f"There is no room with {asked} alone.", hint="Let them invite Sojourn to a chat first.")
+            asked = shared[0]
+        if not asked.startswith("!"):
+            raise BadInput(f'"{chat}" is not a room.', hint="A room looks like !abc:example.org, a person like @ann:…")
+        return self._place(asked)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def _is_private(room: MatrixRoom) -> bool:
+    return bool(room.member_count <= 2)
+
+
+def _down(error: BaseException) -> PlatformDown:
+    return PlatformDown(f"The homeserver does not answer: {str(error) or type(error).__name__}.")

@@ -1,0 +1,47 @@
+"""What a Matrix event holds: words, what they belong to, what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sojourn.core.places import Place
+from sojourn.platforms.formatting import as_html
+from sojourn.ports.platform import SendRefused
+
+MOST = 16_000
+_EVENT_BYTES = 60_000  # the network takes 65,536 for everything an event holds
+
+
+def words(text: str, *, plain: bool) -> dict[str, Any]:
+    if len(text) > MOST:
+        raise SendRefused(f"{len(text):,} characters are too many for one message.", kind="too_long")
+    shown = {"msgtype": "m.text", "body": text}
+    html = "" if plain else as_html(text)
+    if html and len(html.encode()) + len(text.encode()) < _EVENT_BYTES:
+        shown |= {"format": "org.matrix.custom.html", "formatted_body": html}
+    return shown
+
+
+def relation(place: Place, reply_to: str) -> dict[str, Any]:
+    if place.thread:
+        answers = {"event_id": reply_to or place.thread}
+        belongs = {"rel_type": "m.thread", "event_id": place.thread, "m.in_reply_to": answers}
+        return {"m.relates_to": {**belongs, "is_falling_back": not reply_to}}
+    return {"m.relates_to": {"m.in_reply_to": {"event_id": reply_to}}} if reply_to else {}
+
+
+def without_quote(body: str, answers: bool) -> str:
+    """Clients repeat what is answered, as lines beginning with >, before the answer itself."""
+    if not answers or not body.startswith("> "):
+        return body
+    lines = body.split("\n")
+    while lines and lines[0].startswith(">"):
+        del lines[0]
+    return "\n".join(lines).strip()
+
+
+def is_join(event: Mapping[str, Any], user: str) -> bool:
+    is_ours = event.get("type") == "m.room.member" and event.get("state_key") == user
+    before = (event.get("unsigned") or {}).get("prev_content") or {}
+    return is_ours and event["content"].get("membership") == "join" and before.get("membership") != "join"

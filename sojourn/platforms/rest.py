@@ -1,0 +1,88 @@
+"""HTTP to a chat network, with its refusals in our words."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+
+from sojourn.core.errors import BadConfig, KeyRefused, PlatformDown, SojournError
+from sojourn.ports.platform import Refusal, SendRefused
+
+_KINDS: Mapping[int, Refusal] = {
+    400: "bad_format", 403: "forbidden", 404: "not_found", 410: "not_found", 413: "too_long", 429: "rate_limited",
+}  # fmt: skip
+
+
+class Rest:
+    """One server. `key` is the setting a person has to correct when the credential is refused."""
+
+    def __init__(self, label: str, url: str, *, key: str, headers: Mapping[str, str] | None = None) -> None:
+        try:
+            address = httpx2.URL(url)
+        except httpx2.InvalidURL as error:
+            raise BadConfig(f"{label} cannot be at {url!r}: {error}.", hint="It looks like https://…") from error
+        if address.scheme not in ("http", "https") or not address.host:
+            raise BadConfig(f"{label} cannot be at {url!r}.", hint="It looks like https://…")
+        self._label, self._key = label, key
+        self._http = httpx2.AsyncClient(
+            base_url=url.rstrip("/"),
+            headers=headers,
+            timeout=httpx2.Timeout(30.0, connect=10.0),
+            verify=address.scheme == "https",  # reading the machine's certificates takes long, and here for nothing
+        )
+
+    async def ask(self, method: str, path: str, **given: Any) -> httpx2.Response:
+        """KeyRefused, SendRefused, PlatformDown."""
+        try:
+            reply = await self._http.request(method, path, **given)
+        except (httpx2.TransportError, httpx2.StreamError) as error:
+            raise self.down(error) from error
+        if not reply.is_success:
+            raise self.refused(reply.status_code, reply.headers, _words(reply))
+        return reply
+
+    @asynccontextmanager
+    async def stream(self, path: str, **given: Any) -> AsyncGenerator[httpx2.Response, None]:
+        """An answer that goes on; every refusal of it means that the line is down, or the key is wrong."""
+        try:
+            async with self._http.stream("GET", path, **given) as reply:
+                if not reply.is_success:
+                    await reply.aread()
+                    refused = self.refused(reply.status_code, reply.headers, _words(reply))
+                    if isinstance(refused, KeyRefused) or reply.status_code == 403:
+                        raise self.key_refused()
+                    raise PlatformDown(str(refused), hint=refused.hint)
+                yield reply
+        except (httpx2.TransportError, httpx2.StreamError) as error:
+            raise self.down(error) from error
+
+    def down(self, error: Exception) -> PlatformDown:
+        return PlatformDown(f"{self._label} does not answer: {str(error) or type(error).__name__}.")
+
+    def key_refused(self) -> KeyRefused:
+        return KeyRefused(f"{self._label} refuses the credential.", hint=f"Correct {self._key}.")
+
+    def refused(self, status: int, headers: Mapping[str, str], why: str) -> SojournError:
+        if status == 401:
+            return self.key_refused()
+        kind: Refusal = _KINDS.get(status, "transient" if status >= 500 else "unknown")
+        wait = headers.get("retry-after", "")
+        return SendRefused(
+            f"{self._label} says: {status} {why}.", kind=kind, retry_after=float(wait) if wait.isdecimal() else None
+        )
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+
+def _words(reply: httpx2.Response) -> str:
+    """What the server says is wrong, in a few words."""
+    try:
+        told = reply.json()
+    except ValueError:
+        told = reply.text
+    said = (told.get("error") or told.get("message")) if isinstance(told, dict) else told
+    return " ".join(str(said or reply.reason_phrase).split())[:200].rstrip(".")

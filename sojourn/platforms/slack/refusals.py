@@ -1,0 +1,74 @@
+"""What Slack answers when it does not do something, in our words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slack_sdk.errors import SlackApiError
+
+from sojourn.core.errors import KeyRefused, PlatformDown, SojournError
+from sojourn.platforms.slack.settings import APP_TOKEN_VARIABLE, TOKEN_VARIABLE
+from sojourn.ports.platform import Refusal, SendRefused
+
+_KEYS = {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type"}
+_KINDS: dict[str, Refusal] = {
+    "msg_too_long": "too_long",
+    "invalid_blocks": "bad_format",
+    "invalid_arguments": "bad_format",
+    "channel_not_found": "not_found",
+    "message_not_found": "not_found",
+    "thread_not_found": "not_found",
+    "user_not_found": "not_found",
+    "is_archived": "forbidden",
+    "not_in_channel": "forbidden",
+    "restricted_action": "forbidden",
+    "missing_scope": "forbidden",
+    "access_denied": "forbidden",
+    "cant_update_message": "forbidden",
+    "edit_window_closed": "forbidden",
+    "messages_tab_disabled": "forbidden",
+    "ratelimited": "rate_limited",
+    "rate_limited": "rate_limited",
+    "internal_error": "transient",
+    "fatal_error": "transient",
+    "service_unavailable": "transient",
+}
+_HINTS = {
+    "not_in_channel": "Invite the app: /invite @its-name in that channel.",
+    "missing_scope": "Add the scope in the app's settings, and install the app again.",
+    "messages_tab_disabled": "Switch on the messages tab under App Home in the app's settings.",
+}
+
+
+def code_of(error: SlackApiError) -> str:
+    data = getattr(error.response, "data", None)
+    return str(data.get("error") or "") if isinstance(data, dict) else f"HTTP {_status(error)}"
+
+
+def _status(error: SlackApiError) -> int:
+    """The library gives its own kind of answer or, for what it cannot read, that of its HTTP library."""
+    answer: Any = error.response
+    return int(getattr(answer, "status_code", 0) or getattr(answer, "status", 0))
+
+
+def kind_of(error: SlackApiError) -> Refusal:
+    return "rate_limited" if _status(error) == 429 else _KINDS.get(code_of(error), "unknown")
+
+
+def hint_for(error: SlackApiError) -> str:
+    return _HINTS.get(code_of(error), "")
+
+
+def refused(error: SlackApiError, *, app: bool = False) -> SojournError:
+    """The same, as an error of ours; `app`: it was about the token for Socket Mode."""
+    code = code_of(error)
+    if code in _KEYS:
+        variable, begins = (APP_TOKEN_VARIABLE, "xapp-") if app else (TOKEN_VARIABLE, "xoxb-")
+        hint = f"Set {variable} to the app's token that begins with {begins}."
+        return KeyRefused(f"Slack does not accept the {'app-level ' if app else 'bot '}token ({code}).", hint=hint)
+    if _status(error) >= 500:
+        return PlatformDown(f"Slack does not answer properly: {code}.", hint="It is tried again by itself.")
+    wait = error.response.headers.get("Retry-After") if kind_of(error) == "rate_limited" else None
+    return SendRefused(
+        f"Slack: {code}.", kind=kind_of(error), retry_after=float(wait) if wait else None, hint=hint_for(error)
+    )

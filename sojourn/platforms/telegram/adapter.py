@@ -1,0 +1,186 @@
+"""One Telegram bot, heard by long polling: what was not kept is told again, for a day."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+
+from telegram import Bot, Message, ReplyParameters
+from telegram.constants import ChatAction, ParseMode
+from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
+
+from sojourn.core.errors import PlatformDown, ThreadsUnsupported
+from sojourn.core.places import Place
+from sojourn.platforms.telegram.html import to_html
+from sojourn.platforms.telegram.messages import inbound, message_id, named, number_of, place_of
+from sojourn.platforms.telegram.refusals import Discreet, Flooded, Line, kind_of, refused
+from sojourn.platforms.telegram.settings import NAME, TelegramSettings
+from sojourn.ports.kit import Kit
+from sojourn.ports.platform import File, Inbound, PlatformInfo, SendRefused, Sent
+
+_MOST_NAME = 128
+_PICTURES = ("image/jpeg", "image/png", "image/webp")
+
+
+class Telegram:
+    """The bot's account."""
+
+    info = PlatformInfo(name=NAME, label="Telegram", max_chars=4096, counting="utf16")
+
+    def __init__(self, settings: TelegramSettings) -> None:
+        self._settings, self._opening = settings, asyncio.Lock()
+        self._token, self._base = settings.token.reveal(), settings.base_url.rstrip("/")
+        self._discreet = Discreet(self._token)
+        self._bot: Bot | None = None
+
+    @property
+    def account(self) -> str:
+        return self._token.partition(":")[0]  # the bot's number; the secret stands behind the colon
+
+    async def listen(self) -> AsyncGenerator[Inbound, None]:
+        offset: int | None = None
+        async with _listening():
+            bot = await self._open()
+            await bot.delete_webhook()  # while there is one, nobody can ask for news
+        while True:
+            async with _listening():
+                news = await bot.get_updates(
+                    offset=offset, timeout=self._settings.poll_seconds, allowed_updates=["message"]
+                )
+            for one in news:
+                async with _listening():
+                    heard = await inbound(one.message, bot) if one.message else None
+                if heard is not None:
+                    yield heard
+                offset = one.update_id + 1  # acknowledged with the next question
+
+    async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
+        bot = await self._open()
+        async with _translated():
+            message = await bot.send_message(
+                chat_id=int(place.chat),
+                text=text if plain else to_html(text),
+                parse_mode=None if plain else ParseMode.HTML,
+                message_thread_id=_topic(place),
+                reply_parameters=_reply(reply_to),
+            )
+        return _sent(place, message)
+
+    async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
+        bot = await self._open()
+        async with _translated():
+            try:
+                await bot.edit_message_text(
+                    text if plain else to_html(text),
+                    chat_id=int(sent.place.chat),
+                    message_id=number_of(sent.id),
+                    parse_mode=None if plain else ParseMode.HTML,
+                )
+            except BadRequest as error:
+                if "not modified" not in error.message.lower():  # it says that already
+                    raise
+
+    async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
+        bot = await self._open()
+        async with _translated():
+            if file.media_type in _PICTURES:
+                message = await bot.send_photo(
+                    int(place.chat), file.data, caption=caption, filename=file.name, message_thread_id=_topic(place)
+                )
+            else:
+                message = await bot.send_document(
+                    int(place.chat), file.data, caption=caption, filename=file.name, message_thread_id=_topic(place)
+                )
+        return _sent(place, message)
+
+    async def typing(self, place: Place) -> None:
+        bot = await self._open()
+        async with _translated():
+            await bot.send_chat_action(int(place.chat), ChatAction.TYPING, message_thread_id=_topic(place))
+
+    async def react(self, sent: Sent, sign: str) -> None:
+        bot = await self._open()
+        async with _translated():
+            await bot.set_message_reaction(int(sent.place.chat), number_of(sent.id), reaction=sign)
+
+    async def create_handoff_thread(self, parent: Place, name: str) -> Place:
+        """A topic: in forums, and in private chats whose owner has topics switched on."""
+        bot = await self._open()
+        async with _translated():
+            try:
+                topic = await bot.create_forum_topic(int(parent.chat), name.strip()[:_MOST_NAME] or "Sojourn")
+            except (BadRequest, Forbidden) as error:
+                hint = "Switch topics on in the group, and let the bot manage them."
+                if kind_of(error) == "not_found":
+                    hint = "Look whether the bot is still in that chat."
+                raise ThreadsUnsupported(f"Telegram opens no topic there: {error.message}.", hint=hint) from error
+        return place_of(int(parent.chat), topic.message_thread_id, topic.name)
+
+    def home(self, chat: str) -> Place:
+        return named(chat)
+
+    async def close(self) -> None:
+        bot, self._bot = self._bot, None
+        if bot is not None:
+            await bot.shutdown()
+            self._discreet.leave()
+
+    async def _open(self) -> Bot:
+        """The bot, after it has said who it is: that shows whether the token is right."""
+        async with self._opening:
+            if self._bot is None:
+                self._discreet.enter()
+                wait = self._settings.answer_seconds
+                bot = Bot(
+                    self._token,
+                    base_url=f"{self._base}/bot",
+                    base_file_url=f"{self._base}/file/bot",
+                    request=Line(read_timeout=wait, connect_timeout=wait, write_timeout=wait, pool_timeout=wait),
+                    get_updates_request=Line(connection_pool_size=2, read_timeout=wait, connect_timeout=wait),
+                )
+                async with _translated():
+                    try:
+                        await bot.initialize()
+                    except BaseException:
+                        await bot.shutdown()
+                        self._discreet.leave()
+                        raise
+                self._bot = bot
+        return self._bot
+
+
+def make(kit: Kit) -> Telegram:
+    return Telegram(kit.configured(NAME))
+
+
+@asynccontextmanager
+async def _translated() -> AsyncIterator[None]:
+    try:
+        yield
+    except InvalidToken as error:
+        raise refused(error) from None  # the library's own words hold the token
+    except (Flooded, TelegramError) as error:
+        raise refused(error) from error
+
+
+@asynccontextmanager
+async def _listening() -> AsyncIterator[None]:
+    """Whatever keeps us from hearing is a lost line."""
+    try:
+        async with _translated():
+            yield
+    except SendRefused as error:
+        raise PlatformDown(str(error), hint=error.hint) from error
+
+
+def _topic(place: Place) -> int | None:
+    return int(place.thread) if place.thread else None
+
+
+def _reply(to: str) -> ReplyParameters | None:
+    return ReplyParameters(number_of(to), allow_sending_without_reply=True) if to else None
+
+
+def _sent(place: Place, message: Message) -> Sent:
+    return Sent(place=place, id=message_id(place.chat, message.message_id))

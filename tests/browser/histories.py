@@ -1,0 +1,83 @@
+"""Histories to look at: sessions in any number, copied row by row from one that is real."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from sojourn.core.messages import ToolCall, assistant, tool_result, user
+from sojourn.core.sessions import SessionId
+from sojourn.stores.sqlite.store import SqliteStore
+
+_BATCH = 2000
+START = 1_763_000_000.0
+SAID = "the port was taken so we read the log, found the error in main.py, and ran the tests again until they passed"
+WORDS = SAID.split()
+
+
+async def one_real(store: SqliteStore, calls: int) -> SessionId:
+    """A session with a question, some calls of tools and an answer."""
+    made = await store.create(source="cli", title="A real one", model="gpt-5", cwd="/home/sam/garden")
+    lease = await store.lease(made.id, holder="a test", surface="cli")
+    chance = random.Random(7)
+    items = [user("Why does the build fail? Traceback (most recent call last): error: port 8080 is already in use")]
+    for number in range(calls):
+        call = ToolCall(
+            id=f"c{number}",
+            name=chance.choice(("terminal", "read_file", "web_search")),
+            arguments='{"command": "git status"}',
+        )
+        items += [
+            assistant("Let me look. " + " ".join(chance.choices(WORDS, k=60)), [call]),
+            tool_result(call, " ".join(chance.choices(WORDS, k=150))),
+        ]
+    await store.append(lease, [*items, assistant("Port 8080 was taken. **Fixed** in `main.py`.")])
+    await store.renew(lease, 0)
+    return made.id
+
+
+async def _fill(home: Path, sessions: int, calls: int) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    store = SqliteStore(home / "state.db")
+    try:
+        real = await one_real(store, calls)
+        session = (await store.export_rows("sessions", after=None, limit=1))[0]
+        rows = await store.export_rows("messages", after=None, limit=1000)
+        at = {
+            name: index
+            for name, columns, _ in store.tables()
+            if name == "sessions"
+            for index, name in enumerate(columns)
+        }
+        for first in range(0, sessions, _BATCH):
+            numbers = range(first, min(first + _BATCH, sessions))
+            await store.import_rows("sessions", [_session(session, at, number, calls > 0) for number in numbers])
+            if calls:
+                await store.import_rows("messages", [
+                    (len(rows) * (number + 1) + index + 1, f"copy-{number:06}", *row[2:])
+                    for number in numbers for index, row in enumerate(rows)
+                ])  # fmt: skip
+        await store.delete(real)
+    finally:
+        await store.close()
+
+
+def _session(row: tuple, at: dict[str, int], number: int, full: bool) -> tuple:
+    changed = list(row)
+    began = START + int(360 * random.Random(number).random() ** 0.6) * 86_400 + number % 3600
+    for name, value in {
+        "id": f"copy-{number:06}", "title": f"Copy {number:06}", "started_at": began, "last_active": began + 600,
+        "message_count": row[at["message_count"]] if full else 0, "title_terms": None,
+        "source": ("cli", "web", "hermes")[number % 3], "input_tokens": 1000 + number % 977, "output_tokens": 300,
+        "estimated_cost_usd": 0.02 if number % 2 else None,
+    }.items():  # fmt: skip
+        changed[at[name]] = value
+    return tuple(changed)
+
+
+def fill(home: Path, sessions: int, calls: int = 0) -> None:
+    """So many sessions, each with so many calls of tools; with none, only their rows in the list."""
+    with ThreadPoolExecutor(1) as aside:  # the browser's own loop runs in this thread
+        aside.submit(lambda: asyncio.run(_fill(home, sessions, calls))).result()

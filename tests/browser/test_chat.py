@@ -1,0 +1,158 @@
+"""Talking in the browser: streaming, tools, approvals, stop, reload, two tabs."""
+
+import pytest
+
+from sojourn.testing.model_server import ModelServer
+from sojourn.testing.model_steps import Call, Hang, Say
+from tests.browser.conftest import Site
+from tests.e2e.http_server import Serving
+
+
+@pytest.fixture
+def model():
+    with ModelServer(aside=[Say("A title")]) as server:
+        yield server
+
+
+@pytest.fixture
+def talking(chromium, home, model):
+    """A site whose answers are scripted."""
+    env = {
+        "SOJOURN_RUNTIME": "native",
+        "SOJOURN_MODEL_BASE_URL": model.url,
+        "SOJOURN_MODEL": "scripted-1",
+        "SOJOURN_MODEL_DETECT": "no",
+    }
+    with Serving(home, **env) as server:
+        site = Site(chromium, server)
+        yield site
+        site.close()
+        assert site.outside == []
+
+
+def say(page, words):
+    page.get_by_label("Say something").fill(words)
+    page.keyboard.press("Enter")
+
+
+def test_from_an_empty_home_to_a_first_answer(site):
+    page = site.visitor()
+    page.get_by_role("link", name="Start talking").click()
+    say(page, "17 * 23")
+    page.wait_for_url("**/chat/*")
+    page.get_by_text("391").first.wait_for(timeout=60_000)
+    assert page.locator(".bubble").inner_text() == "17 * 23"
+    assert site.complaints == []
+
+
+def test_an_answer_streams_as_markdown_and_what_looks_like_html_stays_text(talking, model):
+    text = (
+        "Here: **bold**, <img src=x onerror=window.hurt=1>\n\n```python\nprint('hi')\n```\n\n[bad](javascript:alert(1))"
+    )
+    model.play([Say(text)])
+    page = talking.open("/chat")
+    say(page, "<script>window.hurt=1</script>")
+    page.locator(".answer strong").wait_for()
+    page.locator(".used").wait_for()
+    assert page.locator(".bubble").inner_text() == "<script>window.hurt=1</script>"
+    assert page.locator(".code code").inner_text() == "print('hi')"
+    assert "<img src=x" in page.locator(".answer").first.inner_text()
+    assert page.locator(".answer img, .answer a[href^=javascript]").count() == 0
+    assert page.evaluate("window.hurt") is None
+
+
+def test_two_tabs_see_the_same_words_as_they_come(talking, model):
+    words = " ".join(f"word{number}" for number in range(60))
+    model.play([Say(words, pause=0.08)])
+    first = talking.open("/chat")
+    say(first, "count")
+    first.wait_for_url("**/chat/*")
+    second = talking.tab(first.context)
+    second.goto(first.url)
+    second.get_by_text("word3 ").wait_for()
+    assert "word59" not in second.locator(".answer").inner_text()
+    for page in (first, second):
+        page.locator(".used").wait_for(timeout=30_000)
+        assert page.locator(".answer").inner_text() == words
+        assert page.locator("[data-driver=web]").count() == 1
+
+
+def test_reloading_in_the_middle_loses_no_letter(talking, model):
+    words = " ".join(f"word{number}" for number in range(60))
+    model.play([Say(words, pause=0.08)])
+    page = talking.open("/chat")
+    say(page, "count")
+    page.get_by_text("word5 ").wait_for()
+    page.reload()
+    page.locator(".used").wait_for(timeout=30_000)
+    assert page.locator(".answer").inner_text() == words
+
+
+def test_a_line_that_breaks_is_taken_up_where_it_was(talking, model):
+    words = " ".join(f"word{number}" for number in range(50))
+    model.play([Say(words, pause=0.08)])
+    page = talking.open("/chat")
+    say(page, "count")
+    page.get_by_text("word5 ").wait_for()
+    page.context.set_offline(True)
+    page.wait_for_timeout(700)
+    page.context.set_offline(False)
+    page.locator(".used").wait_for(timeout=30_000)
+    assert page.locator(".answer").inner_text() == words
+
+
+def test_stop_stops(talking, model):
+    model.play([Say("It begins "), Hang()])
+    page = talking.open("/chat")
+    say(page, "go on for ever")
+    page.get_by_text("It begins").wait_for()
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_text("Stopped.").wait_for()
+    assert page.get_by_role("button", name="Stop").count() == 0
+
+
+def test_a_tool_asks_first_and_its_result_is_folded_with_its_time(talking, model):
+    model.play([Call("write_file", {"path": "hello.txt", "content": "hi"})], [Say("Written.")])
+    page = talking.open("/chat")
+    say(page, "write hi into hello.txt")
+    page.get_by_role("button", name="Allow once").click()
+    page.get_by_text("Written.").wait_for()
+    tool = page.locator("[data-tool=write_file]")
+    assert tool.get_attribute("open") is None
+    assert "s" in tool.locator(".timing").inner_text()
+    tool.locator("summary").click()
+    assert "hello.txt" in tool.inner_text()
+    assert next((talking.server.home / "workspace").rglob("hello.txt")).read_text().strip() == "hi"
+
+
+def test_a_refusal_is_told_with_what_to_do(talking, model):
+    model.stop()
+    page = talking.open("/chat")
+    say(page, "anyone there?")
+    page.locator(".turn [role=alert]").wait_for(timeout=60_000)
+    assert page.locator(".turn [role=alert] p").count() >= 1
+
+
+def test_a_file_goes_along_and_its_name_is_only_text(talking, model):
+    model.play([Say("Seen.")])
+    page = talking.open("/chat")
+    name = "<b onclick=hurt()>note.txt"
+    page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/plain", "buffer": b"milk"})
+    page.get_by_label("Attached files").wait_for()
+    say(page, "what does it say?")
+    page.get_by_text("Seen.").wait_for()
+    assert page.locator(".bubble .pill").inner_text().strip() == name
+    assert page.locator(".bubble b").count() == 0
+
+
+def test_a_session_driven_elsewhere_says_so_and_can_be_taken(talking, model):
+    model.play([Say("From here.")])
+    client, surface = talking.server.client, {"Sojourn-Surface": "cli"}
+    made = client.post("/api/sessions", json={"source": "cli"}, headers=surface).json()
+    client.post(f"/api/sessions/{made['id']}/take", headers=surface)
+    page = talking.open(f"/chat/{made['id']}")
+    page.get_by_text("This session is driven from cli.").wait_for()
+    page.get_by_role("button", name="Take the wheel").click()
+    page.locator("[data-driver=web]").wait_for()
+    say(page, "mine now")
+    page.get_by_text("From here.").wait_for()

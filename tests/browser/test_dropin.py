@@ -1,0 +1,45 @@
+"""The same badges page as a classic script, in a host that brings its own React."""
+
+import json
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HOST = """
+const React = require("react"), { renderToString } = require("react-dom/server");
+const registered = {};
+globalThis.document = { hidden: false };
+globalThis.location = { search: "", pathname: "/achievements" };
+globalThis.window = {
+  __HERMES_PLUGIN_SDK__: { React, fetchJSON: () => new Promise(() => undefined) },
+  __HERMES_PLUGINS__: { register: (name, component) => { registered[name] = component; } },
+};
+require("vm").runInThisContext(require("fs").readFileSync(process.argv[2], "utf8"));
+const html = renderToString(React.createElement(registered["hermes-achievements"]));
+console.log(JSON.stringify({ names: Object.keys(registered), html }));
+"""
+
+
+def test_the_script_registers_and_draws_with_the_hosts_react(tmp_path):
+    (tmp_path / "host.cjs").write_text(HOST)
+    node = subprocess.run(
+        [ROOT / "scripts" / "web", "--node"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    script = files("sojourn.achievements") / "dropin" / "dist" / "index.js"
+    ran = subprocess.run(
+        [f"{node}/node", tmp_path / "host.cjs", str(script)],
+        capture_output=True, text=True, env={"NODE_PATH": str(ROOT / "web" / "node_modules"), "NODE_ENV": "production"},
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    said = json.loads(ran.stdout)
+    assert said["names"] == ["hermes-achievements"]
+    assert "Achievements" in said["html"]
+    assert "ach-skeleton" in said["html"]
+
+
+def test_the_script_names_its_sources_and_asks_no_other_host():
+    text = (files("sojourn.achievements") / "dropin" / "dist" / "index.js").read_text("utf-8")
+    assert "hermes-achievements (PCinkusz, MIT)" in text
+    assert "http://" not in text
+    assert "https://" not in text

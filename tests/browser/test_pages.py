@@ -1,0 +1,134 @@
+"""Every page: loads alone, complains of nothing, can be used by everyone, weighs little."""
+
+import gzip
+
+import pytest
+
+from sojourn.dashboard.pages import STATIC
+
+PAGES = ["/", "/chat", "/sessions", "/achievements", "/insights", "/templates", "/memory", "/import", "/settings"]
+
+
+@pytest.fixture
+def filled(site):
+    site.server.client.post("/api/plugins/dashboard/samples")
+    site.server.client.post("/api/plugins/hermes-achievements/rescan?wait=true")
+    site.server.client.post("/api/plugins/memory/facts", json={"text": "Prefers tabs <b>not</b> spaces"})
+    return site
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_any_page(filled, violations, theme):
+    page = filled.visitor(color_scheme=theme)
+    found = {}
+    for path in PAGES:
+        page.goto(filled.server.address + path)
+        page.locator("main h1, main h2").first.wait_for()
+        page.wait_for_timeout(700)
+        if wrong := violations(page):
+            found[path] = wrong
+    assert found == {}
+    assert filled.complaints == []
+
+
+def test_nothing_sticks_out_on_a_phone(filled):
+    page = filled.visitor(viewport={"width": 390, "height": 844})
+    for path in PAGES:
+        page.goto(filled.server.address + path)
+        page.locator("main h1, main h2").first.wait_for()
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
+def test_the_palette_the_help_and_the_search_need_no_mouse(filled):
+    page = filled.visitor()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("insi")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/insights")
+    page.get_by_role("heading", name="Insights").wait_for()
+    page.keyboard.press("?")
+    page.get_by_role("dialog", name="Keyboard help").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
+    page.keyboard.press("/")
+    page.wait_for_url("**/sessions")
+
+
+def test_chinese_and_dark_are_chosen_and_kept(filled):
+    page = filled.visitor()
+    page.get_by_label("Language").select_option("zh")
+    page.get_by_role("link", name="成就").first.wait_for()
+    page.get_by_role("button", name="深色").click()
+    page.reload()
+    page.get_by_role("link", name="会话").first.wait_for()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.evaluate("document.documentElement.lang") == "zh"
+
+
+def test_both_languages_say_the_same_things():
+    import json
+    from pathlib import Path
+
+    folder = Path(__file__).parents[2] / "web" / "src" / "messages"
+    en, zh = (json.loads((folder / f"{name}.json").read_text("utf-8")) for name in ("en", "zh"))
+    assert list(en) == list(zh)
+    assert all(en.values())
+    assert all(zh.values())
+
+
+def test_the_first_paint_is_quick(filled):
+    page = filled.visitor()
+    paints = []
+    for _ in range(3):
+        page.goto(filled.server.address + "/achievements")
+        page.locator("[data-badge]").first.wait_for()
+        paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+    assert min(paints) < 1000
+
+
+def test_the_scripts_weigh_little():
+    scripts = list((STATIC / "assets").glob("*.js"))
+    assert scripts
+    assert sum(len(gzip.compress(one.read_bytes())) for one in scripts) < 250_000
+
+
+def test_facts_are_added_changed_and_forgotten(filled):
+    page = filled.open("/memory")
+    page.get_by_text("Prefers tabs <b>not</b> spaces").wait_for()
+    page.get_by_label("Something to remember").fill("Likes short answers")
+    page.get_by_role("button", name="Remember").click()
+    row = page.locator("li", has_text="Likes short answers")
+    row.get_by_role("button", name="Edit").click()
+    page.locator("main li input").fill("Likes very short answers")
+    page.get_by_role("button", name="Save").click()
+    page.locator("li", has_text="Likes very short answers").get_by_role("button", name="Forget").click()
+    page.locator("li", has_text="very short").wait_for(state="detached")
+    assert [one["text"] for one in filled.server.client.get("/api/plugins/memory/facts").json()] == [
+        "Prefers tabs <b>not</b> spaces"
+    ]
+
+
+def test_settings_show_where_a_value_came_from_and_no_secret(filled):
+    page = filled.open("/settings")
+    row = page.locator("tr", has_text="agent.runtime")
+    assert "environment" in row.inner_text()
+    assert filled.server.token not in page.content()
+    page.get_by_text("healthy").wait_for()
+
+
+def test_a_page_that_throws_leaves_the_rest_standing(filled):
+    page = filled.visitor()
+    page.route("**/api/plugins/dashboard/insights*", lambda route: route.fulfill(json={"totals": None}))
+    page.goto(filled.server.address + "/insights")
+    page.get_by_text("This page stumbled").wait_for()
+    page.get_by_role("link", name="Sessions").first.click()
+    page.locator(".session-row").first.wait_for()
+
+
+def test_an_outside_host_is_never_asked(filled):
+    page = filled.visitor()
+    for path in PAGES:
+        page.goto(filled.server.address + path)
+        page.wait_for_timeout(200)
+    assert filled.outside == []

@@ -1,0 +1,173 @@
+"""PlatformContract on Discord: the real library against a server that speaks its REST API and gateway."""
+
+from contextlib import asynccontextmanager
+
+import pytest
+
+from sojourn.core.errors import KeyRefused, PlatformDown, ThreadsUnsupported
+from sojourn.core.places import build_session_key
+from sojourn.testing.platform_contract import PlatformContract
+from sojourn.testing.platform_rig import Ear
+from tests.rigs.discord import ANN, BOT, DM, FORUM, GARDEN, SHELF, VOICE, discord_rig
+
+
+class TestDiscord(PlatformContract):
+    @pytest.fixture
+    async def rig(self):
+        async with discord_rig() as rig:
+            yield rig
+
+
+@pytest.fixture
+async def rig():
+    async with discord_rig() as rig:
+        yield rig
+
+
+@pytest.fixture
+async def bot(rig):
+    made = rig.connect()
+    yield made
+    await made.close()
+
+
+@asynccontextmanager
+async def hearing(rig, bot):
+    ear = Ear(bot)
+    ear.open()
+    await rig.until_listening()
+    yield ear
+    await ear.close()
+
+
+async def test_where_no_thread_may_stand_alone_it_hangs_on_a_first_message(rig, bot):
+    rig.server.no_lone_threads = True
+    thread = await bot.create_handoff_thread(bot.home(str(GARDEN)), "Sojourn — garden")
+    [seed] = rig.server.posts[GARDEN]
+    assert (seed.text, seed.id) == ("Sojourn — garden", thread.chat)
+    assert build_session_key(thread) == f"discord:thread:{seed.id}:{seed.id}"
+
+
+async def test_a_refused_thread_leaves_nothing_behind_and_says_why(rig, bot):
+    rig.server.no_threads = True
+    with pytest.raises(ThreadsUnsupported, match="Missing Permissions") as refused:
+        await bot.create_handoff_thread(bot.home(str(GARDEN)), "garden")
+    assert "create public threads" in refused.value.hint
+    assert rig.server.posts[GARDEN] == []
+
+
+@pytest.mark.parametrize(("channel", "kind"), [(DM, "private"), (VOICE, "voice"), (SHELF, "category")])
+async def test_some_channels_have_no_threads(bot, channel, kind):
+    with pytest.raises(ThreadsUnsupported, match=f"A {kind} channel"):
+        await bot.create_handoff_thread(bot.home(str(channel)), "garden")
+
+
+async def test_a_channel_that_is_gone_has_no_threads(bot):
+    with pytest.raises(ThreadsUnsupported, match="Unknown Channel"):
+        await bot.create_handoff_thread(bot.home("12345"), "garden")
+
+
+async def test_a_forum_gets_a_post(rig, bot):
+    thread = await bot.create_handoff_thread(bot.home(str(FORUM)), "Sojourn — garden")
+    assert (thread.kind, thread.parent) == ("thread", str(FORUM))
+    assert [one.text for one in rig.server.posts[int(thread.chat)]] == ["Sojourn — garden"]
+
+
+async def test_from_a_thread_the_next_one_is_opened_beside_it(rig, bot):
+    first = await bot.create_handoff_thread(bot.home(str(GARDEN)), "one")
+    second = await bot.create_handoff_thread(first, "two")
+    assert (second.parent, second.chat != first.chat) == (str(GARDEN), True)
+
+
+async def test_a_thread_nobody_told_us_about_is_still_a_thread(rig, bot):
+    rig.server.tells_threads = False
+    thread = await bot.create_handoff_thread(bot.home(str(GARDEN)), "garden")
+    async with hearing(rig, bot) as ear:
+        await rig.write(thread, "hello", ANN)
+        assert build_session_key((await ear.hear()).place, ANN) == build_session_key(thread)
+
+
+async def test_what_was_written_while_the_line_was_down_is_heard_afterwards(rig, bot):
+    place = bot.home(f"@me/{DM}")
+    async with hearing(rig, bot) as ear:
+        await rig.write(place, "kept", ANN)
+        assert (await ear.hear()).text == "kept"
+        ear.open()
+        await rig.write(place, "heard, not kept", ANN)
+        assert (await ear.hear()).text == "heard, not kept"
+        await rig.cut()
+    await rig.write(place, "in between", ANN)
+    async with hearing(rig, bot) as ear:
+        assert [(await ear.hear()).text for _ in range(2)] == ["heard, not kept", "in between"]
+    assert len(rig.server.resumed) == 1
+
+
+async def test_a_session_that_discord_forgot_is_begun_anew(rig, bot):
+    async with hearing(rig, bot) as ear:
+        await rig.write(bot.home(f"@me/{DM}"), "hello", ANN)
+        await ear.hear()
+    rig.server.sessions.clear()
+    ear = Ear(bot)
+    with pytest.raises(PlatformDown):
+        await ear.hear()
+    async with hearing(rig, bot) as ear:
+        await rig.write(bot.home(f"@me/{DM}"), "hello again", ANN)
+        assert (await ear.hear()).text == "hello again"
+
+
+@pytest.mark.parametrize(("code", "said"), [(4014, "Message Content Intent"), (4004, "SOJOURN_DISCORD_TOKEN")])
+async def test_what_the_gateway_refuses_is_told_apart(rig, bot, code, said):
+    rig.server.close_with = code
+    ear = Ear(bot)
+    with pytest.raises(KeyRefused) as refused:
+        await ear.hear()
+    assert said in refused.value.hint
+
+
+async def test_words_among_people_are_not_meant_for_us(rig, bot):
+    async with hearing(rig, bot) as ear:
+        await rig.server.say(GARDEN, ANN, "nice weather")
+        assert not (await ear.hear()).mentioned
+        await rig.server.say(GARDEN, ANN, f"<@{BOT}> is it?")
+        asked = await ear.hear()
+    assert (asked.text, asked.mentioned, asked.sender.name) == ("is it?", True, "Ann")
+
+
+async def test_news_and_webhooks_are_left_out(rig, bot):
+    async with hearing(rig, bot) as ear:
+        await rig.server.say(GARDEN, ANN, "Ann pinned a message", type=6)
+        await rig.server.say(GARDEN, ANN, "build failed", webhook_id="77")
+        await rig.server.say(GARDEN, ANN, "hello")
+        assert (await ear.hear()).text == "hello"
+
+
+async def test_a_lost_file_is_said(rig, bot):
+    async with hearing(rig, bot) as ear:
+        gone = {"id": "1", "filename": "film.mp4", "size": 1, "url": f"{rig.server.url}/files/x", "proxy_url": ""}
+        await rig.server.say(DM, ANN, "watch", attachments=[gone])
+        heard = await ear.hear()
+    assert (heard.files, heard.text.splitlines()[0]) == ((), "watch")
+    assert "could not be fetched: film.mp4" in heard.text
+
+
+async def test_a_bare_id_is_known_once_it_was_seen(rig, bot):
+    thread = await bot.create_handoff_thread(bot.home(str(GARDEN)), "garden")
+    assert bot.home(thread.chat).kind == "group"
+    async with hearing(rig, bot) as ear:
+        await rig.server.tell("THREAD_CREATE", rig.server.channels[int(thread.chat)])
+        await rig.write(thread, "hello", ANN)
+        await ear.hear()
+        assert build_session_key(bot.home(thread.chat)) == build_session_key(thread)
+
+
+async def test_nobody_is_called_by_what_a_model_writes(rig, bot):
+    await bot.send(bot.home(str(GARDEN)), "@everyone look")
+    assert rig.server.calls[-1][2]["allowed_mentions"] == {"parse": []}
+
+
+async def test_a_message_is_known_by_its_nonce_if_the_library_asks_twice(rig, bot):
+    await bot.send(bot.home(str(GARDEN)), "hello")
+    await bot.send(bot.home(str(GARDEN)), "hello")
+    one, two = [given for method, path, given in rig.server.calls if path.endswith("/messages")]
+    assert one["enforce_nonce"]
+    assert one["nonce"] != two["nonce"]

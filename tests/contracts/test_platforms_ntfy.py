@@ -1,0 +1,60 @@
+"""ntfy, on a server that speaks its wire."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from sojourn.core.errors import BadConfig, BadInput
+from sojourn.platforms.ntfy import Ntfy, NtfySettings
+from sojourn.testing.platform_contract import PlatformContract, listening
+from tests.rigs.kit import AdapterKit
+from tests.rigs.ntfy import NtfyRig
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[NtfyRig]:
+    async with NtfyRig() as rig:
+        yield rig
+
+
+@pytest.fixture
+async def adapter(rig: NtfyRig) -> AsyncIterator[Ntfy]:
+    made = rig.connect()
+    yield made
+    await made.close()
+
+
+class TestNtfy(PlatformContract):
+    pass
+
+
+async def test_a_file_elsewhere_is_not_fetched(rig: NtfyRig, adapter: Ntfy):
+    async with listening(rig, adapter) as ear:
+        away = {"name": "x", "type": "image/png", "url": "http://127.0.0.1:9/internal"}
+        rig.server._keep(None, "garden", message="look", attachment=away)  # type: ignore[arg-type]
+        assert (await ear.hear()).files == ()
+
+
+async def test_a_file_that_is_gone_is_said(rig: NtfyRig, adapter: Ntfy):
+    async with listening(rig, adapter) as ear:
+        gone = {"name": "x", "type": "image/png", "url": f"{rig.url}/file/gone"}
+        rig.server._keep(None, "garden", message="look", attachment=gone)  # type: ignore[arg-type]
+        assert "cannot be read" in (await ear.hear()).text
+
+
+async def test_markdown_is_asked_for_unless_plain(rig: NtfyRig, adapter: Ntfy):
+    await adapter.send(adapter.home("garden"), "**bold**")
+    await adapter.send(adapter.home("garden"), "as it is", plain=True)
+    assert [one["markdown"] for one in rig.server.messages] == [True, False]
+
+
+@pytest.mark.parametrize("topic", ["", "two words", "a/b", "x" * 65])
+def test_what_is_no_topic_is_refused(rig: NtfyRig, adapter: Ntfy, topic: str):
+    with pytest.raises(BadInput):
+        adapter.home(topic)
+
+
+@pytest.mark.parametrize("server", ["ntfy.sh", "ftp://ntfy.sh", "https://"])
+def test_a_wrong_address_is_said(server: str):
+    with pytest.raises(BadConfig, match="ntfy"):
+        Ntfy(AdapterKit(NtfySettings(topic="garden", server=server)))

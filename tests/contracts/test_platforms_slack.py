@@ -1,0 +1,141 @@
+"""PlatformContract on Slack: the real library against a server that speaks its Web API and Socket Mode."""
+
+from contextlib import asynccontextmanager
+
+import pytest
+
+from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, ThreadsUnsupported
+from sojourn.core.places import build_session_key
+from sojourn.ports.platform import SendRefused, Sent
+from sojourn.testing.platform_contract import PlatformContract
+from sojourn.testing.platform_rig import Ear
+from tests.rigs.slack import ANN, DM, GARDEN, TEAM, US, Refused, slack_rig
+
+
+class TestSlack(PlatformContract):
+    @pytest.fixture
+    async def rig(self):
+        async with slack_rig() as rig:
+            yield rig
+
+
+@pytest.fixture
+async def rig():
+    async with slack_rig() as rig:
+        yield rig
+
+
+@pytest.fixture
+async def app(rig):
+    made = rig.connect()
+    yield made
+    await made.close()
+
+
+@asynccontextmanager
+async def hearing(rig, app):
+    ear = Ear(app)
+    ear.open()
+    await rig.until_listening()
+    yield ear
+    await ear.close()
+
+
+async def test_a_wrong_app_token_is_told_apart_from_a_wrong_bot_token(rig):
+    for app, variable in (
+        (rig.connect(app_token="xapp-1-A0-3-wrong"), "SOJOURN_SLACK_APP_TOKEN"),
+        (rig.connect("xoxb-wrong"), "SOJOURN_SLACK_TOKEN"),
+    ):
+        ear = Ear(app)
+        with pytest.raises(KeyRefused) as refused:
+            await ear.hear()
+        assert variable in refused.value.hint
+        await app.close()
+
+
+async def test_the_workspace_is_known_once_slack_has_told_it(rig, app):
+    with pytest.raises(BadInput, match="which workspace"):
+        app.home(GARDEN)
+    async with hearing(rig, app):
+        assert app.home(GARDEN) == app.home(f"{TEAM}/{GARDEN}")
+
+
+async def test_a_fresh_line_on_slacks_wish_is_no_failure(rig, app):
+    async with hearing(rig, app) as ear:
+        await rig.write(app.home(DM), "before", ANN)
+        assert (await ear.hear()).text == "before"
+        ear.open()
+        [(_, line)] = rig.server.lines
+        await line.send_json({"type": "disconnect", "reason": "refresh_requested"})
+        await rig.server.changed.until(lambda: rig.server.lines and rig.server.lines[-1][1] is not line)
+        await rig.write(app.home(DM), "after", ANN)
+        assert (await ear.hear()).text == "after"
+
+
+async def test_what_is_no_message_is_acknowledged_and_left_out(rig, app):
+    async with hearing(rig, app) as ear:
+        edited = {"type": "message", "subtype": "message_changed", "channel": DM, "ts": "1.2", "message": {}}
+        await rig.server.tell(edited)
+        await rig.server.tell({"type": "reaction_added", "user": ANN.id})
+        await rig.server.tell({}, kind="interactive")
+        await rig.write(app.home(DM), "hello", ANN)
+        assert (await ear.hear()).text == "hello"
+        await ear.hears_nothing()
+    assert rig.server.waiting == {}
+
+
+async def test_only_what_names_us_is_meant_for_us_in_a_channel(rig, app):
+    async with hearing(rig, app) as ear:
+        await rig.server.say(GARDEN, None, ANN, "nice weather")
+        assert not (await ear.hear()).mentioned
+        await rig.server.say(GARDEN, None, ANN, f"<@{US}> is it &lt; 20?", type="app_mention")
+        asked = await ear.hear()
+    assert (asked.text, asked.mentioned) == ("is it < 20?", True)
+
+
+async def test_a_thread_in_a_channel_is_a_thread_and_one_in_private_stays_private(app):
+    thread = await app.create_handoff_thread(app.home(f"{TEAM}/{GARDEN}"), "garden")
+    private = await app.create_handoff_thread(app.home(f"{TEAM}/{DM}"), "garden")
+    assert build_session_key(thread, ANN) == f"slack:thread:{TEAM}:{GARDEN}:{thread.thread}"
+    assert build_session_key(private, ANN) == f"slack:dm:{TEAM}:{DM}:{private.thread}"
+
+
+async def test_a_refused_thread_says_why_and_a_busy_slack_is_tried_later(rig, app):
+    home = app.home(f"{TEAM}/{GARDEN}")
+    await rig.refuse("forbidden")
+    with pytest.raises(ThreadsUnsupported, match="not_in_channel") as refused:
+        await app.create_handoff_thread(home, "garden")
+    assert "/invite" in refused.value.hint
+    await rig.refuse("rate_limited", 3)
+    with pytest.raises(SendRefused) as later:
+        await app.create_handoff_thread(home, "garden")
+    assert (later.value.kind, later.value.retry_after) == ("rate_limited", 3)
+
+
+async def test_a_lost_file_is_said(rig, app):
+    async with hearing(rig, app) as ear:
+        file = {"id": "F1", "name": "film.mp4", "mimetype": "video/mp4"}
+        await rig.server.say(DM, None, ANN, "watch", subtype="file_share", files=[file])
+        heard = await ear.hear()
+    assert (heard.files, heard.text.splitlines()[0]) == ((), "watch")
+    assert "could not be fetched: film.mp4" in heard.text
+
+
+async def test_markup_arrives_as_slack_writes_it_and_links_are_not_unfolded(rig, app):
+    await app.send(app.home(f"{TEAM}/{DM}"), "**1 < 2**, see [this](https://a.example)")
+    _, given = rig.server.calls[-1]
+    assert given["text"] == "*1 &lt; 2*, see <https://a.example|this>"
+    assert (given["mrkdwn"], given["unfurl_links"]) == (True, False)
+
+
+async def test_a_server_in_trouble_is_a_lost_line(rig, app):
+    rig.server.faults.append(Refused("", status=503))
+    with pytest.raises(PlatformDown):
+        await app.send(app.home(f"{TEAM}/{DM}"), "hello")
+
+
+async def test_a_message_that_is_not_ours_cannot_be_changed(rig, app):
+    theirs = await rig.write(app.home(f"{TEAM}/{DM}"), "mine", ANN)
+    with pytest.raises(SendRefused) as refused:
+        await app.edit(Sent(place=app.home(f"{TEAM}/{DM}"), id=theirs), "yours")
+    assert refused.value.kind == "not_found"

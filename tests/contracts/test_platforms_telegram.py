@@ -1,0 +1,169 @@
+"""PlatformContract on Telegram: the real library against a Bot API server on this machine."""
+
+import json
+import logging
+import traceback
+
+import pytest
+
+from sojourn.core.errors import KeyRefused, PlatformDown, ThreadsUnsupported
+from sojourn.core.places import build_session_key
+from sojourn.ports.platform import SendRefused
+from sojourn.testing.platform_contract import PlatformContract
+from sojourn.testing.platform_rig import Ear
+from tests.rigs.telegram import ANN, BOT, CHATS, FORUM, GROUP, NAME, NO_TOPICS, TOKEN, Refused, telegram_rig
+
+
+class TestTelegram(PlatformContract):
+    @pytest.fixture
+    async def rig(self):
+        async with telegram_rig() as rig:
+            yield rig
+
+
+@pytest.fixture
+async def rig():
+    async with telegram_rig() as rig:
+        yield rig
+
+
+@pytest.fixture
+async def bot(rig):
+    made = rig.connect()
+    yield made
+    await made.close()
+
+
+async def heard(bot, count=1):
+    """What is waiting, each kept when the next one is asked for."""
+    ear = Ear(bot)
+    try:
+        return [await ear.hear() for _ in range(count)]
+    finally:
+        await ear.close()
+
+
+@pytest.mark.parametrize("chat", [GROUP, NO_TOPICS])
+async def test_where_topics_are_off_the_reason_is_told(bot, chat):
+    with pytest.raises(ThreadsUnsupported, match="not a forum") as refused:
+        await bot.create_handoff_thread(bot.home(str(chat)), "Sojourn — garden")
+    assert "topics" in refused.value.hint
+
+
+async def test_a_forum_topic_is_a_thread_and_a_private_topic_stays_private(bot):
+    topic = await bot.create_handoff_thread(bot.home(str(FORUM)), "garden")
+    private = await bot.create_handoff_thread(bot.home("501"), "garden")
+    assert build_session_key(topic, ANN) == f"telegram:thread:{FORUM}:{topic.thread}"
+    assert build_session_key(private, ANN) == f"telegram:dm:501:{private.thread}"
+
+
+async def test_a_long_title_is_cut_to_what_a_topic_may_be_called(bot):
+    assert len((await bot.create_handoff_thread(bot.home(str(FORUM)), "g" * 500)).name) == 128
+
+
+async def test_too_many_topics_at_once_are_tried_later(rig, bot):
+    rig.server._createForumTopic = lambda given: (_ for _ in ()).throw(Refused(429, "Too Many", retry_after=3))
+    with pytest.raises(SendRefused) as refused:
+        await bot.create_handoff_thread(bot.home(str(FORUM)), "garden")
+    assert (refused.value.kind, refused.value.retry_after) == ("rate_limited", 3)
+
+
+async def test_our_name_is_not_part_of_what_was_said(rig, bot):
+    await rig.write(bot.home(str(GROUP)), "what grows here?", ANN)
+    command = f"/status@{NAME} now"
+    entity = {"type": "bot_command", "offset": 0, "length": len(NAME) + 8}
+    await rig.server.say(GROUP, None, ANN, text=command, entities=[entity])
+    one, two = await heard(bot, 2)
+    assert (one.text, one.mentioned) == ("what grows here?", True)
+    assert (two.text, two.mentioned) == ("/status now", True)
+
+
+async def test_words_among_people_are_not_meant_for_us_but_answers_to_us_are(rig, bot):
+    await rig.server.say(GROUP, None, ANN, text="nice weather")
+    ours = {"message_id": 9, "date": 0, "chat": CHATS[GROUP], "from": {"id": BOT, "is_bot": True, "first_name": "S"}}
+    await rig.server.say(GROUP, None, ANN, text="and you?", reply_to_message=ours)
+    one, two = await heard(bot, 2)
+    assert not one.mentioned
+    assert (two.mentioned, two.reply_to) == (True, f"{GROUP}/9")
+
+
+async def test_news_about_a_chat_is_not_a_message_but_acknowledged(rig, bot):
+    await rig.server.say(FORUM, 5, ANN, forum_topic_created={"name": "garden", "icon_color": 1})
+    await rig.server.say(501, None, ANN, text="hello")
+    ear = Ear(bot)
+    assert (await ear.hear()).text == "hello"
+    await ear.hears_nothing()
+    await ear.close()
+    assert rig.server.updates == []
+
+
+async def test_the_largest_picture_is_taken_and_a_lost_file_is_said(rig, bot):
+    rig.server.files["big.jpg"] = b"big"
+    sizes = [{"file_id": id, "file_unique_id": id, "width": n, "height": n} for n, id in ((1, "tiny"), (9, "big.jpg"))]
+    await rig.server.say(501, None, ANN, photo=sizes)
+    huge = {"file_id": "huge", "file_unique_id": "u", "file_name": "film.mp4"}
+    await rig.server.say(501, None, ANN, caption="watch", document=huge)
+    picture, film = await heard(bot, 2)
+    assert [(file.data, file.media_type) for file in picture.files] == [(b"big", "image/jpeg")]
+    assert film.files == ()
+    assert film.text.startswith("watch\n[A file was sent, but could not be fetched: film.mp4.")
+
+
+async def test_a_webhook_of_earlier_days_is_taken_down(rig, bot):
+    rig.server.webhook = True
+    await rig.write(bot.home("501"), "hello", ANN)
+    assert [one.text for one in await heard(bot)] == ["hello"]
+
+
+async def test_a_second_listener_with_the_same_token_is_named(rig, bot):
+    other, ear = rig.connect(), Ear(bot)
+    ear.open()
+    await rig.until_listening()
+    second = Ear(other)
+    second.open()
+    with pytest.raises(PlatformDown, match="Another program"):
+        await ear.hear()
+    await ear.close()
+    await second.close()
+    await other.close()
+
+
+async def test_the_token_is_neither_logged_nor_told(rig, bot, caplog):
+    caplog.set_level(logging.DEBUG)
+    await bot.send(bot.home("501"), "hello")
+    wrong = rig.connect_wrongly()
+    with pytest.raises(KeyRefused) as refused:
+        await wrong.send(wrong.home("501"), "hello")
+    await wrong.close()
+    assert "SOJOURN_TELEGRAM_TOKEN" in refused.value.hint
+    assert "700100:wrong" not in "".join(traceback.format_exception(refused.value))
+    assert "/sendMessage" in caplog.text
+    assert TOKEN not in caplog.text
+    assert "700100:wrong" not in caplog.text
+
+
+async def test_a_group_that_moved_says_where(rig, bot):
+    rig.server.faults.append(Refused(400, "Bad Request: group chat was upgraded", migrate_to_chat_id=-1009))
+    with pytest.raises(SendRefused) as refused:
+        await bot.send(bot.home(str(GROUP)), "hello")
+    assert (refused.value.kind, refused.value.hint) == ("not_found", "Use -1009 instead.")
+
+
+async def test_saying_the_same_again_is_no_failure(rig, bot):
+    sent = await bot.send(bot.home("501"), "**done**")
+    await bot.edit(sent, "done")
+    assert [one.text for one in await rig.shown(sent.place)] == ["done"]
+
+
+async def test_markup_arrives_as_formatting(rig, bot):
+    await bot.send(bot.home("501"), "**1 < 2** and `x`")
+    method, given = rig.server.calls[-1]
+    assert (method, given["parse_mode"]) == ("sendMessage", "HTML")
+    assert given["text"] == "<b>1 &lt; 2</b> and <code>x</code>"
+
+
+async def test_an_answer_hangs_on_the_question(rig, bot):
+    question = await rig.write(bot.home("501"), "hello?", ANN)
+    await bot.send(bot.home("501"), "here", reply_to=question)
+    reply = json.loads(rig.server.calls[-1][1]["reply_parameters"])
+    assert reply == {"message_id": int(question.partition("/")[2]), "allow_sending_without_reply": True}

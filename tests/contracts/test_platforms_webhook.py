@@ -1,0 +1,116 @@
+"""webhook, with a program that really knocks."""
+
+import asyncio
+import hashlib
+import hmac
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from sojourn.core.errors import BadConfig, PlatformDown
+from sojourn.core.settings import Secret
+from sojourn.platforms.webhook.adapter import Webhook
+from sojourn.platforms.webhook.settings import WebhookSettings
+from sojourn.platforms.webhook.signing import sign
+from sojourn.ports.platform import SendRefused
+from sojourn.testing.platform_contract import PlatformContract, listening
+from tests.rigs.hooks import SECRET, HookRig
+
+AT = "/webhook/deploys"
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[HookRig]:
+    async with HookRig() as rig:
+        yield rig
+
+
+@pytest.fixture
+async def adapter(rig: HookRig) -> AsyncIterator[Webhook]:
+    made = rig.connect()
+    yield made
+    await made.close()
+
+
+class TestWebhook(PlatformContract):
+    pass
+
+
+def as_github(body: bytes) -> dict[str, str]:
+    mark = hmac.new(SECRET.reveal().encode(), body, hashlib.sha256).hexdigest()
+    return {"X-Hub-Signature-256": f"sha256={mark}", "X-GitHub-Event": "push"}
+
+
+async def test_a_knock_is_answered_when_its_message_is_kept_and_not_before(rig: HookRig, adapter: Webhook):
+    async with listening(rig, adapter) as ear:
+        body = b'{"text": "done"}'
+        knock = asyncio.create_task(rig.http.post(AT, content=body, headers=sign(SECRET, body, time.time())))
+        heard = await ear.hear()
+        assert not knock.done()
+        ear.open()
+        reply = await knock
+    assert (reply.status_code, reply.json()["id"]) == (202, heard.id)
+
+
+async def test_a_service_that_signs_the_body_alone_is_heard(rig: HookRig, adapter: Webhook):
+    async with listening(rig, adapter) as ear:
+        body = b'{"ref": "main"}'
+        knock = asyncio.create_task(rig.http.post(AT, content=body, headers=as_github(body)))
+        assert (await ear.hear()).text == 'push\n{"ref": "main"}'
+        knock.cancel()
+
+
+async def test_a_repeated_knock_is_the_same_message(rig: HookRig, adapter: Webhook):
+    async with listening(rig, adapter) as ear:
+        body = b"plain words"
+        knocks = [asyncio.create_task(rig.http.post(AT, content=body, headers=as_github(body))) for _ in range(2)]
+        first, second = await ear.hear(), await ear.hear()
+        assert first.id == second.id
+        for knock in knocks:
+            knock.cancel()
+
+
+@pytest.mark.parametrize(
+    ("route", "headers"),
+    [
+        ("deploys", {}),
+        ("deploys", sign(Secret("another-secret-here"), b"x", time.time())),
+        ("deploys", sign(SECRET, b"another body", time.time())),
+        ("deploys", sign(SECRET, b"x", 1_000_000_000)),
+        ("deploys", {"X-Sojourn-Timestamp": "soon", "X-Sojourn-Signature": "é"}),
+        ("nowhere", sign(SECRET, b"x", time.time())),
+        ("quiet", sign(SECRET, b"x", time.time())),
+    ],
+)
+async def test_who_cannot_sign_is_not_heard(rig: HookRig, adapter: Webhook, route: str, headers: dict[str, str]):
+    async with listening(rig, adapter) as ear:
+        given = {name.encode(): value.encode() for name, value in headers.items()}
+        reply = await rig.http.post(f"/webhook/{route}", content=b"x", headers=given)
+        assert reply.status_code == 401
+        await ear.hears_nothing(0.05)
+
+
+async def test_a_body_that_is_too_big_is_refused(rig: HookRig, adapter: Webhook):
+    async with listening(rig, adapter):
+        assert (await rig.http.post(AT, content=b"x" * 1_000_001)).status_code == 413
+
+
+async def test_a_route_without_a_receiver_says_so(rig: HookRig, adapter: Webhook):
+    with pytest.raises(SendRefused) as refused:
+        await adapter.send(adapter.home("quiet"), "hello")
+    assert (refused.value.kind, "deliver" in refused.value.hint) == ("forbidden", True)
+
+
+async def test_a_taken_port_is_said(rig: HookRig, adapter: Webhook):
+    async with listening(rig, adapter):
+        with pytest.raises(PlatformDown) as refused:
+            await anext(rig.connect().listen())
+    assert "port" in refused.value.hint
+
+
+@pytest.mark.parametrize("routes", [{}, {"a": {"secret": "short"}}, {"a b": {}}, {"a": {"secrets": "x"}}, {"a": 1}, 7])
+def test_a_wrong_route_is_said(routes: Any):
+    with pytest.raises(BadConfig, match="route"):
+        WebhookSettings(routes=routes).each()

@@ -1,0 +1,49 @@
+"""A little web server on this machine, for networks whose own server cannot be had here."""
+
+import socket
+from typing import Any, Self
+
+import uvicorn
+from starlette.applications import Starlette
+
+
+class WebServer:
+    """Serves an app on a free port in the loop of the test."""
+
+    def __init__(self, app: Starlette) -> None:
+        self._app = app
+        self.dead = False
+
+    async def __aenter__(self) -> Self:
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.port = listening.getsockname()[1]
+        config = uvicorn.Config(
+            self._answer, log_config=None, access_log=False, lifespan="off", interface="asgi3", http="h11",
+            ws="websockets-sansio",
+        )  # fmt: skip
+        config.load()
+        self._server = uvicorn.Server(config)
+        self._server.lifespan = config.lifespan_class(config)
+        await self._server.startup([listening])
+        return self
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        if self.dead:
+            self.cut()
+            return
+        await self._app(scope, receive, send)
+
+    async def __aexit__(self, *_: object) -> None:
+        for one in self._server.servers:
+            one.close()
+        self.cut()
+
+    def cut(self) -> None:
+        """Drops everybody who is connected."""
+        for line in list(self._server.server_state.connections):
+            if line.transport is not None:
+                line.transport.abort()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"

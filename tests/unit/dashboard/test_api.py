@@ -1,0 +1,102 @@
+"""Figures, imports and settings for the pages, on a real store."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from sojourn.compose import App
+from sojourn.config import load
+from sojourn.core.messages import ToolCall, assistant, tool_result, user
+from sojourn.dashboard.api import router
+from sojourn.http import problems
+from sojourn.ports.kit import ImportReport
+from sojourn.ports.records import Record
+from sojourn.ports.source import Found
+
+
+@pytest.fixture
+async def kit(home):
+    made = App(load({"home": str(home), "server.token": "a-secret-token"}, {"HOME": str(home.parent)}))
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def client(kit):
+    app = FastAPI()
+    problems.install(app)
+    app.include_router(router(kit))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as made:
+        yield made
+
+
+async def talk(kit: App, *calls: tuple[str, str]) -> str:
+    session = await kit.store.create(source="cli", model="gpt-5", cwd="/home/sam/garden")
+    lease = await kit.store.lease(session.id, holder="a test", surface="cli")
+    items: list[Any] = [user("hello")]
+    for number, (tool, result) in enumerate(calls):
+        call = ToolCall(id=f"c{number}", name=tool, arguments="{}")
+        items += [assistant(None, [call]), tool_result(call, result)]
+    await kit.store.append(lease, items)
+    await kit.store.renew(lease, 0)
+    return session.id
+
+
+async def test_settings_tell_their_origin_and_keep_their_secrets(client):
+    found = {one["name"]: one for one in (await client.get("/settings")).json()}
+    assert found["server.port"]["origin"] == "default"
+    assert (found["server.token"]["value"], found["server.token"]["origin"]) == ("•••", "flag")
+
+
+async def test_a_cost_nobody_told_is_not_nothing(kit, client):
+    session = await talk(kit)
+    figures = (await client.get("/insights")).json()
+    assert (figures["totals"]["sessions"], figures["totals"]["cost_usd"]) == (1, None)
+    today = figures["days"][0]["day"]
+    usage = {"input_tokens": 700, "output_tokens": 50, "cost_usd": 0.25}
+    await kit.store.put_record(Record(kind="usage", key=f"{today}/{session}", value=usage, session=session))
+    await talk(kit)  # something happened, so it is counted again
+    figures = (await client.get("/insights")).json()
+    assert (figures["totals"]["input_tokens"], figures["totals"]["cost_usd"]) == (700, 0.25)
+    assert (figures["totals"]["sessions"], figures["totals"]["priced_sessions"]) == (2, 1)
+    assert figures["days"][0]["cost_usd"] == 0.25
+    assert figures["by_project"][0]["name"] == "/home/sam/garden"
+    assert [one["id"] for one in figures["most_expensive"]] == [session]
+
+
+async def test_tools_are_judged_by_their_results(kit, client):
+    await talk(kit, ("terminal", '{"output": "ok", "exit_code": 0}'), ("terminal", '{"output": "no", "exit_code": 2}'))
+    found = (await client.get("/tools")).json()
+    assert found["tools"] == [{"tool": "terminal", "worked": 1, "failed": 1}]
+
+
+async def test_only_a_history_that_was_found_can_be_brought_in(client):
+    answer = await client.post("/import", json={"source": "hermes", "home": "/etc"})
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert (await client.get("/import")).json()["running"] is False
+
+
+async def test_an_import_tells_how_it_goes_and_what_came_of_it(kit, client, monkeypatch):
+    history = Found(source="hermes", home=Path("/somewhere"), sessions=3)
+    monkeypatch.setattr(kit, "find_histories", lambda: [history])
+
+    async def rescue(found: Found, *, progress: Any) -> ImportReport:
+        progress("sessions", 3, 3)
+        return ImportReport(source="hermes", home="/somewhere", found=3, imported=2, skipped=(("s1", "unreadable"),))
+
+    monkeypatch.setattr(kit, "rescue", rescue)
+    assert (await client.post("/import", json={"source": "hermes", "home": "/somewhere"})).status_code == 202
+    while (state := (await client.get("/import")).json())["running"]:
+        await asyncio.sleep(0)
+    assert (state["done"], state["of"]) == (3, 3)
+    assert cast(dict, state["report"])["skipped"] == [["s1", "unreadable"]]
+
+
+async def test_samples_are_added_once(client):
+    first = (await client.post("/samples")).json()["sessions"]
+    assert first > 0
+    assert (await client.post("/samples")).json()["sessions"] == 0

@@ -1,0 +1,49 @@
+"""The built pages: served by name, with a strict policy; a clone without them says what to do."""
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from sojourn.dashboard.pages import PLACES, Built, routes
+from sojourn.http import problems
+
+
+@pytest.fixture
+def built(tmp_path):
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "index.html").write_text("<!doctype html>the page")
+    (tmp_path / "assets" / "app-1.js").write_text("hello()")
+    (tmp_path.parent / "secret.js").write_text("secret")
+    return tmp_path
+
+
+def browser(folder):
+    app = FastAPI()
+    problems.install(app)
+    app.include_router(routes(Built(folder)))
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
+
+
+async def test_every_place_is_the_same_document_under_a_strict_policy(built):
+    async with browser(built) as client:
+        for place in PLACES:
+            answer = await client.get(place.replace("{session}", "x"))
+            assert (answer.status_code, answer.text) == (200, "<!doctype html>the page")
+            assert "default-src 'none'" in answer.headers["content-security-policy"]
+            assert "unsafe" not in answer.headers["content-security-policy"]
+
+
+async def test_assets_are_kept_for_ever_and_nothing_else_is_an_asset(built):
+    async with browser(built) as client:
+        answer = await client.get("/assets/app-1.js")
+        assert (answer.text, answer.headers["content-type"]) == ("hello()", "text/javascript; charset=utf-8")
+        assert "immutable" in answer.headers["cache-control"]
+        for name in ("..%2fsecret.js", "%2e%2e/secret.js", "app-2.js", "..%5csecret.js"):
+            assert (await client.get(f"/assets/{name}")).status_code == 404
+
+
+async def test_pages_that_were_not_built_say_what_to_do(tmp_path):
+    async with browser(tmp_path / "nothing") as client:
+        answer = await client.get("/")
+        assert (answer.status_code, answer.json()["code"]) == (501, "missing_extra")
+        assert "make web" in answer.json()["hint"]

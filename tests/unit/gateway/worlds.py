@@ -1,0 +1,114 @@
+"""A gateway on a fake network, with a scripted runtime behind it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from sojourn.core.handoff import Handoff
+from sojourn.core.sessions import Session
+from sojourn.gateway.host import Gateway
+from sojourn.gateway.requests import Requests
+from sojourn.ports.journal import Incoming
+from sojourn.ports.platform import PlatformAdapter
+from sojourn.ports.service import Said, Speaker
+from sojourn.service.local import LocalService
+from sojourn.testing.fake_platform import FakeNetwork, FakePlatform
+from sojourn.testing.kit import SmallKit, settings_with
+from sojourn.testing.scripted import ScriptedRuntime
+
+CLI = Speaker(surface="cli", holder="a test")
+OWNERS = {"gateway_owners": "fake:42", "gateway_home": "fake:42"}
+
+
+class World:
+    """Everything a test wants to touch."""
+
+    def __init__(self, home, store, **settings: Any) -> None:
+        self.network, self.runtime, self.store = FakeNetwork(), ScriptedRuntime(), store
+        self.settings = settings_with(home, **{"agent_titles": False, **OWNERS, **settings})
+        self._stack, self.services = AsyncExitStack(), list[LocalService]()
+        self.kit = self._kit()
+        self.service = self.kit.service
+        self.requests = Requests(store, self.settings)
+        self.gateways: list[asyncio.Task[None]] = []
+
+    def _kit(self, store: Any = None) -> SmallKit:
+        world = {"settings": self.settings, "runtimes": [self.runtime], "make_service": LocalService}
+        kit = SmallKit(store=store or self.store, **world)
+        self.services.append(kit.service)
+        self._stack.push_async_callback(lambda: kit.service.close())
+        return kit
+
+    async def start(self, adapter: PlatformAdapter | None = None, *, apart: bool = False, store: Any = None) -> Gateway:
+        """A gateway that runs; `apart` gives it a service of its own, like another process has."""
+        kit = self._kit(store) if apart or store else self.kit
+        gateway = Gateway(kit, [adapter or FakePlatform(self.network)])
+        task = asyncio.create_task(gateway.run())
+        self.gateways.append(task)
+        async with asyncio.timeout(5):
+            await gateway.ready.wait()
+        return gateway
+
+    async def stop(self, task: asyncio.Task[None]) -> None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    async def close(self) -> None:
+        for task in self.gateways:
+            await self.stop(task)
+        await self._stack.aclose()
+
+    # steps
+    async def session(self, *said: str, title: str | None = None) -> Session:
+        """A session of the terminal in which this was said and answered."""
+        session = await self.service.open(CLI, title=title)
+        for words in said:
+            await self.service.say(session.id, Said(text=words), CLI)
+            await self.service.settle()
+        return await self.service.get(session.id)
+
+    async def hand_over(self, session: Session, to: str = "fake", **given: Any) -> Handoff:
+        platform, _, target = to.partition(":")
+        asked = await self.requests.ask(session.id, platform, target=target, surface="cli", waits=True)
+        async with asyncio.timeout(10):
+            return await self.requests.until_over(asked, **given)
+
+    async def until(self, condition: Callable[[], Any], seconds: float = 8.0) -> Any:
+        """Looks again and again, because the fake network has no bell."""
+        async with asyncio.timeout(seconds):
+            while not (found := condition()):
+                await asyncio.sleep(0.01)
+        return found
+
+    async def texts(self, chat: str, count: int, thread: str | None = None) -> list[str]:
+        """What our account said there, when it is that many."""
+        try:
+            await self.until(lambda: len(self.network.texts(chat, thread)) >= count)
+        except TimeoutError:
+            raise AssertionError(f"only {self.network.texts(chat, thread)}") from None
+        return self.network.texts(chat, thread)
+
+    async def rows(self, state: str, count: int) -> list[Incoming]:
+        """The incoming messages in that state, when they are that many."""
+        async with asyncio.timeout(8):
+            while len(found := await self.store.incoming(states=(state,))) < count:
+                await asyncio.sleep(0.01)
+        return found
+
+    async def quiet(self) -> None:
+        """Until nothing is under way any more."""
+        async with asyncio.timeout(10):
+            while await self.store.incoming(states=("waiting", "running")) or await self.store.outgoing(
+                states=("pending", "sending")
+            ):
+                await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def world(home, store, **settings: Any) -> AsyncIterator[World]:
+    made = World(home, store, **settings)
+    try:
+        yield made
+    finally:
+        await made.close()

@@ -1,0 +1,70 @@
+export const TIERS = ["Copper", "Silver", "Gold", "Diamond", "Olympian"] as const;
+export type TierName = (typeof TIERS)[number];
+export type State = "unlocked" | "discovered" | "secret";
+
+export interface Badge {
+  id: string;
+  name: string;
+  description: string;
+  category: string;
+  kind: string;
+  icon: string;
+  secret?: true;
+  tiers?: Array<{ name: string; threshold: number }>;
+  requirements?: Array<{ metric: string; gte: number }>;
+  unlocked: boolean;
+  state: State;
+  tier: string | null;
+  next_tier: string | null;
+  progress: number;
+  next_threshold: number;
+  progress_pct: number;
+  criteria: string;
+  unlocked_at?: number | null;
+  evidence?: { session_id: string; title: string; value: number } | null;
+}
+
+export interface Answer {
+  achievements: Badge[];
+  unlocked_count: number;
+  discovered_count: number;
+  secret_count: number;
+  total_count: number;
+  error: string | null;
+  generated_at?: number;
+  is_stale: boolean;
+  serving_state?: string;
+  scan_meta: {
+    mode?: string;
+    sessions_total?: number;
+    sessions_scanned_so_far?: number;
+    sessions_expected_total?: number;
+    status?: { state: string; sessions_scanned_so_far?: number; sessions_expected_total?: number };
+  };
+}
+
+export interface Receipt {
+  session_id: string;
+  title: string;
+  row: number;
+  role: string | null;
+  kind: string;
+  excerpt: string;
+  highlights: Array<[number, number]>;
+  tools: string[];
+}
+
+/** What the page needs of whoever shows it: our dashboard, or a Hermes one. */
+export interface Host {
+  fetchJson<T>(path: string, init?: { method?: string; signal?: AbortSignal }): Promise<T>;
+  openSession: ((id: string) => void) | null;
+  sessionAddress(id: string): string;
+}
+
+export const BASE = "/api/plugins/hermes-achievements";
+
+/** The banner shows while nothing whole was ever counted. */
+export const isBuilding = (answer: Answer): boolean => ["pending", "in_progress"].includes(answer.scan_meta.mode ?? "");
+
+export const isScanning = (answer: Answer): boolean =>
+  isBuilding(answer) || answer.serving_state === "SCANNING" || answer.scan_meta.status?.state === "running";

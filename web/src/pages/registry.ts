@@ -1,0 +1,22 @@
+// Every page: where it is, what it is called, and how it is loaded. A page is its own file, fetched when first opened.
+import { lazy, type ComponentType } from "react";
+import type { IconName } from "@/components/Icon";
+import type { Key } from "@/i18n";
+
+export interface Page {
+  path: string;
+  label: Key;
+  icon: IconName;
+  component: ComponentType<{ rest: string }>;
+}
+
+export const PAGES: Page[] = [
+  { path: "/chat", label: "nav.chat", icon: "chat", component: lazy(() => import("@/pages/Chat")) },
+  { path: "/sessions", label: "nav.sessions", icon: "list", component: lazy(() => import("@/pages/Sessions")) },
+  { path: "/achievements", label: "nav.achievements", icon: "star", component: lazy(() => import("@/pages/Achievements")) },
+  { path: "/insights", label: "nav.insights", icon: "chart", component: lazy(() => import("@/pages/Insights")) },
+  { path: "/templates", label: "nav.templates", icon: "copy", component: lazy(() => import("@/pages/Templates")) },
+  { path: "/memory", label: "nav.memory", icon: "bulb", component: lazy(() => import("@/pages/Memory")) },
+  { path: "/import", label: "nav.import", icon: "download", component: lazy(() => import("@/pages/Import")) },
+  { path: "/settings", label: "nav.settings", icon: "gear", component: lazy(() => import("@/pages/Settings")) },
+];

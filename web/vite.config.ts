@@ -1,0 +1,18 @@
+// The dashboard: one page, its script and its style, into the Python package.
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  base: "/",
+  resolve: { alias: { "@": here("src") } },
+  build: {
+    outDir: here("../sojourn/dashboard/static"),
+    emptyOutDir: true,
+    assetsInlineLimit: 0, // the content policy allows files of our own, nothing inline
+    modulePreload: { polyfill: false },
+    sourcemap: false,
+    target: "es2022",
+  },
+});

@@ -1,0 +1,31 @@
+// The achievements page as a classic script with the host's React, for a Hermes dashboard.
+import { fileURLToPath } from "node:url";
+import { defineConfig, type Plugin } from "vite";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const CREDIT = "/* Achievements, counted by Sojourn; built from web/src/achievements. The badges are those of hermes-achievements (PCinkusz, MIT). */\n";
+const credit: Plugin = {
+  name: "credit",
+  generateBundle(_, bundle) {
+    for (const file of Object.values(bundle)) if (file.type === "chunk") file.code = CREDIT + file.code;
+  },
+};
+
+export default defineConfig({
+  plugins: [credit],
+  resolve: {
+    alias: [
+      { find: "react/jsx-runtime", replacement: here("src/hermes/jsx.ts") },
+      { find: /^react$/, replacement: here("src/hermes/react.ts") },
+      { find: "@", replacement: here("src") },
+    ],
+  },
+  define: { "process.env.NODE_ENV": '"production"' },
+  publicDir: false,
+  build: {
+    outDir: here("../sojourn/achievements/dropin/dist"),
+    emptyOutDir: false,
+    target: "es2022",
+    lib: { entry: here("src/hermes/index.tsx"), formats: ["iife"], name: "SojournAchievements", fileName: () => "index.js", cssFileName: "style" },
+  },
+});
