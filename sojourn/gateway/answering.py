@@ -45,6 +45,7 @@ class Outcome:
 
 
 Ask = Callable[[dict[str, Json] | None], None]  # hears the question a turn asks, and None when it is settled
+Reached = Callable[[str, bool], None]  # words that were meant for the running turn, and whether it heard them
 
 
 class Answering:
@@ -55,7 +56,7 @@ class Answering:
 
     async def answer(
         self, item: Incoming, session: Session, said: Said, by: Speaker, to: Address, *, handoff: str = "",
-        asks: Ask = lambda _: None, tells: bool = True,
+        asks: Ask = lambda _: None, reached: Reached = lambda *_: None, tells: bool = True,
     ) -> Outcome:  # fmt: skip
         """The turn for this message, from its beginning or from wherever a crash left it."""
         service, outcome = self._desk.service, Outcome()
@@ -63,7 +64,7 @@ class Answering:
             key = f"gateway:{item.id}" + (f":{again}" if again else "")
             turn = await service.say(session.id, replace(said, key=key), by, when_busy="wait")
             await self._desk.store.note_incoming(item, seconds=self._desk.lease, session=session.id, turn=turn.id)
-            outcome = await self.follow(turn, by, to, handoff=handoff, asks=asks, tells=tells)
+            outcome = await self.follow(turn, by, to, handoff=handoff, asks=asks, reached=reached, tells=tells)
             if not outcome.was_cut_off:
                 return outcome
             await self._take_back(turn, by)
@@ -81,7 +82,7 @@ class Answering:
 
     async def follow(
         self, turn: Turn, by: Speaker, to: Address, *, handoff: str = "", asks: Ask = lambda _: None,
-        tells: bool = True,
+        reached: Reached = lambda *_: None, tells: bool = True,
     ) -> Outcome:  # fmt: skip
         """Brings what a turn says on its way, until it is over."""
         outcome, growing = Outcome(), Growing(self._desk, turn, to, handoff)
@@ -99,6 +100,8 @@ class Answering:
                     texts = [await growing.whole(text) for text in self._said(item, outcome)]
                 elif isinstance(item, Progress) and item.stage == "approval":
                     texts = _asked(item, by, asks)
+                elif isinstance(item, Progress) and "steer" in item.detail:
+                    reached(str(item.detail["steer"]), item.detail.get("heard") is not False)
                 elif isinstance(item, Failed):
                     outcome.failed = item
                 elif isinstance(item, Done):

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import Conflict, NotAllowed, NotDriving, NotFound, PlatformFailed, SessionBusy, SojournError
@@ -29,11 +29,15 @@ from sojourn.ports.tool import Reply
 logger = logging.getLogger(__name__)
 
 
+Aside = Literal["done", "waits", "steered"]  # steered: done if the running turn hears it
+
+
 class AtWork(Protocol):
     """A place that is being worked on, as much of it as is needed here."""
 
     session: SessionId | None
     question: Mapping[str, Json] | None
+    heard: dict[str, bool]
 
 
 class Arrivals(Protocol):
@@ -107,7 +111,9 @@ class Handling:
             at.question = question
 
         try:
-            await self._answering.answer(item, session, said, by, replace(to, session=session.id), asks=asks)
+            await self._answering.answer(
+                item, session, said, by, replace(to, session=session.id), asks=asks, missed=at.missed.append
+            )
         except NotDriving as error:
             await self._desk.tell(to, f"in:{item.id}:reply", _elsewhere(session, error))
         except (SessionBusy, NotFound):
@@ -139,21 +145,21 @@ class Handling:
         return self._desk.address(item, call.letter.place, reply_to=reply_to)
 
     # while a turn runs
-    async def aside(self, item: Incoming, at: AtWork) -> bool:
-        """Handles what cannot wait behind a running turn. False: it has to."""
+    async def aside(self, item: Incoming, at: AtWork) -> Aside:
+        """Handles what cannot wait behind a running turn."""
         letter = letter_of(item)
         line = self._desk.lines[(item.platform, item.account)]
         person = await self._desk.people.known(line.adapter.info, letter.sender)
         if letter.handoff or person is None:
-            return False
+            return "waits"
         call = await self._call(item, letter, person)
         if at.question is not None and at.session is not None and await self._answers(at, call):
-            return True
+            return "done"
         if command := commands.parse(letter.text, line.adapter.info.prefix):
             if not commands.is_quick(command[0]):
-                return False
+                return "waits"
             await self._command(item, call, *command)
-            return True
+            return "done"
         return await self._interjects(at, call)
 
     async def _answers(self, at: AtWork, call: Call) -> bool:
@@ -168,18 +174,18 @@ class Handling:
             await self._desk.service.answer(at.session, str(at.question["question"]), reply, call.by)
         return True
 
-    async def _interjects(self, at: AtWork, call: Call) -> bool:
+    async def _interjects(self, at: AtWork, call: Call) -> Aside:
         """Words that come while a turn runs, as the settings want it."""
         way = str(self._desk.settings["gateway.when_busy"])
         if at.session is None or call.spot.session != at.session:
-            return False
+            return "waits"
         if way == "interrupt":
             await self._desk.service.stop(at.session, call.by)
         elif way == "steer" and call.letter.text.strip() and not call.letter.files:
             with suppress(NotFound, NotDriving):  # it has just ended: then these words begin the next turn
                 await self._desk.service.steer(at.session, call.letter.text, call.by)
-                return True
-        return False
+                return "steered"
+        return "waits"
 
 
 STRANGER = (

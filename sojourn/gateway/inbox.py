@@ -36,6 +36,8 @@ class Place:
     def __init__(self, item: Incoming) -> None:
         self.item: Incoming | None = item
         self.held: list[Incoming] = []
+        self.steered: list[Incoming] = []  # given to the running turn, which may or may not hear them
+        self.heard: dict[str, bool] = {}  # … and which it did
         self.knocked = asyncio.Event()
         self.session: SessionId | None = None  # in which a turn runs
         self.question: Mapping[str, Json] | None = None  # what that turn asks
@@ -107,6 +109,7 @@ class Receiving:
                 finally:
                     aside.cancel()
                     await asyncio.gather(aside, return_exceptions=True)
+                await self._settle(place)
                 place.item = place.held.pop(0) if place.held else None
         except asyncio.CancelledError:
             await self._let_go(place)
@@ -117,16 +120,27 @@ class Receiving:
             if self._working.get(item.place) is place:
                 del self._working[item.place]
 
+    async def _settle(self, place: Place) -> None:
+        """Words that were given to the turn are done if it heard them; else their own turn comes now."""
+        steered, heard, place.steered, place.heard = place.steered, place.heard, [], {}
+        for item in steered:
+            if not heard.get(letter_of(item).text):
+                place.held.append(item)
+            else:
+                with suppress(Conflict):
+                    await self._journal.finish_incoming(item)
+        place.held.sort(key=lambda item: item.id)
+
     async def _let_go(self, place: Place) -> None:
         """What this gateway does not finish is free for the next one, at once."""
-        for item in filter(None, (place.item, *place.held)):
+        for item in filter(None, (place.item, *place.held, *place.steered)):
             with suppress(SojournError, asyncio.CancelledError):
                 await self._journal.release_incoming(item, error="the gateway was stopped")
 
     async def _renew(self, place: Place) -> None:
         while True:
             await asyncio.sleep(self._desk.lease / 3)
-            for item in filter(None, (place.item, *place.held)):
+            for item in filter(None, (place.item, *place.held, *place.steered)):
                 with suppress(Conflict, NotFound, StoreUnavailable):  # who works on it meets the same, and knows more
                     await self._journal.note_incoming(item, seconds=self._desk.lease)
 
@@ -173,10 +187,11 @@ class Receiving:
             assert place.item is not None
             try:
                 for item in await self._ahead(place.item.place):
-                    if await self._handling.aside(item, place):
+                    how = await self._handling.aside(item, place)
+                    if how == "done":
                         await self._journal.finish_incoming(item)
                     else:
-                        place.held.append(item)
+                        (place.steered if how == "steered" else place.held).append(item)
             except LeaseLost as error:
                 logger.info("taken ahead, and lost: %s", error)
             except SojournError as error:

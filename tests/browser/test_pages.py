@@ -51,7 +51,7 @@ def test_the_palette_the_help_and_the_search_need_no_mouse(filled):
     page.get_by_role("dialog", name="Keyboard help").wait_for()
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="detached")
-    page.keyboard.press("/")
+    page.locator("main").press("/")
     page.wait_for_url("**/sessions")
 
 

@@ -138,9 +138,23 @@ async def test_words_can_steer(home, store):
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)
         at.network.say("42", "greener please")
-        await at.rows("done", 1)
+        await at.rows("running", 2)
         at.runtime.gate("go").open()
         assert await at.texts("42", 1) == ["greener please"]
+        await at.quiet()
+        assert len(at.runtime.seen) == 1
+
+
+async def test_words_that_no_turn_heard_get_a_turn_of_their_own(home, store):
+    async with world(home, store, gateway_when_busy="steer") as at:
+        at.runtime.on("slow", Gate("go"), Say("deaf"))
+        await at.start()
+        at.network.say("42", "slow")
+        await at.until(lambda: at.runtime.seen)
+        at.network.say("42", "greener please")
+        await at.rows("running", 2)
+        at.runtime.gate("go").open()
+        assert await at.texts("42", 2) == ["deaf", "greener please"]
 
 
 # questions

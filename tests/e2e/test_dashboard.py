@@ -1,0 +1,34 @@
+"""`sojourn dashboard`: a link that lets a browser in, from a new server or from the one that runs."""
+
+import signal
+
+import httpx
+
+from tests.e2e.http_server import start
+
+
+def lines(process):
+    assert process.stdout
+    ready, link = process.stdout.readline().split(), process.stdout.readline().split()
+    assert (ready[0], link[0]) == ("ready", "open")
+    return ready[1], link[1]
+
+
+def test_a_link_lets_a_browser_in_and_a_running_server_gives_another(home):
+    first = start("--home", str(home), "dashboard", "--port", "0", "--no-open")
+    try:
+        address, link = lines(first)
+        second = start("--home", str(home), "dashboard", "--no-open")
+        again, other = lines(second)
+        assert (second.communicate(timeout=20)[1], second.returncode) == ("", 0)
+        assert again == address
+        assert other != link
+        for key in (link, other):
+            with httpx.Client(base_url=address, trust_env=False) as browser:
+                assert browser.get("/api/sessions").status_code == 401
+                assert browser.get(key).status_code == 200
+                assert browser.get("/api/sessions").status_code == 200
+    finally:
+        first.send_signal(signal.SIGTERM)
+        first.communicate(timeout=20)
+    assert first.returncode == 0
