@@ -1,6 +1,6 @@
 # Everything a person or CI does here. `make` alone lists it; ARGS reaches pytest: make unit ARGS="-k search"
 .DEFAULT_GOAL := help
-.PHONY: help run test unit contracts e2e web browser screenshots soak bench check fmt shape venv lock clean
+.PHONY: help run test unit parts contracts e2e web browser screenshots soak bench check fmt shape venv lock clean
 
 BIN := .venv/bin
 # Two workers fit the smallest machine we promise; whole files stay together, so their servers start once.
@@ -23,6 +23,9 @@ test: check ## check, then every test but the soak and the browser
 
 unit: venv ## the quick tests, well under half a minute
 	$(PYTEST) $(PARALLEL) -p no:schemathesis tests/unit $(ARGS)
+
+parts: venv ## whole packages with their neighbours, in one process
+	$(PYTEST) $(PARALLEL) tests/parts $(ARGS)
 
 contracts: venv ## one suite per port, on every implementation
 	$(PYTEST) $(PARALLEL) tests/contracts $(ARGS)

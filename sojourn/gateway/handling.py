@@ -112,7 +112,7 @@ class Handling:
 
         try:
             await self._answering.answer(
-                item, session, said, by, replace(to, session=session.id), asks=asks, missed=at.missed.append
+                item, session, said, by, replace(to, session=session.id), asks=asks, reached=at.heard.__setitem__
             )
         except NotDriving as error:
             await self._desk.tell(to, f"in:{item.id}:reply", _elsewhere(session, error))

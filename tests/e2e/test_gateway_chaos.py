@@ -114,7 +114,7 @@ async def drained(kit: App, seconds: float) -> None:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         with suppress(SojournError):
-            left = [
+            left: list[list[Any]] = [
                 await kit.store.list_records(TO_HEAR), await kit.store.incoming(states=("waiting", "running")),
                 await kit.store.outgoing(states=("pending", "sending")), await kit.store.list_pending_handoffs(),
             ]  # fmt: skip

@@ -12,10 +12,10 @@ from sojourn.core.places import build_session_key
 from sojourn.ports.store import Listing
 from sojourn.stores.memory.store import MemoryStore
 from sojourn.testing.scripted import Gate, Say
+from tests.parts.gateway.worlds import world
 from tests.rigs.discord import discord_rig
 from tests.rigs.slack import slack_rig
 from tests.rigs.telegram import telegram_rig
-from tests.unit.gateway.worlds import world
 
 RIGS = {"telegram": telegram_rig, "discord": discord_rig, "slack": slack_rig}
 THREADED = [("telegram", "dm"), ("telegram", "group"), ("discord", "group"), ("slack", "dm"), ("slack", "group")]

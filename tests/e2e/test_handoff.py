@@ -81,7 +81,7 @@ def sojourn(*args: str) -> subprocess.CompletedProcess[str]:
 
 
 def asked(model: ModelServer) -> list[dict]:
-    return [one.body for one in model.asked if one.streams]
+    return [dict(one.body) for one in model.asked if one.streams]
 
 
 def a_session(model: ModelServer) -> str:

@@ -12,7 +12,7 @@ from sojourn.ports.store import Listing
 from sojourn.ports.tool import Reply
 from sojourn.testing.scripted import Call, Gate, Say, ScriptedRuntime
 from sojourn.tools.delegate import TASK
-from tests.unit.tools.rig import open_kit
+from tests.parts.tools.rig import open_kit
 
 ME = Speaker(surface="cli", holder="test")
 

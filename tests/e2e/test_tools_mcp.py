@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.tools.rig import call, open_kit, room_in
+from tests.parts.tools.rig import call, open_kit, room_in
 
 SERVER = Path(__file__).with_name("mcp_server.py")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.tools.shell_words import read_script
-from tests.unit.tools.rig import call, open_kit, room_in
+from tests.parts.tools.rig import call, open_kit, room_in
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 
@@ -306,7 +306,7 @@ async def test_processes_end_when_we_are_killed(tmp_path):
     """kill -9 leaves us no time to tidy up; each process is watched from beside."""
     script = (
         "import asyncio, sys, pathlib\n"
-        "from tests.unit.tools.rig import call, open_kit, room_in\n"
+        "from tests.parts.tools.rig import call, open_kit, room_in\n"
         "async def main():\n"
         "    async with open_kit() as kit:\n"
         "        room = await room_in(kit, pathlib.Path(sys.argv[1]))\n"

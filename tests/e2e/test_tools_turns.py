@@ -12,7 +12,7 @@ from sojourn.core.sessions import Principal
 from sojourn.ports.service import Said, Speaker
 from sojourn.ports.tool import Reply
 from sojourn.testing.scripted import Call, Say, ScriptedRuntime
-from tests.unit.tools.rig import open_kit
+from tests.parts.tools.rig import open_kit
 
 ME = Speaker(surface="cli", holder="test")
 

@@ -2,7 +2,7 @@
 
 from sojourn.testing.fake_platform import PlainPlatform
 from sojourn.testing.scripted import Gate, Say
-from tests.unit.gateway.worlds import world
+from tests.parts.gateway.worlds import world
 
 LONG = "one two three four five six seven eight nine ten"
 QUICKLY = {"gateway_streaming_seconds": 0.0}

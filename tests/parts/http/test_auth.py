@@ -4,7 +4,7 @@ import pytest
 
 from sojourn.http import auth
 from sojourn.http.auth import is_loopback
-from tests.unit.http.conftest import BEARER, TOKEN, connect, offer
+from tests.parts.http.conftest import BEARER, TOKEN, connect, offer
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
-from tests.unit.http.conftest import say
+from tests.parts.http.conftest import say
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from sojourn.core.errors import StoreCorrupt, StoreFull, StoreNewer
-from tests.unit.http.conftest import connect
+from tests.parts.http.conftest import connect
 
 KEYS = {"type", "title", "status", "detail", "code", "hint", "instance"}
 

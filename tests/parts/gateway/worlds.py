@@ -27,14 +27,14 @@ class World:
     def __init__(self, home, store, **settings: Any) -> None:
         self.network, self.runtime, self.store = FakeNetwork(), ScriptedRuntime(), store
         self.settings = settings_with(home, **{"agent_titles": False, **OWNERS, **settings})
-        self._stack, self.services = AsyncExitStack(), list[LocalService]()
+        self._stack, self.services = AsyncExitStack(), list[Any]()
         self.kit = self._kit()
-        self.service = self.kit.service
+        self.service: Any = self.kit.service
         self.requests = Requests(store, self.settings)
         self.gateways: list[asyncio.Task[None]] = []
 
     def _kit(self, store: Any = None) -> SmallKit:
-        world = {"settings": self.settings, "runtimes": [self.runtime], "make_service": LocalService}
+        world: dict[str, Any] = {"settings": self.settings, "runtimes": [self.runtime], "make_service": LocalService}
         kit = SmallKit(store=store or self.store, **world)
         self.services.append(kit.service)
         self._stack.push_async_callback(lambda: kit.service.close())

@@ -25,7 +25,7 @@ class Mortal:
         async def called(*args: Any, **given: Any) -> Any:
             self._check()
             fatal = self._when is not None and self._when[0] == name and self._when[1](*args, **given)
-            if fatal and not self._when[2]:
+            if fatal and self._when is not None and not self._when[2]:
                 self.dead = True
             self._check()
             result = await found(*args, **given)

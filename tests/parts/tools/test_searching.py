@@ -7,7 +7,7 @@ import time
 import pytest
 
 from sojourn.tools.ignoring import Ignored, Pattern, read_pattern
-from tests.unit.tools.rig import call, open_kit, room_in
+from tests.parts.tools.rig import call, open_kit, room_in
 
 
 @pytest.fixture

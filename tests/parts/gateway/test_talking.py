@@ -8,7 +8,7 @@ from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question
 from sojourn.testing.fake_platform import ANN, BEN, PlainPlatform
 from sojourn.testing.scripted import Ask, Fail, Gate, Listen, Say
-from tests.unit.gateway.worlds import world
+from tests.parts.gateway.worlds import world
 
 
 async def test_a_message_is_answered_in_place(home, store):

@@ -9,7 +9,7 @@ from sojourn.ports.tool import ToolResult
 from sojourn.testing.fake_platform import PlainPlatform
 from sojourn.testing.scripted import Call, Fail, Gate, Say
 from sojourn.testing.turns import a_tool
-from tests.unit.gateway.worlds import CLI, world
+from tests.parts.gateway.worlds import CLI, world
 
 
 async def look_up(_at, _given):

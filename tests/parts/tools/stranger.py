@@ -14,4 +14,4 @@ def make(kit: object) -> list[Tool]:
     return [launch]
 
 
-plugin = Plugin(name="stranger", summary="Launches.", tools=("tests.unit.tools.stranger:make",))
+plugin = Plugin(name="stranger", summary="Launches.", tools=("tests.parts.tools.stranger:make",))

@@ -10,8 +10,8 @@ from sojourn.ports.store import Listing
 from sojourn.service import begun, keys, log
 from sojourn.testing.fake_platform import FakePlatform
 from sojourn.testing.scripted import Call, Gate, Say
-from tests.unit.gateway.mortal import Mortal
-from tests.unit.gateway.worlds import world
+from tests.parts.gateway.mortal import Mortal
+from tests.parts.gateway.worlds import world
 
 QUICK = {"gateway_lease_seconds": 0.4}
 CRASHES = {

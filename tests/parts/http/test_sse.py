@@ -10,7 +10,7 @@ from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import assistant, user
 from sojourn.core.wire import recorded_from_wire
 from sojourn.http.live import EventStream, Streams
-from tests.unit.http.conftest import Listener, say
+from tests.parts.http.conftest import Listener, say
 
 
 @pytest.fixture

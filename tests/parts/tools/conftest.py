@@ -10,7 +10,7 @@ import pytest
 from sojourn.compose import App
 from sojourn.core.sessions import Principal
 from sojourn.ports.tool import ToolResult
-from tests.unit.tools.rig import Room, call, open_kit, room_in
+from tests.parts.tools.rig import Room, call, open_kit, room_in
 
 
 @pytest.fixture

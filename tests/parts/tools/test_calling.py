@@ -11,7 +11,7 @@ from sojourn.ports.tool import Question, Reply, ToolResult, Workspace, tool
 from sojourn.tools.approvals import read_policy
 from sojourn.tools.calling import guard
 from sojourn.tools.making import make
-from tests.unit.tools.rig import tool_of
+from tests.parts.tools.rig import tool_of
 
 with_settings = lambda **given: pytest.mark.parametrize("settings", [given], indirect=True)  # noqa: E731
 
@@ -271,5 +271,5 @@ def test_tools_of_strangers_are_guarded_too(kit):
     from sojourn.plugins import Registry, Stranger
     from sojourn.tools.calling import Call
 
-    kit.registry = Registry((), lambda: [Stranger("stranger", "tests.unit.tools.stranger")])
+    kit.registry = Registry((), lambda: [Stranger("stranger", "tests.parts.tools.stranger")])
     assert [isinstance(one.run, Call) for one in kit.tools()] == [True]

@@ -18,7 +18,8 @@ plugin = Plugin(
 async def app(home):
     ours = [one for one in BUILT_INS if one.name in ("sqlite", "echo")]
     made = App(
-        config.load({"home": str(home)}), Registry(ours, lambda: [Stranger("broken", "tests.unit.service.test_wiring")])
+        config.load({"home": str(home)}),
+        Registry(ours, lambda: [Stranger("broken", "tests.parts.service.test_wiring")]),
     )
     yield made
     await made.close()

@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
-from tests.unit.http.conftest import say
+from tests.parts.http.conftest import say
 
 CALL = ToolCall(id="c1", name="read_file", arguments='{"path": "a.txt"}')
 

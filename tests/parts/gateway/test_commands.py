@@ -7,7 +7,7 @@ from sojourn.ports.service import Said
 from sojourn.ports.store import Listing
 from sojourn.testing.fake_platform import BEN
 from sojourn.testing.scripted import Gate, Say
-from tests.unit.gateway.worlds import CLI, world
+from tests.parts.gateway.worlds import CLI, world
 
 
 async def told(at, words, *, by=None, chat="42"):

@@ -4,7 +4,7 @@ import pytest
 
 from sojourn.core.messages import user
 from sojourn.core.sessions import Principal
-from tests.unit.http.conftest import say
+from tests.parts.http.conftest import say
 
 
 async def test_a_new_home_has_no_sessions(client):

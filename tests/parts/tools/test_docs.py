@@ -10,7 +10,7 @@ from sojourn.core.settings import SETTINGS
 from sojourn.plugins import Registry, Stranger
 from sojourn.tools.making import make
 from sojourn.tools.mcp_servers import KEYS
-from tests.unit.tools.rig import call, tool_of
+from tests.parts.tools.rig import call, tool_of
 
 DOCS = Path(__file__).parents[3] / "docs"
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from sojourn.core.errors import Missing
 from sojourn.http import mounts
 from sojourn.http.app import make_app
-from tests.unit.http.conftest import TOKEN, connect, offer, ping_router
+from tests.parts.http.conftest import TOKEN, connect, offer, ping_router
 
 
 def raising(kit):

@@ -18,8 +18,8 @@ from sojourn.ports.store import Listing
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.testing.fake_platform import ANN, BEN, FakePlatform, PlainPlatform
 from sojourn.testing.scripted import Do, Gate, Say
-from tests.unit.gateway.mortal import Mortal
-from tests.unit.gateway.worlds import CLI, World, world
+from tests.parts.gateway.mortal import Mortal
+from tests.parts.gateway.worlds import CLI, World, world
 
 QUICK = {"gateway_lease_seconds": 0.4}
 

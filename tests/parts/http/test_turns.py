@@ -11,7 +11,7 @@ from sojourn.ports.service import Speaker
 from sojourn.ports.tool import Question
 from sojourn.testing.scripted import Ask, Fail, Gate, Listen, Say
 from tests.e2e.http_server import frames
-from tests.unit.http.conftest import Listener
+from tests.parts.http.conftest import Listener
 
 
 async def chat(client, message="hello there", **more):

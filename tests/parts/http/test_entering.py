@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.http.conftest import TOKEN, connect
+from tests.parts.http.conftest import TOKEN, connect
 
 HERE = {"Origin": "http://localhost"}
 
