@@ -150,6 +150,8 @@ class Writer:
             return
         for (_, answer), result in zip(batch, results, strict=True):
             answer(result, None)
+        if len(batch) == 1:
+            self._post.deliver()  # one who waits alone hears it first; for many, one wake-up must do for everything
         self._after(db)
 
     def _transaction(self, db: Any, works: list[Work]) -> list[Any]:
