@@ -15,7 +15,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,7 @@ class Post:
     def deliver(self) -> None:
         bag, self._bag = self._bag, {}
         for loop, letters in bag.items():
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the loop has been closed: nobody is there to hear it
                 loop.call_soon_threadsafe(_open_all, letters)
 
 
