@@ -87,7 +87,6 @@ def main(given: Path | None) -> None:
                 "1",
                 "--bytes-per-message",
                 "1200",
-                "--no-fts",
             ]
             subprocess.run([peer.python(), GENERATOR, *made], check=True, capture_output=True)
         rounds = []
