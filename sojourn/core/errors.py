@@ -112,6 +112,12 @@ class NotDriving(Conflict):
         self.session, self.driver, self.asked = session, driver, asked
 
 
+class BeingHandedOver(Conflict):
+    """The session is on its way to another surface."""
+
+    code = "being_handed_over"
+
+
 class LeaseLost(Conflict):
     code = "lease_lost"
 

@@ -16,7 +16,7 @@ import os
 from dataclasses import dataclass
 from typing import Literal, NewType, get_args
 
-from sojourn.core.errors import Conflict
+from sojourn.core.errors import BeingHandedOver, Conflict
 from sojourn.core.sessions import SessionId
 
 HandoffId = NewType("HandoffId", str)
@@ -143,10 +143,10 @@ def is_waiting(handoff: Handoff, now: float) -> bool:
     return is_abandoned and (handoff.state in AFTER_BOUND or now <= handoff.deadline)
 
 
-def under_way(handoff: Handoff) -> Conflict:
+def under_way(handoff: Handoff) -> BeingHandedOver:
     """What is said to whoever wants the session for something else."""
     where = f"{handoff.platform}:{handoff.target}" if handoff.target else handoff.platform
-    return Conflict(
+    return BeingHandedOver(
         f'Session "{handoff.session}" is being handed to {where} ({handoff.id}: it {_WORDS[handoff.state]}).',
         hint="Wait for it, or cancel it." if handoff.state in BEFORE_BOUND else "Wait until it has ended.",
     )

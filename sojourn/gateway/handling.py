@@ -9,8 +9,15 @@ from dataclasses import replace
 from typing import Literal, Protocol
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import Conflict, NotAllowed, NotDriving, NotFound, PlatformFailed, SessionBusy, SojournError
-from sojourn.core.handoff import BEFORE_BOUND
+from sojourn.core.errors import (
+    BeingHandedOver,
+    Conflict,
+    NotAllowed,
+    NotDriving,
+    NotFound,
+    PlatformFailed,
+    SojournError,
+)
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Session, SessionId
 from sojourn.gateway import commands
@@ -116,11 +123,7 @@ class Handling:
             )
         except NotDriving as error:
             await self._desk.tell(to, f"in:{item.id}:reply", _elsewhere(session, error))
-        except (SessionBusy, NotFound):
-            raise
-        except Conflict as error:
-            if error.code != "conflict" or not await self._is_leaving(session):
-                raise
+        except BeingHandedOver as error:
             raise NotYet(error) from error
 
     async def _said(self, item: Incoming, call: Call, session: SessionId) -> Said:
@@ -135,10 +138,6 @@ class Handling:
             text=call.letter.text, attachments=tuple(attachments), model=chosen.get("model", ""),
             template=chosen.get("template", ""),
         )  # fmt: skip
-
-    async def _is_leaving(self, session: Session) -> bool:
-        handoff = await self._desk.store.get_handoff_state(session.id)
-        return handoff is not None and handoff.state in BEFORE_BOUND
 
     def _address(self, item: Incoming, call: Call) -> Address:
         reply_to = call.letter.id if call.letter.place.kind in ("group", "channel") else ""

@@ -155,6 +155,7 @@ class Receiving:
                 except NotYet as wait:
                     if time.monotonic() > until:
                         raise wait.error from None
+                    await self._arrivals_first(place)
                     await asyncio.sleep(_SOON)
             await self._journal.finish_incoming(item)
         except LeaseLost as error:
@@ -166,6 +167,18 @@ class Receiving:
             await self._failed(item, error)
         finally:
             place.session = place.question = None
+
+    async def _arrivals_first(self, place: Place) -> None:
+        """A session on its way to this very place is received ahead of words that wait for it."""
+        assert place.item is not None
+        words = place.item
+        place.held += await self._ahead(words.place)
+        while arrival := next((one for one in place.held if letter_of(one).handoff), None):
+            place.held.remove(arrival)
+            place.item, place.held = arrival, [words, *place.held]
+            await self._one(place, arrival)
+            place.held.remove(words)
+            place.item = words
 
     async def _failed(self, item: Incoming, error: Exception) -> None:
         words = str(error) if isinstance(error, SojournError) else f"{type(error).__name__}: {error}"

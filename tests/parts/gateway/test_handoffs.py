@@ -1,8 +1,11 @@
 """A session goes from the terminal to a chat and back."""
 
+import asyncio
+
 import pytest
 
 from sojourn.core.errors import BadInput, Conflict, NotDriving, NotFound, PlatformDown, RuntimeFailed, SessionBusy
+from sojourn.core.handoff import under_way
 from sojourn.ports.service import Said
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import ToolResult
@@ -221,3 +224,45 @@ async def test_after_it_arrived_the_giver_can_do_nothing(home, store):
             await at.service.say(session.id, Said(text="late words"), CLI)
         with pytest.raises(Conflict):
             await at.requests.ask(session.id, "fake", surface="cli")
+
+
+async def test_words_that_were_refused_by_a_handoff_that_is_over_are_said_again(home, store, monkeypatch):
+    async with world(home, store) as at:
+        await at.start()
+        session = await at.session("plant a tree")
+        done = await at.hand_over(session)
+        say, refused = at.service.say, [under_way(done)]
+
+        async def once_too_late(*given, **more):
+            if refused:
+                raise refused.pop()
+            return await say(*given, **more)
+
+        monkeypatch.setattr(at.service, "say", once_too_late)
+        at.network.say("42", "and a rose", thread=done.thread_id)
+        assert (await at.texts("42", 2, done.thread_id))[1] == "and a rose"
+        assert not refused
+
+
+async def test_words_that_came_before_a_session_arrives_in_their_own_place_do_not_block_it(home, store, monkeypatch):
+    async with world(home, store) as at:
+        await at.start(PlainPlatform(at.network))
+        at.network.say("42", "an old story")
+        await at.texts("42", 1)
+        [session] = await at.service.find(Listing())
+        keep, written = store.keep_incoming, asyncio.Event()
+
+        async def words_first(platform, account, id, **given):
+            if id.startswith("handoff:"):
+                await written.wait()
+            return await keep(platform, account, id, **given)
+
+        monkeypatch.setattr(store, "keep_incoming", words_first)
+        asked = await at.requests.ask(session.id, "fake", waits=True)
+        at.network.say("42", "go on")
+        await at.rows("running", 1)
+        written.set()
+        async with asyncio.timeout(10):
+            assert (await at.requests.until_over(asked)).state == "completed"
+        assert (await at.texts("42", 3))[2] == "go on"
+        await at.quiet()

@@ -69,9 +69,10 @@ class TestImport:
         (home.parent / ".diary").rename(elsewhere)
         assert "imported 2" in sojourn("import", str(elsewhere), "--yes").out
 
-    @pytest.mark.parametrize(("what", "code"), [("nonsense", 3), ("/nowhere/at/all", 3), ("/tmp", 6)])
-    def test_what_is_no_history_is_refused(self, what, code, sojourn):
-        assert sojourn("import", what).code == code
+    @pytest.mark.parametrize(("what", "code"), [("nonsense", 3), ("{empty}/nowhere", 3), ("{empty}", 6)])
+    def test_what_is_no_history_is_refused(self, what, code, sojourn, tmp_path_factory):
+        empty = tmp_path_factory.mktemp("empty")
+        assert sojourn("import", what.format(empty=empty)).code == code
 
     def test_secrets_are_blacked_out_unless_told_otherwise(self, sojourn, home):
         secret = "ghp_" + "a" * 36
