@@ -207,5 +207,5 @@ def _shown(step: Step, wire: Wire, calls: int) -> list[str]:
 
 async def _asked(request: Request, **more: Any) -> Asked:
     headers: Mapping[str, str] = {name.lower(): value for name, value in request.headers.items()}
-    body = json.loads(await request.body())
-    return Asked(path=request.url.path, headers=headers, body={**body, **more})
+    raw = await request.body()
+    return Asked(path=request.url.path, headers=headers, body={**json.loads(raw), **more}, raw=raw)

@@ -89,6 +89,7 @@ class Asked:
     path: str
     headers: Mapping[str, str]
     body: Mapping[str, Any]
+    raw: bytes = b""  # the body as it came
     gone: Event = field(default_factory=Event, compare=False)  # set when the caller closed before the end
     over: Event = field(default_factory=Event, compare=False)  # set when the server is through with it
 

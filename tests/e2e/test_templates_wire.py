@@ -1,7 +1,6 @@
 """Templates on the wire: what a model is sent with one and without, and that nothing of it is ever kept."""
 
 import asyncio
-import copy
 import json
 from pathlib import Path
 
@@ -61,27 +60,29 @@ async def said(kit, *, template="", cwd="", text=ASKED, session=None):
     return session, kept
 
 
-def taken_out(body):
-    """The request without everything that was injected, and what that was. A local server gets one system message, and
-    Anthropic one message of the person, so there the block is a part of a message."""
-    left, out = copy.deepcopy(body), []
-    for place, name in ((left, "system"), *((one, "content") for one in left["messages"] if one["role"] == "system")):
-        if isinstance(place.get(name), str) and LINE in place[name]:
-            place[name] = place[name].replace("\n\n" + LINE, "").replace(LINE, "")
-            out.append(LINE)
-        elif isinstance(place.get(name), list) and name == "system":
-            for part in place[name]:
-                part["text"] = part["text"].replace("\n\n" + LINE, "")
-    for message in list(left["messages"]):
+def injected(body):
+    """What was injected, in the order of the request: whole messages, or parts of one the person's words stand in."""
+    found = []
+    for message in body["messages"]:
         if is_injected(message):
-            out.append(message)
-            left["messages"].remove(message)
+            found.append(message)
         elif isinstance(message["content"], list):
-            parts = [part for part in message["content"] if str(part.get("tool_use_id")).startswith("template_")]
-            out += [{"role": "user", "content": parts}] if parts else []
-            message["content"] = [part for part in message["content"] if part not in parts]
-    left["messages"] = [one for one in left["messages"] if one["content"]]
-    return left, out
+            found += [part for part in message["content"] if str(part.get("tool_use_id")).startswith("template_")]
+    return found
+
+
+def encoded(value):
+    """As both SDKs write JSON, which `cut_out` proves by finding it."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def cut_out(asked):
+    """The very bytes of a request, without those of the injected block. Each piece must be there exactly once."""
+    left = asked.raw
+    for piece in (encoded("\n\n" + LINE)[1:-1], *(encoded(one) + b"," for one in injected(asked.body))):
+        assert left.count(piece) == 1, piece
+        left = left.replace(piece, b"")
+    return left
 
 
 def is_injected(message):
@@ -93,23 +94,23 @@ async def both(kit, model, tmp_path):
     """The requests of two sessions, one with the template and one without."""
     _, kept = await said(kit, cwd=str(tmp_path))
     await said(kit, cwd=str(tmp_path), template="none")
-    with_it, without = (one.body for one in model.asked if one.streams)
+    with_it, without = (one for one in model.asked if one.streams)
     return with_it, without, kept
 
 
 async def test_openai_is_sent_the_same_bytes_but_for_the_injected_block(kit, model, tmp_path):
     with_it, without, kept = await both(kit, model, tmp_path)
-    left, block = taken_out(with_it)
-    assert json.dumps(left).encode() == json.dumps(without).encode()
-    assert taken_out(without) == (without, [])
-    assert block[0] == LINE
-    assert [one["role"] for one in with_it["messages"]] == ["system", "assistant", "tool", "assistant", "tool", "user"]
-    calls = [call for one in block[1:] for call in one.get("tool_calls", ())]
+    assert cut_out(with_it) == without.raw
+    assert not injected(without.body)
+    assert LINE.encode() not in without.raw
+    block = injected(with_it.body)
+    assert [one["role"] for one in with_it.messages] == ["system", "assistant", "tool", "assistant", "tool", "user"]
+    calls = [call for one in block for call in one.get("tool_calls", ())]
     assert [(call["id"], call["type"], call["function"]["name"]) for call in calls] == [
         ("template_0", "function", "terminal"), ("template_1", "function", "read_file"),
     ]  # fmt: skip
     assert [json.loads(call["function"]["arguments"]) for call in calls] == [dict(one.arguments) for one in EXAMPLES]
-    assert [one["content"] for one in block[1:] if one["role"] == "tool"] == [one.result for one in EXAMPLES]
+    assert [one["content"] for one in block if one["role"] == "tool"] == [one.result for one in EXAMPLES]
     [shown] = stages(kept, "template")
     assert shown["name"] == "deploying"
     assert "deploy" in shown["because"]
@@ -118,12 +119,11 @@ async def test_openai_is_sent_the_same_bytes_but_for_the_injected_block(kit, mod
 @pytest.mark.parametrize("kit", ["anthropic"], indirect=True)
 async def test_anthropic_gets_a_marked_person_first_and_the_rest_is_the_same(kit, model, tmp_path):
     with_it, without, _ = await both(kit, model, tmp_path)
-    left, block = taken_out(with_it)
-    assert json.dumps(left).encode() == json.dumps(without).encode()
-    roles = [one["role"] for one in with_it["messages"]]
+    assert cut_out(with_it) == without.raw
+    roles = [one["role"] for one in with_it.messages]
     assert roles == ["user", "assistant", "user", "assistant", "user"]
-    assert "None of this happened" in json.dumps(with_it["messages"][0])
-    uses = [part for one in block if one != LINE and one["role"] == "assistant" for part in one["content"]]
+    assert "None of this happened" in json.dumps(with_it.messages[0])
+    uses = [part for one in injected(with_it.body) if one.get("role") == "assistant" for part in one["content"]]
     assert [(one["type"], one["id"], one["name"], one["input"]) for one in uses] == [
         ("tool_use", f"template_{at}", one.tool_name, dict(one.arguments)) for at, one in enumerate(EXAMPLES)
     ]
