@@ -20,7 +20,7 @@ _BY_CHANCE = 3.0  # a shape has to be so many times as frequent as chance would 
 _SAME = 0.6  # share of steps from which two shapes say the same
 _COVERED = 0.7  # share of sessions from which a longer shape makes a part of it superfluous
 
-_NONE = -1
+_END = ""  # stands after each session
 
 Gram = tuple[str, ...]
 
@@ -59,36 +59,25 @@ def recurring(digests: Mapping[str, Digest], *, least: int = LEAST_SESSIONS, mos
 def _frequent(digests: Mapping[str, Digest], least: int) -> dict[Gram, int]:
     """Every run of steps that enough sessions hold, with the number of sessions.
 
-    Runs are numbers here: that of a run one step shorter, and that of the step after it. A run can only be frequent
-    where it is without its last step, and without its first; without that, growing them would take for ever.
+    All sessions stand one after the other here, and a run is a number: that of a run one step shorter, and that of the
+    step after it. A run can only be frequent where it is without its last step, and without its first; without that,
+    growing them would take for ever.
     """
     steps: dict[str, int] = {}
-    sessions = [[steps.setdefault(step, len(steps)) for step in one.steps] for one in digests.values()]
-    shorter = sessions  # the number of the run that begins at each step
-    words = list(steps)
+    line = [steps.setdefault(step, len(steps)) for one in digests.values() for step in (*one.steps, _END)]
+    whose = [number for number, one in enumerate(digests.values()) for _ in range(len(one.steps) + 1)]
+    words, end, held = list(steps), steps.get(_END), max(len(digests), 1)
     names: list[Gram] = [(step,) for step in words]
+    runs = {at: step for at, step in enumerate(line) if step != end}  # by the place where each begins
     found: dict[Gram, int] = {}
     for length in range(SHORTEST, LONGEST + 1):
-        grown = [_grown(one, runs, length, len(steps)) for one, runs in zip(sessions, shorter, strict=True)]
-        counts: Counter[int] = Counter()
-        for runs in grown:
-            counts.update(set(runs))
-        del counts[_NONE]
+        grown = {at: run * len(words) + line[at + length - 1] for at, run in runs.items() if at + 1 in runs}
+        counts = Counter([one // held for one in {run * held + whose[at] for at, run in grown.items()}])
         frequent = {run: number for number, run in enumerate(run for run, seen in counts.items() if seen >= least)}
-        if not frequent:
-            break
-        names = [(*names[run // len(steps)], words[run % len(steps)]) for run in frequent]
+        names = [(*names[run // len(words)], words[run % len(words)]) for run in frequent]
         found.update(zip(names, (counts[run] for run in frequent), strict=True))
-        shorter = [[frequent.get(run, _NONE) for run in runs] for runs in grown]
+        runs = {at: frequent[run] for at, run in grown.items() if run in frequent}
     return found
-
-
-def _grown(steps: Sequence[int], runs: Sequence[int], length: int, base: int) -> list[int]:
-    """The runs of one step more, where both their parts are frequent."""
-    return [
-        run * base + step if run >= 0 <= after else _NONE
-        for run, after, step in zip(runs, runs[1:], steps[length - 1 :], strict=False)
-    ]
 
 
 class _Chance:
