@@ -124,15 +124,15 @@ def message_row(message: Message, redact: Redactor, *, now: float) -> tuple[Any,
 
 def message_from(row: Mapping[str, Any]) -> Message:
     """The message a row holds."""
-    values: dict[str, Any] = {}
-    for name in _FIELDS:
-        value = row[name]
-        if isinstance(value, str):
-            value = unescape(value)
-        elif name in _FLAGS:
-            value = bool(value)
-        values[name] = value
-    return Message(**values)
+    return message_of([row[name] for name in _FIELDS])
+
+
+def message_of(written: Iterable[Any]) -> Message:
+    """The message that comes of the values of MESSAGE_COLUMNS when they are read again."""
+    values: list[Any] = [unescape(value) if isinstance(value, str) else value for value in written]
+    for at in _FLAG_PLACES:
+        values[at] = bool(values[at])
+    return Message(**dict(zip(_FIELDS, values, strict=True)))
 
 
 def session_from(row: Mapping[str, Any], details: Mapping[str, Any] | None = None) -> Session:

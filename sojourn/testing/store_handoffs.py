@@ -89,7 +89,7 @@ class HandoffsContract(HandoffStepsContract):
         session = await begin(store, "a")
         both = [ask(one, session) for one in (store, again or store) for _ in range(3)]
         done = await asyncio.gather(*both, return_exceptions=True)
-        assert sorted(type(one).__name__ for one in done) == ["Conflict"] * 5 + ["Handoff"]
+        assert sorted(type(one).__name__ for one in done) == ["BeingHandedOver"] * 5 + ["Handoff"]
 
     async def test_a_turn_and_a_request_at_once_do_not_both_win(
         self, store: WholeStore, again: WholeStore | None
@@ -99,7 +99,7 @@ class HandoffsContract(HandoffStepsContract):
             done = await asyncio.gather(
                 store.lease(session, holder="me", surface="cli"), ask(again or store, session), return_exceptions=True
             )
-            assert [type(one).__name__ for one in done] in (["Lease", "SessionBusy"], ["Conflict", "Handoff"])
+            assert [type(one).__name__ for one in done] in (["Lease", "SessionBusy"], ["BeingHandedOver", "Handoff"])
 
     async def test_after_one_has_ended_another_can_be_asked_for(self, store: WholeStore) -> None:
         session = await begin(store, "a")

@@ -9,7 +9,7 @@ from typing import Any
 from sojourn.core.errors import LeaseLost, NotDriving
 from sojourn.core.events import Chunk, Event, Yielded, decode, encode
 from sojourn.core.messages import Message
-from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_row, opening, safe, spent
+from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_of, message_row, opening, safe, spent
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
 from sojourn.core.text import escape, unescape
 from sojourn.stores.sql.db import Db, Row, insertion, marks
@@ -60,7 +60,7 @@ def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) 
             values = list(message_row(item, db.redact, now=now))
             values[_TURN] = values[_TURN] or turn
             said.append((lease.session, seq, *values))
-            as_kept: Yielded = message_from(dict(zip(MESSAGE_COLUMNS, values, strict=True)))
+            as_kept: Yielded = message_of(values)
             kept.append(Recorded(session=lease.session, seq=seq, at=values[_TIME], item=as_kept, turn=values[_TURN]))
         else:
             name, text, as_kept = shown(db, item)
