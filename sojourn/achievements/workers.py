@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 
 from sojourn.achievements.engine_plain import PlainEngine
 from sojourn.achievements.hits import Engine
@@ -14,6 +11,7 @@ from sojourn.achievements.plan import Plan, plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session import Contribution, SessionScanner
 from sojourn.core.errors import StoreCorrupt
+from sojourn.core.side_by_side import in_processes
 from sojourn.ports.history import History
 
 try:
@@ -23,8 +21,6 @@ except ImportError:  # no wheel for this machine: slower, same numbers
 
 # A finished session and what it adds; None when its rows are damaged.
 Counted = tuple[str, Contribution | None]
-ROWS_AT_A_TIME = 1_500
-MOST_WORKERS = 8
 
 
 def new_scanner(book: RuleBook) -> SessionScanner:
@@ -67,36 +63,7 @@ def count_in_processes(
 
     `gentle` processes leave the processor to everybody else who wants it.
     """
-    size = min(workers or os.cpu_count() or 1, MOST_WORKERS)
-    context = multiprocessing.get_context("spawn")  # a server has threads: forking it is not safe
-    pool = ProcessPoolExecutor(size, mp_context=context, initializer=_begin, initargs=(book, history, gentle))
-    try:
-        parcels = _parcels(sessions)
-        running: set[Future[list[Counted]]] = set()
-        while True:
-            while len(running) < size * 3 and (parcel := next(parcels, None)):
-                running.add(pool.submit(_count, parcel))
-            if not running or stopped():
-                return
-            done, running = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
-            for one in done:
-                yield one.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _parcels(sessions: Sequence[tuple[str, int]]) -> Iterator[list[str]]:
-    """Sessions in parcels of about equal work."""
-    parcel: list[str] = []
-    rows = 0
-    for session, count in sessions:
-        parcel.append(session)
-        rows += count
-        if rows >= ROWS_AT_A_TIME:
-            yield parcel
-            parcel, rows = [], 0
-    if parcel:
-        yield parcel
+    return in_processes(_count, sessions, begin=_begin, given=(book, history, gentle), workers=workers, stopped=stopped)
 
 
 # -- in the worker process: the process is the object, these two are its state ---------------
@@ -108,16 +75,7 @@ def _begin(book: RuleBook, history: History, gentle: bool) -> None:
     global _worker
     if gentle and hasattr(os, "nice"):
         os.nice(10)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
     _worker = new_scanner(book), history
-
-
-def _end_with_parent() -> None:
-    """A parent that is killed cannot stop its workers: they watch it instead."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _count(sessions: list[str]) -> list[Counted]:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
-import os
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput, StoreCorrupt
 from sojourn.core.sessions import OWNER
+from sojourn.core.side_by_side import in_processes, parcels
 from sojourn.ports.history import History, SessionFacts, TellsExchanges
 from sojourn.templates.shapes import Digest, digest, fingerprint
 
 # Below this many rows to read, starting other processes costs more than it saves.
 IN_PROCESS_ROWS = 8_000
-ROWS_AT_A_TIME = 1_500
-MOST_WORKERS = 8
 
 Mined = tuple[str, Digest | None]  # None: its rows are damaged
 Known = Mapping[str, tuple[str, Digest]]  # by session: the fingerprint and what was found then
@@ -45,12 +40,13 @@ def mine(
     found = {id: known[id] for id, now in prints.items() if id in known and known[id][0] == now}
     left = [one for one in facts if one.id not in found]
     damaged: list[str] = []
-    parcels: Iterator[list[Mined]]
-    if workers == 1 or sum(one.active_rows for one in left) <= in_process_rows:
-        parcels = (mine_here(history, part) for part in _parcels(left))
+    sizes = [(one.id, one.active_rows) for one in left]
+    mined: Iterator[list[Mined]]
+    if workers == 1 or sum(rows for _, rows in sizes) <= in_process_rows:
+        mined = (mine_here(history, part) for part in parcels(sizes))
     else:
-        parcels = _in_processes(history, left, workers)
-    for parcel in parcels:
+        mined = in_processes(_mine, sizes, begin=_begin, given=(history,), workers=workers)
+    for parcel in mined:
         for id, shape in parcel:
             if shape is None:
                 damaged.append(id)
@@ -82,39 +78,6 @@ def _one_by_one(history: TellsExchanges, sessions: Sequence[str]) -> Iterator[Mi
             yield session, None
 
 
-def _parcels(facts: Sequence[SessionFacts]) -> Iterator[list[str]]:
-    """Sessions in parcels of about equal work."""
-    parcel: list[str] = []
-    rows = 0
-    for one in facts:
-        parcel.append(one.id)
-        rows += one.active_rows
-        if rows >= ROWS_AT_A_TIME:
-            yield parcel
-            parcel, rows = [], 0
-    if parcel:
-        yield parcel
-
-
-def _in_processes(history: History, facts: Sequence[SessionFacts], workers: int | None) -> Iterator[list[Mined]]:
-    size = min(workers or os.cpu_count() or 1, MOST_WORKERS)
-    context = multiprocessing.get_context("spawn")  # a server has threads: forking it is not safe
-    pool = ProcessPoolExecutor(size, mp_context=context, initializer=_begin, initargs=(history,))
-    try:
-        parcels = _parcels(facts)
-        running: set[Future[list[Mined]]] = set()
-        while True:
-            while len(running) < size * 3 and (parcel := next(parcels, None)):
-                running.add(pool.submit(_mine, parcel))
-            if not running:
-                return
-            done, running = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
-            for one in done:
-                yield one.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
 # -- in the worker process: the process is the object, this is its state ---------------------
 
 _history: History | None = None
@@ -122,17 +85,8 @@ _history: History | None = None
 
 def _begin(history: History) -> None:
     global _history
-    threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.disable()  # a digest leaves no circles behind, only millions of small things to look through
     _history = history
-
-
-def _end_with_parent() -> None:
-    """A parent that is killed cannot stop its workers: they watch it instead."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _mine(sessions: list[str]) -> list[Mined]:

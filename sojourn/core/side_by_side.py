@@ -1,0 +1,66 @@
+"""A long list of sessions, worked through by several processes side by side, in parcels of about equal work."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from typing import Any, TypeVar
+
+ROWS_AT_A_TIME = 1_500
+MOST_WORKERS = 8
+
+Done = TypeVar("Done")
+
+
+def parcels(sessions: Iterable[tuple[str, int]]) -> Iterator[list[str]]:
+    """Sessions and the rows of each, in parcels of about equal work."""
+    parcel: list[str] = []
+    rows = 0
+    for session, count in sessions:
+        parcel.append(session)
+        rows += count
+        if rows >= ROWS_AT_A_TIME:
+            yield parcel
+            parcel, rows = [], 0
+    if parcel:
+        yield parcel
+
+
+def in_processes(
+    work: Callable[[list[str]], Done], sessions: Iterable[tuple[str, int]], *, begin: Callable[..., None],
+    given: tuple[Any, ...], workers: int | None = None, stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[Done]:  # fmt: skip
+    """What comes of each parcel, in whatever order. Every process is begun with `begin(*given)`; both functions are
+    found by their names there, so they stand at the top of their module."""
+    size = min(workers or os.cpu_count() or 1, MOST_WORKERS)
+    context = multiprocessing.get_context("spawn")  # a server has threads: forking it is not safe
+    pool = ProcessPoolExecutor(size, mp_context=context, initializer=_begin, initargs=(begin, given))
+    try:
+        left = parcels(sessions)
+        running: set[Future[Done]] = set()
+        while True:
+            while len(running) < size * 3 and (parcel := next(left, None)):
+                running.add(pool.submit(work, parcel))
+            if not running or stopped():
+                return
+            done, running = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
+            for one in done:
+                yield one.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin(begin: Callable[..., None], given: tuple[Any, ...]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    begin(*given)
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed cannot stop its workers: they watch it instead."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
