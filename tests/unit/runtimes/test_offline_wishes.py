@@ -92,9 +92,9 @@ def test_whatever_is_said_there_is_an_answer(said):
     "said", ["find " + "all the " * 60, "what did we " + "a " * 240, "(" * 400, "search " + " in" * 150]
 )
 def test_long_requests_are_read_quickly(said):
-    began = time.perf_counter()
+    began = time.process_time()
     wish(said)
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5
 
 
 def test_what_is_long_is_free_text_unless_it_begins_like_a_request():

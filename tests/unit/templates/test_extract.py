@@ -137,7 +137,7 @@ def test_a_session_with_ten_thousand_calls_is_read_in_a_moment():
     good = '{"bytes_written": 1}'
     wrote = [one for n in range(5000) for one in did("write_file", {"path": f"{n}.py"}, good, id=f"w{n}")]
     removed = [one for n in range(5000) for one in ran(f"rm {n}.py", id=f"r{n}")]
-    began = time.perf_counter()
+    began = time.process_time()
     found = judged(talk(user("go"), *wrote, *removed))
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
     assert [one.verdict.success for one in found] == [False] * 5000 + [True] * 5000
