@@ -9,5 +9,13 @@ plugin = Plugin(
     summary="Badges for what your history has seen.",
     routes=("sojourn.achievements.plugin_api:router",),
     commands=("sojourn.achievements.commands:achievements",),
+    manifest={
+        "label": "Achievements",
+        "description": "Badges for what your history has seen.",
+        "icon": "Star",
+        "version": "1.0.0",
+        "api": "plugin_api.py",
+        "tab": {"path": "/achievements", "position": "after:sessions"},
+    },
     forgets=("sojourn.achievements.forgetting:forget",),
 )

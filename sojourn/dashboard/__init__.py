@@ -7,4 +7,5 @@ plugin = Plugin(
     summary="The pages in the browser, and what only they ask for.",
     routes=("sojourn.dashboard.api:router",),
     pages=("sojourn.dashboard.pages:router",),
+    hosts=("sojourn.dashboard.proxy:router",),
 )

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sojourn.core.settings import SETTINGS, Secret
 from sojourn.dashboard.importing import Imports, ImportState
 from sojourn.dashboard.insights import Insights
+from sojourn.dashboard.listing import add_switches
 from sojourn.ports.kit import Kit
 
 _NO_SOURCE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such history."}}
@@ -45,6 +46,7 @@ def router(kit: Kit) -> APIRouter:
     """The routes for the owner's pages."""
     api = APIRouter()
     imports, insights = Imports(kit), Insights(kit)
+    add_switches(api, kit)
 
     @api.get("/settings")
     async def settings() -> list[SettingShape]:

@@ -6,20 +6,25 @@ Nothing here is private. A page without a visitor's cookie can ask for nothing.
 from __future__ import annotations
 
 import mimetypes
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.routing import request_response
 
 from sojourn.core.errors import Missing, NotFound
+from sojourn.dashboard import frames
+from sojourn.dashboard.host import PluginHost
+from sojourn.dashboard.live import Live
 from sojourn.ports.kit import Kit
 
 STATIC = Path(__file__).with_name("static")
 # Where the application has pages; each of them is the same document, and the script shows the right one.
 PLACES = (
     "/", "/chat", "/chat/{session}", "/sessions", "/sessions/{session}", "/achievements", "/insights", "/templates",
-    "/memory", "/settings", "/import",
+    "/memory", "/gateway", "/gateway/{room}", "/settings", "/import",
 )  # fmt: skip
 POLICY = "; ".join((
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data: blob:", "connect-src 'self'",
@@ -60,12 +65,15 @@ class Built:
 
 
 def router(kit: Kit) -> APIRouter:
-    """The pages of this installation."""
-    return routes(Built(STATIC))
+    """The pages of this installation, and those of plugins that are on."""
+    host = kit.shared(PluginHost)
+    api = routes(Built(STATIC), host.has_tab)
+    api.add_route(frames.ADDRESS, frames.Frames(host).show, methods=["GET"], include_in_schema=False)
+    return api
 
 
-def routes(built: Built) -> APIRouter:
-    """The document at each of its places, and its files."""
+def routes(built: Built, has_tab: Callable[[str], bool] = lambda _: False) -> APIRouter:
+    """The document at each of its places and where plugins have tabs, and its files."""
     api = APIRouter()
 
     async def document(request: Request) -> Response:
@@ -82,6 +90,7 @@ def routes(built: Built) -> APIRouter:
 
     for place in PLACES:
         api.add_route(place, document, methods=["GET"], include_in_schema=False)
+    api.routes.append(Live(request_response(document), has_tab, ("GET",)))
     api.add_route("/assets/{name}", asset, methods=["GET"], include_in_schema=False)
     api.add_route("/favicon.ico", icon, methods=["GET"], include_in_schema=False)
     return api

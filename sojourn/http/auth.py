@@ -60,8 +60,7 @@ class Gate:
                 "Use the address it printed at start; a name of your own goes into `--host`.",
             )  # fmt: skip
         by_token = self._has_token(_header(scope, b"authorization"))
-        is_open = scope["path"] in OPEN or self._shows(scope["path"])
-        if not is_open and not by_token and not self._is_visitor(scope, host):
+        if not (by_token or self._is_open(scope["path"]) or self._is_visitor(scope, host)):
             return of_error(scope, NotAllowed(
                 "This needs the server's token.",
                 hint="Send `Authorization: Bearer TOKEN`. It was printed at start; server.json in the home has it too.",
@@ -76,6 +75,9 @@ class Gate:
         if (size := _header(scope, b"content-length")) and (not size.isdigit() or int(size) > MAX_BODY):
             return problem(scope, 413, "too_large", f"A body of {size} bytes is too large.", f"At most {MAX_BODY}.")
         return None
+
+    def _is_open(self, path: str) -> bool:
+        return path in OPEN or self._shows(path)
 
     def _knows(self, host: str) -> bool:
         """Names are listed, since a foreign name can be made to point here; a plain address cannot lie."""

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from fastapi import APIRouter
 from pydantic import Field
 
+from sojourn.core.errors import Conflict
 from sojourn.core.events import Done
 from sojourn.core.sessions import Recorded, SessionId
 from sojourn.http import frames
@@ -17,10 +18,13 @@ from sojourn.http.params import ServiceHere, SpeakerHere, StoreHere, StreamsHere
 from sojourn.http.sse import FOLLOWING, told
 from sojourn.http.turns import TALKING
 from sojourn.http.working import ActivityHere
-from sojourn.ports.service import Turn
+from sojourn.ports.records import Record
+from sojourn.ports.service import Service, Speaker, Turn
 from sojourn.ports.store import Log
+from sojourn.ports.whole import WholeStore
 
 router = APIRouter(prefix="/api/chat", tags=["chat"])
+_BEGUN = "begun_by_key"  # a record's kind: under `<principal>/<key>`, the session that a request began
 
 
 class Chat(Words):
@@ -41,6 +45,24 @@ async def of_turn(turn: Turn, log: Log) -> AsyncGenerator[Recorded, None]:
                     return
 
 
+async def _opened(
+    wanted: Chat, key: str | None, service: Service, store: WholeStore, speaker: Speaker
+) -> SessionId:  # fmt: skip
+    """A session for a request that names none: a new one, or the one it got when it was sent before."""
+    mark = f"{speaker.principal}/{key}"
+    if key and (known := await store.get_record(_BEGUN, mark)):
+        return SessionId(str(known.value))
+    opened = await service.open(speaker, model=wanted.model or None, runtime=wanted.runtime, cwd=wanted.cwd)
+    if key:
+        record = Record(kind=_BEGUN, key=mark, value=opened.id, principal=speaker.principal, session=opened.id)
+        try:
+            await store.put_record(record, expect=0)
+        except Conflict:  # the same request, twice at once
+            await store.delete(opened.id)
+            return await _opened(wanted, key, service, store, speaker)
+    return opened.id
+
+
 @router.post(
     "/stream", summary="Say something and stream the answer", response_class=EventStream, responses=FOLLOWING | TALKING
 )
@@ -50,13 +72,14 @@ async def stream(
 ) -> EventStream:  # fmt: skip
     """The first event is `metadata`, with `session_id` and `turn_id`; the stream ends after this turn's `done`.
 
+    The same `Idempotency-Key` without a session is the same session and the same turn.
+
     Hanging up stops nothing. A stream that broke is resumed with `GET /api/sessions/{id}/events` and `Last-Event-ID`:
     the numbers are the same.
     """
     wanted.must_say_something()
     if wanted.session_id is None:
-        opened = await service.open(speaker, model=wanted.model or None, runtime=wanted.runtime, cwd=wanted.cwd)
-        session = opened.id
+        session = await _opened(wanted, idempotency_key, service, store, speaker)
     else:
         session = (await service.get(SessionId(wanted.session_id), principal=speaker.principal)).id
     said = await wanted.said(session, idempotency_key, service, store)

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Match
 from starlette.types import Lifespan
 
 from sojourn.core.errors import BadInput, SojournError
@@ -36,11 +36,12 @@ class Mounts:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
         self._infos: dict[str, PluginInfo] = {}
-        self._pages: list[re.Pattern[str]] = []
+        self._pages: list[BaseRoute] = []
 
     def shows(self, path: str) -> bool:
         """Whether a page is there, which anybody may see: it holds nothing but what everybody has installed."""
-        return any(known.match(path) for known in self._pages)
+        scope = {"type": "http", "method": "GET", "path": path, "root_path": "", "headers": []}
+        return any(route.matches(scope)[0] is not Match.NONE for route in self._pages)
 
     def mount(self, app: FastAPI) -> None:
         """Every plugin that brings routes gets its place; nothing one of them does is fatal."""
@@ -58,6 +59,16 @@ class Mounts:
             except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
                 _failed(info, error)
                 app.include_router(_closed(info), prefix=info.address)
+        for plugin in self._kit.plugins():
+            self._mount_hosts(app, plugin)
+
+    def _mount_hosts(self, app: FastAPI, plugin: Plugin) -> None:
+        """Behind everybody's routes, so that nobody who comes and goes stands before one who stays."""
+        try:
+            for dotted in plugin.hosts:
+                app.include_router(self._router(plugin, dotted), prefix="/api/plugins", include_in_schema=False)
+        except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
+            _failed(self._infos[plugin.name], error)
 
     def _mount_pages(self, app: FastAPI, plugin: Plugin, info: PluginInfo) -> None:
         """Pages stand at the root, and need no token."""
@@ -65,7 +76,7 @@ class Mounts:
             for dotted in plugin.pages:
                 router = self._router(plugin, dotted)
                 app.include_router(router, include_in_schema=False)
-                self._pages += [route.path_regex for route in router.routes if isinstance(route, Route)]
+                self._pages += router.routes
         except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
             _failed(info, error)
 

@@ -29,6 +29,7 @@ class Runtime(Shape):
     hint: Text
     models: list[Text]
     default: bool
+    steers: bool = Field(description="Whether a running turn hears what is said to it (`POST …/steer`).")
 
 
 class TurnUsage(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.http import shapes
@@ -22,7 +22,9 @@ class Asked(BaseModel):
     """What to look for. Undone rows are never found; summarised and archived ones are."""
 
     model_config = ConfigDict(extra="forbid")
-    q: str = Field(min_length=1, max_length=2048, description='Words, "two words" in a row, get_user, conf*, 错误信息.')
+    q: str = Field(
+        default="", max_length=2048, description='Words, "two words" in a row, get_user, conf*, 错误信息. Or a `tool`.'
+    )
     role: list[Name] = Field(default=[], max_length=20, description="user, assistant, tool, system …")
     source: list[Name] = Field(default=[], max_length=50)
     tool: str = Field(default="", max_length=200, description="Only calls and results of this tool.")
@@ -33,6 +35,12 @@ class Asked(BaseModel):
     )
     limit: int = Field(default=20, ge=1, le=200)
     before: int | None = Field(default=None, ge=0, le=BIGGEST, description="The `next` of the page before.")
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Asked:
+        if not self.q and not self.tool:
+            raise ValueError("either `q` or `tool` is needed")
+        return self
 
 
 @router.get("/resolve", summary="Find one session", response_model=shapes.WholeSession, responses=faults(404, 409))

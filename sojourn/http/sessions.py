@@ -55,6 +55,10 @@ class Asked(BaseModel):
     pinned: bool | None = None
     limit: int = Field(default=50, ge=1, le=1000)
     before: str | None = Field(default=None, pattern=CURSOR, description="The `next` of the page before.")
+    skip: int = Field(
+        default=0, ge=0, le=10**9, description="Rows to leave out first, to look at the middle of a list."
+    )
+    count: bool = Field(default=False, description="Say how many there are in all, too.")
 
     def listing(self, asker: Principal) -> Listing:
         return Listing(
@@ -62,6 +66,7 @@ class Asked(BaseModel):
             parent=SessionId(self.parent) if self.parent else None, since=seconds(self.since),
             until=seconds(self.until), archived=_ARCHIVED[self.archived], pinned=self.pinned,
             limit=self.limit + 1, before=place(self.before) if self.before else None,
+            skip=self.skip,
         )  # fmt: skip
 
 
@@ -113,12 +118,15 @@ def whole(session: Session, response: Response, form: bool) -> shapes.WholeSessi
 async def list_sessions(
     asked: Annotated[Asked, Query()], store: StoreHere, asker: Asker, form: Exactly
 ) -> shapes.Sessions | Response:
-    found: Sequence[Session] = await store.find(asked.listing(asker))
+    """`skip` jumps into the list; `next` goes on from where a page ended, whatever happens meanwhile."""
+    listing = asked.listing(asker)
+    found: Sequence[Session] = await store.find(listing)
     shown = found[: asked.limit]
     more = cursor(shown[-1].last_active, shown[-1].id) if len(found) > asked.limit else None
+    total = await store.count(listing) if asked.count else None
     if form:
-        return exactly({"sessions": shown, "next": more})
-    return shapes.Sessions(sessions=[shapes.Session.model_validate(one) for one in shown], next=more)
+        return exactly({"sessions": shown, "next": more, "total": total})
+    return shapes.Sessions(sessions=[shapes.Session.model_validate(one) for one in shown], next=more, total=total)
 
 
 @router.post(

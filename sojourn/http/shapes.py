@@ -73,6 +73,7 @@ class Sessions(BaseModel):
 
     sessions: list[Session]
     next: str | None = Field(default=None, description="Give it back as `before` for the next page; null: no more.")
+    total: int | None = Field(default=None, description="How many there are in all; only if `count` was asked for.")
 
 
 class ToolCall(BaseModel):
@@ -223,6 +224,7 @@ class Stats(Shape):
     bytes_by: dict[str, int]
     sessions_by_source: dict[str, int]
     messages_by_role: dict[str, int]
+    records: int
 
 
 class Source(Shape):

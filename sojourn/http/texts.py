@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -42,8 +43,11 @@ def _as_text(value: Any) -> str:
 
 def moment(stamp: Any) -> Any:
     """Seconds as ISO 8601 in UTC; None for a number that is no date, as broken histories have them."""
-    if not isinstance(stamp, (int, float)):
-        return stamp
+    return _date(stamp) if isinstance(stamp, (int, float)) else stamp
+
+
+@lru_cache(maxsize=256)  # what is kept together was kept at the same moment
+def _date(stamp: float) -> str | None:
     try:
         return datetime.fromtimestamp(stamp, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (OverflowError, ValueError, OSError):

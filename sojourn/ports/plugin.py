@@ -35,6 +35,8 @@ class Plugin:
     context: Sequence[str] = ()
     routes: Sequence[str] = ()
     pages: Sequence[str] = ()  # as routes, but at the root and for everybody: pages hold nothing private
+    hosts: Sequence[str] = ()  # as routes, but at /api/plugins/ itself, after all others: for plugins that come and go
+    manifest: Mapping[str, object] = field(default_factory=dict)  # its tab in the dashboard, as in a manifest.json
     commands: Sequence[str] = ()
     forgets: Sequence[str] = ()
     metrics: Sequence[MetricRule] = ()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import socket
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,16 +16,24 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, sync_playwright
 
 from sojourn.dashboard.pages import STATIC
+from sojourn.testing.model_server import ModelServer
 from tests.e2e.http_server import Serving
+from tests.rigs.need import need
 
+BAD = "<img src=x onerror=window.hurt=1>"  # what a stranger or a model may try, in any field
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A page waits for what it shows, however busy the machine is; only what hangs for minutes is wrong."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent) and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(240))
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    found = shutil.which("chromium") or shutil.which("google-chrome")
-    if found is None:
-        pytest.fail("There is no Chromium. `make browser` installs one where it can.")
+    found = shutil.which("chromium") or shutil.which("google-chrome") or need("chromium", "chromium")
     if not (STATIC / "index.html").exists():
         pytest.fail("The pages are not built. Run `make web`.")
     with sync_playwright() as playwright:
@@ -47,7 +57,7 @@ class Site:
         context = self._browser.new_context(
             **{"viewport": {"width": 1280, "height": 860}, "locale": "en-US", **options}
         )
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(60_000)  # all waits end as soon as they can; a busy machine takes its time
         self._contexts.append(context)
         context.route("**/*", self._only_here)
         page = self.tab(context)
@@ -87,14 +97,59 @@ class Site:
             context.close()
 
 
+@contextmanager
+def serving(**env: str) -> Iterator[Serving]:
+    """A server on a home of its own, empty at first, for as many tests as share it."""
+    with tempfile.TemporaryDirectory(prefix="sj-", ignore_cleanup_errors=True) as folder:
+        settings = {"HOME": folder, "SOJOURN_MODEL_DETECT": "no", **env}
+        with Serving(Path(folder) / ".sojourn", **settings) as server:
+            yield server
+
+
+def visiting(browser: Browser, server: Serving) -> Iterator[Site]:
+    """Visitors of one test; when it ends they are gone, and have asked nobody else."""
+    made = Site(browser, server)
+    yield made
+    made.close()
+    assert made.outside == []
+
+
 @pytest.fixture
 def site(chromium: Browser, home: Path) -> Iterator[Site]:
     """A server on an empty home, where turns are answered by rules that need no model."""
     with Serving(home, SOJOURN_RUNTIME="offline", SOJOURN_MODEL_DETECT="no") as server:
-        made = Site(chromium, server)
-        yield made
-        made.close()
-        assert made.outside == []
+        yield from visiting(chromium, server)
+
+
+@pytest.fixture(scope="module")
+def offline() -> Iterator[Serving]:
+    """The same, shared by the tests of a file."""
+    with serving(SOJOURN_RUNTIME="offline") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def scripted(model: ModelServer) -> Iterator[Serving]:
+    """A server with everything in it, whose answers are scripted: so no title is asked for."""
+    env = {"SOJOURN_RUNTIME": "native", "SOJOURN_MODEL_BASE_URL": model.url, "SOJOURN_MODEL": "scripted-1"}
+    with serving(SOJOURN_TITLES="no", **env) as server:
+        yield server
+
+
+@pytest.fixture
+def talking(chromium: Browser, scripted: Serving) -> Iterator[Site]:
+    yield from visiting(chromium, scripted)
+
+
+def say(page: Page, words: str) -> None:
+    page.get_by_label("Say something").fill(words)
+    page.keyboard.press("Enter")
 
 
 @pytest.fixture

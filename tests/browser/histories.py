@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
+from sojourn.core.events import Yielded
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId
 from sojourn.stores.sqlite.store import SqliteStore
 
+T = TypeVar("T")
 _BATCH = 2000
 START = 1_763_000_000.0
 SAID = "the port was taken so we read the log, found the error in main.py, and ran the tests again until they passed"
@@ -79,5 +84,30 @@ def _session(row: tuple, at: dict[str, int], number: int, full: bool) -> tuple:
 
 def fill(home: Path, sessions: int, calls: int = 0) -> None:
     """So many sessions, each with so many calls of tools; with none, only their rows in the list."""
+    _aside(lambda: _fill(home, sessions, calls))
+
+
+def keep(home: Path, session: dict[str, Any], *items: Yielded) -> SessionId:
+    """One session with just that in it."""
+
+    async def work() -> SessionId:
+        home.mkdir(parents=True, exist_ok=True)
+        store = SqliteStore(home / "state.db")
+        try:
+            tags = tuple(session.pop("tags", ()))
+            made = await store.create(**session)
+            lease = await store.lease(made.id, holder="a test", surface="web")
+            await store.append(lease, items)
+            await store.renew(lease, 0)
+            now = await store.get(made.id)
+            await store.change(now, replace(now, tags=tags))
+            return made.id
+        finally:
+            await store.close()
+
+    return _aside(work)
+
+
+def _aside(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     with ThreadPoolExecutor(1) as aside:  # the browser's own loop runs in this thread
-        aside.submit(lambda: asyncio.run(_fill(home, sessions, calls))).result()
+        return aside.submit(lambda: asyncio.run(work())).result()

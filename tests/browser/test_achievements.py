@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.browser.conftest import Site
+from tests.browser.conftest import Site, visiting
 from tests.browser.histories import fill
 from tests.e2e.http_server import Serving
 
@@ -19,12 +19,17 @@ def fetches(site):
     return site.asked.count(("GET", BADGES))
 
 
+@pytest.fixture(scope="module")
+def samples(offline):
+    """A server whose history is counted already."""
+    offline.client.post("/api/plugins/dashboard/samples")
+    assert offline.client.post("/api/plugins/hermes-achievements/rescan?wait=true").json()["ok"]
+    return offline
+
+
 @pytest.fixture
-def counted(site):
-    """A site whose history is counted already."""
-    site.server.client.post("/api/plugins/dashboard/samples")
-    assert site.server.client.post("/api/plugins/hermes-achievements/rescan?wait=true").json()["ok"]
-    return site
+def counted(chromium, samples):
+    yield from visiting(chromium, samples)
 
 
 def test_opening_asks_once_and_a_fresh_answer_is_not_asked_for_again(counted):
@@ -113,7 +118,7 @@ def test_a_cold_scan_counts_up_while_badges_appear_and_then_falls_silent(chromiu
             "one => getComputedStyle(one).fontVariantCaps"
         )
         seen, unlocked, skeleton = [], [], 0
-        while banner.count():
+        while banner.count():  # until it is gone; each look is quick
             if found := re.search(
                 r"Scanned ([\d,]+) of 24,000 sessions · (\d+)%\. Badges unlock as more history streams in\.",
                 banner.inner_text(),

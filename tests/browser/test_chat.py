@@ -1,38 +1,7 @@
 """Talking in the browser: streaming, tools, approvals, stop, reload, two tabs."""
 
-import pytest
-
-from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Call, Hang, Say
-from tests.browser.conftest import Site
-from tests.e2e.http_server import Serving
-
-
-@pytest.fixture
-def model():
-    with ModelServer(aside=[Say("A title")]) as server:
-        yield server
-
-
-@pytest.fixture
-def talking(chromium, home, model):
-    """A site whose answers are scripted."""
-    env = {
-        "SOJOURN_RUNTIME": "native",
-        "SOJOURN_MODEL_BASE_URL": model.url,
-        "SOJOURN_MODEL": "scripted-1",
-        "SOJOURN_MODEL_DETECT": "no",
-    }
-    with Serving(home, **env) as server:
-        site = Site(chromium, server)
-        yield site
-        site.close()
-        assert site.outside == []
-
-
-def say(page, words):
-    page.get_by_label("Say something").fill(words)
-    page.keyboard.press("Enter")
+from sojourn.testing.model_steps import Call, Hang, Refuse, Say
+from tests.browser.conftest import BAD, say
 
 
 def test_from_an_empty_home_to_a_first_answer(site):
@@ -126,7 +95,7 @@ def test_a_tool_asks_first_and_its_result_is_folded_with_its_time(talking, model
 
 
 def test_a_refusal_is_told_with_what_to_do(talking, model):
-    model.stop()
+    model.play([Refuse(401, "no such key")])
     page = talking.open("/chat")
     say(page, "anyone there?")
     page.locator(".turn [role=alert]").wait_for(timeout=60_000)
@@ -156,3 +125,53 @@ def test_a_session_driven_elsewhere_says_so_and_can_be_taken(talking, model):
     page.locator("[data-driver=web]").wait_for()
     say(page, "mine now")
     page.get_by_text("From here.").wait_for()
+
+
+def test_code_is_coloured_by_kind_and_stays_the_same_text(talking, model):
+    code = f'def greet(name):\n    # {BAD}\n    return "hello"'
+    model.play([Say(f"```python\n{code}\n```\n\n```klingon\nnuqneH {BAD}\n```")])
+    page = talking.open("/chat")
+    say(page, "greet me")
+    page.locator(".used").wait_for()
+    page.locator(".code .hljs-keyword", has_text="def").wait_for()
+    assert page.locator(".code .hljs-string").inner_text() == '"hello"'
+    assert page.locator(".code code").all_inner_texts() == [
+        code,
+        f"nuqneH {BAD}",
+    ]  # a language nobody knows stays plain
+    assert page.evaluate("window.hurt") is None
+
+
+def test_a_request_of_several_steps_is_drawn_as_a_graph(talking, model):
+    model.play([Say("Done.")])
+    page = talking.open("/chat")
+    say(page, f"First read the log, then find the error {BAD}, then write a summary of it.")
+    page.locator(".used").wait_for()
+    nodes = page.locator(".graph .node")
+    assert [one.get_attribute("data-node") for one in nodes.all()] == ["t1", "t2", "t3"]
+    edges = page.locator(".graph .edge").all()
+    assert [one.get_attribute("data-edge") for one in edges] == ["t1>t2", "t2>t3"]
+    assert page.locator(".plan li").count() == 3
+    lefts = [one.bounding_box()["x"] for one in nodes.all()]
+    assert lefts == sorted(set(lefts))  # each to the right of what it needs
+    assert page.evaluate("window.hurt") is None
+
+
+def test_two_tabs_agree_who_drives_and_either_can_go_on(talking, model):
+    model.play([Say("One.")], [Say("Two.")])
+    first = talking.open("/chat")
+    say(first, "begin")
+    first.locator(".used").wait_for()
+    second = talking.tab(first.context)
+    second.goto(first.url)
+    second.locator("[data-driver=web]").wait_for()
+    session = first.url.rpartition("/")[2]
+    talking.server.client.post(f"/api/sessions/{session}/take", headers={"Sojourn-Surface": "cli"})
+    for page in (first, second):
+        page.locator("[data-driver=cli]").wait_for()
+    second.get_by_role("button", name="Take the wheel").click()
+    for page in (first, second):
+        page.locator("[data-driver=web]").wait_for()
+    say(first, "go on")
+    for page in (first, second):
+        page.get_by_text("Two.").wait_for()

@@ -10,6 +10,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from sojourn.dashboard.pages import STATIC
+from tests.browser.conftest import visiting
+
+
+@pytest.fixture
+def site(chromium, offline):
+    """Nobody changes anything here, so one server does for all."""
+    yield from visiting(chromium, offline)
 
 
 def test_a_link_opens_the_door_once(site):

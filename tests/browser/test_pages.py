@@ -5,16 +5,25 @@ import gzip
 import pytest
 
 from sojourn.dashboard.pages import STATIC
+from tests.browser.conftest import visiting
 
-PAGES = ["/", "/chat", "/sessions", "/achievements", "/insights", "/templates", "/memory", "/import", "/settings"]
+PAGES = [
+    "/", "/chat", "/sessions", "/achievements", "/insights", "/templates", "/memory", "/gateway", "/import",
+    "/settings",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def samples(offline):
+    offline.client.post("/api/plugins/dashboard/samples")
+    offline.client.post("/api/plugins/hermes-achievements/rescan?wait=true")
+    offline.client.post("/api/plugins/memory/facts", json={"text": "Prefers tabs <b>not</b> spaces"})
+    return offline
 
 
 @pytest.fixture
-def filled(site):
-    site.server.client.post("/api/plugins/dashboard/samples")
-    site.server.client.post("/api/plugins/hermes-achievements/rescan?wait=true")
-    site.server.client.post("/api/plugins/memory/facts", json={"text": "Prefers tabs <b>not</b> spaces"})
-    return site
+def filled(chromium, samples):
+    yield from visiting(chromium, samples)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -51,7 +60,26 @@ def test_the_palette_the_help_and_the_search_need_no_mouse(filled):
     page.get_by_role("dialog", name="Keyboard help").wait_for()
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="detached")
-    page.locator("main").press("/")
+    page.keyboard.press("/")
+    page.wait_for_url("**/sessions")
+
+
+def test_a_key_that_follows_the_closing_of_a_dialog_at_once_is_heard(filled):
+    """Until the next frame the focus is still in the dialog that was closed: a quick key goes there."""
+    page = filled.open("/insights")
+    page.get_by_role("heading", name="Insights").wait_for()
+    page.keyboard.press("?")
+    page.get_by_role("dialog", name="Keyboard help").wait_for()
+    was_inside = page.evaluate(
+        """() => {
+            const dialog = document.querySelector("dialog");
+            dialog.close();
+            const at = document.activeElement;
+            at.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true, cancelable: true}));
+            return dialog.contains(at);
+        }"""
+    )
+    assert was_inside
     page.wait_for_url("**/sessions")
 
 

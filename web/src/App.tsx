@@ -4,10 +4,12 @@ import { Boundary } from "@/components/Boundary";
 import { Help } from "@/components/Help";
 import { Palette } from "@/components/Palette";
 import { Sidebar } from "@/components/Sidebar";
+import { Trouble } from "@/components/Trouble";
 import { chosenLanguage, translator, Words, type Language } from "@/i18n";
-import { PAGES } from "@/pages/registry";
 import { SignIn } from "@/pages/SignIn";
 import { Welcome } from "@/pages/Welcome";
+import { Plugins, useListing, usePlugins } from "@/plugins/listing";
+import { useTabs } from "@/plugins/tabs";
 import { go, usePlace } from "@/router";
 
 export function App() {
@@ -29,29 +31,34 @@ export function App() {
     return () => window.removeEventListener(SIGNED_OUT, out);
   }, []);
   useKeys(setOpen);
+  const plugins = useListing();
 
   return (
     <Words.Provider value={words}>
-      {signedOut ? (
-        <SignIn />
-      ) : (
-        <div className="shell">
-          <a className="skip" href="#main">{words.t("nav.skip")}</a>
-          <Sidebar onPalette={() => setOpen("palette")} onHelp={() => setOpen("help")} />
-          <main id="main" tabIndex={-1}>
-            <Current />
-          </main>
-        </div>
-      )}
-      {open === "palette" && <Palette close={() => setOpen(null)} />}
-      {open === "help" && <Help close={() => setOpen(null)} />}
+      <Plugins.Provider value={plugins}>
+        {signedOut ? (
+          <SignIn />
+        ) : (
+          <div className="shell">
+            <a className="skip" href="#main">{words.t("nav.skip")}</a>
+            <Sidebar onPalette={() => setOpen("palette")} onHelp={() => setOpen("help")} />
+            <main id="main" tabIndex={-1}>
+              <Current />
+            </main>
+          </div>
+        )}
+        {open === "palette" && <Palette close={() => setOpen(null)} />}
+        {open === "help" && <Help close={() => setOpen(null)} />}
+      </Plugins.Provider>
     </Words.Provider>
   );
 }
 
 function Current() {
   const path = usePlace().split("?")[0]!;
-  const page = PAGES.find((one) => path === one.path || path.startsWith(`${one.path}/`));
+  const { pages, error, refresh } = usePlugins();
+  const page = useTabs().find((one) => path === one.path || path.startsWith(`${one.path}/`));
+  if (!page && path !== "/" && !pages) return <div className="page" aria-busy={!error}><Trouble error={error} retry={refresh} /></div>;
   if (!page) return <Welcome />;
   const rest = decodeURIComponent(path.slice(page.path.length + 1));
   return (
@@ -73,7 +80,7 @@ function useKeys(show: (what: "palette" | "help" | null) => void): void {
         return;
       }
       const target = event.target as HTMLElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, textarea, select, dialog, [contenteditable]")) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, textarea, select, dialog[open], [contenteditable]")) return;
       if (event.key === "?") show("help");
       else if (event.key === "/") {
         event.preventDefault();

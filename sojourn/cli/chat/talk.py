@@ -7,7 +7,7 @@ import mimetypes
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -17,7 +17,7 @@ from sojourn.cli.folding import Said as SaidPiece
 from sojourn.cli.folding import fold
 from sojourn.cli.words import one_line
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import BadInput, NotFound, SojournError
+from sojourn.core.errors import BadInput, CannotSteer, NotFound, SojournError
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Session
 from sojourn.ports.service import Said, Service, Speaker, Turn
@@ -113,17 +113,18 @@ class Talk:
     # talking
     async def say(self, text: str) -> Turn:
         """Says it; the answer comes by itself. What is said while a turn runs reaches that turn."""
-        session = await self.begin()
-        said = Said(
+        return await self._said(await self.begin(), self._request(text))
+
+    def _request(self, text: str) -> Said:
+        return Said(
             text=text, attachments=tuple(self.attached), runtime=self.runtime, model=self.model,
             template=self.template, cwd=self.cwd,
         )  # fmt: skip
-        return await self._said(session, said)
 
-    async def _said(self, session: Session, said: Said) -> Turn:
+    async def _said(self, session: Session, said: Said, *, when_busy: Literal["refuse", "wait"] = "refuse") -> Turn:
         self.show.own.append(said.text.strip())  # first: the watcher may be quicker than the answer to this call
         try:
-            turn = await self.service.say(session.id, said, self.by)
+            turn = await self.service.say(session.id, said, self.by, when_busy=when_busy)
         except SojournError:
             self.show.own.remove(said.text.strip())
             raise
@@ -132,8 +133,13 @@ class Talk:
         return turn
 
     async def steer(self, text: str) -> None:
-        if self.session is not None:
+        """Words to the running turn; where it does not listen, they are the next request."""
+        if self.session is None:
+            return
+        try:
             await self.service.steer(self.session.id, text, self.by)
+        except CannotSteer:
+            await self._said(self.session, self._request(text), when_busy="wait")
 
     async def stop(self) -> bool:
         return self.session is not None and await self.service.stop(self.session.id, self.by)

@@ -28,4 +28,9 @@ def _offers(row: Mapping[str, Any]) -> str:
     told += [f"source {name}" for name in row["sources"]]
     told += [f"command {dotted.rpartition(':')[2]}" for dotted in row["commands"]]
     told += ["routes"] if row["routes"] else []
+    told += [f"page {row['page']}"] if row["page"] else []
+    told += _STATES.get(row["state"], [])
     return ", ".join(told)
+
+
+_STATES = {"off": ["off until enabled"], "asks": ["off: it needs more than you agreed to"]}

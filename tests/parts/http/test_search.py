@@ -45,6 +45,11 @@ async def test_filters_narrow_what_is_found(client, session):
     assert await hits(client, "q=tomatoes&until=2020-01-01") == []
 
 
+async def test_a_tool_alone_finds_its_calls_and_its_results(client, session):
+    assert [one["seq"] for one in await hits(client, "tool=weather")] == [3, 2]
+    assert await hits(client, "tool=terminal") == []
+
+
 async def test_pages_show_every_hit_once(client, session):
     seen, place = [], ""
     while True:

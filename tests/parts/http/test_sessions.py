@@ -10,7 +10,7 @@ from tests.parts.http.conftest import say
 async def test_a_new_home_has_no_sessions(client):
     answer = await client.get("/api/sessions")
     assert answer.status_code == 200
-    assert answer.json() == {"sessions": [], "next": None}
+    assert answer.json() == {"sessions": [], "next": None, "total": None}
 
 
 async def test_a_session_can_be_begun_and_is_found_by_id_beginning_and_title(client):

@@ -10,6 +10,7 @@ import pytest
 import sojourn
 from sojourn.core.errors import StoreNewer
 from sojourn.http import status
+from sojourn.ports.records import Record
 from sojourn.ports.source import Found
 
 
@@ -78,9 +79,11 @@ async def test_health_in_detail_knows_home_and_process(client, kit):
 
 async def test_the_store_in_figures(client, store):
     await store.create(source="web")
+    await store.put_record(Record(kind="note", key="a", value=1))
     told = (await client.get("/api/stats")).json()
     assert (told["kind"], told["sessions"], told["sessions_by_source"]) == ("sqlite", 1, {"web": 1})
     assert told["schema"] >= 1
+    assert told["records"] == 1
 
 
 async def test_histories_found_are_told_with_their_problems(client, kit):

@@ -8,8 +8,9 @@ import pytest
 from sojourn.core.errors import RateLimited
 from sojourn.core.sessions import SessionId
 from sojourn.ports.service import Speaker
+from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question
-from sojourn.testing.scripted import Ask, Fail, Gate, Listen, Say
+from sojourn.testing.scripted import Ask, Fail, Gate, Listen, Say, ScriptedRuntime
 from tests.e2e.http_server import frames
 from tests.parts.http.conftest import Listener
 
@@ -101,6 +102,28 @@ async def test_the_same_key_starts_one_turn(client, kit):
     assert [one["role"] for one in messages] == ["user", "assistant"]
 
 
+async def test_the_same_key_without_a_session_begins_one_session_and_one_turn(client, kit):
+    send = {"url": "/api/chat/stream", "json": {"message": "once"}, "headers": {"Idempotency-Key": "k1"}}
+    first, *others = [await client.post(**send) for _ in range(3)]
+    assert {(one.headers["Sojourn-Session"], one.headers["Sojourn-Turn"], one.text) for one in others} == {
+        (first.headers["Sojourn-Session"], first.headers["Sojourn-Turn"], first.text)
+    }
+    assert len(await kit.store.find(Listing())) == 1
+    other = await client.post(**{**send, "json": {"message": "twice"}})
+    assert (other.status_code, other.json()["code"]) == (409, "conflict")
+    assert (await client.post(**{**send, "headers": {"Idempotency-Key": "k2"}})).headers["Sojourn-Session"] != (
+        first.headers["Sojourn-Session"]
+    )
+
+
+async def test_the_same_key_twice_at_once_begins_one_session(client, kit):
+    send = {"url": "/api/chat/stream", "json": {"message": "once"}, "headers": {"Idempotency-Key": "k1"}}
+    both = await asyncio.gather(*(client.post(**send) for _ in range(5)))
+    assert {one.status_code for one in both} == {200}
+    assert len({(one.headers["Sojourn-Session"], one.headers["Sojourn-Turn"]) for one in both}) == 1
+    assert len(await kit.store.find(Listing())) == 1
+
+
 async def test_a_busy_session_says_who_is_at_it_and_can_be_stopped(client, scripted, kit):
     scripted.on("wait", Say("well"), Gate("go"))
     session = await begin(client)
@@ -154,6 +177,23 @@ async def test_a_running_turn_can_be_steered(client, scripted, kit):
     assert page[-1]["content"] == "left"
     idle = await client.post(f"/api/sessions/{session}/steer", json={"text": "left"})
     assert idle.status_code == 404
+
+
+async def test_a_runtime_that_does_not_listen_says_so_and_the_words_can_be_queued(client, scripted, kit, monkeypatch):
+    monkeypatch.delattr(ScriptedRuntime, "steers")
+    scripted.on("go", Gate("go"))
+    session = await begin(client)
+    await client.post(f"/api/sessions/{session}/turns", json={"message": "go"})
+    refused = await client.post(f"/api/sessions/{session}/steer", json={"text": "left"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "cannot_steer")
+    assert "wait" in refused.json()["hint"]
+    assert [one["steers"] for one in (await client.get("/api/runtimes")).json()] == [False]
+    queued = await client.post(f"/api/sessions/{session}/turns", json={"message": "left", "when_busy": "wait"})
+    assert queued.status_code == 202
+    scripted.gate("go").open()
+    await kit.service.settle()
+    page = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+    assert [one["content"] for one in page][-2:] == ["left", "left"]
 
 
 async def test_somebody_elses_session_is_taken_before_it_is_answered(client, kit):

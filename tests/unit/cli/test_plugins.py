@@ -1,5 +1,6 @@
 """Who offers what, and what happens when somebody does not keep the promise."""
 
+import json
 import subprocess
 import sys
 
@@ -104,3 +105,41 @@ def test_a_command_that_cannot_be_loaded_is_one_line(sojourn):
     ran = sojourn("torn-page")
     assert ran.code == 1
     assert ran.err.startswith("✗ tests.unit.cli.not_there:torn_page cannot be loaded")
+
+
+def garden(home, **manifest):
+    place = home / "plugins" / "garden" / "dashboard"
+    place.mkdir(parents=True)
+    (place / "index.js").write_text("")
+    (place / "manifest.json").write_text(json.dumps({"entry": "index.js", **manifest}))
+
+
+def state(sojourn):
+    return next(row["state"] for row in sojourn("plugins", "--json").json if row["name"] == "garden")
+
+
+def test_a_page_of_others_is_off_until_a_person_says_yes_to_its_needs(sojourn, home):
+    garden(home, description="What grows.", needs=["sessions:read"])
+    assert "off until enabled" in sojourn("plugins").out
+    asked = sojourn("plugins", "enable", "garden", typed="n\n")
+    assert "sessions:read: Its page may list and read your sessions." in asked.out
+    assert state(sojourn) == "off"
+    assert sojourn("plugins", "enable", "garden").code == 2  # nobody is there to answer
+    assert "garden is on" in sojourn("plugins", "enable", "garden", typed="y\n").out
+    assert state(sojourn) == "on"
+    assert sojourn("plugins", "disable", "garden", "--json").json == {"name": "garden", "state": "off"}
+    assert state(sojourn) == "off"
+    assert "was off already" in sojourn("plugins", "disable", "garden").out
+
+
+def test_a_broken_page_is_shown_and_cannot_be_turned_on(sojourn, home):
+    garden(home, lable="Garden")
+    assert state(sojourn) == "broken"
+    assert "`lable` is not a field" in sojourn("plugins").out.replace("\n", " ")
+    ran = sojourn("plugins", "enable", "garden", "--yes")
+    assert (ran.code, "Did you mean `label`?" in ran.err) == (2, True)
+
+
+def test_a_page_nobody_has_is_not_found(sojourn):
+    assert sojourn("plugins", "enable", "garden", "--yes").code == 3
+    assert sojourn("plugins", "disable", "../garden").code == 3

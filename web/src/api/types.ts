@@ -42,6 +42,7 @@ export interface Message {
   tool_name?: string;
   turn_id?: string;
   reasoning?: string;
+  extra?: { internal?: boolean } | null;
 }
 
 export interface Hit {

@@ -1,4 +1,5 @@
 import type { Task } from "@/chat/events";
+import { Graph } from "@/chat/Graph";
 import { useWords } from "@/i18n";
 
 const SIGNS: Record<string, string> = { done: "✓", completed: "✓", running: "◐", failed: "✗", skipped: "–" };
@@ -10,6 +11,7 @@ export function Plan({ tasks }: { tasks: Task[] }) {
   return (
     <section className="plan" aria-label={t("chat.plan")}>
       <h3>{t("chat.plan")}</h3>
+      {tasks.some((one) => one.needs?.length > 0) && <Graph tasks={tasks} />}
       <ol>
         {tasks.map((one) => (
           <li key={one.id} data-state={one.state}>

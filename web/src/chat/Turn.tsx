@@ -28,6 +28,8 @@ export const Turn = memo(function Turn({ turn, session, live, approve }: { turn:
 });
 
 function Said({ turn, session }: { turn: TurnView; session: string }) {
+  const { t } = useWords();
+  if (turn.said!.extra?.internal) return <details className="recalled announced"><summary><Icon name="wheel" size={15} /> {t("chat.announced")}</summary><p>{turn.said!.content}</p></details>;
   const parts = (turn.said!.parts ?? []).filter((one) => one["type"] !== "text" && typeof one["hash"] === "string");
   return (
     <div className="said">

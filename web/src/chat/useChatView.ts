@@ -20,6 +20,7 @@ export interface Chat {
   stop: () => void;
   approve: (question: string, choice: string) => void;
   take: () => void;
+  refresh: () => void;
 }
 
 /** One session, as it is now and as it goes on, whoever drives it. */
@@ -31,6 +32,7 @@ export function useChatView(id: string): Chat {
   const [error, setError] = useState<unknown>(null);
   const [round, setRound] = useState(0);
   const waiting = useRef<ChatEvent[]>([]);
+  const looking = useRef<() => void>(() => undefined);
 
   useEffect(() => {
     setSession(null);
@@ -41,12 +43,23 @@ export function useChatView(id: string): Chat {
     const leaving = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     waiting.current = [];
+    /** The row itself: its title, and who drives, which changes without a word in the log when it is handed over. */
+    const look = () => {
+      conversationApi.session(id, leaving.signal).then((found) => {
+        setSession(found);
+        setView((before) => (before.driver === found.driver ? before : { ...before, driver: found.driver }));
+      }, () => undefined);
+    };
+    looking.current = look;
+    const seen = () => { if (!document.hidden) look(); };
+    document.addEventListener("visibilitychange", seen);
+    window.addEventListener("focus", seen);
     const draw = () => {
       timer = undefined;
       const events = waiting.current;
       waiting.current = [];
       setView((before) => advance(before, events));
-      if (events.some((one) => one.name === "done")) conversationApi.session(id, leaving.signal).then(setSession, () => undefined);
+      if (events.some((one) => one.name === "done" || one.name === "metadata")) look();
     };
     const follow = async () => {
       const { session: found, start, after } = await beginning(id, leaving.signal);
@@ -66,9 +79,12 @@ export function useChatView(id: string): Chat {
     return () => {
       leaving.abort();
       clearTimeout(timer);
+      document.removeEventListener("visibilitychange", seen);
+      window.removeEventListener("focus", seen);
     };
   }, [id, round]);
 
+  const refresh = useCallback(() => looking.current(), []);
   const failing = useCallback(<T,>(work: Promise<T>) => void work.catch(setError), []);
   return {
     session, view, loading, connected, error, running: runningTurn(view),
@@ -79,6 +95,7 @@ export function useChatView(id: string): Chat {
     stop: () => failing(conversationApi.stop(id)),
     approve: (question, choice) => failing(conversationApi.approve(id, question, choice)),
     take: () => failing(conversationApi.take(id).then(() => setRound((n) => n + 1))),
+    refresh,
   };
 }
 

@@ -1,6 +1,6 @@
 // Markdown as React elements. No HTML is ever made of what a model wrote: a tag in it is shown as text.
 import { marked, type Token, type Tokens } from "marked";
-import { memo, useState, type ReactNode } from "react";
+import { memo, useEffect, useState, type ReactNode } from "react";
 import { Icon } from "@/components/Icon";
 import { useWords } from "@/i18n";
 
@@ -91,7 +91,18 @@ export function Code({ text, language }: { text: string; language: string }) {
   return (
     <figure className="code">
       <figcaption><span>{language}</span> <button className="ghost" onClick={copy}><Icon name={copied ? "check" : "copy"} size={14} /> {copied ? t("action.copied") : t("action.copy")}</button></figcaption>
-      <pre tabIndex={0}><code>{text}</code></pre>
+      <pre tabIndex={0}><code>{useColours(text, language) ?? text}</code></pre>
     </figure>
   );
+}
+
+const LONGEST = 40_000; // characters; a longer text stays plain
+
+/** The text with its words marked by kind, once the part that can do that is here; null where it cannot. */
+function useColours(text: string, language: string): ReactNode[] | null {
+  const [paint, setPaint] = useState<((text: string, language: string) => ReactNode[] | null) | null>(null);
+  useEffect(() => {
+    if (language) void import("@/components/colours").then((found) => setPaint(() => found.paint));
+  }, [language]);
+  return paint && text.length <= LONGEST ? paint(text, language) : null;
 }

@@ -4,7 +4,7 @@ import type { Session } from "@/api/types";
 import { Dialog } from "@/components/Dialog";
 import { Icon, type IconName } from "@/components/Icon";
 import { useWords } from "@/i18n";
-import { PAGES } from "@/pages/registry";
+import { useTabs } from "@/plugins/tabs";
 import { go } from "@/router";
 
 interface Choice {
@@ -21,12 +21,13 @@ export function Palette({ close }: { close: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const sessions = useTitles(text);
+  const tabs = useTabs();
   const choices = useMemo<Choice[]>(() => {
-    const pages = PAGES.map((page) => ({ id: page.path, icon: page.icon, label: t(page.label), hint: "", to: page.path }));
+    const pages = tabs.map((page) => ({ id: page.path, icon: page.icon, label: page.label, hint: "", to: page.path }));
     const wanted = text.trim().toLowerCase();
     const found = sessions.map((one) => ({ id: one.id, icon: "chat" as const, label: one.title ?? (one.preview || one.id), hint: one.source, to: `/sessions/${one.id}` }));
     return [...pages.filter((one) => one.label.toLowerCase().includes(wanted)), ...found];
-  }, [text, sessions, t]);
+  }, [text, sessions, tabs]);
 
   const open = (choice: Choice | undefined) => {
     if (!choice) return;

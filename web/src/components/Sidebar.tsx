@@ -1,13 +1,14 @@
 import { useState } from "react";
 import { Icon } from "@/components/Icon";
 import { LANGUAGES, useWords, type Language } from "@/i18n";
-import { PAGES } from "@/pages/registry";
+import { useTabs } from "@/plugins/tabs";
 import { follow, usePlace } from "@/router";
 import { applyTheme } from "@/theme";
 
 export function Sidebar({ onPalette, onHelp }: { onPalette: () => void; onHelp: () => void }) {
   const { t, language, choose } = useWords();
   const path = usePlace();
+  const tabs = useTabs();
   const [, redraw] = useState(0);
   const dark = document.documentElement.dataset["theme"] === "dark";
   const turn = () => {
@@ -19,9 +20,9 @@ export function Sidebar({ onPalette, onHelp }: { onPalette: () => void; onHelp: 
       <a className="brand" href="/" onClick={follow}><img src="/assets/icon.svg" alt="" width="28" height="28" /> <span>Sojourn</span></a>
       <button className="palette-button" onClick={onPalette}><Icon name="search" size={16} /> <span>{t("palette.open")}</span> <kbd>Ctrl K</kbd></button>
       <nav aria-label={t("nav.label")}>
-        {PAGES.map((page) => (
-          <a key={page.path} href={page.path} onClick={follow} aria-current={path.startsWith(page.path) ? "page" : undefined}>
-            <Icon name={page.icon} /> <span>{t(page.label)}</span>
+        {tabs.map((page) => (
+          <a key={page.path} href={page.path} onClick={follow} aria-current={path === page.path || path.startsWith(`${page.path}/`) || path.startsWith(`${page.path}?`) ? "page" : undefined}>
+            <Icon name={page.icon} /> <span>{page.label}</span>
           </a>
         ))}
       </nav>

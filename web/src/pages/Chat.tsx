@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { Composer } from "@/chat/Composer";
+import { HandOff } from "@/chat/HandOff";
 import { conversationApi, type Wish } from "@/chat/conversationApi";
 import { newKey } from "@/chat/keys";
 import { Turn } from "@/chat/Turn";
@@ -41,6 +42,7 @@ export default function ChatPage({ rest }: { rest: string }) {
         <h1>{rest ? (chat.session?.title ?? chat.session?.preview ?? "…") : t("chat.new")}</h1>
         {chat.view.driver && <span className="pill" data-driver={chat.view.driver}><Icon name="wheel" size={14} /> {t("chat.driver", { who: chat.view.driver })}</span>}
         {!chat.connected && <span className="pill bad" role="status">{t("chat.reconnecting")}</span>}
+        {rest && chat.session && <HandOff key={rest} session={rest} ours={!elsewhere} busy={chat.running !== null} leaving={["pending", "running"].includes(chat.session.handoff_state ?? "")} moved={chat.refresh} />}
         {rest && <a className="button" href={`/sessions/${rest}`} onClick={follow}><Icon name="list" size={16} /> {t("chat.read")}</a>}
         {rest && <a className="button" href="/chat" onClick={follow}><Icon name="plus" size={16} /> {t("chat.new")}</a>}
       </header>

@@ -3,6 +3,7 @@ import { getJson, sendJson, wasAborted } from "@/api/http";
 import { Icon } from "@/components/Icon";
 import { Trouble } from "@/components/Trouble";
 import { Markdown } from "@/components/Markdown";
+import { Recalled } from "@/memory/Recalled";
 import { moment, useWords } from "@/i18n";
 
 interface Fact {
@@ -36,6 +37,7 @@ export default function Memory() {
     <div className="page">
       <header className="page-head"><h1>{t("nav.memory")}</h1></header>
       <Facts />
+      <Recalled />
       <Skills />
     </div>
   );

@@ -6,14 +6,14 @@ import { Virtual } from "@/components/Virtual";
 import { ago, count, useWords } from "@/i18n";
 import { follow, go } from "@/router";
 import { Filters } from "@/sessions/Filters";
-import { Hits } from "@/sessions/Hits";
+import { ByTool, Hits } from "@/sessions/Hits";
 import { Reader } from "@/sessions/Reader";
 import { ANY, useSessions, type Wanted } from "@/sessions/useSessions";
 
 export default function Sessions({ rest }: { rest: string }) {
-  const { t } = useWords();
+  const { t, language } = useWords();
   const [wanted, setWanted] = useState<Wanted>(ANY);
-  const { sessions, done, error, more, replace } = useSessions({ ...wanted, text: "", tool: "" });
+  const { total, at, see, error, replace } = useSessions({ ...wanted, text: "", tool: "" });
   const change = (some: Partial<Wanted>) => setWanted((before) => ({ ...before, ...some }));
   return (
     <div className={rest ? "sessions reading" : "sessions"}>
@@ -27,10 +27,13 @@ export default function Sessions({ rest }: { rest: string }) {
         <Trouble error={error} />
         {wanted.text.trim() ? (
           <Hits wanted={wanted} />
+        ) : wanted.tool.trim() ? (
+          <ByTool wanted={wanted} />
         ) : (
           <>
-            <Virtual items={sessions} height={76} end={more} label={t("nav.sessions")} row={(one) => <Row session={one} current={one.id === rest} />} />
-            {done && !sessions.length && <p className="empty">{t("sessions.none")}</p>}
+            <p className="dim total" role="status">{total === null ? t("loading") : t("sessions.total", { n: count(total, language) })}</p>
+            <Virtual count={total ?? 0} height={76} seen={see} label={t("nav.sessions")} row={(index) => <Row session={at(index)} current={at(index)?.id === rest} />} />
+            {total === 0 && <p className="empty">{t("sessions.none")}</p>}
           </>
         )}
       </section>
@@ -39,8 +42,9 @@ export default function Sessions({ rest }: { rest: string }) {
   );
 }
 
-function Row({ session, current }: { session: Session; current: boolean }) {
+function Row({ session, current }: { session: Session | undefined; current: boolean }) {
   const { t, language } = useWords();
+  if (!session) return <div className="session-row missing" aria-busy="true" />;
   return (
     <a className="session-row" href={`/sessions/${encodeURIComponent(session.id)}`} onClick={follow} aria-current={current ? "true" : undefined}>
       <span className="session-title">{session.pinned && <Icon name="pin" size={13} />} {session.title ?? (session.preview || session.id)}</span>

@@ -3,6 +3,7 @@ import { getJson, sendJson, wasAborted } from "@/api/http";
 import type { Stats } from "@/api/types";
 import { Trouble } from "@/components/Trouble";
 import { count, useWords } from "@/i18n";
+import { Switches } from "@/plugins/Switches";
 
 interface Setting {
   name: string;
@@ -74,6 +75,7 @@ export default function Settings() {
           )}
         </section>
       </div>
+      <Switches />
       <section className="card">
         <h2>{t("settings.plugins")}</h2>
         <div className="scroll-x" tabIndex={0} role="region" aria-label={t("settings.plugins")}>

@@ -1,0 +1,130 @@
+"""The program a plugin's `router` runs in: a process of its own, with few rights and none of our secrets.
+
+Started by `keeper.py` as `python -I -m sojourn.dashboard.child '{"name": …}'`. It listens on the socket it is given.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import sysconfig
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import JSONResponse
+
+from sojourn.dashboard.confining import confine
+
+ALIVE = "/alive"  # outside of what a plugin is asked for
+RAISED = "sojourn-raised"  # the header of an answer that tells of an exception
+_PARENT_DEATH_SIGNAL = 1
+_SYSTEM = (
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/bin",
+    "/etc",
+    "/sys/devices/system",
+    "/dev/urandom",
+    "/dev/random",
+    "/proc/self",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/sys/kernel",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the server says on the command line."""
+
+    name: str
+    folder: str  # of the manifest
+    api: str
+    data: str  # where it may write
+    socket: int
+    memory_mb: int
+    files: bool
+    network: bool
+
+
+def main() -> None:
+    given = Given(**json.loads(sys.argv[1]))
+    listening = socket.socket(fileno=given.socket)
+    _limit(given)
+    app = application(given.name, load(given))
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, lifespan="on", ws="none", proxy_headers=False,
+        timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _limit(given: Given) -> None:
+    """Before any of the plugin's code runs, and before there is a second thread."""
+    os.umask(0o077)
+    os.nice(5)
+    most = given.memory_mb * 1024 * 1024
+    with suppress(OSError, ValueError):  # not every system has all of them
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    ours = [
+        sys.prefix,
+        sys.base_prefix,
+        sys.exec_prefix,
+        *sysconfig.get_paths().values(),
+        str(Path(__file__).parents[1]),
+    ]
+    read = [Path(one) for one in (*_SYSTEM, *ours, *sys.path) if one]
+    read.append(Path(given.folder).parent.resolve())
+    confine(read, [Path(given.data), Path("/dev/null")], files=given.files, network=given.network)
+
+
+def load(given: Given) -> APIRouter:
+    """The `router` of the plugin's file. Whatever it raises ends this process, and its last words are shown."""
+    file = Path(given.folder) / given.api
+    sys.path.append(str(file.parent))  # its other modules; behind everything, so that none takes our place
+    name = f"sojourn_dashboard_plugin_{given.name.replace('-', '_')}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    router = getattr(module, "router", None)
+    if not isinstance(router, APIRouter):
+        raise SystemExit(f"TypeError: `router` in {given.api} must be an APIRouter, not {type(router).__name__}")
+    return router
+
+
+def application(name: str, router: APIRouter) -> FastAPI:
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app.include_router(router, prefix=f"/api/plugins/{name}")
+
+    @app.get(ALIVE)
+    async def alive() -> bool:
+        return True
+
+    async def raised(request: Request, error: Exception) -> JSONResponse:
+        said: dict[str, Any] = {"raised": f"{type(error).__name__}: {error}"[:1000]}
+        return JSONResponse(said, 500, headers={RAISED: "1"})
+
+    app.add_exception_handler(Exception, raised)
+    return app
+
+
+if __name__ == "__main__":
+    main()

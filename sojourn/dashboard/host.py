@@ -1,0 +1,91 @@
+"""The host of plugins that are not ours: who is on right now, and the programs behind their pages."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from contextlib import suppress
+
+from sojourn.core.errors import NotFound, SojournError
+from sojourn.core.manifest import NAME
+from sojourn.dashboard.backends import Backend, stamp
+from sojourn.dashboard.consents import Consents
+from sojourn.dashboard.folders import Folder, find
+from sojourn.dashboard.shelf import Listed, listed
+from sojourn.ports.kit import Kit
+
+_LOOK = 1.0  # seconds between two looks whether somebody turned a plugin off elsewhere
+
+
+class PluginHost:
+    """For one server: who is on right now, and their programs. Turning on and off needs no restart."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit, self._consents = kit, Consents(kit.settings.home)
+        self._taken = frozenset(one.name for one in kit.plugins())
+        self._keys: dict[str, str] = {}
+        self._backends: dict[str, Backend] = {}
+        self._looking: asyncio.Task[None] | None = None
+
+    def listed(self) -> list[Listed]:
+        return listed(self._kit)
+
+    def on(self, name: str) -> Folder | None:
+        """The plugin, if it is there, sound and turned on."""
+        if not NAME.fullmatch(name) or name in self._taken:
+            return None
+        try:
+            folder = find(self._kit.settings.home, name, self._taken)
+            return folder if folder and self._consents.state(folder) == "on" else None
+        except SojournError:
+            return None
+
+    def has_tab(self, path: str) -> bool:
+        """Whether a plugin that is on has its page there."""
+        if not NAME.fullmatch(path.removeprefix("/")):
+            return False
+        on = [one.manifest for one in self.listed() if one.state == "on" and not one.built_in]
+        return any(one is not None and one.path == path for one in on)
+
+    def key(self, name: str) -> str:
+        """Part of the address of its files. Its frame has no cookie to show, so knowing this has to do."""
+        return self._keys.setdefault(name, secrets.token_urlsafe(16))
+
+    def problem(self, name: str) -> str:
+        """Why its program is down, if it is."""
+        return self._backends[name].problem if name in self._backends else ""
+
+    async def backend(self, folder: Folder) -> Backend:
+        """Its program; a new one when the manifest or the file was changed."""
+        assert folder.manifest is not None
+        if not folder.manifest.api:
+            raise NotFound(f'The plugin "{folder.name}" has no API.', hint="Its manifest names none.")
+        known = self._backends.get(folder.name)
+        if known is None or known.stamp != stamp(folder.manifest, folder.place):
+            self._backends[folder.name] = made = Backend(folder.manifest, folder.place, self._kit.settings)
+            if known is not None:
+                await known.end()
+            known = made
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+        return known
+
+    async def _look(self) -> None:
+        """While programs run: ends those of plugins that were turned off, by whomever."""
+        while self._backends:
+            await asyncio.sleep(_LOOK)
+            await self.settle()
+
+    async def settle(self) -> None:
+        """Ends the programs of plugins that are not on any more."""
+        for name in [name for name in self._backends if self.on(name) is None]:
+            await self._backends.pop(name).end()
+            self._keys.pop(name, None)
+
+    async def close(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._looking
+        backends, self._backends = list(self._backends.values()), {}
+        await asyncio.gather(*(one.end() for one in backends))

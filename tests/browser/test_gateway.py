@@ -1,0 +1,145 @@
+"""The gateway in the browser: a session goes to a room and comes back, strangers are let in, deliveries are seen."""
+
+import re
+import threading
+
+from sojourn.testing.model_steps import Say
+from tests.browser.conftest import BAD, Site, say
+from tests.e2e.http_server import Serving
+
+
+def hand_over(page, to="local", chat=""):
+    page.get_by_role("button", name="Hand off to…").click()
+    dialog = page.get_by_role("dialog", name="Hand off to…")
+    dialog.get_by_label("Where to").select_option(to)
+    if chat:
+        dialog.get_by_label("Which chat there").fill(chat)
+    dialog.get_by_role("button", name="Hand over").click()
+    return dialog
+
+
+def test_a_session_goes_to_a_room_talks_there_and_comes_back(talking, model):
+    model.play([Say("Basil and thyme.")], [Say("Hello from the room.")], [Say("Mint it is.")], [Say("Back again.")])
+    page = talking.open("/chat")
+    say(page, "plan a herb garden")
+    page.get_by_text("Basil and thyme.").wait_for()
+    page.locator(".used").wait_for()
+    other = talking.tab(page.context)
+    other.goto(page.url)
+    other.locator("[data-driver=web]").wait_for()
+
+    dialog = hand_over(page)
+    dialog.locator("[data-step=completed][data-state=done]").wait_for()
+    assert [one.split()[1:] for one in dialog.locator("[data-step]").all_inner_texts()] == [
+        [one, "(done)"] for one in ("requested", "claimed", "thread", "bound", "spoken", "delivered", "completed")
+    ]
+    for tab in (page, other):  # the one that asked, and one that only looks on
+        tab.locator("[data-driver=local]").wait_for()
+        tab.get_by_text("This session is driven from local.").wait_for()
+
+    dialog.get_by_role("link", name="Go there").click()
+    page.wait_for_url("**/gateway/home")
+    thread = page.locator("[data-thread]").last
+    thread.get_by_text("Hello from the room.").wait_for()
+    thread.get_by_label(re.compile("^Reply in")).fill("add mint")
+    page.keyboard.press("Enter")
+    thread.get_by_text("Mint it is.").wait_for()
+    other.get_by_text("Mint it is.").wait_for()  # seen in the chat as it happens
+
+    assert other.locator(".bubble").all_inner_texts() == ["plan a herb garden", "add mint"]  # our own word is none
+    other.get_by_text("The session was handed over").wait_for()
+    other.get_by_role("button", name="Take the wheel").click()
+    other.locator("[data-driver=web]").wait_for()
+    say(other, "thanks")
+    other.get_by_text("Back again.").wait_for()
+    assert talking.complaints == []
+
+
+def test_what_was_handed_over_and_sent_is_kept_in_sight(talking, model):
+    model.play([Say("Yes.")], [Say("Hello from the room.")])
+    page = talking.open("/chat")
+    say(page, "are you there?")
+    page.locator(".used").wait_for()
+    hand_over(page, chat="#garden").locator("[data-step=completed][data-state=done]").wait_for()
+    page.goto(talking.server.address + "/gateway/%23garden")
+    history = page.get_by_role("region", name="Hand-offs")
+    history.locator("li", has_text="web → local:#garden").locator("[data-handoff=completed]").wait_for()
+    ledger = page.get_by_role("region", name="Deliveries").first
+    ledger.locator("[data-delivery=sent], [data-delivery=delivered]").first.wait_for()
+    assert "Hello from the room." in ledger.inner_text()
+    line = page.locator("[data-line=local]")
+    assert line.get_attribute("data-health") == "good"
+    page.wait_for_function(  # the figures come with the gateway's next sign of life
+        "() => !document.querySelector('[data-line=local] dl').innerText.includes('Last delivered\\nnothing yet')"
+    )
+
+
+def test_a_page_opened_amid_a_hand_off_sees_it_through(talking, model):
+    seen = threading.Event()
+
+    def hello(asked):
+        assert seen.wait(60)
+        return [Say("Hello from the room, at last.")]
+
+    model.play([Say("Yes.")], hello)
+    page = talking.open("/chat")
+    say(page, "are you there?")
+    page.locator(".used").wait_for()
+    dialog = hand_over(page)
+    dialog.locator("[data-step=bound][data-state=done]").wait_for()
+    page.reload()
+    page.locator(".leaving [data-step=bound][data-state=done]").wait_for()
+    seen.set()
+    page.locator(".leaving").wait_for(state="detached")
+    page.locator("[data-driver=local]").wait_for()
+    page.get_by_text("Hello from the room, at last.").wait_for()
+
+
+def test_one_that_fails_says_why_and_leaves_the_session_here(talking, model):
+    model.play([Say("Yes.")], [Say("Still here.")])
+    page = talking.open("/chat")
+    say(page, "are you there?")
+    page.locator(".used").wait_for()
+    dialog = hand_over(page, chat="..")
+    dialog.locator("[data-state=failed]").wait_for()
+    assert "'..' cannot be a room." in dialog.locator(".problem-text").inner_text()
+    page.keyboard.press("Escape")
+    page.locator("[data-driver=web]").wait_for()
+    say(page, "and now?")
+    page.get_by_text("Still here.").wait_for()
+
+
+def test_a_stranger_is_let_in_by_code_and_another_is_turned_away(talking):
+    page = talking.open("/gateway/annsroom")
+    for name in ("ann", BAD):
+        page.get_by_label("Write as").fill(name)
+        page.get_by_label("Write in annsroom").fill("may I?")
+        page.keyboard.press("Enter")
+        page.locator(f"[data-waiting={name!r}]").wait_for()
+    page.get_by_role("log", name="annsroom").get_by_text(re.compile("[A-Z0-9]{8}")).nth(1).wait_for()
+    said = page.get_by_role("log", name="annsroom").inner_text()
+    first = re.findall(r"\b[A-HJ-NP-Z2-9]{8}\b", said)[0]
+    ann, other = page.locator("[data-waiting=ann]"), page.locator("[data-waiting]", has_text=BAD)
+    ann.get_by_label("Code of ann").fill("WRONGONE")
+    ann.get_by_role("button", name="Let in").click()
+    page.get_by_text("Nobody waits with that code.").wait_for()
+    ann.get_by_label("Code of ann").fill(first)
+    ann.get_by_role("button", name="Let in").click()
+    page.get_by_role("button", name="Let out").wait_for()
+    other.get_by_role("button", name="Turn away").click()
+    page.get_by_text("Nobody waits to be let in.").wait_for()
+    people = talking.server.client.get("/api/plugins/gateway/people").json()
+    assert [(one["sender"], one["principal"]) for one in people["paired"]] == [("ann", "guest:local-ann")]
+    assert page.evaluate("window.hurt") is None
+
+
+def test_without_a_gateway_both_pages_say_so(chromium, home):
+    with Serving(home, "--no-gateway", SOJOURN_RUNTIME="offline", SOJOURN_MODEL_DETECT="no") as server:
+        site = Site(chromium, server)
+        page = site.open("/gateway")
+        page.get_by_role("region", name="Networks").get_by_text("No gateway is running.").wait_for()
+        made = server.client.post("/api/sessions", json={"source": "web"}).json()
+        page.goto(f"{server.address}/chat/{made['id']}")
+        page.get_by_role("button", name="Hand off to…").click()
+        page.get_by_role("dialog").get_by_text("No gateway is running.").wait_for()
+        site.close()
