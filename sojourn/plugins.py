@@ -70,6 +70,7 @@ BUILT_INS = (
         commands={"achievements": "The badges your history has earned."},
     ),
     BuiltIn(name="local", module="sojourn.platforms.local", offers=frozenset({"platforms"})),
+    BuiltIn(name="api_server", module="sojourn.platforms.api_server", offers=frozenset({"platforms"})),
     BuiltIn(name="telegram", module="sojourn.platforms.telegram", offers=frozenset({"platforms"}), extra="telegram"),
     BuiltIn(name="discord", module="sojourn.platforms.discord", offers=frozenset({"platforms"}), extra="discord"),
     BuiltIn(name="slack", module="sojourn.platforms.slack", offers=frozenset({"platforms"}), extra="slack"),

@@ -112,6 +112,12 @@ class NotDriving(Conflict):
         self.session, self.driver, self.asked = session, driver, asked
 
 
+class CannotSteer(Conflict):
+    """The running turn does not listen to what is said meanwhile."""
+
+    code = "cannot_steer"
+
+
 class BeingHandedOver(Conflict):
     """The session is on its way to another surface."""
 
@@ -127,11 +133,11 @@ class Forgotten(Conflict):
 
 
 class StoreUnavailable(SojournError):
-    code, exit_code, status = "store_unavailable", 5, 503
+    code, exit_code, status, retryable = "store_unavailable", 5, 503, True
 
 
 class StoreCorrupt(StoreUnavailable):
-    code = "store_corrupt"
+    code, retryable = "store_corrupt", False
 
 
 class StoreLocked(StoreUnavailable):
@@ -139,19 +145,19 @@ class StoreLocked(StoreUnavailable):
 
 
 class StoreNewer(StoreUnavailable):
-    code = "store_newer"
+    code, retryable = "store_newer", False
 
 
 class StoreForeign(StoreUnavailable):
-    code = "store_foreign"
+    code, retryable = "store_foreign", False
 
 
 class StoreReadOnly(StoreUnavailable):
-    code = "store_read_only"
+    code, retryable = "store_read_only", False
 
 
 class StoreFull(StoreUnavailable):
-    code, status = "store_full", 507
+    code, status, retryable = "store_full", 507, False
 
 
 class SourceUnreadable(SojournError):

@@ -4,8 +4,9 @@ travels as a new `stage` of `progress`, so old clients keep working."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from json.encoder import encode_basestring
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -84,11 +85,16 @@ _BY_NAME: dict[str, type[Event]] = {kind.name: kind for kind in (Metadata, Progr
 
 def encode(event: Event) -> tuple[str, str]:
     """The event's name and its data as JSON text."""
-    if isinstance(event, Chunk):  # nearly all of them
-        return event.name, _JSON.encode({"text": event.text})
+    if isinstance(event, Chunk) and isinstance(event.text, str):  # nearly all of them
+        return event.name, f'{{"text": {encode_basestring(event.text)}}}'
     values = {field.name: getattr(event, field.name) for field in fields(event)}
     plain = {key: dict(value) if isinstance(value, Mapping) else value for key, value in values.items()}
     return event.name, _JSON.encode(plain)
+
+
+def is_news(items: Iterable[Yielded]) -> bool:
+    """Whether these change how a session looks in a list. Pieces of an answer do not: a message follows them."""
+    return not all(isinstance(item, Chunk) for item in items)
 
 
 def decode(name: str, data: str) -> Event:

@@ -3,26 +3,26 @@ in the log. So it can be done again after a crash, and nothing is said twice."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
-from sojourn.core.errors import PlatformFailed
+from sojourn.core.errors import SessionBusy
 from sojourn.core.events import Chunk, Done, Failed, Progress
-from sojourn.core.messages import Json, Message, calls, text_of
-from sojourn.core.sessions import OWNER, Session
+from sojourn.core.messages import Json, Message, calls
+from sojourn.core.sessions import Session
+from sojourn.gateway.asking import Asking
 from sojourn.gateway.desk import Desk
 from sojourn.gateway.growing import Growing
-from sojourn.gateway.letters import Address
-from sojourn.gateway.render import failure, question
-from sojourn.ports.journal import Incoming
-from sojourn.ports.platform import CanType
+from sojourn.gateway.letters import Address, Letter, letter_of
+from sojourn.gateway.produced import file_drafts, words_of
+from sojourn.gateway.render import failure
+from sojourn.gateway.signs import Signs
+from sojourn.ports.journal import Draft, Incoming
 from sojourn.ports.service import Said, Speaker, Turn
 
-_TRIES = 3  # how often a message is asked again after a crash cut its turn off
-_TYPING = 4.0
+_TRIES = 5  # how often a message is asked again after a crash cut its turn off
 _UNFINISHED = ("interrupted", "cancelled", "failed")
 
 logger = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class Answering:
     """Runs turns for chats and brings their answers on the way."""
 
     def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+        self._desk, self._signs = desk, Signs(desk)
 
     async def answer(
         self, item: Incoming, session: Session, said: Said, by: Speaker, to: Address, *, handoff: str = "",
@@ -61,13 +61,17 @@ class Answering:
         """The turn for this message, from its beginning or from wherever a crash left it."""
         service, outcome = self._desk.service, Outcome()
         for again in range(_TRIES):
-            key = f"gateway:{item.id}" + (f":{again}" if again else "")
+            key = (f"handoff:{handoff}" if handoff else f"gateway:{item.id}") + (f":{again}" if again else "")
             turn = await service.say(session.id, replace(said, key=key), by, when_busy="wait")
             await self._desk.store.note_incoming(item, seconds=self._desk.lease, session=session.id, turn=turn.id)
-            outcome = await self.follow(turn, by, to, handoff=handoff, asks=asks, reached=reached, tells=tells)
+            outcome = await self.follow(
+                turn, by, to, handoff=handoff, asks=asks, reached=reached, tells=tells, heard=letter_of(item)
+            )
             if not outcome.was_cut_off:
                 return outcome
             await self._take_back(turn, by)
+        if tells and outcome.failed:  # it is not asked for ever: what ends us each time must not do so again
+            await self._desk.tell(to, f"in:{item.id}:cut", failure(outcome.failed))
         return outcome
 
     async def _take_back(self, turn: Turn, by: Speaker) -> None:
@@ -78,28 +82,34 @@ class Answering:
             if isinstance(one.item, Message) and one.item.active and one.item.role == "user"
         ]
         if live and live[-1].turn == turn.id:
-            await self._desk.service.undo(turn.session, by)
+            with suppress(SessionBusy):  # another turn has just begun: then it stays where it is
+                await self._desk.service.undo(turn.session, by)
 
     async def follow(
         self, turn: Turn, by: Speaker, to: Address, *, handoff: str = "", asks: Ask = lambda _: None,
-        reached: Reached = lambda *_: None, tells: bool = True,
+        reached: Reached = lambda *_: None, tells: bool = True, heard: Letter | None = None,
     ) -> Outcome:  # fmt: skip
         """Brings what a turn says on its way, until it is over."""
-        outcome, growing = Outcome(), Growing(self._desk, turn, to, handoff)
+        outcome, growing, asking = Outcome(), Growing(self._desk, turn, to, handoff), Asking(self._desk, turn, to, by)
         async with (
-            self._typing(to),
+            self._signs.showing(to, heard),
             aclosing(self._desk.service.watch(turn.session, after=turn.after, principal=by.principal)) as log,
         ):
             async for kept in log:
                 if kept.turn != turn.id:
                     continue
-                item, texts = kept.item, list[str]()
+                item, texts, drafts = kept.item, list[str](), list[Draft]()
                 if isinstance(item, Chunk):
                     await growing.grow(item.text)
                 elif isinstance(item, Message):
                     texts = [await growing.whole(text) for text in self._said(item, outcome)]
                 elif isinstance(item, Progress) and item.stage == "approval":
-                    texts = _asked(item, by, asks)
+                    if item.detail.get("status") == "asked":
+                        drafts = await asking.asked(kept.public_id, item.detail, handoff=handoff)
+                        asks(dict(item.detail))
+                    else:
+                        asks(None)
+                        await asking.answered(item.detail)
                 elif isinstance(item, Progress) and "steer" in item.detail:
                     reached(str(item.detail["steer"]), item.detail.get("heard") is not False)
                 elif isinstance(item, Failed):
@@ -109,11 +119,13 @@ class Answering:
                     if outcome.failed and tells and not outcome.was_cut_off and not outcome.answered:
                         texts = [failure(outcome.failed)]
                 for text in texts:
-                    drafts = self._desk.drafts(to, kept.public_id, text, handoff=handoff)
+                    drafts += self._desk.drafts(to, kept.public_id, text, handoff=handoff)
+                if drafts := drafts + file_drafts(kept, to, handoff):
                     outcome.shown += [one.key for one in drafts]
                     await self._desk.store.put_outgoing(drafts)
                 if isinstance(item, Done):
                     asks(None)
+                    await asking.close()
                     return outcome
         return outcome
 
@@ -123,37 +135,6 @@ class Answering:
         if message.role != "assistant":
             return []
         outcome.acted |= bool(calls(message))
-        text, whole = text_of(message).strip(), message.finish_reason not in _UNFINISHED
+        text, whole = words_of(message).strip(), message.finish_reason not in _UNFINISHED
         outcome.answered = bool(text) and whole and not calls(message)
         return [text] if text and whole else []
-
-    @asynccontextmanager
-    async def _typing(self, to: Address) -> AsyncIterator[None]:
-        """Shows that an answer is being written, where the network can show that."""
-        line = self._desk.lines.get((to.platform, to.account))
-        if line is None or not isinstance(line.adapter, CanType):
-            yield
-            return
-        adapter: CanType = line.adapter
-
-        async def show() -> None:
-            with suppress(PlatformFailed):  # nobody misses it
-                while True:
-                    await adapter.typing(to.place)
-                    await asyncio.sleep(_TYPING)
-
-        showing = asyncio.create_task(show())
-        try:
-            yield
-        finally:
-            showing.cancel()
-            await asyncio.gather(showing, return_exceptions=True)
-
-
-def _asked(progress: Progress, by: Speaker, asks: Ask) -> list[str]:
-    detail = dict(progress.detail)
-    if detail.get("status") != "asked":
-        asks(None)
-        return []
-    asks(detail)
-    return [question(detail, for_owner=by.principal == OWNER)]

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import Annotated, Any
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, FastAPI, Path
+from fastapi import APIRouter, FastAPI, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import StreamingResponse
 
-from sojourn.core.handoff import HandoffId
+from sojourn.core.errors import NotFound
+from sojourn.core.handoff import Handoff, HandoffId
+from sojourn.core.sessions import SessionId
 from sojourn.gateway.host import Gateway
 from sojourn.gateway.people import People
 from sojourn.gateway.requests import Requests
-from sojourn.gateway.status import shown, status
+from sojourn.gateway.status import delivery, shown, status
 from sojourn.ports.kit import Kit
 
 _FAULTS: dict[int | str, dict[str, Any]] = {
@@ -24,6 +29,8 @@ _FAULTS: dict[int | str, dict[str, Any]] = {
     503: {"description": "No gateway runs, or the platform cannot be reached."},
 }
 Id = Annotated[str, Path(max_length=300)]
+Limit = Annotated[int, Query(ge=1, le=500)]
+DeliveryState = Literal["pending", "sending", "sent", "delivered", "failed"]
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +72,21 @@ def router(kit: Kit) -> APIRouter:
     async def handoffs(id: Id) -> list[dict[str, Any]]:
         return [shown(one) for one in await kit.store.handoffs((await kit.store.resolve(id)).id)]
 
+    @api.get("/handoffs", summary="The newest hand-offs of all sessions")
+    async def every_handoff(limit: Limit = 50) -> list[dict[str, Any]]:
+        """Each with the `title` of its session."""
+        return [
+            shown(one) | {"title": await _title(kit, one.session)}
+            for one in await kit.store.handoffs(None, limit=limit)
+        ]
+
+    @api.get("/handoffs/{id}/events", summary="Follow a hand-off", responses=_FAULTS)
+    async def follow(id: Id) -> StreamingResponse:
+        """Frames called `step` until it is over. One that nobody picks up in time ends, as for `wait`."""
+        found = await kit.store.get_handoff(HandoffId(id))
+        steps = Requests(kit.store, kit.settings).follow(found)
+        return StreamingResponse(_frames(steps), media_type="text/event-stream")
+
     @api.get("/handoffs/{id}", summary="How a hand-off goes", responses=_FAULTS)
     async def one_handoff(id: Id, wait: bool = False) -> dict[str, Any]:
         """`wait` answers when it is over."""
@@ -78,10 +100,18 @@ def router(kit: Kit) -> APIRouter:
         """Until it has arrived."""
         return shown(await kit.store.cancel_handoff(HandoffId(id)))
 
+    @api.get("/outbox", summary="The ledger of deliveries, newest first")
+    async def outbox(
+        limit: Limit = 50,
+        state: Annotated[list[DeliveryState], Query(max_length=5, description="Only these.")] = [],  # noqa: B006
+    ) -> list[dict[str, Any]]:
+        """What was to be sent, and what became of it. `possible_duplicate`: it may be there twice."""
+        return [delivery(one) for one in await kit.store.outgoing(states=state, limit=limit, newest=True)]
+
     @api.get("/people", summary="Who waits to be let in, and who is in")
     async def people() -> dict[str, Any]:
         known = People(kit.store, kit.settings)
-        waiting = [{"platform": one.platform, "sender": one.sender, "name": one.name} for one in await known.requests()]
+        waiting = [asdict(one) for one in await known.requests()]
         paired = [
             {"platform": platform, "sender": sender, "name": person.name, "principal": person.principal}
             for platform, sender, person in await known.paired()
@@ -97,7 +127,25 @@ def router(kit: Kit) -> APIRouter:
     async def unpair(platform: Id, sender: Id) -> dict[str, bool]:
         return {"removed": await People(kit.store, kit.settings).unpair(platform, sender)}
 
+    @api.delete("/people/waiting/{platform}/{sender}", summary="Turn somebody away")
+    async def turn_away(platform: Id, sender: Id) -> dict[str, bool]:
+        """Their code is worth nothing any more, and they get no other one for an hour."""
+        return {"removed": await People(kit.store, kit.settings).turn_away(platform, sender)}
+
     return api
+
+
+async def _frames(steps: AsyncGenerator[Handoff, None]) -> AsyncGenerator[bytes, None]:
+    """Each step as it is taken. The bell rings often enough to show that the line is alive."""
+    async with aclosing(steps):
+        async for step in steps:
+            yield b"event: step\ndata: %b\n\n" % json.dumps(shown(step)).encode()
+
+
+async def _title(kit: Kit, session: SessionId) -> str | None:
+    with suppress(NotFound):  # deleted at this moment
+        return (await kit.store.get(session)).title
+    return None
 
 
 def _beside(kit: Kit) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sojourn.core.errors import Conflict, NotFound
@@ -43,19 +44,23 @@ class Places:
                 return Spot(key=own, binding=await self._journal.binding(own))
         return Spot(key=self._keys.key(letter.place, letter.sender), binding=None)
 
-    async def session(
-        self, spot: Spot, letter: Letter, person: Person, by: Speaker, *, made: SessionId | None
-    ) -> Session:
-        """The session there, opened now if there is none. `made`: one that was opened for it before a crash."""
-        for known in filter(None, (spot.session, made)):
-            try:
-                found = await self._service.get(known, principal=person.principal)
-            except NotFound:
-                continue  # it was deleted
-            if known != spot.session:
-                await self.bind(spot, found.id, letter.place, person)
-            return found
+    async def session(self, spot: Spot, person: Person, by: Speaker, *, chosen: SessionId | None) -> Session:
+        """The session there, opened now if there is none. `chosen`: where the words went before a crash, and where
+        they may have been answered."""
+        for known in filter(None, (chosen, spot.session)):
+            with suppress(NotFound):  # it was deleted
+                return await self._service.get(known, principal=person.principal)
         return await self._service.open(by)
+
+    async def is_free(self, spot: Spot, session: Session) -> bool:
+        """Whether that session may be bound there: nothing is, and it is bound nowhere else."""
+        if await self._journal.bindings(session=session.id):
+            return False
+        if spot.session is not None:
+            with suppress(NotFound):
+                await self._service.get(spot.session)
+                return False
+        return True
 
     async def bind(self, spot: Spot, session: SessionId, place: Place, person: Person) -> Binding:
         """From now on the place talks to that session; Conflict when somebody was quicker."""

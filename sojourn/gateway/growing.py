@@ -1,28 +1,21 @@
 """A message that grows while its answer is written, where a network can change what it shows.
 
-The first words go through the outbox like everything else; its row stays `sent` until the whole answer stands there,
-then it is `delivered`. So whoever goes on after a crash finds it, and changes it once more instead of saying it again.
+The first words go through the outbox like everything else, and are changed until the whole answer stands there.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import time
 
-from sojourn.core.errors import Conflict, PlatformFailed
+from sojourn.gateway.changing import Changing
 from sojourn.gateway.desk import Desk
-from sojourn.gateway.letters import Address, parcel_of
+from sojourn.gateway.letters import Address
 from sojourn.gateway.render import AGAIN, size, split
-from sojourn.ports.journal import Outgoing
-from sojourn.ports.platform import CanEdit, PlatformInfo, Sent
+from sojourn.ports.platform import PlatformInfo
 from sojourn.ports.service import Turn
 
 _FIRST_WORDS = 24  # characters worth a message of their own
-_TRIES = 3
 _MORE = " …"
-
-logger = logging.getLogger(__name__)
 
 
 class Growing:
@@ -31,9 +24,9 @@ class Growing:
     def __init__(self, desk: Desk, turn: Turn, to: Address, handoff: str) -> None:
         self._desk, self._turn, self._to, self._handoff = desk, turn, to, handoff
         self._seconds = float(desk.settings["gateway.streaming_seconds"])
+        self._changing = Changing(desk, turn.session, to)
+        self._able = bool(desk.settings["gateway.streaming"]) and self._changing.adapter is not None
         line = desk.lines.get((to.platform, to.account))
-        able = bool(desk.settings["gateway.streaming"]) and line is not None and isinstance(line.adapter, CanEdit)
-        self._adapter: CanEdit | None = line.adapter if line is not None and able else None  # type: ignore[assignment]
         self._info: PlatformInfo | None = line.adapter.info if line is not None else None
         self._text, self._shown, self._number = "", "", 0
         self._next = 0.0
@@ -48,15 +41,17 @@ class Growing:
         self._text += piece
         now = time.monotonic()
         self._next = self._next or now + self._seconds
-        if self._adapter is None or now < self._next or len(self._text) < _FIRST_WORDS:
+        if not self._able or now < self._next or len(self._text) < _FIRST_WORDS:
             return
         self._next = now + self._seconds
         if not self._begun:
             self._begun = True
             first = self._to.draft(self.key, self._visible(), handoff=self._handoff, grows=self._turn.id)
             await self._desk.store.put_outgoing([first])
-        elif (row := await self._row()) is not None and row.state == "sent" and self._visible() != self._shown:
-            await self._edit(row, self._visible())
+        elif (visible := self._visible()) != self._shown:
+            row = await self._changing.row(self.key)
+            if row is not None and row.state == "sent" and await self._changing.show(row, visible, tries=1):
+                self._shown = visible
 
     def _visible(self) -> str:
         """As much as fits into one message, with a sign that more comes."""
@@ -67,50 +62,15 @@ class Growing:
 
     async def whole(self, text: str) -> str:
         """The answer is complete: what grew is made whole. Gives the part that is still to be said."""
-        row = await self._row() if self._adapter is not None else None
+        row = await self._changing.row(self.key) if self._able else None
         self._text, self._shown, self._next, self._begun = "", "", 0.0, False
         self._number += 1
         if row is None:
             return text
-        row = await self._until_sent(row)
+        row = await self._changing.until_sent(row)
         assert self._info is not None
         first, *rest = split(text, self._info.max_chars - size(AGAIN, self._info.counting), self._info.counting) or [""]
-        if row.state != "sent" or not await self._edit(row, first):
+        if row.state != "sent" or not await self._changing.show(row, first):
             return text  # it never got there, or cannot be changed: then it is said as usual
-        try:
-            await self._desk.store.finish_outgoing(row, "delivered", message_id=row.message_id)
-        except Conflict as error:
-            logger.info("outgoing %s is cared for elsewhere: %s", row.id, error)
+        await self._changing.finish(row)
         return "\n".join(rest)
-
-    async def _row(self) -> Outgoing | None:
-        rows = await self._desk.store.outgoing(
-            session=self._turn.session, place=self._to.key, states=("pending", "sending", "sent")
-        )
-        return next((row for row in rows if row.key == self.key), None)
-
-    async def _until_sent(self, row: Outgoing) -> Outgoing:
-        """The first words are on their way; they are changed when they have arrived."""
-        found: Outgoing | None = row
-        while found is not None and found.state in ("pending", "sending"):
-            row = found
-            await asyncio.sleep(0.05)
-            found = await self._row()
-        return found or row
-
-    async def _edit(self, row: Outgoing, text: str) -> bool:
-        assert self._adapter is not None
-        mark = AGAIN if row.possible_duplicate else ""
-        sent = Sent(place=parcel_of(row).place, id=row.message_id)
-        last = not text.endswith(_MORE)
-        for _ in range(_TRIES if last else 1):
-            try:
-                await self._adapter.edit(sent, mark + text)
-            except PlatformFailed as error:
-                logger.info("%s could not be changed: %s", row.id, error)
-                if last:
-                    await asyncio.sleep(min(10.0, getattr(error, "retry_after", None) or 0.5))
-                continue
-            self._shown = text
-            return True
-        return False

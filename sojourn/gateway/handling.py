@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import (
     BeingHandedOver,
+    CannotSteer,
     Conflict,
     NotAllowed,
     NotDriving,
@@ -22,6 +23,7 @@ from sojourn.core.messages import Json
 from sojourn.core.sessions import Session, SessionId
 from sojourn.gateway import commands
 from sojourn.gateway.answering import Answering
+from sojourn.gateway.asking import pressed
 from sojourn.gateway.attached import watched
 from sojourn.gateway.commands import Call, Commands
 from sojourn.gateway.desk import Desk
@@ -68,6 +70,8 @@ class Handling:
         if person is None:
             return await self._stranger(item, letter)
         call = await self._call(item, letter, person)
+        if letter.pressed:
+            return await pressed(self._desk, item, letter, person, call.by)
         is_ours = letter.mentioned or (letter.place.kind == "thread" and call.spot.session is not None)
         if not is_ours or not (letter.text.strip() or letter.files):
             return
@@ -106,9 +110,10 @@ class Handling:
         to = self._address(item, call)
         if await watched(self._desk.store, call.spot.key):
             return await self._desk.tell(to, f"in:{item.id}:reply", WATCHING)
-        session = await self._desk.places.session(call.spot, letter, person, by, made=item.session)
-        if session.id != call.spot.session:
+        session = await self._desk.places.session(call.spot, person, by, chosen=item.session)
+        if session.id != item.session:  # from here on an heir goes on in this session, whatever is bound here by then
             await self._desk.store.note_incoming(item, seconds=self._desk.lease, session=session.id)
+        if session.id != call.spot.session and await self._desk.places.is_free(call.spot, session):
             with suppress(Conflict):  # bound meanwhile: this very session after a crash, or another by a hand-off
                 await self._desk.places.bind(call.spot, session.id, letter.place, person)
         at.session = session.id
@@ -152,6 +157,9 @@ class Handling:
         if letter.handoff or person is None:
             return "waits"
         call = await self._call(item, letter, person)
+        if letter.pressed:
+            await pressed(self._desk, item, letter, person, call.by)
+            return "done"
         if at.question is not None and at.session is not None and await self._answers(at, call):
             return "done"
         if command := commands.parse(letter.text, line.adapter.info.prefix):
@@ -181,7 +189,7 @@ class Handling:
         if way == "interrupt":
             await self._desk.service.stop(at.session, call.by)
         elif way == "steer" and call.letter.text.strip() and not call.letter.files:
-            with suppress(NotFound, NotDriving):  # it has just ended: then these words begin the next turn
+            with suppress(NotFound, NotDriving, CannotSteer):  # it has ended or does not listen: then these are next
                 await self._desk.service.steer(at.session, call.letter.text, call.by)
                 return "steered"
         return "waits"

@@ -20,10 +20,11 @@ from sojourn.core.errors import (
     SojournError,
     StoreUnavailable,
 )
-from sojourn.core.handoff import Handoff, HandoffId, Step
+from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import Session
 from sojourn.gateway.answering import Answering, Outcome
 from sojourn.gateway.bindings import details
+from sojourn.gateway.carried import Carried
 from sojourn.gateway.desk import Desk
 from sojourn.gateway.landing import Landing
 from sojourn.gateway.letters import Letter, packed, parcel_of
@@ -34,15 +35,6 @@ from sojourn.ports.journal import Incoming, Outgoing
 from sojourn.ports.service import Said, Speaker
 
 logger = logging.getLogger(__name__)
-
-
-class Carried:
-    """A hand-off in our hands, as it stands."""
-
-    def __init__(self, handoff: Handoff) -> None:
-        self.now = handoff
-        self.moved = asyncio.Event()
-        self.lock = asyncio.Lock()
 
 
 class Handoffs:
@@ -76,16 +68,18 @@ class Handoffs:
                     self._carry_soon(found)
 
     def _carry_soon(self, handoff: Handoff) -> None:
-        carried = self._carried[handoff.id] = Carried(handoff)
+        carried = self._carried[handoff.id] = Carried(self._store, handoff)
         task = asyncio.create_task(self._carry(carried), name=f"hand-off {handoff.id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     # carrying
     async def _carry(self, carried: Carried) -> None:
-        renewing = asyncio.create_task(self._renew(carried))
+        steps = asyncio.create_task(self._steps(carried))
+        renewing = asyncio.create_task(carried.renew(self._desk.lease, can_go_on=lambda: self._is_served_here(carried)))
         try:
-            await self._steps(carried)
+            await asyncio.wait({steps, renewing}, return_when=asyncio.FIRST_COMPLETED)
+            await (steps if steps.done() else renewing)
         except LeaseLost as error:
             logger.info("hand-off %s is carried by another: %s", carried.now.id, error)
         except StoreUnavailable as error:
@@ -96,8 +90,9 @@ class Handoffs:
             logger.exception("hand-off %s failed", carried.now.id)
             await self._fail(carried, SojournError(f"{type(error).__name__}: {error}"))
         finally:
-            renewing.cancel()
-            await asyncio.gather(renewing, return_exceptions=True)
+            for task in (steps, renewing):
+                task.cancel()
+            await asyncio.gather(steps, renewing, return_exceptions=True)
             if self._carried.get(carried.now.id) is carried:
                 del self._carried[carried.now.id]
 
@@ -115,26 +110,34 @@ class Handoffs:
         if carried.now.state == "turn_done":
             await self._until_delivered(carried)
         if carried.now.state == "delivered":
-            await self._complete(carried)
+            await carried.complete()
 
     async def _land(self, carried: Carried, session: Session) -> None:
         line = self._line(carried.now)
         place = await self._landing.find(carried.now, session, line.adapter)
         key = await self._landing.key(place, session, line.adapter)
-        await self._advance(carried, "thread_ready", place=key, thread_id=place.thread or "", note=place.because)
+        await carried.advance("thread_ready", place=key, thread_id=place.thread or "", note=place.because)
 
     async def _announce(self, carried: Carried, session: Session) -> None:
-        """Puts our word into the inbox of the place; once, however often it is tried."""
+        """Puts our word into the inbox of the place. Each who carries it does: the word of one before may have been
+        heard without an effect. What it leads to is done once."""
         handoff, line = carried.now, self._line(carried.now)
         place = await self._landing.find(handoff, session, line.adapter)
         letter = Letter(place=place, text=_word(handoff, session, line.adapter.info.label), handoff=handoff.id)
         platform, account = line.name
         await self._store.keep_incoming(
-            platform, account, f"handoff:{handoff.id}", place=handoff.place, payload=packed(letter)
+            platform, account, f"handoff:{handoff.id}:{handoff.fence}", place=handoff.place, payload=packed(letter)
         )
+
+    def _is_served_here(self, carried: Carried) -> bool:
+        """Who has the line hears our word. Once the agent has spoken it does not matter who watches."""
+        line = self._desk.line_to(carried.now.platform)
+        return carried.now.state in ("turn_done", "delivered") or line is None or line.state != "elsewhere"
 
     def _line(self, handoff: Handoff) -> Line:
         line = self._desk.line_to(handoff.platform)
+        if line is not None and line.state == "elsewhere":
+            raise LeaseLost("The account is used by another process now.")
         if line is None or not line.is_ours:
             raise PlatformDown(f"{handoff.platform} is not served here any more.", hint="Try it again.")
         return line
@@ -151,7 +154,7 @@ class Handoffs:
                 await self._store.bind(
                     item.place, session.id, principal=session.principal, details=details(letter.place)
                 )
-                await self._advance(carried, "bound", surface=item.platform)
+                await carried.advance("bound", surface=item.platform)
             if carried.now.state == "bound":
                 outcome = await self._speak(item, letter, session)
                 await self._spoken(carried, outcome)
@@ -187,7 +190,7 @@ class Handoffs:
             failed = outcome.failed
             await self._fail(carried, SojournError(failed.message, hint=failed.hint), code=failed.code)
         else:
-            await self._advance(carried, "turn_done")
+            await carried.advance("turn_done")
 
     # afterwards
     async def _until_delivered(self, carried: Carried) -> None:
@@ -197,12 +200,12 @@ class Handoffs:
                 arrived = [one for one in rows if one.state in ("sent", "delivered")]
                 lost = [one for one in rows if one.state == "failed"]
                 if arrived:
-                    await self._advance(carried, "delivered", message_id=arrived[0].message_id)
+                    await carried.advance("delivered", message_id=arrived[0].message_id)
                     return
                 if len(lost) == len(rows):
                     break
         if not rows:
-            await self._complete(carried)
+            await carried.complete()
             return
         raise PlatformDown(f"The answer could not be delivered: {lost[0].error}")
 
@@ -210,42 +213,23 @@ class Handoffs:
         rows = await self._store.outgoing(session=handoff.session, place=handoff.place, limit=10_000)
         return [one for one in rows if parcel_of(one).handoff == handoff.id]
 
-    async def _complete(self, carried: Carried) -> None:
-        async with carried.lock:
-            carried.now = await self._store.complete_handoff(carried.now)
-        carried.moved.set()
-
     async def _to_desk(self, carried: Carried) -> None:
         """To the terminal or the web: nobody has to be told there, it is picked up."""
         if carried.now.state in ("claimed", "thread_ready"):
-            await self._advance(carried, "bound", surface=carried.now.platform)
+            await carried.advance("bound", surface=carried.now.platform)
         await self._desk.places.release(carried.now.session)
-        await self._complete(carried)
-
-    # steps
-    async def _advance(self, carried: Carried, step: Step, **given: str) -> None:
-        async with carried.lock:
-            carried.now = await self._store.advance_handoff(carried.now, step, **given)
-        carried.moved.set()
+        await carried.complete()
 
     async def _fail(self, carried: Carried, error: SojournError, *, code: str = "") -> None:
         """The reason is kept, the wheel goes back, and what the session displaced comes back."""
         words = f"{error} {error.hint}".strip()
         logger.warning("hand-off %s failed: %s", carried.now.id, words)
         with suppress(Conflict, NotFound, StoreUnavailable):
-            async with carried.lock:
-                was, carried.now = carried.now, await self._store.fail_handoff(carried.now, code or error.code, words)
+            was = carried.now
+            await carried.fail(code or error.code, words)
             if was.place:
                 await self._desk.places.restore(was.place, was.session)
         carried.moved.set()
-
-    async def _renew(self, carried: Carried) -> None:
-        while True:
-            await asyncio.sleep(self._desk.lease / 3)
-            with suppress(Conflict, StoreUnavailable):  # whoever takes the next step meets the same
-                async with carried.lock:
-                    if carried.now.is_live:
-                        carried.now = await self._store.renew_handoff(carried.now, self._desk.lease)
 
 
 def _word(handoff: Handoff, session: Session, label: str) -> str:

@@ -42,6 +42,13 @@ class Place:
         self.session: SessionId | None = None  # in which a turn runs
         self.question: Mapping[str, Json] | None = None  # what that turn asks
 
+    @property
+    def items(self) -> list[Incoming]:
+        return [*([self.item] if self.item else []), *self.held, *self.steered]
+
+    def has(self, item: Incoming) -> bool:
+        return any(one.id == item.id for one in self.items)
+
 
 class Receiving:
     """The inbox of one gateway, for the lines it holds."""
@@ -92,6 +99,8 @@ class Receiving:
             return False
         items = await self._journal.claim_incoming(self._desk.owner, lines=names, limit=room, seconds=self._desk.lease)
         for item in items:
+            if (place := self._working.get(item.place)) and place.has(item):
+                continue  # we were too late to renew it: whoever works there meets that; it is taken up again later
             task = asyncio.create_task(self._work(item), name=f"place {item.place}")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -133,14 +142,14 @@ class Receiving:
 
     async def _let_go(self, place: Place) -> None:
         """What this gateway does not finish is free for the next one, at once."""
-        for item in filter(None, (place.item, *place.held, *place.steered)):
+        for item in place.items:
             with suppress(SojournError, asyncio.CancelledError):
                 await self._journal.release_incoming(item, error="the gateway was stopped")
 
     async def _renew(self, place: Place) -> None:
         while True:
             await asyncio.sleep(self._desk.lease / 3)
-            for item in filter(None, (place.item, *place.held, *place.steered)):
+            for item in place.items:
                 with suppress(Conflict, NotFound, StoreUnavailable):  # who works on it meets the same, and knows more
                     await self._journal.note_incoming(item, seconds=self._desk.lease)
 
@@ -155,7 +164,8 @@ class Receiving:
                 except NotYet as wait:
                     if time.monotonic() > until:
                         raise wait.error from None
-                    await self._arrivals_first(place)
+                    if not letter_of(item).handoff:
+                        await self._arrivals_first(place)
                     await asyncio.sleep(_SOON)
             await self._journal.finish_incoming(item)
         except LeaseLost as error:

@@ -12,7 +12,7 @@ from sojourn.core.wire import to_wire
 from sojourn.gateway.desk import Desk
 from sojourn.gateway.homes import Home
 from sojourn.gateway.letters import place_in
-from sojourn.ports.platform import CanThread, PlatformAdapter, SendRefused
+from sojourn.ports.platform import CanThread, NoThreadHere, PlatformAdapter, SendRefused
 from sojourn.ports.records import Record
 
 _KIND = "handoff_place"
@@ -29,6 +29,7 @@ async def landing_place(adapter: PlatformAdapter, home: Place, title: str) -> Pl
     try:
         return await adapter.create_handoff_thread(home, f"Sojourn — {title}"[:_LONGEST])
     except ThreadsUnsupported as why:
+        home = why.place if isinstance(why, NoThreadHere) else home
         return home.landing(f"No thread could be opened there ({why}), so it is in the chat itself.")
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sojourn.core.attachments import Attachment
 from sojourn.core.messages import Json
 from sojourn.core.places import Place, Sender, build_session_key
 from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Settings
 from sojourn.core.wire import from_wire, to_wire
 from sojourn.ports.journal import Draft, Incoming, Outgoing
-from sojourn.ports.platform import Inbound
+from sojourn.ports.platform import Button, Inbound
 
 NOBODY = Sender(id="sojourn", name="Sojourn", is_bot=True)
 
@@ -28,11 +29,13 @@ class Letter:
     mentioned: bool = True
     files: int = 0
     handoff: str = ""
+    pressed: str = ""  # the value of a button; then `text` is its label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parcel:
-    """Something to be sent. `grows`: the turn whose answer it shows while it is written."""
+    """Something to be sent. `grows`: the turn whose answer it shows while it is written. One that grows or has buttons
+    is changed once more, and is `delivered` only then."""
 
     place: Place
     text: str
@@ -40,6 +43,8 @@ class Parcel:
     handoff: str = ""
     grows: str = ""
     after: int = 0  # from which number of the log on it grows
+    buttons: tuple[Button, ...] = ()
+    file: Attachment | None = None  # then `text` is what is said where no file can be sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +75,12 @@ class Keys:
 def letter(inbound: Inbound) -> Letter:
     return Letter(
         place=inbound.place, text=inbound.text, sender=inbound.sender, id=inbound.id, at=inbound.at,
-        mentioned=inbound.mentioned, files=len(inbound.files),
+        mentioned=inbound.mentioned, files=len(inbound.files), pressed=inbound.pressed,
     )  # fmt: skip
 
 
 def packed(value: Letter | Parcel) -> Json:
-    return {name: inner for name, inner in to_wire(value).items() if inner not in ("", 0, None)}
+    return {name: inner for name, inner in to_wire(value).items() if inner not in ("", 0, None, [])}
 
 
 def letter_of(item: Incoming) -> Letter:

@@ -7,14 +7,18 @@ import logging
 import time
 from collections.abc import Mapping
 from contextlib import aclosing, suppress
+from dataclasses import replace
+from typing import Literal
 
-from sojourn.core.errors import Conflict, PlatformDown, SojournError, StoreUnavailable
+from sojourn.core.attachments import Attachment
+from sojourn.core.errors import Conflict, NotFound, PlatformDown, SojournError, StoreUnavailable
 from sojourn.gateway.letters import Parcel, parcel_of
 from sojourn.gateway.line import Line
-from sojourn.gateway.render import AGAIN, split
-from sojourn.ports.journal import JournalStore, Outgoing
+from sojourn.gateway.render import AGAIN, file_line, split
 from sojourn.ports.journal import Line as LineName
-from sojourn.ports.platform import PlatformAdapter, SendRefused, Sent
+from sojourn.ports.journal import Outgoing
+from sojourn.ports.platform import CanAsk, CanSendFiles, File, PlatformAdapter, SendRefused, Sent
+from sojourn.ports.whole import WholeStore
 
 PATIENCE = 25.0  # seconds a network may take to answer
 GIVE_UP = 86_400.0  # seconds after which something is too old to be sent
@@ -29,7 +33,7 @@ class Sending:
     """The sender of one gateway, for the lines it holds."""
 
     def __init__(
-        self, journal: JournalStore, owner: str, lines: Mapping[LineName, Line], *, seconds: float = 20.0
+        self, journal: WholeStore, owner: str, lines: Mapping[LineName, Line], *, seconds: float = 20.0
     ) -> None:
         self._journal, self._owner, self._lines, self._seconds = journal, owner, lines, seconds
         self._tasks: set[asyncio.Task[None]] = set()
@@ -74,7 +78,7 @@ class Sending:
         try:
             async with asyncio.timeout(PATIENCE):
                 sent = await self._post(adapter, item, parcel := parcel_of(item))
-            await self._journal.finish_outgoing(item, "sent" if parcel.grows else "delivered", message_id=sent.id)
+            await self._note(item, "sent" if parcel.grows or parcel.buttons else "delivered", sent)
             self.last_delivered[item.platform] = time.time()
         except Conflict as error:
             logger.info("outgoing %s is cared for elsewhere: %s", item.id, error)
@@ -84,9 +88,21 @@ class Sending:
             await self._later(item, _pause(item), str(error) or "no answer in time", maybe_sent=True)
         except Exception as error:  # the edge of an adapter: a stranger's code may raise anything
             logger.exception("%s failed to send", item.platform)
-            await self._unknown(item, f"{type(error).__name__}: {error}")
+            await self._unknown(item, f"{type(error).__name__}: {error}", maybe_sent=True)
         finally:
             renewing.cancel()
+
+    async def _note(self, item: Outgoing, state: Literal["sent", "delivered"], sent: Sent) -> None:
+        """It is there. A store that is away just now has to hear of it, or it would be sent again. Conflict."""
+        while True:
+            try:
+                await self._journal.finish_outgoing(item, state, message_id=sent.id)
+                return
+            except StoreUnavailable as error:
+                if not error.retryable:
+                    raise
+                logger.warning("outgoing %s was sent, which cannot be noted: %s", item.id, error)
+                await asyncio.sleep(0.5)
 
     async def _renew(self, item: Outgoing) -> None:
         """While a network takes its time, nobody else sends it."""
@@ -96,8 +112,15 @@ class Sending:
                 await self._journal.renew_outgoing(item, seconds=self._seconds)
 
     async def _post(self, adapter: PlatformAdapter, item: Outgoing, parcel: Parcel) -> Sent:
+        if parcel.file is not None and isinstance(adapter, CanSendFiles):
+            sent = await self._with_file(adapter, item, parcel, parcel.file)
+            if isinstance(sent, Sent):
+                return sent
+            parcel = sent
         text = (AGAIN if item.possible_duplicate else "") + parcel.text
         try:
+            if parcel.buttons and isinstance(adapter, CanAsk):
+                return await adapter.ask(parcel.place, text, parcel.buttons, reply_to=parcel.reply_to)
             return await adapter.send(parcel.place, text, reply_to=parcel.reply_to)
         except SendRefused as refused:
             if refused.kind == "bad_format":
@@ -106,13 +129,31 @@ class Sending:
                 raise
             return await self._plainly(adapter, parcel, text, halves=True)
 
+    async def _with_file(
+        self, adapter: CanSendFiles, item: Outgoing, parcel: Parcel, file: Attachment
+    ) -> Sent | Parcel:
+        """Sends the file; a network that does not take this one gets a line about it instead."""
+        try:
+            assert item.session is not None
+            data, _ = await self._journal.get_blob(item.session, file.hash)
+            told = File(name=file.name or "file", media_type=file.media_type, data=data)
+            return await adapter.send_file(parcel.place, told, caption=AGAIN.strip() if item.possible_duplicate else "")
+        except NotFound as error:
+            return replace(parcel, text=file_line(file, str(error)))
+        except SendRefused as refused:
+            if refused.kind in ("rate_limited", "transient", "not_found"):
+                raise
+            return replace(parcel, text=file_line(file, f"{refused} {refused.hint}".strip()))
+
     async def _plainly(self, adapter: PlatformAdapter, parcel: Parcel, text: str, *, halves: bool = False) -> Sent:
         """Without formatting; smaller than the network says it takes, if it did not take that."""
         info = adapter.info
         pieces = split(text, info.max_chars // 2, info.counting) if halves else [text]
-        for piece in pieces:
-            sent = await adapter.send(parcel.place, piece, plain=True)
-        return sent
+        for piece in pieces[:-1]:
+            await adapter.send(parcel.place, piece, plain=True)
+        if parcel.buttons and isinstance(adapter, CanAsk):
+            return await adapter.ask(parcel.place, pieces[-1], parcel.buttons, plain=True)
+        return await adapter.send(parcel.place, pieces[-1], plain=True)
 
     async def _refused(self, item: Outgoing, refused: SendRefused) -> None:
         if refused.kind == "rate_limited":
@@ -124,11 +165,11 @@ class Sending:
         else:
             await self._unknown(item, str(refused))
 
-    async def _unknown(self, item: Outgoing, error: str) -> None:
+    async def _unknown(self, item: Outgoing, error: str, *, maybe_sent: bool = False) -> None:
         if item.attempts >= _TRIES:
             await self._lost(item, error)
         else:
-            await self._later(item, _pause(item), error)
+            await self._later(item, _pause(item), error, maybe_sent=maybe_sent)
 
     async def _later(self, item: Outgoing, seconds: float, error: str, *, maybe_sent: bool = False) -> None:
         if time.time() - item.created_at > GIVE_UP:

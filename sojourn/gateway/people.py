@@ -135,6 +135,16 @@ class People:
         await self._store.delete_record(MISTAKES, "all")
         return Request(platform=platform, sender=sender, name=called, until=0.0), principal
 
+    async def turn_away(self, platform: str, sender: str) -> bool:
+        """Their code is worth nothing any more, and they get no other one for an hour."""
+        key, now = _key(platform, sender), self._clock()
+        kept = await self._store.get_record(PAIRING, key)
+        if kept is None or now >= kept.value["until"]:
+            return False
+        closed = {"salt": "", "proof": "", "asked": now + VALID - AGAIN, "until": now, "name": kept.value["name"]}
+        await self._store.put_record(Record(kind=PAIRING, key=key, value=closed))
+        return True
+
     async def unpair(self, platform: str, sender: str) -> bool:
         return await self._store.delete_record(IDENTITY, _key(platform, sender))
 

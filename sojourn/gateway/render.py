@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from sojourn.core.attachments import Attachment
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Failed
 from sojourn.core.messages import Json
@@ -82,14 +83,32 @@ def _closes(fence: str, line: str) -> bool:
     return found is not None and found[1].startswith(marks) and not found[2].strip()
 
 
-def question(detail: Mapping[str, Json], *, for_owner: bool) -> str:
+def question(detail: Mapping[str, Json]) -> str:
     """What a turn asks before it goes on."""
     lines = [f"❓ {plain(str(detail.get('text', '')))}"]
     if what := plain(str(detail.get("detail", ""))).strip():
         lines += ["```", what[:1500], "```"]
-    choices = [str(one) for one in detail.get("choices", ())]
-    lines.append(f"Answer with: {', '.join(choices)}." if for_owner else "Only the owner can allow this.")
     return "\n".join(lines)
+
+
+def answers(detail: Mapping[str, Json], *, for_owner: bool) -> str:
+    """The line below a question: how to answer it."""
+    choices = [str(one) for one in detail.get("choices", ())]
+    return f"Answer with: {', '.join(choices)}." if for_owner else "Only the owner can allow this."
+
+
+_LABELS = {"once": "Allow once", "session": "Allow for this session", "always": "Always allow", "deny": "Deny"}
+
+
+def label(choice: str) -> str:
+    """A choice, as it stands on a button."""
+    return _LABELS.get(choice, choice)
+
+
+def settled(detail: Mapping[str, Json]) -> str:
+    """The line below a question that is over: what was chosen, by whom or why."""
+    chosen, by, why = (plain(str(detail.get(name) or "")) for name in ("choice", "by", "why"))
+    return f"→ {label(chosen)}" + (f" ({by})" if by else "") + (f": {why}" if why else "")
 
 
 _WORDS = {"yes": "once", "y": "once", "ok": "once", "allow": "once", "no": "deny", "n": "deny"}
@@ -100,6 +119,12 @@ def choice(text: str, choices: tuple[str, ...]) -> str | None:
     word = text.strip().strip(".!").lower().removeprefix("/")
     word = word if word in choices else _WORDS.get(word, word)
     return word if word in choices else None
+
+
+def file_line(file: Attachment, why: str = "") -> str:
+    """What is said where a file cannot be sent."""
+    kind = f"{file.media_type}, {file.size:,} bytes" if file.size else file.media_type
+    return f"📎 {plain(file.name) or 'a file'} ({kind}) is in the session. {why or 'This network takes no files.'}"
 
 
 def failure(failed: Failed) -> str:

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from sojourn.core.handoff import Handoff
 from sojourn.core.wire import to_wire
+from sojourn.gateway.letters import parcel_of
+from sojourn.ports.journal import Outgoing
 from sojourn.ports.whole import WholeStore
 
+_GIST = 200  # characters of a message that a list shows
 _STALE = 120.0  # seconds after which something that waits has waited too long
 
 
 async def status(store: WholeStore) -> dict[str, Any]:
     """Every gateway that is alive, its lines, and what is under way."""
-    gateways = await store.gateways()
+    gateways, now = await store.gateways(), time.time()
     waiting = await store.list_pending_handoffs()
     return {
         "gateways": [
             {
                 "id": one.id, "host": one.host, "pid": one.pid, "started_at": one.started_at, "beat_at": one.beat_at,
-                "lines": dict(one.health.get("lines", {})),
+                "lines": {
+                    name: line | {"health": health(line, now)} for name, line in one.health.get("lines", {}).items()
+                },
             }
             for one in gateways
         ],
@@ -38,6 +44,15 @@ def shown(handoff: Handoff) -> dict[str, Any]:
     return {name: getattr(handoff, name) for name in names}
 
 
+def delivery(item: Outgoing) -> dict[str, Any]:
+    """A line of the ledger: what was to be sent where, and what became of it."""
+    names = (
+        "id", "platform", "place", "session", "state", "attempts", "possible_duplicate", "message_id", "error",
+        "created_at", "sent_at", "finished_at",
+    )  # fmt: skip
+    return {name: getattr(item, name) for name in names} | {"text": parcel_of(item).text[:_GIST]}
+
+
 def lines_of(found: dict[str, Any], now: float | None = None) -> list[str]:
     """The same in words."""
     now = time.time() if now is None else now
@@ -53,9 +68,14 @@ def lines_of(found: dict[str, Any], now: float | None = None) -> list[str]:
     return said
 
 
-def _sign(line: dict[str, Any], now: float) -> str:
+def health(line: Mapping[str, Any], now: float) -> Literal["good", "stuck", "down"]:
+    """Whether a line gets anywhere: what waits on one that is up must not wait long."""
     stuck = any(now - line[name] > _STALE for name in ("oldest_waiting", "oldest_pending") if line.get(name))
-    return "✗" if line["state"] not in ("up", "elsewhere") else "!" if stuck else "✓"
+    return "down" if line["state"] not in ("up", "elsewhere") else "stuck" if stuck else "good"
+
+
+def _sign(line: dict[str, Any], now: float) -> str:
+    return {"good": "✓", "stuck": "!", "down": "✗"}[health(line, now)]
 
 
 def _line(line: dict[str, Any], now: float) -> str:

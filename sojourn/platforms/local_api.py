@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
@@ -14,15 +9,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
 from sojourn.core.places import Sender
-from sojourn.platforms.local_rooms import MOST_WORDS, Note, Rooms, room_name
+from sojourn.platforms.local_rooms import MOST_WORDS, Rooms, room_name
+from sojourn.platforms.rooms_frames import Press, frames, is_in, shown
 from sojourn.ports.kit import Kit
 
-_SILENCE = 15.0
 Room = Annotated[str, Path(max_length=300, description="Its name; # begins one for several people.")]
+Number = Annotated[int, Path(ge=1, le=10**12, description="The message's number in the room.")]
 After = Annotated[int, Query(ge=0, le=10**12, description="Only what has a higher number.")]
 Thread = Annotated[str | None, Query(max_length=20, description="Only this thread; empty: only the room itself.")]
 _FAULTS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "That cannot be a room."}, 404: {"description": "There is no such thread."},
+    400: {"description": "That cannot be a room."}, 404: {"description": "There is no such thread, message or button."},
 }  # fmt: skip
 
 
@@ -47,47 +43,25 @@ def router(kit: Kit) -> APIRouter:
     async def say(room: Room, words: Words) -> dict[str, Any]:
         """Kept when this answers; the gateway hears it."""
         by = Sender(id=words.sender, name=words.name)
-        return _shown(await kit.shared(Rooms).say(room, words.text, by, thread=words.thread))
+        return shown(await kit.shared(Rooms).say(room, words.text, by, thread=words.thread))
+
+    @api.post("/rooms/{room}/messages/{n}/press", status_code=201, summary="Press a button", responses=_FAULTS)
+    async def press(room: Room, n: Number, pressed: Press) -> dict[str, Any]:
+        """Answers a question that a turn asks."""
+        by = Sender(id=pressed.sender, name=pressed.name)
+        return shown(await kit.shared(Rooms).press(room, n, pressed.value, by))
 
     @api.get("/rooms/{room}/messages", summary="Read a room", responses=_FAULTS)
     async def read(
         room: Room, after: After = 0, thread: Thread = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
     ) -> dict[str, Any]:
         notes = await kit.shared(Rooms).read(room, after=after, limit=limit)
-        return {"messages": [_shown(one) for one in notes if _is_in(one, thread)]}
+        return {"messages": [shown(one) for one in notes if is_in(one, thread)]}
 
     @api.get("/rooms/{room}/events", summary="Follow a room", responses=_FAULTS)
     async def follow(room: Room, after: After = 0, thread: Thread = None) -> StreamingResponse:
         """Frames called `message`; one that is changed later comes again under its number."""
         notes = kit.shared(Rooms).watch(room_name(room), after=after)
-        return StreamingResponse(_frames(notes, thread), media_type="text/event-stream")
+        return StreamingResponse(frames(notes, thread), media_type="text/event-stream")
 
     return api
-
-
-async def _frames(notes: AsyncGenerator[Note, None], thread: str | None) -> AsyncGenerator[bytes, None]:
-    """Each note as it comes, and a sign of life when there is none."""
-    async with aclosing(notes):
-        coming: asyncio.Future[Note] | None = None
-        try:
-            while True:
-                coming = coming or asyncio.ensure_future(anext(notes))
-                done, _ = await asyncio.wait({coming}, timeout=_SILENCE)
-                if not done:
-                    yield b":\n\n"
-                    continue
-                note, coming = coming.result(), None
-                if _is_in(note, thread):
-                    yield b"event: message\ndata: %b\nid: %d\n\n" % (json.dumps(_shown(note)).encode(), note.n)
-        finally:
-            if coming is not None:
-                coming.cancel()
-                await asyncio.gather(coming, return_exceptions=True)
-
-
-def _is_in(note: Note, thread: str | None) -> bool:
-    return thread is None or (note.thread or "") == thread
-
-
-def _shown(note: Note) -> dict[str, Any]:
-    return asdict(note) | {"id": note.id}

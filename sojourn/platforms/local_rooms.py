@@ -3,13 +3,15 @@
 A number is taken by writing under it, which fails if somebody else has: so whoever has read number 7 knows that no
 6 comes later. What a person says is also put on a pile of things to hear, from where a listener takes it when it
 is safely kept: what was not taken is there for the next one.
+
+`local` has such rooms, and so have the programs that talk to us through the HTTP API (`api_server`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
@@ -18,9 +20,11 @@ from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.places import Sender
 from sojourn.core.wire import from_wire, to_wire
 from sojourn.ports.kit import Kit
+from sojourn.ports.platform import Button
 from sojourn.ports.records import Record
 
-NOTE, TO_HEAR = "local_note", "local_to_hear"
+LOCAL = "local"
+TO_HEAR = "local_to_hear"
 MOST_WORDS = 100_000
 _PAGE = 500
 _FRESH = 40  # of the newest notes, changes are told too
@@ -38,12 +42,16 @@ class Note:
     ours: bool = False  # the agent said it
     thread: str | None = None
     opens: bool = False
+    buttons: tuple[Button, ...] = ()
+    pressed: str = ""  # it is a button that somebody pressed, and `answers` is the number it stood under
+    answers: int = 0
+    key: str = ""  # what its writer calls it: the same key twice is the same note
     at: float = 0.0
     revision: int = 1
 
     @property
     def id(self) -> str:
-        return f"{self.room}/{self.n}"
+        return f"{self.room}/key/{self.key}" if self.key else f"{self.room}/{self.n}"
 
     @property
     def sender(self) -> Sender:
@@ -59,31 +67,60 @@ def room_name(words: str) -> str:
 
 
 class Rooms:
-    """All rooms of this store; those who write in other processes are seen as well."""
+    """All rooms of one platform in this store; those who write in other processes are seen as well."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: Kit, platform: str = LOCAL) -> None:
         self._store = kit.store
+        self._notes, self._to_hear, self._keys = (f"{platform}_{kind}" for kind in ("note", "to_hear", "key"))
         self._last: dict[str, int] = {}  # the highest number seen of each room
         self._writing = asyncio.Lock()
 
     # writing
     async def say(
-        self, room: str, text: str, by: Sender, *, thread: str | None = None, ours: bool = False, opens: bool = False
-    ) -> Note:
-        """Kept when this returns. What the agent says is not put on the pile."""
+        self, room: str, text: str, by: Sender, *, thread: str | None = None, ours: bool = False, opens: bool = False,
+        buttons: Sequence[Button] = (), key: str = "",
+    ) -> Note:  # fmt: skip
+        """Kept when this returns. What the agent says is not put on the pile. NotFound for a thread that is none."""
         if len(text) > MOST_WORDS:
             raise BadInput(f"{len(text):,} characters are too many.", hint=f"At most {MOST_WORDS:,} at once.")
         room = room_name(room)
         if thread is not None:
             await self._check_thread(room, thread)
-        note = Note(
-            room=room, n=0, text=text, by=by.id, name=by.name, ours=ours, thread=thread, opens=opens, at=time.time()
-        )
+        said = Note(
+            room=room, n=0, text=text, by=by.id, name=by.name, ours=ours, thread=thread, opens=opens,
+            buttons=tuple(buttons), key=key, at=time.time(),
+        )  # fmt: skip
+        return await self._put(said)
+
+    async def press(self, room: str, n: int, value: str, by: Sender) -> Note:
+        """Somebody presses a button: that is said and heard like words. NotFound if it is not there (any more)."""
+        under = await self.one(room, n)
+        found = [one for one in under.buttons if one.value == value]
+        if not found:
+            raise NotFound(f"Message {n} in {room} has no such button.", hint="It may have been answered already.")
+        said = Note(
+            room=under.room, n=0, text=found[0].label, by=by.id, name=by.name, thread=under.thread, pressed=value,
+            answers=n, at=time.time(),
+        )  # fmt: skip
+        return await self._put(said)
+
+    async def _put(self, note: Note) -> Note:
         async with self._writing:
+            if note.key and (known := await self._store.get_record(self._keys, _prefix(note.room) + note.key)):
+                return await self.one(note.room, known.value["n"])
             note = await self._keep(note)
-        if not ours:
-            await self._store.put_record(Record(kind=TO_HEAR, key=_key(room, note.n), value=to_wire(note)))
+        if not note.ours:
+            await self._store.put_record(Record(kind=self._to_hear, key=_key(note.room, note.n), value=to_wire(note)))
+        if note.key:  # last: whoever dies before says it again, and who listens knows it by its id
+            about = Record(kind=self._keys, key=_prefix(note.room) + note.key, value={"n": note.n})
+            await self._store.put_record(about)
         return note
+
+    async def one(self, room: str, n: int) -> Note:
+        kept = await self._store.get_record(self._notes, _key(room_name(room), n))
+        if kept is None:
+            raise NotFound(f"There is no message {n} in {room}.", hint="It may be another room.")
+        return _note(kept)
 
     async def _keep(self, note: Note) -> Note:
         n = await self._newest(note.room)
@@ -92,7 +129,7 @@ class Rooms:
             numbered = replace(note, n=n)
             try:
                 await self._store.put_record(
-                    Record(kind=NOTE, key=_key(note.room, n), value=to_wire(numbered)), expect=0
+                    Record(kind=self._notes, key=_key(note.room, n), value=to_wire(numbered)), expect=0
                 )
             except Conflict:
                 continue  # somebody else has that number
@@ -108,11 +145,9 @@ class Rooms:
         return self._last[room]
 
     async def edit(self, room: str, n: int, text: str) -> None:
-        kept = await self._store.get_record(NOTE, _key(room, n))
-        if kept is None:
-            raise NotFound(f"There is no message {n} in {room}.", hint="It may be another room.")
-        changed = replace(_note(kept), text=text)
-        await self._store.put_record(replace(kept, value=to_wire(changed)))
+        """Shows this instead, without buttons."""
+        changed = replace(await self.one(room, n), text=text, buttons=())
+        await self._store.put_record(Record(kind=self._notes, key=_key(changed.room, n), value=to_wire(changed)))
 
     async def open_thread(self, room: str, name: str, by: Sender) -> str:
         """A fresh thread; its first line is its name."""
@@ -121,7 +156,7 @@ class Rooms:
 
     async def _check_thread(self, room: str, thread: str) -> None:
         number = thread[1:] if thread.startswith("t") else ""
-        found = await self._store.get_record(NOTE, _key(room, int(number))) if number.isdecimal() else None
+        found = await self._store.get_record(self._notes, _key(room, int(number))) if number.isdecimal() else None
         if found is None or not _note(found).opens:
             raise NotFound(f'There is no thread "{thread}" in {room}.', hint="Threads are begun by a hand-off.")
 
@@ -131,7 +166,9 @@ class Rooms:
         room, notes = room_name(room), list[Note]()
         while not limit or len(notes) < limit:
             size = min(_PAGE, limit - len(notes)) if limit else _PAGE
-            page = await self._store.list_records(NOTE, prefix=_prefix(room), after=_key(room, after), limit=size)
+            page = await self._store.list_records(
+                self._notes, prefix=_prefix(room), after=_key(room, after), limit=size
+            )
             notes += [_note(one) for one in page]
             if len(page) < size:
                 break
@@ -154,7 +191,7 @@ class Rooms:
     async def names(self) -> list[str]:
         """The rooms in which something was said."""
         found, after = list[str](), ""
-        while page := await self._store.list_records(NOTE, after=after, limit=1):
+        while page := await self._store.list_records(self._notes, after=after, limit=1):
             room = unquote(page[0].key.partition("/")[0])
             found.append(room)
             after = _prefix(room) + "\uffff"
@@ -163,10 +200,14 @@ class Rooms:
     # hearing
     async def to_hear(self, limit: int = _PAGE) -> list[Note]:
         """What people said and no listener has taken yet."""
-        return [from_wire(Note, one.value) for one in await self._store.list_records(TO_HEAR, limit=limit)]
+        return [from_wire(Note, one.value) for one in await self._store.list_records(self._to_hear, limit=limit)]
 
     async def heard(self, note: Note) -> None:
-        await self._store.delete_record(TO_HEAR, _key(note.room, note.n))
+        await self._store.delete_record(self._to_hear, _key(note.room, note.n))
+
+    async def waits(self, note: Note) -> bool:
+        """Whether no listener has taken it yet."""
+        return await self._store.get_record(self._to_hear, _key(note.room, note.n)) is not None
 
 
 def _prefix(room: str) -> str:

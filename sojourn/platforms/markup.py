@@ -1,9 +1,12 @@
-"""Markdown, said the way a network says it. What is not Markdown comes out as the words that were written."""
+"""Markdown, said the way a network says it: as HTML, or in marks of its own. What is not Markdown comes out as the
+words that were written."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
@@ -17,6 +20,7 @@ class Marks:
     """How a network writes what Markdown means."""
 
     escape: Callable[[str], str]
+    schemes: tuple[str, ...]  # of addresses that can be linked; any other one is written out
     strong: Around
     em: Around
     strike: Around
@@ -26,9 +30,28 @@ class Marks:
     quote: Callable[[str], str]
 
 
+def _parser() -> MarkdownIt:
+    """Raw HTML stays words: nothing a model writes becomes markup but what Markdown has. A line like "[1]: https://…"
+    is something to read, and would vanish as a reference."""
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["strikethrough", "table"])
+    return parser.disable("reference")
+
+
+def escaped(text: str) -> str:
+    """Three letters, for the networks that ask for these and no others."""
+    return html.escape(text, quote=False)
+
+
+def as_html(text: str) -> str:
+    """For networks that show all of HTML. Empty when there is nothing to format."""
+    shown = _parser().render(text).strip()
+    inner = shown.removeprefix("<p>").removesuffix("</p>")
+    return "" if "<" not in inner else shown
+
+
 def render(text: str, marks: Marks) -> str:
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
-    parser.disable("reference")  # a line like "[1]: https://…" is something to read, and would vanish
+    """For networks that have marks of their own, or a few tags."""
+    parser = _parser()
     written = _Writing(text.splitlines(), marks).blocks(SyntaxTreeNode(parser.parse(text)).children)
     return written if written.strip() else marks.escape(text)
 
@@ -96,7 +119,10 @@ class _Writing:
                 return self.marks.escape(node.content)
 
     def _link(self, label: str, address: str) -> str:
-        return self.marks.link(label if label.strip() else self.marks.escape(address), address)
+        label = label if label.strip() else self.marks.escape(address)
+        if urlsplit(address).scheme not in self.marks.schemes:
+            return f"{label} ({self.marks.escape(address)})"
+        return self.marks.link(label, address)
 
     def _bold(self) -> _Writing:
         """Inside of what is strong already."""

@@ -17,8 +17,9 @@ from sojourn.core.errors import BadInput, PlatformDown, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.json_socket import open_socket
-from sojourn.platforms.position import Position
+from sojourn.platforms.position import Heard, Position
 from sojourn.platforms.rest import Rest
+from sojourn.platforms.signs import name_of
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import File, Inbound, PlatformInfo, SendRefused, Sent
 from sojourn.ports.plugin import Plugin
@@ -27,7 +28,7 @@ NAME = "mattermost"
 _API = "/api/v4"
 _MOST = 16_383
 _AROUND = 5_000  # milliseconds: posts of several channels may be told out of order
-_REMEMBERED = 200
+_INVITED = ("user_added", "group_added", "direct_added", "channel_created")
 _KINDS: Mapping[str, PlaceKind] = {"D": "dm", "G": "group", "O": "channel", "P": "channel"}
 
 
@@ -63,32 +64,39 @@ class Mattermost:
             while (said := await socket.hear()).get("event") != "hello":
                 if said.get("status") == "FAIL":
                     raise self._http.key_refused()
-            began, at, heard, waiting = await self._missed()
+            heard, waiting = await self._missed()
             while True:
                 for post in waiting:
-                    if post["id"] in heard or not self._is_for_us(post, me):
+                    if heard.has(post["id"]) or not self._is_for_us(post, me):
                         continue
                     yield await self._inbound(post, me)
-                    at, heard = max(at, int(post["create_at"])), [*heard, post["id"]][-_REMEMBERED:]
-                    await self._position.keep({"at": at, "heard": heard, "began": began})
-                waiting = self._posted(await socket.hear())
+                    heard = await self._position.keep_heard(heard.plus(post["id"], int(post["create_at"])))
+                said = await socket.hear()
+                if said.get("event") in _INVITED:
+                    await self._learn(said)
+                waiting = self._posted(said)
 
-    async def _missed(self) -> tuple[int, int, list[str], list[dict[str, Any]]]:
-        """When we first came, how far we had heard, and what came since then."""
-        kept, channels = await self._position.load(), await self._get("/users/me/channels")
+    async def _learn(self, said: Mapping[str, Any]) -> None:
+        """What kind of channel it is that we have come to: its id does not tell."""
+        told = {**(said.get("broadcast") or {}), **(said.get("data") or {})}
+        if channel := told.get("channel_id"):
+            about = await self._get(f"/channels/{channel}")
+            self._kinds[about["id"]] = _KINDS.get(about["type"], "channel")
+
+    async def _missed(self) -> tuple[Heard, list[dict[str, Any]]]:
+        """How far we had heard, and what came since then."""
+        heard, channels = await self._position.heard(), await self._get("/users/me/channels")
         for one in channels:
             self._kinds[one["id"]] = _KINDS.get(one["type"], "channel")
         newest = max((int(one["last_post_at"]) for one in channels), default=0)
-        if not kept:  # what was said before we came is not for us
-            await self._position.keep({"at": newest + 1, "heard": [], "began": newest + 1})
-            return newest + 1, newest + 1, [], []
-        began, at, found = int(kept["began"]), int(kept["at"]), list[dict[str, Any]]()
-        since = max(began, at - _AROUND)
+        if heard is None:  # what was said before we came is not for us
+            return await self._position.begin(newest + 1), []
+        since, found = heard.since(_AROUND), list[dict[str, Any]]()
         for one in channels:
             if int(one["last_post_at"]) >= since:
                 told = await self._get(f"/channels/{one['id']}/posts", params={"since": since})
                 found += [post for post in told["posts"].values() if int(post["create_at"]) >= since]
-        return began, at, list(kept["heard"]), sorted(found, key=lambda post: (post["create_at"], post["id"]))
+        return heard, sorted(found, key=lambda post: (post["create_at"], post["id"]))
 
     def _posted(self, said: Mapping[str, Any]) -> list[dict[str, Any]]:
         if said.get("event") != "posted":
@@ -165,6 +173,10 @@ class Mattermost:
     async def typing(self, place: Place) -> None:
         said = {"channel_id": place.chat, "parent_id": place.thread or ""}
         await self._http.ask("POST", f"{_API}/users/me/typing", json=said)
+
+    async def react(self, sent: Sent, sign: str) -> None:
+        said = {"user_id": (await self._get("/users/me"))["id"], "post_id": sent.id, "emoji_name": name_of(sign)}
+        await self._http.ask("POST", f"{_API}/reactions", json=said)
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
         kept = await self._http.ask(

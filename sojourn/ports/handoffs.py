@@ -27,7 +27,10 @@ class HandoffStore(Protocol):
 
     async def get_handoff(self, id: HandoffId) -> Handoff: ...  # NotFound
     async def get_handoff_state(self, session: SessionId) -> Handoff | None: ...  # the newest attempt; NotFound
-    async def handoffs(self, session: SessionId, *, limit: int = 100) -> list[Handoff]: ...  # newest first; NotFound
+    async def handoffs(self, session: SessionId | None, *, limit: int = 100) -> list[Handoff]:
+        """Newest first; None: of all sessions. NotFound."""
+        ...
+
     async def list_pending_handoffs(self, platforms: Sequence[str] | None = None) -> list[Handoff]:
         """Those that may be claimed, oldest first: asked for, or given up by an owner whose time ran out."""
         ...

@@ -200,8 +200,8 @@ class Outbox(Protocol):
 
     async def outgoing(
         self, *, place: str | None = None, session: SessionId | None = None, states: Sequence[str] = (),
-        limit: int = 100,
-    ) -> list[Outgoing]: ...  # oldest first  # fmt: skip
+        limit: int = 100, newest: bool = False,
+    ) -> list[Outgoing]: ...  # oldest first, unless the newest are wanted  # fmt: skip
 
 
 class Bindings(Protocol):

@@ -3,11 +3,11 @@ the gateway's; an adapter decides nothing. An ability is a method; lacking it is
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from sojourn.core.errors import PlatformFailed
+from sojourn.core.errors import PlatformFailed, ThreadsUnsupported
 from sojourn.core.places import Place, Sender
 
 Counting = Literal["characters", "utf16", "bytes"]
@@ -37,6 +37,14 @@ class File:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Button:
+    """Something to press under a message. `value` comes back then: at most 60 letters, digits and signs of ASCII."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inbound:
     """Something that was written. `id` is the network's own and the same when it is told again."""
 
@@ -48,6 +56,7 @@ class Inbound:
     at: float = 0.0
     reply_to: str = ""
     mentioned: bool = True  # whether it speaks to us; in groups often only what names us does
+    pressed: str = ""  # the value of a button; then `text` is its label, and `reply_to` the message it stood under
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +75,14 @@ class SendRefused(PlatformFailed):
     def __init__(self, message: str, *, kind: Refusal, retry_after: float | None = None, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.kind, self.retry_after = kind, retry_after
+
+
+class NoThreadHere(ThreadsUnsupported):
+    """There is no thread, and asking has shown what the place really is: its name alone did not tell."""
+
+    def __init__(self, message: str, *, place: Place, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.place = place
 
 
 class PlatformAdapter(Protocol):
@@ -99,13 +116,28 @@ class PlatformAdapter(Protocol):
 @runtime_checkable
 class CanThread(Protocol):
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
-        """A fresh thread, as a Place with the key its next message will have. ThreadsUnsupported says why not."""
+        """A fresh thread, as a Place with the key its next message will have. ThreadsUnsupported says why not, and
+        NoThreadHere what `parent` is instead."""
         ...
 
 
 @runtime_checkable
 class CanEdit(Protocol):
-    async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None: ...  # SendRefused
+    async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
+        """Shows this instead; buttons that stood under it are gone. SendRefused."""
+        ...
+
+
+@runtime_checkable
+class CanAsk(Protocol):
+    """Has buttons. Whoever has them can also `edit`, so that a question can be shown as answered."""
+
+    async def ask(
+        self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
+    ) -> Sent:
+        """Like `send`, with buttons. Who presses one is heard like who writes: an Inbound with `pressed`, kept before
+        the network is told that it was heard."""
+        ...
 
 
 @runtime_checkable
@@ -115,7 +147,9 @@ class CanType(Protocol):
 
 @runtime_checkable
 class CanReact(Protocol):
-    async def react(self, sent: Sent, sign: str) -> None: ...
+    async def react(self, sent: Sent, sign: str) -> None:
+        """Puts an emoji to a message, ours or another's. SendRefused for a sign the network does not have."""
+        ...
 
 
 @runtime_checkable

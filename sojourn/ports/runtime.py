@@ -57,6 +57,7 @@ class TurnInput:
     session: Session
     turn: TurnId
     said: str
+    internal: bool = False  # an announcement of ours (a hand-off), not a person's words
     attachments: tuple[Attachment, ...] = ()
     history: tuple[Past, ...] = ()  # the live transcript before this request, oldest first
     blocks: tuple[ContextBlock, ...] = ()
@@ -94,6 +95,14 @@ class Runtime(Protocol):
     async def ready(self) -> Ready: ...
     def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]: ...
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class CanSteer(Protocol):
+    """A runtime that hears what is said to a running turn: it asks `turn.steered()` now and then.
+    Where it cannot, such words wait and become the next turn."""
+
+    steers: Literal[True]
 
 
 @runtime_checkable

@@ -57,6 +57,7 @@ class RuntimeInfo:
     hint: str = ""
     models: tuple[str, ...] = ()
     default: bool = False
+    steers: bool = False  # whether a running turn hears what is said to it
 
 
 class Service(Protocol):
@@ -82,7 +83,10 @@ class Service(Protocol):
         """Answers a question a turn asked (`progress` stage approval). Only the owner may. NotAllowed, NotFound."""
         ...
 
-    async def steer(self, session: SessionId, text: str, by: Speaker) -> None: ...
+    async def steer(self, session: SessionId, text: str, by: Speaker) -> None:
+        """Tells the running turn something. CannotSteer: its runtime does not listen, so say it as the next turn."""
+        ...
+
     async def take(self, session: SessionId, by: Speaker) -> Session:
         """Takes the wheel: from now on this surface drives."""
         ...

@@ -31,6 +31,7 @@ class Listing:
     pinned: bool | None = None
     limit: int = 50
     before: tuple[float, str] | None = None  # (last_active, id)
+    skip: int = 0  # rows left out first: for whoever jumps; paging on is `before`'s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +93,7 @@ class SessionStore(Protocol):
         ...
 
     async def find(self, listing: Listing) -> list[Session]: ...
+    async def count(self, listing: Listing) -> int: ...  # how many there are, whatever `limit`, `skip` and `before` say
     async def change(self, old: Session, new: Session) -> Session:
         """Title, tags, pin, archive, model, cwd: compare-and-swap on `revision`. Conflict, TitleTaken."""
         ...

@@ -14,7 +14,7 @@ from itertools import count
 
 from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
-from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
+from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
 from sojourn.testing.platform_rig import Posted
 
 ANN, BEN = Sender(id="42", name="Ann"), Sender(id="43", name="Ben")
@@ -39,7 +39,6 @@ class FakeNetwork:
         self.posts: dict[tuple[str, str | None], list[Posted]] = {}
         self.edits: list[tuple[str, str]] = []
         self.typed: list[Place] = []
-        self.reactions: list[tuple[str, str]] = []
         self.threads_opened: list[tuple[str, str]] = []
         self.threads_refused = ""  # why threads are refused for the moment
         self.before_send: Callable[[Place, str], None] | None = None
@@ -79,6 +78,17 @@ class FakeNetwork:
     def texts(self, chat: str, thread: str | None = None) -> list[str]:
         """What our account said there."""
         return [one.text for one in self.shown(chat, thread) if one.by == US]
+
+    def press(self, posted: Posted, label: str, by: Sender = ANN) -> str:
+        """A person presses a button under a message of ours, as it was when they looked."""
+        chat, thread = next(at for at, here in self.posts.items() for one in here if one.id == posted.id)
+        value = next(one.value for one in posted.buttons if one.label == label)
+        pressed = f"p{next(self._numbers)}"
+        self._waiting[pressed] = Inbound(
+            id=pressed, place=self.place(chat, thread), sender=by, text=label, pressed=value, reply_to=posted.id
+        )
+        self._came.set()
+        return pressed
 
     # how it misbehaves
     def refuse(self, kind: Refusal, retry_after: float | None = None, times: int = 1) -> None:
@@ -128,7 +138,9 @@ class FakeNetwork:
         finally:
             self.listeners -= 1
 
-    async def accept(self, place: Place, text: str, files: Sequence[File] = (), *, plain: bool = True) -> Posted:
+    async def accept(
+        self, place: Place, text: str, files: Sequence[File] = (), *, plain: bool = True, buttons: Sequence[Button] = ()
+    ) -> Posted:
         if self.before_send is not None:
             self.before_send(place, text)
         if self.held is not None:
@@ -139,7 +151,7 @@ class FakeNetwork:
         if fault is not None and fault.kind is not None:
             raise SendRefused(f"{self.name}: {fault.kind}", kind=fault.kind, retry_after=fault.retry_after)
         if fault is None or fault.arrives:
-            posted = self._post(place.chat, place.thread, Posted(id="", text=text, by=US, files=tuple(files)))
+            posted = self._post(place.chat, place.thread, _ours(text, files, buttons))
         if fault is not None:
             raise PlatformDown(f"{self.name} gave no answer.")
         return posted
@@ -147,8 +159,13 @@ class FakeNetwork:
     def rewrite(self, sent: Sent, text: str) -> None:
         here = self.posts[(sent.place.chat, sent.place.thread)]
         at = next(n for n, one in enumerate(here) if one.id == sent.id)
-        here[at] = replace(here[at], text=text)
+        here[at] = replace(here[at], text=text, buttons=())
         self.edits.append((sent.id, text))
+
+    def like(self, sent: Sent, sign: str) -> None:
+        here = self.posts[(sent.place.chat, sent.place.thread)]
+        at = next(n for n, one in enumerate(here) if one.id == sent.id)
+        here[at] = replace(here[at], reactions=(*here[at].reactions, sign))
 
     def open_thread(self, parent: Place, name: str) -> Place:
         if self.threads_refused or parent.kind == "channel":
@@ -161,6 +178,10 @@ class FakeNetwork:
         posted = replace(posted, id=f"m{next(self._numbers)}")
         self.posts.setdefault((chat, thread), []).append(posted)
         return posted
+
+
+def _ours(text: str, files: Sequence[File], buttons: Sequence[Button]) -> Posted:
+    return Posted(id="", text=text, by=US, files=tuple(files), buttons=tuple(buttons))
 
 
 async def _first(*events: asyncio.Event) -> None:
@@ -218,11 +239,18 @@ class FakePlatform(PlainPlatform):
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
         self.network.rewrite(sent, text)
 
+    async def ask(
+        self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
+    ) -> Sent:
+        if len(text) > self.max_chars:
+            raise SendRefused(f"{len(text)} characters are too many.", kind="too_long")
+        return Sent(place=place, id=(await self.network.accept(place, text, plain=plain, buttons=buttons)).id)
+
     async def typing(self, place: Place) -> None:
         self.network.typed.append(place)
 
     async def react(self, sent: Sent, sign: str) -> None:
-        self.network.reactions.append((sent.id, sign))
+        self.network.like(sent, sign)
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
         return Sent(place=place, id=(await self.network.accept(place, caption, [file])).id)

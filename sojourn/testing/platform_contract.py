@@ -7,87 +7,28 @@
                 yield MyRig(network)                 # a PlatformRig, see platform_rig.py
 
 What a network cannot be tried on is declared in the rig's `lacks`, with the reason; those tests are reported as
-skipped, with that reason. Abilities (threads, edits, typing, files, reactions) are tried where the adapter has them.
+skipped, with that reason. Abilities (threads, edits, buttons, typing, files, reactions) are tried where the adapter
+has them.
 Needs pytest and pytest-asyncio in its automatic mode.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 
 from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, ThreadsUnsupported
 from sojourn.core.places import Place, build_session_key
-from sojourn.ports.platform import (
-    CanEdit,
-    CanReact,
-    CanSendFiles,
-    CanThread,
-    CanType,
-    File,
-    Inbound,
-    PlatformAdapter,
-    SendRefused,
-)
-from sojourn.testing.platform_rig import PATIENCE, Ear, PlatformRig, Posted, Trial, check_lacks
-
-PICTURE = File(name="dot.png", media_type="image/png", data=b"\x89PNG\r\n\x1a\n" + bytes(range(64)))
+from sojourn.ports.platform import CanThread, PlatformAdapter, SendRefused
+from sojourn.testing.platform_abilities import PlatformAbilities
+from sojourn.testing.platform_rig import PICTURE, Ear, PlatformRig, Trial, check_lacks
+from sojourn.testing.platform_steps import a_text, ability, hear_one, key, listening, need, ours
 
 
-def need(rig: PlatformRig, *what: Trial) -> None:
-    """Leaves the test out, with the reason the rig gives, if it lacks any of these."""
-    for one in what:
-        if one in rig.lacks:
-            pytest.skip(f"lacks “{one}”: {rig.lacks[one]}")
-
-
-def ability(adapter: PlatformAdapter, kind: type) -> None:
-    if not isinstance(adapter, kind):
-        pytest.skip(f"{adapter.info.name} has no {kind.__name__}, and need not")
-
-
-@asynccontextmanager
-async def listening(rig: PlatformRig, adapter: PlatformAdapter) -> AsyncIterator[Ear]:
-    """An ear on a line that is up."""
-    ear = Ear(adapter)
-    ear.open()
-    try:
-        async with asyncio.timeout(PATIENCE):
-            await rig.until_listening()
-        yield ear
-    finally:
-        await ear.close()
-
-
-async def hear_one(rig: PlatformRig, adapter: PlatformAdapter, place: Place, text: str) -> Inbound:
-    """What becomes of something the first person writes there."""
-    async with listening(rig, adapter) as ear:
-        await rig.write(place, text, rig.people[0])
-        return await ear.hear()
-
-
-def key(heard: Inbound) -> str:
-    return build_session_key(heard.place, heard.sender)
-
-
-def ours(shown: list[Posted], rig: PlatformRig) -> list[Posted]:
-    """What the account itself wrote."""
-    return [one for one in shown if one.by not in {person.id for person in rig.people}]
-
-
-def a_text(adapter: PlatformAdapter, longer: int = 0) -> str:
-    """As long as it may be, or longer, in whatever the network counts."""
-    size = {"characters": 1, "utf16": 2, "bytes": 4}[adapter.info.counting]
-    room, words = adapter.info.max_chars // size, "\N{SEEDLING}"
-    return (words * room)[: room - 1] + words * (1 + longer)
-
-
-class PlatformContract:
+class PlatformContract(PlatformAbilities):
     """Subclass it and give a `rig`."""
 
     @pytest.fixture
@@ -303,6 +244,8 @@ class PlatformContract:
                 await rig.write(thread, "and so am I", rig.people[0])
                 heard = await ear.hear()
                 assert build_session_key(thread, rig.people[0]) == key(heard), kind
+                assert thread.kind == heard.place.kind, kind
+                assert thread.kind == "thread" or kind == thread.kind == "dm", "only private chats keep theirs private"
                 assert build_session_key(thread) == key(heard), f"{kind}: people in a thread share its session"
                 assert [one.text for one in ours(await rig.shown(thread), rig)][-1:] == ["I am here now"]
 
@@ -338,33 +281,3 @@ class PlatformContract:
             first, second = await ear.hear(), await ear.hear()
         assert first.sender.id != second.sender.id
         assert key(first) == key(second)
-
-    # what some can do besides
-    async def test_edits_what_it_sent(self, rig: PlatformRig, adapter: PlatformAdapter, chat: Place) -> None:
-        ability(adapter, CanEdit)
-        assert isinstance(adapter, CanEdit)
-        sent = await adapter.send(chat, "half an ans")
-        await adapter.edit(sent, "half an answer, and the rest")
-        [shown] = ours(await rig.shown(chat), rig)
-        assert (shown.id, shown.text) == (sent.id, "half an answer, and the rest")
-
-    async def test_shows_that_it_is_typing(self, rig: PlatformRig, adapter: PlatformAdapter, chat: Place) -> None:
-        ability(adapter, CanType)
-        assert isinstance(adapter, CanType)
-        await adapter.typing(chat)
-        assert ours(await rig.shown(chat), rig) == []
-
-    async def test_sends_files(self, rig: PlatformRig, adapter: PlatformAdapter, chat: Place) -> None:
-        ability(adapter, CanSendFiles)
-        assert isinstance(adapter, CanSendFiles)
-        sent = await adapter.send_file(chat, PICTURE, caption="a dot")
-        [shown] = ours(await rig.shown(chat), rig)
-        assert shown.id == sent.id
-        assert "a dot" in shown.text
-        assert [file.data for file in shown.files] == [PICTURE.data]
-
-    async def test_reacts(self, rig: PlatformRig, adapter: PlatformAdapter, chat: Place) -> None:
-        ability(adapter, CanReact)
-        assert isinstance(adapter, CanReact)
-        sent = await adapter.send(chat, "something to like")
-        await adapter.react(sent, "👍")

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 from sojourn.core.places import Place, PlaceKind, Sender
-from sojourn.ports.platform import File, Inbound, PlatformAdapter, Refusal
+from sojourn.ports.platform import Button, File, Inbound, PlatformAdapter, Refusal
 
 # What can be tried on a network. What one cannot do stands in its rig's `lacks`, each with the reason.
 Trial = Literal[
@@ -30,6 +30,8 @@ Trial = Literal[
 PATIENCE = 10.0  # seconds for what happens on this machine
 SILENCE = 0.3  # … and for what must not happen
 
+PICTURE = File(name="dot.png", media_type="image/png", data=b"\x89PNG\r\n\x1a\n" + bytes(range(64)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posted:
@@ -39,6 +41,17 @@ class Posted:
     text: str
     by: str = ""
     files: tuple[File, ...] = ()
+    buttons: tuple[Button, ...] = ()
+    reactions: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class HasButtons(Protocol):
+    """A rig of a network that has buttons: wanted where the adapter has `ask`."""
+
+    async def press(self, place: Place, posted: Posted, button: Button, by: Sender) -> None:
+        """A person presses one."""
+        ...
 
 
 class PlatformRig(Protocol):

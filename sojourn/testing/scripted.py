@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Literal
 
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Chunk, Done, Progress
@@ -118,6 +120,7 @@ class ScriptedRuntime:
     """Plays its scripts. What nobody wrote a script for is repeated, word by word."""
 
     takes_tool_history = True
+    steers: Literal[True] = True
 
     def __init__(self, name: str = "scripted", ready: Ready | None = None) -> None:
         self.name, self.label = name, f"Scripted ({name})"
@@ -182,8 +185,15 @@ class ScriptedRuntime:
         yield assistant(None, [call])
         shown: dict[str, Json] = {"call_id": call.id, "tool": step.tool}
         yield Progress("tool", {**shown, "status": "started"})
-        result = await self._result(step, turn)
-        yield Progress("tool", {**shown, "status": "completed" if result.ok else "failed"})
+        began = time.monotonic()
+        try:
+            result = await self._result(step, turn)
+        except asyncio.CancelledError:
+            yield tool_result(call, "The turn was stopped.")
+            raise
+        shown["duration"] = round(time.monotonic() - began, 3)
+        shown |= {"status": "completed"} if result.ok else {"status": "failed", "error": result.text}
+        yield Progress("tool", shown)
         yield tool_result(call, result.text)
 
     async def _result(self, step: Call, turn: TurnInput) -> ToolResult:

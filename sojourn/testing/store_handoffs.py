@@ -258,6 +258,12 @@ class HandoffsContract(HandoffStepsContract):
                 await store.renew_handoff(one)
 
     # keeping
+    async def test_the_hand_offs_of_all_sessions_are_told_newest_first(self, store: WholeStore) -> None:
+        asked = [await ask(store, await begin(store)) for _ in range(3)]
+        assert [one.id for one in await store.handoffs(None)] == [one.id for one in reversed(asked)]
+        assert [one.id for one in await store.handoffs(None, limit=1)] == [asked[2].id]
+        assert [one.id for one in await store.handoffs(asked[0].session)] == [asked[0].id]
+
     async def test_hand_offs_are_forgotten_with_their_session(self, store: WholeStore) -> None:
         session = await begin(store, "a")
         asked = await store.request_handoff(session, "telegram", surface="cli", target="canary", by="canary")

@@ -44,6 +44,7 @@ class OutboxContract:
         assert one.id < two.id
         assert (one.attempts, one.possible_duplicate, one.message_id, one.sent_at) == (0, False, "", None)
         assert await (again or store).outgoing() == [one, two]
+        assert await store.outgoing(newest=True, limit=1) == [two]
         assert await store.put_outgoing([]) == []
 
     async def test_the_same_key_is_put_once(self, store: WholeStore, again: WholeStore | None) -> None:

@@ -272,6 +272,16 @@ class SessionsContract:
         assert len(seen) == 25
         assert set(seen) == made
 
+    async def test_the_middle_of_a_list_can_be_jumped_to_and_the_whole_be_counted(self, store: WholeStore) -> None:
+        made = [(await store.create(source="web" if n % 2 else "cli")).id for n in range(9)]
+        everything = [one.id for one in await store.find(Listing())]
+        assert sorted(everything) == sorted(made)
+        assert [one.id for one in await store.find(Listing(skip=4, limit=3))] == everything[4:7]
+        assert await store.find(Listing(skip=9)) == []
+        assert await store.count(Listing(limit=2, skip=3)) == 9
+        assert await store.count(Listing(sources=("web",))) == 4
+        assert await store.count(Listing(archived=True)) == 0
+
     async def test_a_list_of_nothing_is_empty(self, store: WholeStore) -> None:
         assert await store.find(Listing()) == []
         await store.create()

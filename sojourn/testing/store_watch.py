@@ -169,6 +169,35 @@ class WatchContract:
             await say(store, session, f"{n}")
         assert [change.kind for change in await store.changes()] == ["created", "log"]
 
+    async def test_pieces_of_an_answer_are_no_news_for_lists(self, store: WholeStore) -> None:
+        session = await begin(store, "a")
+        before, last = await store.get(session), await store.last_change()
+        async with turn(store, session) as lease:
+            await store.append(lease, [Chunk("b")])
+            await store.append(lease, [Chunk("c"), Chunk("d")])
+            found = await store.get(session)
+            assert (found.last_active, await store.changes(after=last)) == (before.last_active, [])
+            await store.append(lease, [Chunk("e"), Done()])
+            assert [change.kind for change in await store.changes(after=last)] == ["log"]
+            assert (await store.get(session)).last_active > before.last_active
+
+    async def test_who_watches_a_session_elsewhere_hears_its_pieces_at_once(
+        self, store: WholeStore, again: WholeStore | None
+    ) -> None:
+        """Rung for each of them: who only looks by itself now and then would need seconds for all."""
+        session, other = await begin(store, "a"), again or store
+        async with aclosing(other.watch(session, after=1)) as log, turn(store, session) as lease:
+            waiting = asyncio.ensure_future(anext(log))
+            await asyncio.sleep(0.1)
+            begun = time.monotonic()
+            for n in range(6):
+                await store.append(lease, [Chunk(f"{n}")])
+                assert (await waiting).item == Chunk(f"{n}")
+                waiting = asyncio.ensure_future(anext(log))
+            assert time.monotonic() - begun < 2.5
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+
     async def test_the_feed_is_read_in_pages(self, store: WholeStore) -> None:
         made = [await begin(store) for _ in range(7)]
         seen: list[Change] = []

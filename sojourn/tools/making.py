@@ -10,6 +10,7 @@ from sojourn.tools.calling import guard
 from sojourn.tools.code import execute_code_tool
 from sojourn.tools.delegate import delegate_task_tool
 from sojourn.tools.files import read_file_tool, write_file_tool
+from sojourn.tools.giving import send_file_tool
 from sojourn.tools.memory import memory_tool
 from sojourn.tools.patch import patch_tool
 from sojourn.tools.processes import process_tool
@@ -22,7 +23,8 @@ from sojourn.tools.web import web_fetch_tool
 
 MAKERS: tuple[Callable[[Kit], Tool], ...] = (
     terminal_tool, process_tool, execute_code_tool, read_file_tool, write_file_tool, patch_tool, search_files_tool,
-    web_fetch_tool, session_search_tool, memory_tool, todo_tool, skills_list_tool, skill_view_tool, delegate_task_tool,
+    send_file_tool, web_fetch_tool, session_search_tool, memory_tool, todo_tool, skills_list_tool, skill_view_tool,
+    delegate_task_tool,
 )  # fmt: skip
 
 

@@ -7,10 +7,11 @@ import pytest
 from sojourn import config
 from sojourn.compose import App
 from sojourn.core.places import Place, PlaceKind, Sender
+from sojourn.platforms.api_server.chats import ApiServer, Chats
 from sojourn.platforms.local import Local
 from sojourn.platforms.local_rooms import Rooms
 from sojourn.ports.kit import Kit
-from sojourn.ports.platform import File, PlatformAdapter, Refusal
+from sojourn.ports.platform import Button, File, PlatformAdapter, Refusal
 from sojourn.testing.fake_platform import ANN, BEN, KEY, FakeNetwork, FakePlatform, PlainPlatform
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Posted
@@ -40,6 +41,9 @@ class FakeRig:
 
     async def shown(self, place: Place) -> list[Posted]:
         return self.network.shown(place.chat, place.thread)
+
+    async def press(self, place: Place, posted: Posted, button: Button, by: Sender) -> None:
+        self.network.press(posted, button.label, by)
 
     async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
         self.network.refuse(kind, retry_after)
@@ -86,11 +90,11 @@ class LocalRig:
     threads: Sequence[PlaceKind] = ("dm", "group")
     people = (Sender(id="owner", name="You"), Sender(id="ben", name="Ben"))
 
-    def __init__(self, kit: Kit) -> None:
-        self._kit, self._rooms = kit, kit.shared(Rooms)
+    def __init__(self, kit: Kit, kind: type[Local | ApiServer], rooms: type[Rooms]) -> None:
+        self._kit, self._kind, self._rooms = kit, kind, kit.shared(rooms)
 
     def connect(self) -> PlatformAdapter:
-        return Local(self._kit)
+        return self._kind(self._kit)
 
     def connect_wrongly(self) -> PlatformAdapter:
         raise NotImplementedError
@@ -103,7 +107,11 @@ class LocalRig:
 
     async def shown(self, place: Place) -> list[Posted]:
         notes = await self._rooms.read(place.chat)
-        return [Posted(id=one.id, text=one.text, by=one.by) for one in notes if one.thread == place.thread]
+        here = [one for one in notes if one.thread == place.thread and not one.opens]
+        return [Posted(id=one.id, text=one.text, by=one.by, buttons=one.buttons) for one in here]
+
+    async def press(self, place: Place, posted: Posted, button: Button, by: Sender) -> None:
+        await self._rooms.press(place.chat, int(posted.id.rpartition("/")[2]), button.value, by)
 
     async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
         raise NotImplementedError
@@ -121,5 +129,32 @@ class TestLocal(PlatformContract):
     @pytest.fixture
     async def rig(self):
         kit = App(config.load())
-        yield LocalRig(kit)
+        yield LocalRig(kit, Local, Rooms)
         await kit.close()
+
+
+class TestApiServer(PlatformContract):
+    @pytest.fixture
+    async def rig(self):
+        kit = App(config.load())
+        yield LocalRig(kit, ApiServer, Chats)
+        await kit.close()
+
+
+async def test_the_chats_of_programs_are_not_the_rooms_of_people():
+    kit = App(config.load())
+    await kit.shared(Chats).say("home", "from a program", Sender(id="owner"))
+    assert await kit.shared(Rooms).to_hear() == await kit.shared(Rooms).read("home") == []
+    assert [one.text for one in await kit.shared(Chats).to_hear()] == ["from a program"]
+    await kit.close()
+
+
+async def test_the_same_key_is_said_and_heard_once():
+    kit = App(config.load())
+    chats, ann = kit.shared(Chats), Sender(id="owner")
+    first = await chats.say("home", "once", ann, key="k 1")
+    assert await chats.say("home", "once", ann, key="k 1") == first
+    assert await Chats(kit).say("home", "once", ann, key="k 1") == first
+    assert await chats.say("home", "once", ann) != first
+    assert [one.text for one in await chats.to_hear()] == ["once", "once"]
+    await kit.close()

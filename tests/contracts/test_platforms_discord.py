@@ -6,9 +6,12 @@ import pytest
 
 from sojourn.core.errors import KeyRefused, PlatformDown, ThreadsUnsupported
 from sojourn.core.places import build_session_key
+from sojourn.gateway.landing import landing_place
+from sojourn.ports.platform import Button
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Ear
-from tests.rigs.discord import ANN, BOT, DM, FORUM, GARDEN, SHELF, VOICE, discord_rig
+from tests.rigs.discord import discord_rig
+from tests.rigs.discord_server import ANN, BOT, DM, FORUM, GARDEN, GUILD, SHELF, VOICE
 
 
 class TestDiscord(PlatformContract):
@@ -60,6 +63,15 @@ async def test_a_refused_thread_leaves_nothing_behind_and_says_why(rig, bot):
 async def test_some_channels_have_no_threads(bot, channel, kind):
     with pytest.raises(ThreadsUnsupported, match=f"A {kind} channel"):
         await bot.create_handoff_thread(bot.home(str(channel)), "garden")
+
+
+async def test_a_private_chat_that_is_named_by_its_bare_id_is_still_keyed_as_one(rig, bot):
+    """An id does not tell what it is; a hand-off that lands there must have the key of the next message."""
+    landed = await landing_place(bot, bot.home(str(DM)), "garden")
+    async with hearing(rig, bot) as ear:
+        await rig.write(bot.home(f"@me/{DM}"), "hello", ANN)
+        assert build_session_key(landed, ANN) == build_session_key((await ear.hear()).place, ANN) == f"discord:dm:{DM}"
+    assert "private channel" in landed.because
 
 
 async def test_a_channel_that_is_gone_has_no_threads(bot):
@@ -171,3 +183,115 @@ async def test_a_message_is_known_by_its_nonce_if_the_library_asks_twice(rig, bo
     one, two = [given for method, path, given in rig.server.calls if path.endswith("/messages")]
     assert one["enforce_nonce"]
     assert one["nonce"] != two["nonce"]
+
+
+# what was missed
+async def away(rig, *places):
+    """The bot has heard something in each of these, and then its process ends."""
+    bot = rig.connect()
+    async with hearing(rig, bot) as ear:
+        for place in places:
+            await rig.write(place, "before", ANN)
+            assert (await ear.hear()).text == "before"
+        await ear.hears_nothing()
+    await bot.close()
+    rig.server.sessions.clear()
+
+
+def looked_up(rig):
+    return [path for method, path, _ in rig.server.calls if method == "GET" and "guilds" in path]
+
+
+async def test_what_was_written_while_we_were_away_is_heard_in_order_and_once(rig):
+    new = rig.connect()
+    dm, garden = new.home(f"@me/{DM}"), new.home(f"{GUILD}/{GARDEN}")
+    thread = await new.create_handoff_thread(garden, "garden")
+    await away(rig, dm, garden, thread)
+    for n, place in enumerate((garden, thread, dm, garden)):
+        await rig.write(place, f"away {n}", ANN)
+    async with hearing(rig, new) as ear:
+        await rig.write(dm, "now", ANN)
+        heard = [await ear.hear() for _ in range(5)]
+        await ear.hears_nothing()
+    assert [one.text for one in heard] == ["away 0", "away 1", "away 2", "away 3", "now"]
+    places = [garden, thread, dm, garden, dm]
+    assert [build_session_key(one.place) for one in heard] == [build_session_key(one) for one in places]
+    assert all(one.mentioned for one in heard)
+    await new.close()
+
+
+async def test_what_was_said_before_the_first_start_is_not_for_us(rig, bot):
+    await rig.write(bot.home(f"{GUILD}/{GARDEN}"), "long ago", ANN)
+    async with hearing(rig, bot) as ear:
+        await rig.write(bot.home(f"{GUILD}/{GARDEN}"), "today", ANN)
+        assert (await ear.hear()).text == "today"
+    assert looked_up(rig) == []
+
+
+async def test_more_than_one_page_was_missed(rig, bot):
+    dm = bot.home(f"@me/{DM}")
+    await away(rig, dm)
+    texts = [f"away {n}" for n in range(130)]
+    for text in texts:
+        await rig.write(dm, text, ANN)
+    async with hearing(rig, bot) as ear:
+        assert [(await ear.hear()).text for _ in texts] == texts
+
+
+async def test_a_channel_whose_past_we_may_not_read_keeps_us_from_nothing(rig, bot):
+    dm = bot.home(f"@me/{DM}")
+    await away(rig, dm)
+    rig.server.hidden.add(GARDEN)
+    await rig.write(bot.home(f"{GUILD}/{GARDEN}"), "hidden", ANN)
+    await rig.write(dm, "seen", ANN)
+    async with hearing(rig, bot) as ear:
+        assert (await ear.hear()).text == "seen"
+
+
+async def test_a_line_that_is_lost_while_catching_up_catches_up_again(rig, bot):
+    dm = bot.home(f"@me/{DM}")
+    await away(rig, dm)
+    for n in range(3):
+        await rig.write(dm, f"away {n}", ANN)
+    async with hearing(rig, bot) as ear:
+        assert (await ear.hear()).text == "away 0"
+        await rig.cut()
+    async with hearing(rig, bot) as ear:
+        assert [(await ear.hear()).text for _ in range(3)] == ["away 0", "away 1", "away 2"]
+
+
+async def test_a_line_that_goes_on_does_not_look_everything_up(rig, bot):
+    async with hearing(rig, bot) as ear:
+        await rig.write(bot.home(f"@me/{DM}"), "hello", ANN)
+        await ear.hear()
+        await ear.hears_nothing()
+    rig.server.calls.clear()
+    [session] = rig.server.sessions.values()
+    told = len(session.events)
+    async with hearing(rig, bot) as ear:
+        await rig.write(bot.home(f"@me/{DM}"), "again", ANN)
+        assert (await ear.hear()).text == "again"
+    assert rig.server.resumed == [told]  # behind what was kept
+    assert looked_up(rig) == []
+
+
+# buttons
+async def test_a_button_is_let_go_of_when_the_press_is_kept(rig, bot):
+    dm = bot.home(f"@me/{DM}")
+    async with hearing(rig, bot) as ear:
+        await bot.ask(dm, "May I?", [Button(label="Yes", value="q:0")])
+        await rig.press(dm, rig.server.posts[DM][-1], Button(label="Yes", value="q:0"), ANN)
+        assert ((await ear.hear()).pressed, len(rig.server.buttons)) == ("q:0", 1)
+        await ear.hears_nothing()
+        assert rig.server.buttons == {}
+
+
+async def test_a_press_that_discord_no_longer_waits_for_keeps_nobody_from_listening(rig, bot):
+    dm = bot.home(f"@me/{DM}")
+    async with hearing(rig, bot) as ear:
+        await bot.ask(dm, "May I?", [Button(label="Yes", value="q:0")])
+        await rig.press(dm, rig.server.posts[DM][-1], Button(label="Yes", value="q:0"), ANN)
+        await ear.hear()
+        rig.server.buttons.clear()
+        await rig.write(dm, "and on", ANN)
+        assert (await ear.hear()).text == "and on"

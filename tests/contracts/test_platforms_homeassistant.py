@@ -6,7 +6,8 @@ import pytest
 
 from sojourn.core.errors import BadInput
 from sojourn.platforms.homeassistant import HomeAssistant
-from sojourn.testing.platform_contract import PlatformContract, listening
+from sojourn.testing.platform_contract import PlatformContract
+from sojourn.testing.platform_steps import listening
 from tests.rigs.house import HouseRig
 
 

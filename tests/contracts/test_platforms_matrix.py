@@ -9,7 +9,8 @@ from sojourn.core.errors import BadInput
 from sojourn.core.places import Place
 from sojourn.platforms.matrix.adapter import Matrix
 from sojourn.ports.platform import SendRefused
-from sojourn.testing.platform_contract import PlatformContract, listening
+from sojourn.testing.platform_contract import PlatformContract
+from sojourn.testing.platform_steps import listening
 from tests.rigs.synapse import MatrixRig, World, synapse
 
 

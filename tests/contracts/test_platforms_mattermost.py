@@ -5,8 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from sojourn.core.errors import BadInput, ThreadsUnsupported
+from sojourn.core.places import build_session_key
 from sojourn.platforms.mattermost import Mattermost
-from sojourn.testing.platform_contract import PlatformContract, listening
+from sojourn.testing.platform_contract import PlatformContract
+from sojourn.testing.platform_steps import listening
 from tests.rigs.mattermost import US, MattermostRig
 
 
@@ -94,3 +96,16 @@ def test_a_name_is_not_an_id(adapter: Mattermost):
     with pytest.raises(BadInput) as refused:
         adapter.home("town-square")
     assert "26" in refused.value.hint
+
+
+async def test_a_channel_we_are_invited_to_later_is_keyed_like_what_is_written_there(
+    rig: MattermostRig, adapter: Mattermost
+):
+    channel, ann = "n" * 26, rig.people[0]
+    async with listening(rig, adapter) as ear:
+        await rig.server.invite(channel, "O")
+        await rig.write(adapter.home(rig.chats["dm"]), "did you see?", ann)
+        await ear.hear()
+        home = adapter.home(channel)
+        await rig.write(home, "@sojourn welcome", ann)
+        assert build_session_key(home, ann) == build_session_key((await ear.hear()).place, ann)

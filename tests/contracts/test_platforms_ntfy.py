@@ -6,7 +6,8 @@ import pytest
 
 from sojourn.core.errors import BadConfig, BadInput
 from sojourn.platforms.ntfy import Ntfy, NtfySettings
-from sojourn.testing.platform_contract import PlatformContract, listening
+from sojourn.testing.platform_contract import PlatformContract
+from sojourn.testing.platform_steps import listening
 from tests.rigs.kit import AdapterKit
 from tests.rigs.ntfy import NtfyRig
 

@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, ThreadsUnsupported
 from sojourn.core.places import build_session_key
-from sojourn.ports.platform import SendRefused, Sent
+from sojourn.ports.platform import Button, File, SendRefused, Sent
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Ear
 from tests.rigs.slack import ANN, DM, GARDEN, TEAM, US, Refused, slack_rig
@@ -139,3 +139,129 @@ async def test_a_message_that_is_not_ours_cannot_be_changed(rig, app):
     with pytest.raises(SendRefused) as refused:
         await app.edit(Sent(place=app.home(f"{TEAM}/{DM}"), id=theirs), "yours")
     assert refused.value.kind == "not_found"
+
+
+# what was missed
+async def away(rig, *places):
+    """The app has heard something in each of these, and then its process ends."""
+    app = rig.connect()
+    async with hearing(rig, app) as ear:
+        for place in places:
+            await rig.write(place, "before", ANN)
+            assert (await ear.hear()).text == "before"
+        await ear.hears_nothing()
+    await app.close()
+
+
+async def missing(rig, *written):
+    """Written while nobody listens, and for so long that Slack has given up telling it."""
+    for place, text in written:
+        await rig.write(place, text, ANN)
+    rig.server.waiting.clear()
+
+
+async def test_what_slack_no_longer_tells_is_looked_up_in_order_and_once(rig, app):
+    dm, garden = app.home(f"{TEAM}/{DM}"), app.home(f"{TEAM}/{GARDEN}")
+    await away(rig, dm)
+    first = await rig.write(garden, "before", ANN)
+    thread = app.home(f"{TEAM}/{first}")
+    rig.server.waiting.clear()
+    await missing(rig, (garden, "away 0"), (thread, "away 1"), (dm, "away 2"), (garden, "away 3"), (dm, "away 4"))
+    async with hearing(rig, app) as ear:
+        heard = [await ear.hear() for _ in range(6)]
+        await rig.write(dm, "now", ANN)
+        assert (await ear.hear()).text == "now"
+        await ear.hears_nothing()
+    assert [one.text for one in heard] == ["before", *(f"away {n}" for n in range(5))]
+    places = [garden, garden, thread, dm, garden, dm]
+    assert [build_session_key(one.place) for one in heard] == [build_session_key(one) for one in places]
+
+
+async def test_the_first_reply_in_a_handoff_thread_is_not_missed(rig, app):
+    async with hearing(rig, app) as ear:
+        thread = await app.create_handoff_thread(app.home(f"{TEAM}/{GARDEN}"), "garden")
+        await ear.hears_nothing()
+    rig.server.events[0]["ts"] = "1.000001"  # so long ago that the channel's own past does not show it
+    await missing(rig, (thread, "I am here"))
+    again = rig.connect()
+    async with hearing(rig, again) as ear:
+        assert build_session_key((await ear.hear()).place) == build_session_key(thread)
+    await again.close()
+
+
+async def test_what_was_said_before_the_first_start_is_not_for_us(rig, app):
+    await missing(rig, (app.home(f"{TEAM}/{DM}"), "long ago"))
+    async with hearing(rig, app) as ear:
+        await rig.write(app.home(f"{TEAM}/{DM}"), "today", ANN)
+        assert (await ear.hear()).text == "today"
+
+
+async def test_an_app_that_may_not_list_channels_looks_where_it_has_heard_something(rig, app):
+    dm = app.home(f"{TEAM}/{DM}")
+    await away(rig, dm)
+    rig.server.lacking.add("users.conversations")
+    await missing(rig, (app.home(f"{TEAM}/{GARDEN}"), "nobody knows"), (dm, "known"))
+    async with hearing(rig, app) as ear:
+        assert (await ear.hear()).text == "known"
+        await ear.hears_nothing()
+
+
+async def test_looking_up_waits_as_long_as_slack_asks(rig, app):
+    dm = app.home(f"{TEAM}/{DM}")
+    await away(rig, dm)
+    await missing(rig, (dm, "away"))
+    rig.server.faults.append(Refused("ratelimited", status=429, headers={"Retry-After": "0.1"}))
+    async with hearing(rig, app) as ear:
+        assert (await ear.hear()).text == "away"
+
+
+async def test_what_slack_tells_again_is_heard_once(rig, app):
+    dm = app.home(f"{TEAM}/{DM}")
+    await away(rig, dm)
+    await rig.write(dm, "both looked up and told again", ANN)
+    async with hearing(rig, app) as ear:
+        assert (await ear.hear()).text == "both looked up and told again"
+        await ear.hears_nothing()
+    assert rig.server.waiting == {}
+
+
+# what it can do besides
+async def test_a_press_is_acknowledged_when_it_is_kept(rig, app):
+    dm = app.home(f"{TEAM}/{DM}")
+    async with hearing(rig, app) as ear:
+        await app.ask(dm, "May I?", [Button(label="Yes", value="q:0")])
+        await ear.hears_nothing()
+        await rig.press(dm, rig.server.posts[(DM, None)][-1], Button(label="Yes", value="q:0"), ANN)
+        assert ((await ear.hear()).pressed, len(rig.server.waiting)) == ("q:0", 1)
+        await ear.hears_nothing()
+        assert rig.server.waiting == {}
+
+
+async def test_a_long_question_has_several_blocks(rig, app):
+    await app.ask(app.home(f"{TEAM}/{DM}"), "x" * 7000, [Button(label="Yes", value="q:0")])
+    blocks = rig.server.calls[-1][1]["blocks"]
+    assert [one["type"] for one in blocks] == ["section", "section", "section", "actions"]
+
+
+async def test_a_file_goes_into_the_thread(rig, app):
+    thread = await app.create_handoff_thread(app.home(f"{TEAM}/{GARDEN}"), "garden")
+    sent = await app.send_file(thread, File(name="a.png", media_type="image/png", data=b"dot"))
+    [shown] = [one for one in await rig.shown(thread) if one.files]
+    assert (shown.id, shown.files[0].data, shown.text) == (sent.id, b"dot", "")
+
+
+async def test_typing_is_shown_in_threads_and_not_again_soon(rig, app):
+    thread = await app.create_handoff_thread(app.home(f"{TEAM}/{GARDEN}"), "garden")
+    for place in (app.home(f"{TEAM}/{GARDEN}"), thread, thread):
+        await app.typing(place)
+    assert [method for method, _ in rig.server.calls].count("assistant.threads.setStatus") == 1
+
+
+async def test_a_sign_may_be_named_and_one_that_slack_has_not_is_refused(rig, app):
+    sent = await app.send(app.home(f"{TEAM}/{DM}"), "hello")
+    for _ in range(2):  # twice is once
+        await app.react(sent, ":eyes:")
+    assert rig.server.posts[(DM, None)][0].reactions == ("👀",)
+    with pytest.raises(SendRefused) as refused:
+        await app.react(sent, "🦩")
+    assert refused.value.kind == "bad_format"

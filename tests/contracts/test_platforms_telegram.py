@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.core.errors import KeyRefused, PlatformDown, ThreadsUnsupported
 from sojourn.core.places import build_session_key
-from sojourn.ports.platform import SendRefused
+from sojourn.ports.platform import Button, SendRefused
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Ear
 from tests.rigs.telegram import ANN, BOT, CHATS, FORUM, GROUP, NAME, NO_TOPICS, TOKEN, Refused, telegram_rig
@@ -167,3 +167,41 @@ async def test_an_answer_hangs_on_the_question(rig, bot):
     await bot.send(bot.home("501"), "here", reply_to=question)
     reply = json.loads(rig.server.calls[-1][1]["reply_parameters"])
     assert reply == {"message_id": int(question.partition("/")[2]), "allow_sending_without_reply": True}
+
+
+@pytest.fixture
+async def ear(bot):
+    made = Ear(bot)
+    made.open()
+    yield made
+    await made.close()
+
+
+async def pressing(rig, bot, ear):
+    await bot.ask(bot.home("501"), "May I?", [Button(label="Yes", value="q:0")])
+    await rig.press(bot.home("501"), rig.server.posts[(501, None)][-1], Button(label="Yes", value="q:0"), ANN)
+    return await ear.hear()
+
+
+async def test_a_button_is_let_go_of_when_the_press_is_kept(rig, bot, ear):
+    assert (await pressing(rig, bot, ear)).pressed == "q:0"
+    assert len(rig.server.queries) == 1
+    await ear.hears_nothing()
+    assert rig.server.queries == []
+
+
+async def test_a_press_for_which_telegram_wants_no_answer_any_more_keeps_nobody_from_listening(rig, bot, ear):
+    await pressing(rig, bot, ear)
+    rig.server.queries.clear()
+    await rig.write(bot.home("501"), "and on", ANN)
+    assert (await ear.hear()).text == "and on"
+
+
+async def test_a_press_on_a_message_that_telegram_no_longer_shows_has_its_chat(rig, bot, ear):
+    ann = {"id": 501, "is_bot": False, "first_name": "Ann"}
+    query = {"id": "9", "from": ann, "chat_instance": "1", "data": "q:0"}
+    query["message"] = {"chat": CHATS[501], "message_id": 7, "date": 0}
+    rig.server.updates.append({"update_id": 1, "callback_query": query})
+    heard = await ear.hear()
+    assert (heard.text, heard.reply_to) == ("q:0", "501/7")
+    assert build_session_key(heard.place) == build_session_key(bot.home("501"))

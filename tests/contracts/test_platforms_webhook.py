@@ -15,7 +15,8 @@ from sojourn.platforms.webhook.adapter import Webhook
 from sojourn.platforms.webhook.settings import WebhookSettings
 from sojourn.platforms.webhook.signing import sign
 from sojourn.ports.platform import SendRefused
-from sojourn.testing.platform_contract import PlatformContract, listening
+from sojourn.testing.platform_contract import PlatformContract
+from sojourn.testing.platform_steps import listening
 from tests.rigs.hooks import SECRET, HookRig
 
 AT = "/webhook/deploys"

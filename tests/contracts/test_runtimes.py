@@ -8,16 +8,22 @@ from typing import Any
 import pytest
 
 from sojourn import config
+from sojourn.core.errors import KeyRefused, RateLimited, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable
+from sojourn.core.events import Progress
 from sojourn.core.messages import Json
 from sojourn.core.settings import Settings
 from sojourn.plugins import load
+from sojourn.ports.runtime import Ready, Remember
 from sojourn.ports.tool import Tool, ToolResult, Workspace
+from sojourn.runtimes.echo import Echo
 from sojourn.runtimes.native.runtime import Native
 from sojourn.runtimes.offline.runtime import Offline
+from sojourn.testing import scripted
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.model_steps import Asked
 from sojourn.testing.runtime_contract import RuntimeContract
-from sojourn.testing.runtime_rig import ContractTools, ModelRig, Situation
+from sojourn.testing.runtime_rig import COLOURED, GREETING, THOUGHT, ContractTools, ModelRig, Situation
+from sojourn.testing.scripted import Fail, Gate, Give, Step
 from sojourn.testing.turns import a_tool
 
 
@@ -62,6 +68,81 @@ class TestNativeOnGoogle(RuntimeContract):
             native = Native(given, first_wait=0.01)
             yield ModelRig(model, native)
             await native.close()
+
+
+class EchoRig:
+    """What is said is what comes back."""
+
+    lacks: Mapping[str, str] = dict.fromkeys(
+        ("is unreachable", "refuses the key", "is busy", "is busy once", "has an error", "dies while speaking", "hangs",
+         "answers garbage", "speaks slowly", "closes upstream"), "there is nothing behind it, and it says all at once",
+    ) | dict.fromkeys(
+        ("calls a tool", "calls two tools", "calls a tool that fails", "calls a tool that never ends", "our tools"),
+        "it only repeats, and calls nothing",
+    ) | dict.fromkeys(("thinks", "sees context", "remembers"), "no model is behind it")  # fmt: skip
+    words: Mapping[str, str] = {"says": GREETING, "says terminal bytes": COLOURED}
+
+    def __init__(self) -> None:
+        self.runtime, self.tools = Echo(), ()
+
+    def arrange(self, situation: Situation) -> str:
+        return self.words[situation]
+
+    def heard(self) -> list[Asked]:
+        return []
+
+
+class TestEcho(RuntimeContract):
+    @pytest.fixture
+    def rig(self) -> EchoRig:
+        return EchoRig()
+
+
+class ScriptedRig:
+    """The runtime for users' tests: each situation is a script."""
+
+    lacks: Mapping[str, str] = {
+        "says terminal bytes": "it says exactly what a test has written, good or bad",
+        "calls two tools": "a script makes one call after the other",
+        "is busy once": "it plays its script once, and never by itself again",
+        "sees context": "no model is behind it; a test looks at `seen`",
+        "closes upstream": "there is no connection to close",
+    }
+    scripts: Mapping[str, tuple[Step, ...]] = {
+        "says": (Give(Remember({"turns": 1})), scripted.Say(GREETING)),
+        "thinks": (Give(Progress("thinking", {"text": THOUGHT})), scripted.Say(GREETING)),
+        "calls a tool": (scripted.Call("look_up", {"word": "sojourn"}), scripted.Say(GREETING)),
+        "calls a tool that fails": (scripted.Call("fail", {"word": "x"}), scripted.Say(GREETING)),
+        "calls a tool that never ends": (scripted.Call("linger", {"word": "z"}),),
+        "speaks slowly": (scripted.Say("and so", kept=False), Gate("never")),
+        "is unreachable": (Fail(RuntimeUnreachable("It is away.", hint="Start it.")),),
+        "refuses the key": (Fail(KeyRefused("No.", hint="Another key.")),),
+        "is busy": (Fail(RateLimited("Too many.", hint="Wait.")),),
+        "has an error": (Fail(RuntimeFailed("It broke.", hint="Look at its log.")),),
+        "dies while speaking": (scripted.Say("I was", kept=False), Fail(RuntimeUnreachable("Gone.", hint="Try."))),
+        "hangs": (Fail(RuntimeTimeout("Not a word.", hint="Try again.")),),
+        "answers garbage": (Fail(RuntimeFailed("That is no answer.", hint="Try another.")),),
+    }
+
+    def __init__(self) -> None:
+        self.runtime = scripted.ScriptedRuntime()
+        self.tools = ContractTools().all()
+
+    def arrange(self, situation: Situation) -> str:
+        self.runtime.on(situation, *self.scripts[situation])
+        if situation == "is unreachable":
+            self.runtime = scripted.ScriptedRuntime(ready=Ready(ok=False, detail="It is away.", hint="Start it."))
+            self.runtime.on(situation, *self.scripts[situation])
+        return situation
+
+    def heard(self) -> list[Asked]:
+        return []
+
+
+class TestScripted(RuntimeContract):
+    @pytest.fixture
+    def rig(self) -> ScriptedRig:
+        return ScriptedRig()
 
 
 NO_SERVER = dict.fromkeys(

@@ -10,8 +10,9 @@ import pytest
 
 from sojourn.core.places import build_session_key
 from sojourn.ports.store import Listing
+from sojourn.ports.tool import Question
 from sojourn.stores.memory.store import MemoryStore
-from sojourn.testing.scripted import Gate, Say
+from sojourn.testing.scripted import Ask, Gate, Say
 from tests.parts.gateway.worlds import world
 from tests.rigs.discord import discord_rig
 from tests.rigs.slack import slack_rig
@@ -118,6 +119,27 @@ async def test_an_answer_grows_in_one_message(network):
     await network.at.quiet()
     [whole] = await network.answers(place, 1)
     assert whole.endswith("six seven")
+
+
+@everywhere
+async def test_a_question_has_buttons_and_only_the_owners_press_counts(network):
+    """Through the inbox like everything else; then the message shows what was chosen."""
+    place, (ann, ben) = network.adapter.home(network.rig.chats["dm"]), network.rig.people
+    network.at.runtime.on("clean up", Ask(Question(id="q1", text="May I delete it?", detail="rm x")), Say("done"))
+    await network.rig.write(place, "clean up", ann)
+    await network.answers(place, 1)
+    [asked] = [one for one in await network.rig.shown(place) if one.buttons]
+    assert [one.label for one in asked.buttons] == ["Allow once", "Allow for this session", "Deny"]
+    await network.rig.press(place, asked, asked.buttons[0], ben)
+    await network.rig.press(place, asked, asked.buttons[2], ann)
+    async with asyncio.timeout(10):
+        while "done" not in [one.text for one in await network.rig.shown(place)]:
+            await asyncio.sleep(0.02)
+    await network.at.quiet()
+    [shown] = [one for one in await network.rig.shown(place) if one.id == asked.id]
+    assert (shown.buttons, "→ Deny" in shown.text, "rm x" in shown.text) == ((), True, True)
+    assert "deny" in await network.answers(place, 3)
+    assert len(network.at.runtime.seen) == 1
 
 
 @pytest.mark.parametrize("network", THREADED, indirect=True)

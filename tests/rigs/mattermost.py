@@ -24,7 +24,7 @@ from tests.rigs.server import WebServer
 TOKEN = "t0ken27182818284590452353"
 US = "u" * 26
 USERS = {US: "sojourn", "a" * 26: "ann", "b" * 26: "ben"}
-CHANNELS = {"d" * 26: "D", "o" * 26: "O"}
+CHANNELS = {"d" * 26: "D", "o" * 26: "O", "g" * 26: "G"}
 _STATUS = {"forbidden": 403, "not_found": 404, "rate_limited": 429}
 Json = dict[str, Any]
 
@@ -34,6 +34,7 @@ class MattermostServer:
 
     def __init__(self) -> None:
         self.posts: dict[str, Json] = {}
+        self.channels = dict(CHANNELS)
         self.files: dict[str, File] = {}
         self.typed: list[Json] = []
         self.refusal: tuple[int, dict[str, str]] | None = None
@@ -45,10 +46,12 @@ class MattermostServer:
                 Route("/api/v4/users/me/channels", self._channels),
                 Route("/api/v4/users/me/typing", self._typing, methods=["POST"]),
                 Route("/api/v4/users/{user}", self._user),
+                Route("/api/v4/channels/{channel}", self._channel),
                 Route("/api/v4/channels/{channel}/posts", self._since),
                 Route("/api/v4/posts", self._post, methods=["POST"]),
                 Route("/api/v4/posts/{post}", self._one),
                 Route("/api/v4/posts/{post}/patch", self._patch, methods=["PUT"]),
+                Route("/api/v4/reactions", self._react, methods=["POST"]),
                 Route("/api/v4/files", self._upload, methods=["POST"]),
                 Route("/api/v4/files/{file}", self._file),
                 Route("/api/v4/files/{file}/info", self._about),
@@ -74,7 +77,17 @@ class MattermostServer:
         def last(channel: str) -> int:
             return max((p["create_at"] for p in self.posts.values() if p["channel_id"] == channel), default=0)
 
-        return JSONResponse([{"id": id, "type": kind, "last_post_at": last(id)} for id, kind in CHANNELS.items()])
+        return JSONResponse([{"id": id, "type": kind, "last_post_at": last(id)} for id, kind in self.channels.items()])
+
+    async def _channel(self, request: Request) -> Response:
+        id = request.path_params["channel"]
+        return JSONResponse({"id": id, "type": self.channels[id]})
+
+    async def invite(self, channel: str, kind: str) -> None:
+        self.channels[channel] = kind
+        for line in self.lines:
+            told = {"channel_id": channel}
+            await line.send_json({"event": "user_added", "data": {"user_id": US}, "broadcast": told, "seq": 1})
 
     async def _since(self, request: Request) -> Response:
         channel, since = request.path_params["channel"], int(request.query_params["since"])
@@ -108,7 +121,7 @@ class MattermostServer:
         self.posts[post["id"]] = post
         data = {
             "post": json.dumps(post),
-            "channel_type": CHANNELS[channel],
+            "channel_type": self.channels[channel],
             "sender_name": f"@{USERS.get(by, 'robot')}",
         }
         for line in self.lines:
@@ -119,6 +132,15 @@ class MattermostServer:
         post = self.posts[request.path_params["post"]]
         post |= {"message": (await request.json())["message"], "update_at": int(time.time() * 1000)}
         return JSONResponse(post)
+
+    async def _react(self, request: Request) -> Response:
+        said = await request.json()
+        sign = {"eyes": "👀", "+1": "👍"}.get(said["emoji_name"])
+        if sign is None or said["user_id"] != US:
+            return JSONResponse({"id": "app_error", "message": "Invalid emoji name.", "status_code": 400}, 400)
+        post = self.posts[said["post_id"]]
+        post["reactions"] = (*post.get("reactions", ()), sign)
+        return JSONResponse(said, 201)
 
     async def _typing(self, request: Request) -> Response:
         self.typed.append(await request.json())
@@ -169,8 +191,8 @@ class MattermostServer:
 
 class MattermostRig:
     lacks: Mapping[str, str] = {"bad format": "the server takes any Markdown"}
-    threads: Sequence[PlaceKind] = ("dm", "channel")
-    chats: Mapping[PlaceKind, str] = {"dm": "d" * 26, "channel": "o" * 26}
+    threads: Sequence[PlaceKind] = ("dm", "group", "channel")
+    chats: Mapping[PlaceKind, str] = {"dm": "d" * 26, "group": "g" * 26, "channel": "o" * 26}
     people = (Sender(id="a" * 26, name="ann"), Sender(id="b" * 26, name="ben"))
     secret = TOKEN
 
@@ -209,7 +231,13 @@ class MattermostRig:
         found = [one for one in self.server.posts.values() if (one["channel_id"], one["root_id"]) == there]
         files = self.server.files
         return [
-            Posted(id=p["id"], text=p["message"], by=p["user_id"], files=tuple(files[one] for one in p["file_ids"]))
+            Posted(
+                id=p["id"],
+                text=p["message"],
+                by=p["user_id"],
+                files=tuple(files[one] for one in p["file_ids"]),
+                reactions=p.get("reactions", ()),
+            )
             for p in found
         ]
 

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -14,7 +15,8 @@ from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.slack.adapter import Slack
 from sojourn.platforms.slack.settings import SlackSettings
-from sojourn.ports.platform import File, PlatformAdapter, Refusal
+from sojourn.ports.platform import Button, File, PlatformAdapter, Refusal
+from sojourn.stores.memory.store import MemoryStore
 from sojourn.testing.platform_rig import Posted
 from tests.rigs.loopback import Signal, hang_up, serving
 
@@ -36,15 +38,20 @@ class SlackServer:
         self.waiting: dict[str, str] = {}  # envelopes that nobody has acknowledged
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.files: dict[str, bytes] = {}
+        self.uploads: dict[str, dict[str, Any]] = {}
+        self.events: list[dict[str, Any]] = []  # everything that was said
+        self.lacking: set[str] = set()  # methods for which the app has no scope
         self.faults: list[Refused] = []
         self.dead, self.url, self.app_token = False, "", APP_TOKEN
         self.lines: list[tuple[web.Request, web.WebSocketResponse]] = []
-        self.changed, self._numbers, self._began = Signal(), count(1), int(time.time())
+        self.changed, self._numbers = Signal(), count(1)
 
     # the wire
     def app(self) -> web.Application:
         app = web.Application()
         app.router.add_post("/api/{method}", self._call)
+        app.router.add_get("/api/{method}", self._call)
+        app.router.add_post("/upload/{id}", self._upload)
         app.router.add_get("/link", self._link)
         app.router.add_get("/files/{name}", self._file)
         return app
@@ -52,12 +59,15 @@ class SlackServer:
     async def _call(self, request: web.Request) -> web.Response:
         method, key = request.match_info["method"], request.headers.get("Authorization", "").removeprefix("Bearer ")
         given = await request.json() if request.content_type == "application/json" else dict(await request.post())
+        given |= dict(request.query)
         self.calls.append((method, given))
         if self.dead and method.startswith("chat."):
             hang_up(request)
         try:
             if key != (self.app_token if method == "apps.connections.open" else TOKEN):
                 raise Refused("invalid_auth")
+            if method in self.lacking:
+                raise Refused("missing_scope")
             result = await getattr(self, "_" + method.replace(".", "_"))(given)
         except Refused as error:
             body = {"ok": False, "error": str(error)}
@@ -95,7 +105,8 @@ class SlackServer:
 
     async def _chat_postMessage(self, given: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
         channel, thread = self._checked(given), given.get("thread_ts")
-        ts = await self.say(channel, thread, Sender(id=US, is_bot=True), given["text"], bot_id="B0US")
+        us, blocks = Sender(id=US, is_bot=True), given.get("blocks") or []
+        ts = await self.say(channel, thread, us, given["text"], bot_id="B0US", blocks=blocks)
         return {"channel": channel, "ts": ts}
 
     async def _chat_update(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -103,9 +114,79 @@ class SlackServer:
         for posts in self.posts.values():
             for at, one in enumerate(posts):
                 if one.id == f"{channel}/{given['ts']}" and one.by == US:
-                    posts[at] = Posted(id=one.id, text=html.unescape(given["text"]), by=US)
+                    kept = _buttons(given["blocks"]) if "blocks" in given else one.buttons
+                    posts[at] = Posted(id=one.id, text=html.unescape(given["text"]), by=US, buttons=kept)
                     return {"channel": channel, "ts": given["ts"]}
         raise Refused("message_not_found")
+
+    async def _users_conversations(self, given: dict[str, Any]) -> dict[str, Any]:
+        kind = {"im": "im", "public_channel": "channel"}.get(given["types"])
+        return {"channels": [{"id": id} for id, one in CHANNELS.items() if one == kind]}
+
+    async def _conversations_history(self, given: dict[str, Any]) -> dict[str, Any]:
+        found = [one for one in self.events if one["channel"] == given["channel"] and "thread_ts" not in one]
+        return self._page(found, given)
+
+    async def _conversations_replies(self, given: dict[str, Any]) -> dict[str, Any]:
+        wanted = (given["channel"], given["ts"])
+        found = [one for one in self.events if (one["channel"], one.get("thread_ts", one["ts"])) == wanted]
+        return self._page(found, given)
+
+    def _page(self, found: list[dict[str, Any]], given: dict[str, Any]) -> dict[str, Any]:
+        """Two at a time, newest first, so that there are pages; and as Slack has it, without the channel."""
+        if self.faults:
+            raise self.faults.pop(0)
+        newer = [one for one in found if one["ts"] > given.get("oldest", "")][::-1]
+        at = int(given.get("cursor") or 0)
+        told = [{k: v for k, v in one.items() if k not in ("channel", "channel_type")} for one in newer[at : at + 2]]
+        more = {"next_cursor": str(at + 2) if at + 2 < len(newer) else ""}
+        replies = [one.get("thread_ts") for one in self.events]
+        told = [one | ({"reply_count": 1} if one["ts"] in replies else {}) for one in told]
+        return {"messages": told, "has_more": bool(more["next_cursor"]), "response_metadata": more}
+
+    async def _files_getUploadURLExternal(self, given: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
+        id = f"F{next(self._numbers)}"
+        self.uploads[id] = {"name": given["filename"], "length": int(given["length"])}
+        return {"upload_url": f"{self.url}/upload/{id}", "file_id": id}
+
+    async def _upload(self, request: web.Request) -> web.Response:
+        about, data = self.uploads[request.match_info["id"]], await request.read()
+        assert len(data) == about["length"]
+        about["data"] = data
+        return web.Response(text=f"OK - {len(data)}")
+
+    async def _files_completeUploadExternal(self, given: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
+        files = json.loads(given["files"]) if isinstance(given["files"], str) else given["files"]
+        about = self.uploads[files[0]["id"]]
+        file = File(name=about["name"], media_type="image/png", data=about["data"])
+        us, text = Sender(id=US, is_bot=True), given.get("initial_comment") or ""
+        about["ts"] = await self.say(given["channel_id"], given.get("thread_ts"), us, text, bot_id="B0US", ours=[file])
+        about["channel"] = given["channel_id"]
+        return {"files": [{"id": files[0]["id"]}]}
+
+    async def _files_info(self, given: dict[str, Any]) -> dict[str, Any]:
+        about = self.uploads[given["file"]]
+        about["looks"] = about.get("looks", 0) + 1  # Slack takes its time to tell
+        shares = {"private": {about["channel"]: [{"ts": about["ts"]}]}} if about["looks"] > 1 else {}
+        return {"file": {"id": given["file"], "shares": shares}}
+
+    async def _reactions_add(self, given: dict[str, Any]) -> dict[str, Any]:
+        sign = {"eyes": "👀", "+1": "👍"}.get(given["name"])
+        if sign is None:
+            raise Refused("invalid_name")
+        for posts in self.posts.values():
+            for at, one in enumerate(posts):
+                if one.id == f"{given['channel']}/{given['timestamp']}":
+                    if sign in one.reactions:
+                        raise Refused("already_reacted")
+                    posts[at] = replace(one, reactions=(*one.reactions, sign))
+                    return {}
+        raise Refused("message_not_found")
+
+    async def _assistant_threads_setStatus(self, given: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
+        assert given["status"]
+        assert given["thread_ts"]
+        return {}
 
     def _checked(self, given: dict[str, Any]) -> str:
         if self.faults:
@@ -118,18 +199,37 @@ class SlackServer:
 
     # what happens in the workspace
     async def say(self, channel: str, thread: str | None, by: Sender, text: str, **more: Any) -> str:
-        ts = f"{self._began}.{next(self._numbers):06}"
+        now = int(time.time() * 1_000_000) + next(self._numbers)
+        ts = f"{now // 1_000_000}.{now % 1_000_000:06}"
+        files, buttons = tuple(more.pop("ours", ())), _buttons(more.get("blocks") or [])
         self.posts.setdefault((channel, thread), []).append(
-            Posted(id=f"{channel}/{ts}", text=html.unescape(text), by=by.id)
+            Posted(id=f"{channel}/{ts}", text=html.unescape(text), by=by.id, files=files, buttons=buttons)
         )
         event = {"type": "message", "channel": channel, "channel_type": CHANNELS[channel], "user": by.id, "text": text}
         event |= {"ts": ts, "event_ts": ts, "team": TEAM} | ({"thread_ts": thread} if thread else {}) | more
+        self.events.append(event)
         await self.tell(event)
         return ts
 
+    async def press(self, channel: str, thread: str | None, posted: Posted, button: Button, by: Sender) -> None:
+        ts = posted.id.rpartition("/")[2]
+        message = {"ts": ts, "text": posted.text, "user": US} | ({"thread_ts": thread} if thread else {})
+        action: dict[str, Any] = {
+            "action_id": "b0",
+            "type": "button",
+            "value": button.value,
+            "action_ts": f"1.{next(self._numbers)}",
+        }
+        action["text"] = {"type": "plain_text", "text": button.label}
+        payload = {"type": "block_actions", "user": {"id": by.id}, "channel": {"id": channel}, "message": message}
+        await self._envelope(payload | {"actions": [action]}, "interactive")
+
     async def tell(self, event: dict[str, Any], kind: str = "events_api") -> None:
+        payload = {"team_id": TEAM, "type": "event_callback", "event": event, "event_id": f"Ev{next(self._numbers)}"}
+        await self._envelope(payload, kind)
+
+    async def _envelope(self, payload: dict[str, Any], kind: str) -> None:
         envelope = f"e-{next(self._numbers)}"
-        payload = {"team_id": TEAM, "type": "event_callback", "event": event, "event_id": f"Ev{envelope}"}
         told = {"envelope_id": envelope, "type": kind, "accepts_response_payload": False, "payload": payload}
         self.waiting[envelope] = json.dumps(told)
         for _, line in self.lines[-1:]:
@@ -145,6 +245,13 @@ class SlackServer:
             hang_up(request)
 
 
+def _buttons(blocks: list[dict[str, Any]]) -> tuple[Button, ...]:
+    assert all(len(one["text"]["text"]) <= 3000 for one in blocks if one["type"] == "section")
+    keys = [key for one in blocks if one["type"] == "actions" for key in one["elements"]]
+    assert len({key["action_id"] for key in keys}) == len(keys)
+    return tuple(Button(label=key["text"]["text"], value=key["value"]) for key in keys)
+
+
 class SlackRig:
     lacks: Mapping[str, str] = {"bad format": "Slack shows any text, whatever the marks in it"}
     secret = TOKEN
@@ -153,11 +260,11 @@ class SlackRig:
     people = (ANN, BEN)
 
     def __init__(self, server: SlackServer) -> None:
-        self.server = server
+        self.server, self.store = server, MemoryStore()
 
     def connect(self, token: str = TOKEN, app_token: str = APP_TOKEN) -> Slack:
         url = f"{self.server.url}/api"
-        return Slack(SlackSettings(token=Secret(token), app_token=Secret(app_token), base_url=url))
+        return Slack(SlackSettings(token=Secret(token), app_token=Secret(app_token), base_url=url), self.store)
 
     def connect_wrongly(self) -> PlatformAdapter:
         return self.connect("xoxb-wrong")
@@ -180,6 +287,9 @@ class SlackRig:
 
     async def shown(self, place: Place) -> list[Posted]:
         return self.server.posts.get((place.chat, place.thread), [])
+
+    async def press(self, place: Place, posted: Posted, button: Button, by: Sender) -> None:
+        await self.server.press(place.chat, place.thread, posted, button, by)
 
     async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
         refusals = {

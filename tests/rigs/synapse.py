@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -207,6 +207,9 @@ class MatrixRig:
         for event in (await self.ask("GET", path, self.people[0].id))["chunk"]:
             content, id = event["content"], event["event_id"]
             relation = content.get("m.relates_to", {})
+            if event["type"] == "m.reaction" and relation["event_id"] in found:
+                liked = found[relation["event_id"]]
+                found[liked.id] = replace(liked, reactions=(*liked.reactions, relation["key"]))
             if event["type"] != "m.room.message":
                 continue
             if relation.get("rel_type") == "m.replace":

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import count
 from typing import Any
@@ -15,7 +16,7 @@ from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.telegram.adapter import Telegram
 from sojourn.platforms.telegram.settings import TelegramSettings
-from sojourn.ports.platform import File, PlatformAdapter, Refusal
+from sojourn.ports.platform import Button, File, PlatformAdapter, Refusal
 from sojourn.testing.platform_rig import Posted
 from tests.rigs.loopback import hang_up, serving
 
@@ -71,6 +72,7 @@ class TelegramServer:
         self.posts: dict[tuple[int, int | None], list[Posted]] = {}
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.files: dict[str, bytes] = {}
+        self.queries: list[str] = []  # buttons that still show that they work
         self.faults: list[Refused] = []
         self.dead, self.url, self.webhook = False, "", False
         self._numbers, self._changed = count(1), asyncio.Condition()
@@ -122,7 +124,8 @@ class TelegramServer:
                 self._polls = [one for one in self._polls if one is not request]
         if is_stale:
             raise Refused(409, "Conflict: terminated by other getUpdates request")
-        return self.updates
+        wanted = set(json.loads(given["allowed_updates"]))
+        return [one for one in self.updates if wanted & one.keys()]
 
     # what a bot may call
     def _getMe(self, given: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
@@ -146,19 +149,32 @@ class TelegramServer:
         for posts in self.posts.values():
             for at, one in enumerate(posts):
                 if one.id == wanted:
-                    if one.text == text:
+                    if (one.text, one.buttons) == (text, _buttons(given)):
                         raise Refused(400, "Bad Request: message is not modified")
-                    posts[at] = Posted(id=one.id, text=text, by=one.by)
+                    posts[at] = Posted(id=one.id, text=text, by=one.by, buttons=_buttons(given))
                     return self._message(int(given["chat_id"]), None, int(given["message_id"]), text)
         raise Refused(400, "Bad Request: message to edit not found")
+
+    def _answerCallbackQuery(self, given: dict[str, Any]) -> bool:  # noqa: N802
+        if given["callback_query_id"] not in self.queries:
+            raise Refused(400, "Bad Request: query is too old and response timeout expired or query ID is invalid")
+        self.queries.remove(given["callback_query_id"])
+        return True
 
     def _sendChatAction(self, given: dict[str, Any]) -> bool:  # noqa: N802
         assert given["action"] == "typing"
         return True
 
     def _setMessageReaction(self, given: dict[str, Any]) -> bool:  # noqa: N802
-        assert json.loads(given["reaction"])[0]["type"] == "emoji"
-        return True
+        [sign] = json.loads(given["reaction"])
+        assert sign["type"] == "emoji"
+        wanted = f"{given['chat_id']}/{given['message_id']}"
+        for posts in self.posts.values():
+            for at, one in enumerate(posts):
+                if one.id == wanted:
+                    posts[at] = replace(one, reactions=(sign["emoji"],))
+                    return True
+        raise Refused(400, "Bad Request: message to react not found")
 
     def _createForumTopic(self, given: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
         chat = self._chat(given)
@@ -196,7 +212,7 @@ class TelegramServer:
             raise Refused(400, "Bad Request: message thread not found")
         number = next(self._numbers)
         files = () if upload is None else (_file_of(upload),)
-        posted = Posted(id=f"{chat}/{number}", text=text, by=str(BOT), files=files)
+        posted = Posted(id=f"{chat}/{number}", text=text, by=str(BOT), files=files, buttons=_buttons(given))
         self.posts.setdefault((chat, topic), []).append(posted)
         return self._message(chat, topic, number, text)
 
@@ -218,6 +234,17 @@ class TelegramServer:
             self._changed.notify_all()
         return posted.id
 
+    async def press(self, chat: int, topic: int | None, posted: Posted, value: str, by: Sender) -> None:
+        keys = [[{"text": one.label, "callback_data": one.value}] for one in posted.buttons]
+        message = self._message(chat, topic, int(posted.id.rpartition("/")[2]), posted.text)
+        sender = {"id": int(by.id), "is_bot": by.is_bot, "first_name": by.name}
+        self.queries.append(str(next(self._numbers)))
+        query = {"id": self.queries[-1], "from": sender, "chat_instance": "1", "data": value}
+        query["message"] = message | {"reply_markup": {"inline_keyboard": keys}}
+        async with self._changed:
+            self.updates.append({"update_id": next(self._numbers), "callback_query": query})
+            self._changed.notify_all()
+
     async def until_polled(self) -> None:
         async with self._changed:
             await self._changed.wait_for(lambda: self._polls or self.updates)  # with news it need not wait
@@ -227,6 +254,13 @@ class TelegramServer:
             await self._changed.wait_for(lambda: self._polls)
             for request in self._polls:
                 hang_up(request)
+
+
+def _buttons(given: dict[str, Any]) -> tuple[Button, ...]:
+    rows = json.loads(given.get("reply_markup", "{}")).get("inline_keyboard", [])
+    if any(len(one["callback_data"].encode()) > 64 for row in rows for one in row):
+        raise Refused(400, "Bad Request: BUTTON_DATA_INVALID")
+    return tuple(Button(label=one["text"], value=one["callback_data"]) for row in rows for one in row)
 
 
 def _file_of(upload: Any) -> File:
@@ -266,6 +300,10 @@ class TelegramRig:
 
     async def shown(self, place: Place) -> list[Posted]:
         return self.server.posts.get((int(place.chat), int(place.thread) if place.thread else None), [])
+
+    async def press(self, place: Place, posted: Posted, button: Button, by: Sender) -> None:
+        topic = int(place.thread) if place.thread else None
+        await self.server.press(int(place.chat), topic, posted, button.value, by)
 
     async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
         refusals = {

@@ -6,8 +6,8 @@ import asyncio
 import binascii
 import secrets
 from base64 import b64decode
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from io import BytesIO
 from typing import Final
@@ -17,11 +17,14 @@ import discord
 from sojourn.core.errors import ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.discord.line import Line
-from sojourn.platforms.discord.messages import inbound, named, place_of
+from sojourn.platforms.discord.messages import inbound, named, place_of, pressed
+from sojourn.platforms.discord.missed import missed, now
 from sojourn.platforms.discord.refusals import listening, translated
 from sojourn.platforms.discord.settings import NAME, DiscordSettings
+from sojourn.platforms.position import Heard, Position
 from sojourn.ports.kit import Kit
-from sojourn.ports.platform import File, Inbound, PlatformInfo, SendRefused, Sent
+from sojourn.ports.platform import Button, File, Inbound, NoThreadHere, PlatformInfo, SendRefused, Sent
+from sojourn.ports.records import RecordStore
 
 _MOST, _MOST_NAME = 2000, 100
 _A_DAY: Final = 1440  # minutes of silence until a thread is archived
@@ -32,8 +35,9 @@ class Discord:
 
     info = PlatformInfo(name=NAME, label="Discord", max_chars=_MOST)
 
-    def __init__(self, settings: DiscordSettings) -> None:
+    def __init__(self, settings: DiscordSettings, store: RecordStore) -> None:
         self._settings, self._opening = settings, asyncio.Lock()
+        self._position = Position(store, NAME, self.account)
         self._line: Line | None = None
 
     @property
@@ -49,26 +53,46 @@ class Discord:
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with listening():
             line = await self._open()
-        async with listening(), aclosing(line.messages()) as messages:
-            async for message in messages:
-                heard = await inbound(message, line)
-                if heard is not None:
-                    yield heard
+        position, before = self._position, await self._position.heard()
+        heard = before or await position.begin(now())
+        async with listening(), line.connected():
+            if before is not None and not line.has_caught_up:
+                for message in await missed(line, heard):
+                    if (written := await inbound(message, line)) is not None:
+                        yield written
+                        heard = await position.keep_heard(_plus(heard, written))
+            line.has_caught_up = True
+            while True:
+                news = await line.news()
+                if isinstance(news, discord.Interaction):
+                    if (press := await pressed(news, line)) is not None:
+                        yield press
+                    await line.let_go_of(news)
+                elif not heard.has(str(news.id)) and (written := await inbound(news, line)) is not None:
+                    yield written
+                    heard = await position.keep_heard(_plus(heard, written))
+                line.kept()
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
+        return await self.ask(place, text, (), plain=plain, reply_to=reply_to)
+
+    async def ask(
+        self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
+    ) -> Sent:
         room = await self._room(place)
         async with translated(), asyncio.timeout(self._settings.answer_seconds):
             message = await room.send(
                 _written(text, plain),
                 nonce=secrets.randbits(62),  # the library may ask twice; Discord knows it by this and sends once
                 reference=_reply(place, reply_to),  # type: ignore[arg-type]
+                view=_view(buttons) if buttons else None,  # type: ignore[arg-type]
             )
         return Sent(place=place, id=str(message.id))
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
         room = await self._room(sent.place)
         async with translated(), asyncio.timeout(self._settings.answer_seconds):
-            await room.get_partial_message(_number(sent.id)).edit(content=_written(text, plain))
+            await room.get_partial_message(_number(sent.id)).edit(content=_written(text, plain), view=None)
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
         room = await self._room(place)
@@ -128,7 +152,22 @@ class Discord:
 
 
 def make(kit: Kit) -> Discord:
-    return Discord(kit.configured(NAME))
+    return Discord(kit.configured(NAME), kit.store)
+
+
+def _plus(heard: Heard, written: Inbound) -> Heard:
+    """Discord tells a bot about every chat but the private ones: those are remembered."""
+    heard = heard.plus(written.id, int(written.id))
+    return heard.there(written.place.chat) if written.place.kind == "dm" else heard
+
+
+def _view(buttons: Sequence[Button]) -> discord.ui.View:
+    """Buttons that the library does not wait for: who presses is heard by `listen`, also after a restart."""
+    view = discord.ui.View(timeout=None)
+    for one in buttons:
+        view.add_item(discord.ui.Button(label=one.label, custom_id=one.value))
+    view.stop()
+    return view
 
 
 async def _thread_in(channel: object, name: str) -> discord.Thread:
@@ -137,7 +176,8 @@ async def _thread_in(channel: object, name: str) -> discord.Thread:
         return (await channel.create_thread(name=name, content=name, auto_archive_duration=_A_DAY)).thread
     if not isinstance(channel, discord.TextChannel):
         kind = str(getattr(channel, "type", "such")).replace("_", " ")
-        raise ThreadsUnsupported(f"A {kind} channel of Discord has no threads.", hint="Name a text channel.")
+        why, hint = f"A {kind} channel of Discord has no threads.", "Name a text channel."
+        raise NoThreadHere(why, hint=hint, place=place_of(channel))
     kind_of_thread = discord.ChannelType.news_thread if channel.is_news() else discord.ChannelType.public_thread
     try:
         return await channel.create_thread(name=name, type=kind_of_thread, auto_archive_duration=_A_DAY)

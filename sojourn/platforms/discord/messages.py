@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from mimetypes import guess_type
+from typing import Any
 
 import discord
 
@@ -63,6 +65,26 @@ async def inbound(message: discord.Message, client: discord.Client) -> Inbound |
         at=message.created_at.timestamp(),
         reply_to=str(answered) if answered else "",
         mentioned=isinstance(channel, discord.DMChannel) or us.id in message.raw_mentions or us in message.mentions,
+    )
+
+
+async def pressed(press: discord.Interaction, client: discord.Client) -> Inbound | None:
+    """A button under a message of ours."""
+    said: Mapping[str, Any] = press.data or {}
+    under, value = press.message, str(said.get("custom_id") or "")
+    if press.type is not discord.InteractionType.component or under is None or not value:
+        return None
+    here = under.channel.id
+    rows = [row.children for row in under.components if isinstance(row, discord.ActionRow)]
+    labels = [one.label for row in rows for one in row if isinstance(one, discord.Button) and one.custom_id == value]
+    return Inbound(
+        id=str(press.id),
+        place=place_of(client.get_channel(here) or await client.fetch_channel(here)),
+        sender=Sender(id=str(press.user.id), name=press.user.display_name),
+        text=(labels[0] if labels else None) or value,
+        at=press.created_at.timestamp(),
+        reply_to=str(under.id),
+        pressed=value,
     )
 
 

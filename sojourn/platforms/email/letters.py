@@ -13,7 +13,7 @@ from imap_tools import MailMessage
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.email.settings import EmailSettings
 from sojourn.platforms.email.wording import html_words, own_words, plain_subject
-from sojourn.platforms.formatting import as_html
+from sojourn.platforms.markup import as_html
 from sojourn.ports.platform import File, Inbound
 
 NAME = "email"

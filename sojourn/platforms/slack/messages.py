@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.slack.mrkdwn import to_words
 from sojourn.platforms.slack.settings import NAME
-from sojourn.ports.platform import File, Inbound
+from sojourn.ports.platform import Button, File, Inbound
 
 _SAID = {None, "file_share", "thread_broadcast", "me_message"}  # the other subtypes are news about the channel
+_SECTION = 3000  # characters of one block
 
 
 def place_of(team: str, channel: str, thread: str | None = None) -> Place:
@@ -73,3 +74,33 @@ def inbound(event: Mapping[str, Any], team: str, us: str, files: tuple[File, ...
         reply_to=message_id(channel, thread) if thread else "",
         mentioned=place.kind == "dm" or event["type"] == "app_mention" or f"<@{us}" in raw,
     )
+
+
+def pressed(payload: Mapping[str, Any], team: str) -> Inbound | None:
+    """A button under a message of ours."""
+    under, actions = payload.get("message") or {}, payload.get("actions") or ()
+    action: Mapping[str, Any] = actions[0] if actions else {}
+    channel, value = (payload.get("channel") or {}).get("id"), action.get("value")
+    if payload.get("type") != "block_actions" or not (channel and value and under.get("ts")):
+        return None
+    ts, thread = str(under["ts"]), under.get("thread_ts")
+    return Inbound(
+        id=f"button/{channel}/{ts}/{payload['user']['id']}/{action.get('action_ts', '')}",
+        place=place_of(team, str(channel), str(thread) if thread and thread != ts else None),
+        sender=Sender(id=str(payload["user"]["id"])),
+        text=str((action.get("text") or {}).get("text") or value),
+        reply_to=message_id(str(channel), ts),
+        pressed=str(value),
+    )
+
+
+def with_buttons(text: str, buttons: Sequence[Button], *, plain: bool) -> list[dict[str, Any]]:
+    """A message's blocks: its words, and the buttons under them."""
+    kind = "plain_text" if plain else "mrkdwn"
+    pieces = [text[at : at + _SECTION] for at in range(0, len(text), _SECTION)]
+    words = [{"type": "section", "text": {"type": kind, "text": one}} for one in pieces]
+    keys = [
+        {"type": "button", "action_id": f"b{n}", "value": one.value, "text": {"type": "plain_text", "text": one.label}}
+        for n, one in enumerate(buttons)
+    ]
+    return [*words, {"type": "actions", "elements": keys}]

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import html
 import re
-from urllib.parse import urlsplit
 
-from sojourn.platforms.markup import Marks, render
+from sojourn.platforms.markup import Marks, escaped, render
 
 _MARKED = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")  # <@U1>, <#C1|garden>, <!here>, <https://…|label>
 
 
 def to_mrkdwn(text: str) -> str:
     return render(text, _MARKS)
-
-
-def escape(text: str) -> str:
-    """Slack asks for these three and no others."""
-    return html.escape(text, quote=False)
 
 
 def to_words(text: str, us: str) -> str:
@@ -38,18 +32,17 @@ def _word(what: str, label: str, us: str) -> str:
 
 
 def _link(label: str, address: str) -> str:
-    if urlsplit(address).scheme not in ("http", "https", "mailto", "tel"):
-        return f"{label} ({escape(address)})"
-    return f"<{escape(address).replace('|', '%7C')}|{label.replace('|', '¦')}>"
+    return f"<{escaped(address).replace('|', '%7C')}|{label.replace('|', '¦')}>"
 
 
 _MARKS = Marks(
-    escape=escape,
+    escape=escaped,
+    schemes=("http", "https", "mailto", "tel"),
     strong=("*", "*"),
     em=("_", "_"),
     strike=("~", "~"),
-    code=lambda text: f"`{escape(text)}`",
-    fence=lambda text, language: f"```\n{escape(text)}\n```",
+    code=lambda text: f"`{escaped(text)}`",
+    fence=lambda text, language: f"```\n{escaped(text)}\n```",
     link=_link,
     quote=lambda said: "\n".join(f"> {line}" for line in said.split("\n")),
 )

@@ -13,6 +13,8 @@ from sojourn.ports.platform import Refusal, SendRefused
 _KEYS = {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type"}
 _KINDS: dict[str, Refusal] = {
     "msg_too_long": "too_long",
+    "msg_blocks_too_long": "too_long",
+    "invalid_name": "bad_format",
     "invalid_blocks": "bad_format",
     "invalid_arguments": "bad_format",
     "channel_not_found": "not_found",
@@ -23,6 +25,8 @@ _KINDS: dict[str, Refusal] = {
     "not_in_channel": "forbidden",
     "restricted_action": "forbidden",
     "missing_scope": "forbidden",
+    "no_permission": "forbidden",
+    "method_not_supported_for_channel_type": "forbidden",
     "access_denied": "forbidden",
     "cant_update_message": "forbidden",
     "edit_window_closed": "forbidden",
@@ -55,6 +59,12 @@ def kind_of(error: SlackApiError) -> Refusal:
     return "rate_limited" if _status(error) == 429 else _KINDS.get(code_of(error), "unknown")
 
 
+def wait_of(error: SlackApiError) -> float | None:
+    """For how many seconds Slack wants us to wait."""
+    wait = error.response.headers.get("Retry-After") if kind_of(error) == "rate_limited" else None
+    return float(wait) if wait else None
+
+
 def hint_for(error: SlackApiError) -> str:
     return _HINTS.get(code_of(error), "")
 
@@ -68,7 +78,4 @@ def refused(error: SlackApiError, *, app: bool = False) -> SojournError:
         return KeyRefused(f"Slack does not accept the {'app-level ' if app else 'bot '}token ({code}).", hint=hint)
     if _status(error) >= 500:
         return PlatformDown(f"Slack does not answer properly: {code}.", hint="It is tried again by itself.")
-    wait = error.response.headers.get("Retry-After") if kind_of(error) == "rate_limited" else None
-    return SendRefused(
-        f"Slack: {code}.", kind=kind_of(error), retry_after=float(wait) if wait else None, hint=hint_for(error)
-    )
+    return SendRefused(f"Slack: {code}.", kind=kind_of(error), retry_after=wait_of(error), hint=hint_for(error))

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 
-from telegram import Bot, Message, ReplyParameters
+from telegram import Bot, CallbackQuery, InlineKeyboardButton, InlineKeyboardMarkup, Message, ReplyParameters
 from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
 from sojourn.core.errors import PlatformDown, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.telegram.html import to_html
-from sojourn.platforms.telegram.messages import inbound, message_id, named, number_of, place_of
+from sojourn.platforms.telegram.messages import inbound, message_id, named, number_of, place_of, pressed
 from sojourn.platforms.telegram.refusals import Discreet, Flooded, Line, kind_of, refused
 from sojourn.platforms.telegram.settings import NAME, TelegramSettings
 from sojourn.ports.kit import Kit
-from sojourn.ports.platform import File, Inbound, PlatformInfo, SendRefused, Sent
+from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, SendRefused, Sent
 
 _MOST_NAME = 128
 _PICTURES = ("image/jpeg", "image/png", "image/webp")
@@ -46,17 +46,26 @@ class Telegram:
         while True:
             async with _listening():
                 news = await bot.get_updates(
-                    offset=offset, timeout=self._settings.poll_seconds, allowed_updates=["message"]
+                    offset=offset, timeout=self._settings.poll_seconds, allowed_updates=["message", "callback_query"]
                 )
             for one in news:
                 async with _listening():
-                    heard = await inbound(one.message, bot) if one.message else None
+                    heard = await inbound(one.message, bot) if one.message else pressed(one.callback_query)
                 if heard is not None:
                     yield heard
+                if one.callback_query:
+                    async with _listening():
+                        await _let_go_of_the_button(one.callback_query)
                 offset = one.update_id + 1  # acknowledged with the next question
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
+        return await self.ask(place, text, (), plain=plain, reply_to=reply_to)
+
+    async def ask(
+        self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
+    ) -> Sent:
         bot = await self._open()
+        rows = [[InlineKeyboardButton(one.label, callback_data=one.value)] for one in buttons]
         async with _translated():
             message = await bot.send_message(
                 chat_id=int(place.chat),
@@ -64,10 +73,12 @@ class Telegram:
                 parse_mode=None if plain else ParseMode.HTML,
                 message_thread_id=_topic(place),
                 reply_parameters=_reply(reply_to),
+                reply_markup=InlineKeyboardMarkup(rows) if rows else None,
             )
         return _sent(place, message)
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
+        """Without a keyboard, the one that was there goes."""
         bot = await self._open()
         async with _translated():
             try:
@@ -172,6 +183,12 @@ async def _listening() -> AsyncIterator[None]:
             yield
     except SendRefused as error:
         raise PlatformDown(str(error), hint=error.hint) from error
+
+
+async def _let_go_of_the_button(query: CallbackQuery) -> None:
+    """Until then it shows that it works. Telegram takes the answer for some minutes only."""
+    with suppress(BadRequest):
+        await query.answer()
 
 
 def _topic(place: Place) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mimetypes import guess_type
 
-from telegram import Bot, Chat, Message, MessageEntity
+from telegram import Bot, CallbackQuery, Chat, MaybeInaccessibleMessage, Message, MessageEntity
 from telegram.error import BadRequest, Forbidden, InvalidToken
 
 from sojourn.core.errors import BadInput
@@ -56,10 +56,10 @@ async def inbound(message: Message, bot: Bot) -> Inbound | None:
         return None
     answered = message.reply_to_message
     is_answer = answered is not None and answered.from_user is not None and answered.from_user.id == bot.id
-    chat, topic = message.chat, message.message_thread_id if message.is_topic_message else None
+    chat = message.chat
     return Inbound(
         id=message_id(chat.id, message.message_id),
-        place=place_of(chat.id, topic, chat.title or chat.full_name or ""),
+        place=_place(message),
         sender=Sender(id=str(writer.id), name=writer.full_name),
         text=text,
         files=files,
@@ -67,6 +67,31 @@ async def inbound(message: Message, bot: Bot) -> Inbound | None:
         reply_to=message_id(chat.id, answered.message_id) if answered and not answered.forum_topic_created else "",
         mentioned=chat.type == Chat.PRIVATE or calls_us or is_answer,
     )
+
+
+def pressed(query: CallbackQuery | None) -> Inbound | None:
+    """A button under a message of ours."""
+    if query is None or query.message is None or not query.data or query.from_user.is_bot:
+        return None
+    under, label = query.message, query.data
+    if isinstance(under, Message) and under.reply_markup is not None:
+        labels = [one.text for row in under.reply_markup.inline_keyboard for one in row if one.callback_data == label]
+        label = labels[0] if labels else label
+    return Inbound(
+        id=f"button/{query.id}",
+        place=_place(under),
+        sender=Sender(id=str(query.from_user.id), name=query.from_user.full_name),
+        text=label,
+        reply_to=message_id(under.chat.id, under.message_id),
+        pressed=query.data,
+    )
+
+
+def _place(message: MaybeInaccessibleMessage) -> Place:
+    """Where it stands. Of a message that is too old only the chat is told."""
+    chat = message.chat
+    topic = message.message_thread_id if isinstance(message, Message) and message.is_topic_message else None
+    return place_of(chat.id, topic, chat.title or chat.full_name or "")
 
 
 def _words(message: Message, bot: Bot) -> tuple[str, bool]:

@@ -6,6 +6,12 @@ from typing import Any
 from sojourn.core.errors import StoreUnavailable
 
 
+class Killed(StoreUnavailable):
+    """It does not come back."""
+
+    retryable = False
+
+
 class Mortal:
     """Passes everything on until `dies`: (the call's name, what must hold for its arguments, before or after it)."""
 
@@ -38,4 +44,4 @@ class Mortal:
 
     def _check(self) -> None:
         if self.dead:
-            raise StoreUnavailable("This process was killed.")
+            raise Killed("This process was killed.")

@@ -249,6 +249,8 @@ async def test_words_that_came_before_a_session_arrives_in_their_own_place_do_no
         await at.start(PlainPlatform(at.network))
         at.network.say("42", "an old story")
         await at.texts("42", 1)
+        await at.quiet()
+        await at.service.settle()  # the turn has let go of the session, too
         [session] = await at.service.find(Listing())
         keep, written = store.keep_incoming, asyncio.Event()
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from sojourn.gateway.render import choice, question, size, split
+from sojourn.gateway.render import answers, choice, question, settled, size, split
 
 CODE = "Before.\n\n```python\n" + "\n".join(f"line_{n} = {n}" for n in range(60)) + "\n```\n\nAfter."
 
@@ -52,8 +52,21 @@ def test_no_piece_is_longer_than_the_network_takes(counting):
 
 def test_a_question_names_its_answers_to_the_owner_only():
     asked = {"text": "May I?", "detail": "rm x", "choices": ["once", "deny"]}
-    assert "once, deny" in question(asked, for_owner=True)
-    assert "once" not in question(asked, for_owner=False)
+    assert "rm x" in question(asked)
+    assert "once, deny" in answers(asked, for_owner=True)
+    assert "once" not in answers(asked, for_owner=False)
+
+
+@pytest.mark.parametrize(
+    ("detail", "said"),
+    [
+        ({"choice": "once", "by": "Ann"}, "→ Allow once (Ann)"),
+        ({"choice": "deny", "by": "", "why": "Nobody answered."}, "→ Deny: Nobody answered."),
+        ({"choice": "the red one"}, "→ the red one"),
+    ],
+)
+def test_a_question_that_is_over_says_how_it_was_answered(detail, said):
+    assert settled(detail) == said
 
 
 @pytest.mark.parametrize(("words", "meant"), [("Yes", "once"), ("deny", "deny"), ("/once", "once"), ("perhaps", None)])

@@ -7,7 +7,7 @@ from sojourn.core.sessions import OWNER
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question
 from sojourn.testing.fake_platform import ANN, BEN, PlainPlatform
-from sojourn.testing.scripted import Ask, Fail, Gate, Listen, Say
+from sojourn.testing.scripted import Ask, Fail, Gate, Listen, Say, ScriptedRuntime
 from tests.parts.gateway.worlds import world
 
 
@@ -155,6 +155,20 @@ async def test_words_that_no_turn_heard_get_a_turn_of_their_own(home, store):
         await at.rows("running", 2)
         at.runtime.gate("go").open()
         assert await at.texts("42", 2) == ["deaf", "greener please"]
+
+
+async def test_words_to_a_runtime_that_does_not_listen_are_the_next_turn(home, store, monkeypatch):
+    monkeypatch.delattr(ScriptedRuntime, "steers")
+    async with world(home, store, gateway_when_busy="steer") as at:
+        at.runtime.on("slow", Gate("go"), Listen(), Say("deaf"))
+        await at.start()
+        at.network.say("42", "slow")
+        await at.until(lambda: at.runtime.seen)
+        at.network.say("42", "greener please")
+        await at.rows("running", 2)
+        at.runtime.gate("go").open()
+        assert (await at.texts("42", 2))[-1] == "greener please"
+        assert [turn.said for turn in at.runtime.seen] == ["slow", "greener please"]
 
 
 # questions

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sojourn.platforms.markup import as_html
 from sojourn.platforms.slack.mrkdwn import to_mrkdwn, to_words
 from sojourn.platforms.telegram.html import to_html
 from tests.rigs.telegram import Rendered
@@ -85,3 +86,23 @@ def test_nobody_is_called_by_what_a_model_writes(text):
 )
 def test_slacks_words_are_read_as_people_write_them(slack, words):
     assert to_words(slack, "U0US") == words
+
+
+@pytest.mark.parametrize(
+    ("markdown", "html"),
+    [
+        ("plain words", ""),
+        ("**bold**\nnext", "<p><strong>bold</strong><br />\nnext</p>"),
+        ("<b>raw</b>", ""),  # words, whatever they look like
+        ("<b>*raw*</b>", "<p>&lt;b&gt;<em>raw</em>&lt;/b&gt;</p>"),
+        ("*see*\n\n[1]: https://a.example", "<p><em>see</em></p>\n<p>[1]: https://a.example</p>"),
+    ],
+)
+def test_markdown_becomes_html_for_those_who_show_all_of_it(markdown, html):
+    assert as_html(markdown) == html
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "ftp://a.example"])
+@pytest.mark.parametrize("said", [to_html, to_mrkdwn])
+def test_an_address_that_cannot_be_linked_is_written_out(said, address):
+    assert said(f"[here]({address})").startswith(("here (", "[here]("))

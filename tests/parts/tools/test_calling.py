@@ -40,6 +40,7 @@ def test_every_tool_of_the_issue_is_there_with_its_effect(kit):
         "memory": "writes",
         "todo": "writes",
         "read_file": "reads",
+        "send_file": "reads",
         "search_files": "reads",
         "web_fetch": "reads",
         "session_search": "reads",

@@ -1,0 +1,121 @@
+"""Questions a turn asks, with buttons where the network has them.
+
+A button's value is short, because networks allow few letters; what it stands for is kept as a record. When the question
+is over, however it was answered, its message shows the choice and the buttons are gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.core.errors import NotAllowed, NotFound
+from sojourn.core.messages import Json
+from sojourn.core.sessions import OWNER, SessionId
+from sojourn.gateway.changing import Changing
+from sojourn.gateway.desk import Desk
+from sojourn.gateway.letters import Address, Letter
+from sojourn.gateway.people import Person
+from sojourn.gateway.render import AGAIN, answers, label, question, settled, size, split
+from sojourn.ports.journal import Draft, Incoming
+from sojourn.ports.platform import Button, CanAsk
+from sojourn.ports.records import Record
+from sojourn.ports.service import Speaker, Turn
+from sojourn.ports.tool import Reply
+
+_KIND = "gateway_question"
+_SECONDS = 10.0  # for the message of a question that is over to arrive, so that it can be changed
+_LAST_LINE = 400  # characters
+OVER = "That question is over."
+NOT_YOURS = "Only the owner can answer this."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that stands in a chat: the key of the message with the buttons, and the words above its last line."""
+
+    key: str
+    words: str
+    token: str
+
+
+class Asking:
+    """The questions of one turn in one place."""
+
+    def __init__(self, desk: Desk, turn: Turn, to: Address, by: Speaker) -> None:
+        self._desk, self._session, self._to, self._by = desk, turn.session, to, by
+        self._changing = Changing(desk, turn.session, to)
+        self._open: dict[str, Asked] = {}
+        line = desk.lines.get((to.platform, to.account))
+        self._info = line.adapter.info if line is not None and isinstance(line.adapter, CanAsk) else None
+
+    @property
+    def _has_buttons(self) -> bool:
+        """Where only a guest is, nobody could press them."""
+        somebody = self._by.principal == OWNER or self._to.place.kind != "dm"
+        return somebody and self._info is not None and self._changing.adapter is not None
+
+    async def asked(self, key: str, detail: Mapping[str, Json], *, handoff: str = "") -> list[Draft]:
+        """The question as messages; buttons stand under the last one."""
+        last = answers(detail, for_owner=self._by.principal == OWNER)
+        if not self._has_buttons:
+            return self._desk.drafts(self._to, key, f"{question(detail)}\n{last}", handoff=handoff)
+        info = self._info
+        assert info is not None
+        room = info.max_chars - size(AGAIN, info.counting) - min(_LAST_LINE, info.max_chars // 4)
+        *first, words = split(question(detail), room, info.counting)
+        token = _token(self._session, str(detail["question"]))
+        choices = [str(one) for one in detail.get("choices", ())]
+        value = {"question": detail["question"], "choices": choices}
+        await self._desk.store.put_record(Record(kind=_KIND, key=token, value=value, session=self._session))
+        buttons = tuple(Button(label=label(one), value=f"{token}:{n}") for n, one in enumerate(choices))
+        self._open[str(detail["question"])] = Asked(key=f"{key}/{len(first)}", words=words, token=token)
+        more: list[dict[str, Any]] = [
+            {"handoff": handoff, "reply_to": "" if n else self._to.reply_to} for n in range(len(first) + 1)
+        ]
+        more[-1]["buttons"] = buttons
+        texts = [*first, f"{words}\n{last}"]
+        return [self._to.draft(f"{key}/{n}", texts[n], **more[n]) for n in range(len(texts))]
+
+    async def answered(self, detail: Mapping[str, Json]) -> None:
+        """It is over: the message says how."""
+        asks = self._open.pop(str(detail.get("question")), None)
+        if asks is None:
+            return
+        await self._desk.store.delete_record(_KIND, asks.token)
+        with suppress(TimeoutError):  # then it stays as it is; whoever presses is told that it is over
+            async with asyncio.timeout(_SECONDS):
+                row = await self._changing.row(asks.key)
+                row = await self._changing.until_sent(row) if row is not None else None
+                if row is not None and row.state == "sent":
+                    await self._changing.show(row, f"{asks.words}\n{settled(detail)[:_LAST_LINE]}")
+                    await self._changing.finish(row)
+
+    async def close(self) -> None:
+        """The turn has ended; what it asked and nobody answered is over."""
+        for name in list(self._open):
+            await self.answered({"question": name, "choice": "deny", "why": "The turn has ended."})
+
+
+async def pressed(desk: Desk, item: Incoming, letter: Letter, person: Person, by: Speaker) -> None:
+    """Somebody pressed a button. Only the owner's counts; a question that is over says so, once."""
+    token, _, number = letter.pressed.partition(":")
+    to = desk.address(item, letter.place)
+    if not person.is_owner:
+        return await desk.tell(to, f"in:{item.id}:reply", NOT_YOURS)
+    kept = await desk.store.get_record(_KIND, token)
+    try:
+        if kept is None or kept.session is None or not number.isdecimal() or int(number) >= len(kept.value["choices"]):
+            raise NotFound("Nobody knows this question (any more).")
+        reply = Reply(choice=str(kept.value["choices"][int(number)]), by=by.name or by.surface)
+        await desk.service.answer(kept.session, str(kept.value["question"]), reply, by)
+    except (NotFound, NotAllowed):
+        await desk.tell(to, f"over:{item.place}:{token}", OVER)
+
+
+def _token(session: SessionId, question: str) -> str:
+    return "q" + hashlib.sha256(f"{session}\n{question}".encode("utf-8", "surrogatepass")).hexdigest()[:16]

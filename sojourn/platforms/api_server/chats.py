@@ -1,0 +1,25 @@
+"""The chats of programs: rooms of our own, under another name than those of `local`."""
+
+from __future__ import annotations
+
+from sojourn.platforms.api_server.settings import NAME
+from sojourn.platforms.local_rooms import Rooms
+from sojourn.platforms.rooms_account import MOST, RoomsAccount
+from sojourn.ports.kit import Kit
+from sojourn.ports.platform import PlatformInfo
+
+
+class Chats(Rooms):
+    """All chats that programs have."""
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(kit, NAME)
+
+
+class ApiServer(RoomsAccount):
+    """The agent's account there. Whoever holds the server's token writes as `owner`."""
+
+    info = PlatformInfo(name=NAME, label="HTTP API", max_chars=MOST, owner="owner")
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(self.info, kit.shared(Chats), kit.store)
