@@ -184,7 +184,9 @@ def measure(server: Server, count: int, seconds: float, seed: int = 1) -> tuple[
     cpu, begun = server.cpu(), time.monotonic()
     with _Peak(server) as peak:
         ours = server.round(count, chunks, bare=False, seed=seed)
-    cost = {"cpu": (server.cpu() - cpu) / (time.monotonic() - begun), "megabytes": peak.most}
+    used = server.cpu() - cpu
+    cost = {"cpu": used / (time.monotonic() - begun), "megabytes": peak.most}
+    cost["cpu microseconds for each event"] = used / max(1, ours.events) * 1e6
     return bare, ours, cost
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sojourn.context.expansion import asked
 from sojourn.context.ranking import Index
 from sojourn.core.errors import BadInput, Conflict, NotFound
+from sojourn.core.redact import redact
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.ports.records import Record, RecordStore
 
@@ -97,7 +98,7 @@ class Facts:
 
 
 def clean(text: str) -> str:
-    """A fact as it is kept: one line, not empty, not a book."""
+    """A fact as it is kept: one line, not empty, not a book, no secret."""
     said = " ".join(text.split())
     if not said:
         raise BadInput("There is nothing to remember in an empty text.", hint="Say the fact in a sentence.")
@@ -105,6 +106,8 @@ def clean(text: str) -> str:
         raise BadInput(
             f"This fact has {len(said)} characters.", hint=f"At most {LONGEST}; longer texts belong into a note."
         )
+    if redact(said) != said:
+        raise BadInput("The fact holds a key or password.", hint="Secrets are not remembered; leave it out.")
     return said
 
 

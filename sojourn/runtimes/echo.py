@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import assistant
+from sojourn.core.plain import plain
 from sojourn.ports.kit import Kit
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import Given, Ready, TurnInput
@@ -20,10 +21,11 @@ class Echo:
         return Ready(ok=True, detail="repeats what it hears")
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
-        for word in turn.said.split():
+        said = plain(turn.said)  # whatever it is given: nothing that moves a cursor leaves a runtime
+        for word in said.split():
             yield Chunk(word + " ")
-        yield assistant(turn.said)
-        yield Done(usage={"output_tokens": len(turn.said.split())})
+        yield assistant(said)
+        yield Done(usage={"input_tokens": len(said.split()), "output_tokens": len(said.split())})
 
     async def close(self) -> None:
         """Nothing to let go of."""

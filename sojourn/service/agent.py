@@ -11,6 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from sojourn.core.attachments import Attachment
@@ -67,7 +68,8 @@ class AgentService:
             blocks, examples = [*blocks, _told(examples)], ()
         purse = await self._spending.purse(begun.session, begun.id)
         turn = TurnInput(
-            session=session, turn=begun.id, said=begun.said.text, attachments=begun.said.attachments, history=past,
+            session=session, turn=begun.id, said=begun.said.text, internal=begun.said.internal,
+            attachments=begun.said.attachments, history=past,
             blocks=tuple(blocks), examples=examples, graph=next((one.graph for one in given if one.graph), None),
             tools=tools, workspace=self._workspace(session, begun, pen, hearing), model=begun.model,
             state=await self._state(begun), read_attachment=self._reader(session), ask=hearing.ask,
@@ -78,11 +80,12 @@ class AgentService:
     async def history(self, begun: Begun) -> tuple[Past, ...]:
         """The live transcript before this request. A summary stands where the first of what it replaced stood."""
         live: list[tuple[int, Past]] = []
-        async for kept in self._kit.store.read(begun.session, messages_only=True):
-            if kept.seq > begun.after:
-                break
-            if isinstance(kept.item, Message) and kept.item.active:
-                live.append((summary_place(kept.item) or kept.seq, Past(kept.seq, kept.item)))
+        async with aclosing(self._kit.store.read(begun.session, messages_only=True)) as log:
+            async for kept in log:
+                if kept.seq > begun.after:
+                    break
+                if isinstance(kept.item, Message) and kept.item.active:
+                    live.append((summary_place(kept.item) or kept.seq, Past(kept.seq, kept.item)))
         return tuple(past for _, past in sorted(live, key=lambda one: one[0]))
 
     async def _gather(self, request: Request, pen: Pen) -> list[Contribution]:

@@ -12,7 +12,7 @@ from sojourn.core.errors import Conflict, NotFound, RuntimeFailed, SojournError
 from sojourn.core.sessions import Session, SessionId
 from sojourn.ports.kit import Kit
 from sojourn.ports.records import Record
-from sojourn.ports.runtime import Ready
+from sojourn.ports.runtime import CanSteer, Ready
 from sojourn.ports.service import RuntimeInfo, Said
 from sojourn.service.loading import Loading
 
@@ -48,10 +48,14 @@ class Choosing:
         return [
             RuntimeInfo(
                 name=name, label=label, ok=ready.ok, detail=ready.detail, hint=ready.hint, models=ready.models,
-                default=name == default,
+                default=name == default, steers=ready.ok and await self.steers(name),
             )
             for name, (label, ready) in zip(names, answers, strict=True)
         ]  # fmt: skip
+
+    async def steers(self, name: str) -> bool:
+        """Whether a running turn of this runtime hears what is said to it."""
+        return isinstance(await self._loading.runtime(name), CanSteer)
 
     async def _ready(self, name: str) -> tuple[str, Ready]:
         label = name

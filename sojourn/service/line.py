@@ -9,7 +9,16 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
-from sojourn.core.errors import Conflict, Interrupted, NotDriving, SessionBusy, SojournError
+from sojourn.core.errors import (
+    BeingHandedOver,
+    Conflict,
+    Interrupted,
+    NotDriving,
+    NotFound,
+    SessionBusy,
+    SojournError,
+    StoreUnavailable,
+)
 from sojourn.core.sessions import Lease, TurnId
 from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import Summarises
@@ -44,7 +53,7 @@ class Line:
         if earlier := await keys.earlier(self._store, begun):
             return earlier
         try:
-            lease = await self._lease(begun)
+            lease, left = await self._lease(begun)
         except SessionBusy:
             if earlier := await keys.earlier(self._store, begun):
                 return earlier
@@ -52,18 +61,20 @@ class Line:
                 raise
             return await self._queue(begun)
         try:
-            return await self._start(begun, lease)
+            return await self._start(begun, lease, left)
         except Conflict:
             if earlier := await keys.earlier(self._store, begun):  # the same request, twice at once
                 return earlier
             raise
 
-    async def _lease(self, begun: Begun) -> Lease:
-        """The lease. SessionBusy while a turn runs or others wait, who are first."""
+    async def _lease(self, begun: Begun) -> tuple[Lease, list[Begun]]:
+        """The lease, and turns that were left without one. SessionBusy while a turn runs or others wait, who are
+        first."""
         line = await on_record(self._store, begun.session)
         if ahead := next((one for one in line if one.state == "queued" and not is_dead(one.process)), None):
             raise SessionBusy(begun.session, holder=ahead.holder, surface=ahead.by.surface, since=ahead.since)
-        return await lease_soon(self._store, begun.session, holder=begun.holder, surface=begun.by.surface)
+        lease = await lease_soon(self._store, begun.session, holder=begun.holder, surface=begun.by.surface)
+        return lease, [one for one in line if one.state == "running"]
 
     # waiting
     async def _queue(self, begun: Begun) -> Turn:
@@ -78,28 +89,46 @@ class Line:
         return begun.turn
 
     async def _wait(self, begun: Begun) -> None:
-        """Until it is the oldest one that waits and the session is free."""
+        if opened := await self._until_open(begun):
+            await self._run(*opened)
+
+    async def _until_open(self, begun: Begun) -> tuple[Begun, Pen] | None:
+        """Until it is the oldest one that waits and the session is free. None: it came to nothing, and that is told."""
         while not self._closing.is_set():
-            line = await on_record(self._store, begun.session)
-            me = next((one for one in line if one.id == begun.id), None)
-            if me is None:
-                return  # the session went, or another process ended it
-            if me.state == "stopped":
-                return await self._give_up(me)
-            waits = [one for one in line if one.state == "queued" and not is_dead(one.process)]
-            if not any(one.since < me.since for one in waits):
-                try:
+            lease = None
+            try:
+                line = await on_record(self._store, begun.session)
+                me = next((one for one in line if one.id == begun.id), None)
+                if me is None:
+                    return None  # the session went, or another process ended it
+                if me.state == "stopped":
+                    await self._give_up(me)
+                    return None
+                if not any(one.since < me.since and not is_dead(one.process) for one in line if one.state == "queued"):
                     lease = await self._store.lease(
                         begun.session, holder=begun.holder, surface=begun.by.surface, seconds=LEASE_SECONDS
                     )
-                except SessionBusy:
-                    pass
-                except NotDriving as error:
-                    return await self._give_up(begun, error)
-                else:
-                    return await self._run(*await self._open(begun, lease))
+            except (SessionBusy, BeingHandedOver):
+                pass
+            except StoreUnavailable as error:
+                logger.warning("turn %s of session %s waits for the store: %s", begun.id, begun.session, error)
+            except NotDriving as error:
+                await self._give_up(begun, error)
+                return None
+            if lease is not None:
+                return await self._open_or_give_up(begun, lease, [one for one in line if one.state == "running"])
             await self._pause(begun)
         await self._give_up(begun, Interrupted("Sojourn was stopped before this was answered.", hint="Say it again."))
+        return None
+
+    async def _open_or_give_up(self, begun: Begun, lease: Lease, left: list[Begun]) -> tuple[Begun, Pen] | None:
+        try:
+            return await self._open(begun, lease, left)
+        except StoreUnavailable:
+            await self._give_up(begun)
+        except SojournError as error:  # the wheel was taken at this very moment
+            await self._give_up(begun, error)
+        return None
 
     async def _pause(self, begun: Begun) -> None:
         """A moment, or until a turn of ours ends."""
@@ -110,33 +139,40 @@ class Line:
             await asyncio.sleep(PAUSE * 2)
 
     async def _give_up(self, begun: Begun, error: SojournError | None = None) -> None:
-        """Writes that it will not run, when the turn before it is over."""
+        """Writes that it will not run, as soon as that can be written: whoever asked waits for its end."""
         tries = 0
         while tries < TRIES:
             try:
                 return await self._recovery.end(begun, error)
-            except SessionBusy:
+            except NotFound:
+                return  # the session went
+            except (Conflict, StoreUnavailable):
                 tries += self._closing.is_set()
                 await asyncio.sleep(PAUSE * 2)
 
     # running
-    async def _start(self, begun: Begun, lease: Lease) -> Turn:
-        begun, pen = await self._open(begun, lease, claim=True)
+    async def _start(self, begun: Begun, lease: Lease, left: list[Begun]) -> Turn:
+        begun, pen = await self._open(begun, lease, left, claim=True)
         self._begin(begun, self._run(begun, pen))
         return begun.turn
 
-    async def _open(self, begun: Begun, lease: Lease, *, claim: bool = False) -> tuple[Begun, Pen]:
-        """Puts the turn on record and its opening into the log: now it has begun."""
+    async def _open(self, begun: Begun, lease: Lease, left: list[Begun], *, claim: bool = False) -> tuple[Begun, Pen]:
+        """Puts the turn on record and its opening into the log: now it has begun. Those before it have ended."""
         pen = Pen(self._store, lease, begun.id)
         try:
+            for one in left:  # driven out at this moment, or cut off: they have no lease, for it is ours
+                await self._recovery.end_under(lease, one)
             begun = begun.running(lease, (await self._store.get(begun.session)).last_seq)
+            pen.after = begun.after
             if claim:
                 await keys.claim(self._store, begun)
             await self._store.put_record(begun.record(), lease=lease)
             await pen(*begun.opening())
-        except BaseException:
-            await off_record(self._store, begun)
-            await keys.let_go(self._store, begun)
+        except BaseException as error:
+            if not isinstance(error, StoreUnavailable) or not error.retryable:
+                await off_record(self._store, begun)
+                await keys.let_go(self._store, begun)
+            # else nobody knows how much of it was kept: whatever is on record is ended when the store is back
             await pen.let_go()
             raise
         return begun, pen

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Literal
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import BadInput, NotAllowed, NotDriving, NotFound, SojournError
+from sojourn.core.errors import BadInput, CannotSteer, NotAllowed, NotDriving, NotFound, SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
@@ -143,6 +143,11 @@ class LocalService:
         driver = (await self._store.get(session)).driver
         if driver not in (None, by.surface):
             raise NotDriving(session, driver=driver, asked=by.surface)
+        if not await self._choosing.steers(now.runtime):
+            raise CannotSteer(
+                f"{now.runtime} does not listen while it works.",
+                hint="Say it as the next request: with when_busy `wait` it is answered right after this one.",
+            )
         await self._store.send_control(session, "steer", {"turn": now.id, "text": text}, by=who(by))
 
     async def _running(self, session: SessionId, by: Speaker) -> Begun:

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from sojourn.core.errors import LeaseLost, NotDriving, NotFound, StoreUnavailable
 from sojourn.core.events import Yielded
 from sojourn.core.messages import Message
-from sojourn.core.sessions import Lease, TurnId
+from sojourn.core.sessions import Lease, Recorded, TurnId
 from sojourn.ports.store import SessionStore
 from sojourn.service.course import Course
 
 LEASE_SECONDS = 30.0
+_AWAY = 60.0  # seconds for which a store that has gone away is waited for
 _MOST = 256  # items that may wait; whoever brings more waits too
 GONE = (LeaseLost, NotDriving, NotFound)  # the session is somebody else's now, or nobody's
 
@@ -30,8 +32,9 @@ class Pen:
     def __init__(self, store: SessionStore, lease: Lease, turn: TurnId | None) -> None:
         self.store, self.lease, self.turn = store, lease, turn
         self.course = Course()
+        self.after = 0  # the last number in the log that is known here
         self.lock = asyncio.Lock()  # whoever uses the lease while it might change
-        self.closed = False
+        self.closed = self._is_free = False
         self._waiting: list[Yielded] = []
         self._writing: asyncio.Task[None] | None = None
 
@@ -81,9 +84,31 @@ class Pen:
         while self._waiting:
             async with self.lock:
                 batch, self._waiting = self._waiting, []
-                for kept in await self.store.append(self.lease, batch, turn=self.turn):
+                for kept in await self._append(batch):
                     self.course.see(kept)
+                    self.after = kept.seq
         self._writing = None
+
+    async def _append(self, batch: list[Yielded]) -> list[Recorded]:
+        """Keeps them once, also when the store goes away meanwhile and nobody knows whether they were kept."""
+        gone, pause = 0.0, 0.1
+        while True:
+            try:
+                if gone and (kept := await self._kept_before()):
+                    return kept
+                return await self.store.append(self.lease, batch, turn=self.turn)
+            except StoreUnavailable as error:
+                gone = gone or time.monotonic()
+                if not error.retryable or time.monotonic() > gone + _AWAY:
+                    raise
+                logger.warning("turn %s waits for the store: %s", self.turn, error)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 2.0)
+
+    async def _kept_before(self) -> list[Recorded]:
+        """What stands in the log and was not known to be kept. Renewing waits for an append that is still under way."""
+        self.lease = await self.store.renew(self.lease, LEASE_SECONDS)
+        return [kept async for kept in self.store.read(self.lease.session, after=self.after) if kept.turn == self.turn]
 
     async def hold(self) -> None:
         """Renews the lease for as long as this runs; raises when it is gone."""
@@ -105,9 +130,13 @@ class Pen:
             )  # fmt: skip
 
     async def let_go(self) -> None:
+        """Once is enough."""
+        if self._is_free:
+            return
         with suppress(*GONE, StoreUnavailable):  # then it is gone, or will be soon
             async with self.lock:
                 await self.store.renew(self.lease, 0)
+                self._is_free = True
 
 
 @asynccontextmanager

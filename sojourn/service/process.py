@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from sojourn.core.messages import Json
@@ -12,7 +13,13 @@ from sojourn.core.messages import Json
 
 def this_process() -> dict[str, Json]:
     """A mark of this process that no other one has, also not a later one with the same number."""
-    return {"host": socket.gethostname(), "space": _space(), "pid": os.getpid(), "started": _started(os.getpid())}
+    return dict(_mark(os.getpid()))
+
+
+@lru_cache(maxsize=1)
+def _mark(pid: int) -> dict[str, Json]:
+    """It stays the same, and every turn has it; a forked child is another process."""
+    return {"host": socket.gethostname(), "space": _space(), "pid": pid, "started": _started(pid)}
 
 
 def is_dead(mark: Mapping[str, Json]) -> bool:
@@ -20,7 +27,8 @@ def is_dead(mark: Mapping[str, Json]) -> bool:
     pid = mark.get("pid")
     if os.name != "posix" or not isinstance(pid, int) or pid <= 0:
         return False
-    if (mark.get("host"), mark.get("space")) != (socket.gethostname(), _space()):
+    ours = _mark(os.getpid())
+    if (mark.get("host"), mark.get("space")) != (ours["host"], ours["space"]):
         return False
     return not _exists(pid) or _started(pid) != mark.get("started")
 

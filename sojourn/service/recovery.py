@@ -56,9 +56,13 @@ class Recovery:
         session = await self._store.get(begun.session)
         surface = session.driver or begun.by.surface
         async with held(self._store, await self._store.lease(session.id, holder="recovery", surface=surface)) as lease:
-            course = await self._course(begun)
-            if not course.over:
-                await self._write_end(lease, begun, course, error)
+            await self.end_under(lease, begun, error)
+
+    async def end_under(self, lease: Lease, begun: Begun, error: SojournError | None = None) -> None:
+        """The same, for who has the lease: nobody else writes any more."""
+        course = await self._course(begun)
+        if not course.over:
+            await self._write_end(lease, begun, course, error)
         await off_record(self._store, begun)  # last: what is cut off before is done again
 
     async def _course(self, begun: Begun) -> Course:

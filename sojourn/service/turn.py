@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
-from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, RuntimeFailed, SojournError
+from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, RuntimeFailed, SojournError, StoreUnavailable
 from sojourn.core.events import Done, Failed, Progress, encode, nothing
 from sojourn.core.messages import Json
 from sojourn.ports.context import Request
@@ -122,6 +122,10 @@ class Turns:
             raise
         except Interrupted as error:
             ending.fail(error, "interrupted")
+        except StoreUnavailable as error:  # not the turn's fault: it may be asked again
+            logger.warning("turn %s of session %s was cut off: %s", begun.id, begun.session, error)
+            if not ending.done:
+                ending.fail(error, "interrupted" if error.retryable else "failed")
         except Exception as error:  # the edge of a turn: here anything may be caught
             logger.exception("turn %s failed in session %s", begun.id, begun.session)
             if not ending.done:

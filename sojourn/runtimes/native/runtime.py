@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from typing import Literal
 
 import httpx2
 
@@ -34,6 +35,7 @@ class Native:
     name = "native"
     label = "Sojourn's own agent"
     takes_tool_history = True
+    steers: Literal[True] = True
 
     def __init__(
         self, settings: Settings, *, usual: Sequence[tuple[int, str]] = USUAL, first_wait: float = 1.0

@@ -16,6 +16,7 @@ from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import Given, Ready, Remember, TurnInput
 from sojourn.runtimes.models.local import USUAL, LocalServer, detect, for_chat
 from sojourn.runtimes.offline.acting import Acting
+from sojourn.runtimes.offline.arriving import where_things_stand
 from sojourn.runtimes.offline.replies import say
 from sojourn.runtimes.offline.small_talk import Speaks, Used, answer
 from sojourn.runtimes.offline.sources import topic
@@ -92,6 +93,9 @@ class Offline:
 
     async def _act(self, acting: Acting, used: list[Used]) -> None:
         turn, chinese = acting.stage.turn, is_chinese(acting.stage.turn.said)
+        if turn.internal:
+            acting.stage.say(where_things_stand(turn) + "\n")
+            return
         wanted = wish(turn.said)
         if wanted.kind == "again":
             await acting.again()

@@ -83,10 +83,11 @@ def claim(
 
 
 def listed(
-    data: Data, table: str, place: str | None, session: str | None, states: Sequence[str], limit: int
+    data: Data, table: str, place: str | None, session: str | None, states: Sequence[str], limit: int,
+    newest: bool = False,
 ) -> list[Row]:  # fmt: skip
     return [
-        row for row in sorted(data.tables[table].values(), key=lambda row: int(row["id"]))
+        row for row in sorted(data.tables[table].values(), key=lambda row: int(row["id"]), reverse=newest)
         if (place is None or row["place"] == escape(place)) and (session is None or row["session_id"] == session)
         and (not states or row["state"] in states)
     ][: max(0, limit)]  # fmt: skip
@@ -217,6 +218,6 @@ class MemoryBoxes(Waking):
 
     async def outgoing(
         self, *, place: str | None = None, session: SessionId | None = None, states: Sequence[str] = (),
-        limit: int = 100,
+        limit: int = 100, newest: bool = False,
     ) -> list[Outgoing]:  # fmt: skip
-        return [outgoing_from(row) for row in listed(self._data, "outbox", place, session, states, limit)]
+        return [outgoing_from(row) for row in listed(self._data, "outbox", place, session, states, limit, newest)]

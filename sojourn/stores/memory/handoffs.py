@@ -83,9 +83,11 @@ class MemoryHandoffs(Waking):
         found = await self.handoffs(session, limit=1)
         return found[0] if found else None
 
-    async def handoffs(self, session: SessionId, *, limit: int = 100) -> list[Handoff]:
-        self._data.session(session)
-        return [one for one in reversed(all_of(self._data)) if one.session == session][: max(0, limit)]
+    async def handoffs(self, session: SessionId | None, *, limit: int = 100) -> list[Handoff]:
+        if session is not None:
+            self._data.session(session)
+        found = [one for one in reversed(all_of(self._data)) if session in (None, one.session)]
+        return found[: max(0, limit)]
 
     async def list_pending_handoffs(self, platforms: Sequence[str] | None = None) -> list[Handoff]:
         found = (one for one in all_of(self._data) if platforms is None or one.platform in platforms)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from sojourn.core.errors import Conflict, LeaseLost, NotDriving, SessionBusy
-from sojourn.core.events import Yielded, decode, encode
+from sojourn.core.events import Yielded, decode, encode, is_news
 from sojourn.core.messages import Json, Message
 from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_row, opening, safe, spent
 from sojourn.core.sessions import Control, Lease, Recorded, Session, SessionId, TurnId
@@ -96,7 +96,8 @@ def append(data: Data, lease: Lease, items: Sequence[Yielded], turn: TurnId | No
     ]  # fmt: skip
     said = [item for item in items if isinstance(item, Message)]
     data.update(
-        lease.session, last_seq=row["last_seq"] + len(items), last_active=now, ended_at=None, end_reason=None,
+        lease.session, last_seq=row["last_seq"] + len(items), ended_at=None, end_reason=None,
+        last_active=now if (news := is_news(items)) else row["last_active"],
         message_count=row["message_count"] + len(said), preview=row["preview"] or opening(said, data.redact),
         tool_call_count=row["tool_call_count"] + sum(map(call_count, said)),
         **{name: (row[name] or 0) + amount for name, amount in spent(items).items()},
@@ -105,7 +106,9 @@ def append(data: Data, lease: Lease, items: Sequence[Yielded], turn: TurnId | No
         if table == "messages":
             kept["id"] = data.rows + 1
         data.add(table, (lease.session, kept["seq"]), kept)
-    data.changed(lease.session, "log")
+    if news:
+        data.changed(lease.session, "log")
+    data.touched.add(lease.session)
     return [_recorded(kept) for _, kept in rows]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sojourn.core.errors import Ambiguous, BadInput, BadTitle, Conflict, Forgotten, NotFound, TitleTaken
@@ -131,7 +132,12 @@ def resolve(data: Data, words: str, *, principal: Principal) -> Session:
 def find(data: Data, listing: Listing) -> list[Session]:
     found = [session_from(row) for row in data.sessions() if _is_listed(row, listing)]
     found.sort(key=lambda session: (session.last_active, session.id), reverse=True)
-    return found[: max(0, listing.limit)]
+    skip = max(0, listing.skip)
+    return found[skip : skip + max(0, listing.limit)]
+
+
+def count(data: Data, listing: Listing) -> int:
+    return sum(_is_listed(row, replace(listing, before=None)) for row in data.sessions())
 
 
 def _is_listed(row: Row, asked: Listing) -> bool:

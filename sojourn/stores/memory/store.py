@@ -56,6 +56,9 @@ class MemoryStore(MemoryRecords, MemoryHandoffs, MemoryBoxes, MemoryBindings, Me
     async def find(self, listing: Listing) -> list[Session]:
         return sessions.find(self._data, listing)
 
+    async def count(self, listing: Listing) -> int:
+        return sessions.count(self._data, listing)
+
     async def change(self, old: Session, new: Session) -> Session:
         with self._writing() as data:
             return sessions.change(data, old, new)

@@ -26,7 +26,7 @@ Pool = ConnectionPool[Connection]
 PATIENCE = 5.0  # seconds a server that was there before may be away (a restart) before anybody is told
 _WAIT = 10.0  # seconds until a connection is free
 _TRIES = 5
-_MOST = 8  # connections of one process
+CONNECTIONS = 8  # of one process
 
 
 class _Lost(psycopg.OperationalError):
@@ -123,7 +123,8 @@ class Line:
                     connection.close()
                 self._pool = ConnectionPool(
                     self._address.dial, kwargs={"autocommit": True, "row_factory": dict_row}, configure=configure,
-                    min_size=1, max_size=_MOST, num_workers=1, reconnect_timeout=PATIENCE, open=True, name="sojourn",
+                    min_size=1, max_size=CONNECTIONS, num_workers=1, reconnect_timeout=PATIENCE, open=True,
+                    name="sojourn",
                 )  # fmt: skip
             assert self.opened is not None
             return self._pool, self.opened

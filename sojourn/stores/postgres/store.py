@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +22,7 @@ from sojourn.stores.postgres.bell import Bell
 from sojourn.stores.postgres.db import READ, WRITE
 from sojourn.stores.postgres.errors import is_passing
 from sojourn.stores.postgres.history import PostgresHistory
-from sojourn.stores.postgres.line import Line
+from sojourn.stores.postgres.line import CONNECTIONS, Line
 from sojourn.stores.postgres.migrate import Migration, known_migrations
 from sojourn.stores.postgres.shelf import PostgresShelf
 from sojourn.stores.sql import admin, removal
@@ -34,7 +35,8 @@ _ELSEWHERE = "Move it into a file with `sojourn store migrate --to PATH`, or use
 
 
 class PostgresStore(SqlStore):
-    """Opens on first use. Any number of machines may share one database."""
+    """Opens on first use. Any number of machines may share one database. It has threads of its own: while the server is
+    away all of them wait, and nobody else in this process shall wait with them."""
 
     def __init__(self, url: str, *, redactor: Redactor = redact, migrations: list[Migration] | None = None) -> None:
         super().__init__()
@@ -43,6 +45,7 @@ class PostgresStore(SqlStore):
         self._bell = Bell(self.address, self.waiters.wake)
         self._shelves: dict[str, PostgresShelf] = {}
         self._pause, self._next_look = _SOON, 0.0
+        self._threads = _threads()
         self._left: set[asyncio.Future[Any]] = set()  # writes under way that nobody waits for any more
 
     async def close(self) -> None:
@@ -50,13 +53,15 @@ class PostgresStore(SqlStore):
             await asyncio.to_thread(shelf.close)
         await asyncio.to_thread(self._bell.close)
         await asyncio.to_thread(self._line.close)
+        done, self._threads = self._threads, _threads()  # used again, it opens again
+        done.shutdown(wait=False)
 
     # transactions
     async def _write(self, work: Callable[[Db], T]) -> T:
         loop = asyncio.get_running_loop()
         while before := [left for left in self._left if left.get_loop() is loop]:
             await asyncio.wait(before)
-        writing = loop.run_in_executor(None, self._line.run, work, WRITE)
+        writing = loop.run_in_executor(self._threads, self._line.run, work, WRITE)
         try:
             return await asyncio.shield(writing)
         except asyncio.CancelledError:  # whoever asked has gone away; what comes next is written after it
@@ -70,7 +75,7 @@ class PostgresStore(SqlStore):
             writing.exception()  # nobody is left to hear of it
 
     async def _read(self, work: Callable[[Db], T]) -> T:
-        return await asyncio.to_thread(self._line.run, work, READ)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._line.run, work, READ)
 
     # the doorbell
     def _listen(self) -> None:
@@ -184,3 +189,7 @@ class PostgresStore(SqlStore):
         """A place for what scans of this store keep, shared by all who use it."""
         self._line.reach()
         return self._shelves.setdefault(name, PostgresShelf(self.url, name))
+
+
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="sojourn-postgres")

@@ -113,7 +113,7 @@ def change(db: Db, box: Box, id: int, fence: int, values: Mapping[str, Any], *, 
 
 
 def listed(
-    db: Db, box: Box, place: str | None, session: str | None, states: Sequence[str], limit: int
+    db: Db, box: Box, place: str | None, session: str | None, states: Sequence[str], limit: int, newest: bool = False
 ) -> list[Row]:  # fmt: skip
     where, params = ["1 = 1"], list[Any]()
     if place is not None:
@@ -126,6 +126,7 @@ def listed(
         where.append(f"state IN ({marks(states)})")
         params += map(escape, states)
     return db.all(
-        f"SELECT {box.columns} FROM {box.table} WHERE {' AND '.join(where)} ORDER BY id LIMIT ?",
+        f"SELECT {box.columns} FROM {box.table} WHERE {' AND '.join(where)} "
+        f"ORDER BY id {'DESC' if newest else ''} LIMIT ?",
         [*params, max(0, limit)],
     )

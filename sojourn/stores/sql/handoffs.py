@@ -45,11 +45,12 @@ def request(
     return get(db, asked.id)
 
 
-def newest(db: Db, session: SessionId, limit: int) -> list[Handoff]:
-    exists(db, session)
+def newest(db: Db, session: SessionId | None, limit: int) -> list[Handoff]:
+    if session is not None:
+        exists(db, session)
+    where, params = ("", []) if session is None else ("WHERE session_id = ?", [escape(session)])
     rows = db.all(
-        f"SELECT {COLUMNS} FROM handoffs WHERE session_id = ? ORDER BY created_at DESC, id DESC LIMIT ?",
-        (escape(session), max(0, limit)),
+        f"SELECT {COLUMNS} FROM handoffs {where} ORDER BY created_at DESC, id DESC LIMIT ?", [*params, max(0, limit)]
     )
     return [handoff_from(row) for row in rows]
 
@@ -152,7 +153,7 @@ class SqlHandoffs(Transactions):
         found = await self.handoffs(session, limit=1)
         return found[0] if found else None
 
-    async def handoffs(self, session: SessionId, *, limit: int = 100) -> list[Handoff]:
+    async def handoffs(self, session: SessionId | None, *, limit: int = 100) -> list[Handoff]:
         return await self._read(lambda db: newest(db, session, limit))
 
     async def list_pending_handoffs(self, platforms: Sequence[str] | None = None) -> list[Handoff]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.errors import LeaseLost, NotDriving
-from sojourn.core.events import Chunk, Event, Yielded, decode, encode
+from sojourn.core.events import Chunk, Event, Yielded, decode, encode, is_news
 from sojourn.core.messages import Message
 from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_of, message_row, opening, safe, spent
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
@@ -19,6 +19,7 @@ _COLUMNS = ", ".join(MESSAGE_COLUMNS)
 _TURN = MESSAGE_COLUMNS.index("turn_id")
 _TIME = MESSAGE_COLUMNS.index("timestamp")
 NUMBERED = ("session_id", "seq", *MESSAGE_COLUMNS)  # the columns of a message in its place
+_NEWS = "message_count = message_count + ?, tool_call_count = tool_call_count + ?, last_active = ?, "
 _INSERT_EVENT = insertion("events", ("session_id", "seq", "turn_id", "name", "data", "at"))
 
 
@@ -38,12 +39,12 @@ def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) 
     if not items:
         return []
     now, messages = db.now(), [item for item in items if isinstance(item, Message)]
-    sums = tally(messages)
+    news, sums = is_news(items), tally(messages)
+    more = (sums.messages, sums.calls, now) if news else ()
     row = db.one(
-        "UPDATE sessions SET last_seq = last_seq + ?, message_count = message_count + ?, "
-        "tool_call_count = tool_call_count + ?, last_active = ?, ended_at = NULL, end_reason = NULL "
+        f"UPDATE sessions SET last_seq = last_seq + ?, {_NEWS if news else ''}ended_at = NULL, end_reason = NULL "
         "WHERE id = ? AND lease_fence = ? AND driver_fence = ? AND lease_until IS NOT NULL RETURNING last_seq, preview",
-        (len(items), sums.messages, sums.calls, now, lease.session, lease.fence, lease.driver_fence),
+        (len(items), *more, lease.session, lease.fence, lease.driver_fence),
     )
     if row is None:
         raise lost(db, lease)
@@ -70,7 +71,9 @@ def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) 
         db.put_messages(NUMBERED, said)
     if events:
         db.many(_INSERT_EVENT, events)
-    db.changed(lease.session, "log")
+    if news:
+        db.changed(lease.session, "log")
+    db.touched.add(lease.session)
     db.kept.setdefault(lease.session, []).extend(kept)
     return kept
 

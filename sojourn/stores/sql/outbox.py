@@ -97,7 +97,7 @@ class SqlOutbox(Transactions):
 
     async def outgoing(
         self, *, place: str | None = None, session: SessionId | None = None, states: Sequence[str] = (),
-        limit: int = 100,
+        limit: int = 100, newest: bool = False,
     ) -> list[Outgoing]:  # fmt: skip
-        rows = await self._read(lambda db: listed(db, _BOX, place, session, states, limit))
+        rows = await self._read(lambda db: listed(db, _BOX, place, session, states, limit, newest))
         return [outgoing_from(row) for row in rows]

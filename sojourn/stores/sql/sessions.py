@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sojourn.core.errors import Ambiguous, BadInput, BadTitle, Conflict, Forgotten, NotFound, TitleTaken
@@ -134,10 +135,17 @@ def _starting_with(db: Db, start: str, principal: Principal) -> list[Row]:
 def find(db: Db, listing: Listing) -> list[Session]:
     where, params = _conditions(listing)
     rows = db.all(
-        f"SELECT {_SUMMARY} FROM sessions s WHERE {' AND '.join(where)} ORDER BY s.last_active DESC, s.id DESC LIMIT ?",
-        [*params, max(0, listing.limit)],
+        f"SELECT {_SUMMARY} FROM sessions s WHERE {' AND '.join(where)} ORDER BY s.last_active DESC, s.id DESC "
+        "LIMIT ? OFFSET ?",
+        [*params, max(0, listing.limit), max(0, listing.skip)],
     )
     return [session_from(row) for row in rows]
+
+
+def count(db: Db, listing: Listing) -> int:
+    where, params = _conditions(replace(listing, before=None))
+    row = db.one(f"SELECT count(*) AS n FROM sessions s WHERE {' AND '.join(where)}", params)
+    return int(row["n"]) if row else 0
 
 
 def _conditions(listing: Listing) -> tuple[list[str], list[Any]]:

@@ -56,6 +56,9 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
     async def find(self, listing: Listing) -> list[Session]:
         return await self._read(lambda db: sessions.find(db, listing))
 
+    async def count(self, listing: Listing) -> int:
+        return await self._read(lambda db: sessions.count(db, listing))
+
     async def change(self, old: Session, new: Session) -> Session:
         return await self._write(lambda db: sessions.change(db, old, new))
 

@@ -28,6 +28,7 @@ from sojourn.stores.sqlite.db import SqliteDb
 from sojourn.stores.sqlite.history import SqliteHistory
 from sojourn.stores.sqlite.indexer import Indexer
 from sojourn.stores.sqlite.migrate import Migration, ensure, known_migrations
+from sojourn.stores.sqlite.readers import Readers
 from sojourn.stores.sqlite.together import Append
 from sojourn.stores.sqlite.writer import Post, Turnstile, Writer
 
@@ -50,7 +51,7 @@ class SqliteStore(SqlStore):
         self._opening = threading.Lock()
         self._is_open = self.read_only = False
         self._readers: list[sqlite3.Connection] = []
-        self._free = threading.Semaphore(_READERS)
+        self._reading = Readers(self._read_now, _READERS)
         self._post = Post()
         self._turnstile: Turnstile | None = None
         self._writer: Writer | None = None
@@ -100,6 +101,7 @@ class SqliteStore(SqlStore):
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
+        self._reading.close()
         with self._opening:
             if not self._is_open:
                 return
@@ -139,26 +141,26 @@ class SqliteStore(SqlStore):
         return await waiting
 
     async def _read(self, work: Callable[[Db], T]) -> T:
-        return await asyncio.to_thread(self._read_now, work)
+        found: T = await self._reading.ask(work)
+        return found
 
     def _read_now(self, work: Callable[[Db], T]) -> T:
         self._open()
-        with self._free:
-            try:
-                connection = self._readers.pop()
-            except IndexError:
-                connection = connect(self.path, read_only=True)
-            try:
-                return self._ask(connection, work)
-            except sqlite3.OperationalError as error:
-                if "decode to UTF-8" not in str(error):
-                    raise translate(error, self.path) from error
-                connection.text_factory = from_bytes  # somebody else wrote bytes that are no text: keep them
-                return self._ask(connection, work)
-            except sqlite3.Error as error:
+        try:
+            connection = self._readers.pop()
+        except IndexError:
+            connection = connect(self.path, read_only=True)
+        try:
+            return self._ask(connection, work)
+        except sqlite3.OperationalError as error:
+            if "decode to UTF-8" not in str(error):
                 raise translate(error, self.path) from error
-            finally:
-                self._readers.append(connection)
+            connection.text_factory = from_bytes  # somebody else wrote bytes that are no text: keep them
+            return self._ask(connection, work)
+        except sqlite3.Error as error:
+            raise translate(error, self.path) from error
+        finally:
+            self._readers.append(connection)
 
     def _ask(self, connection: sqlite3.Connection, work: Callable[[Db], T]) -> T:
         connection.execute("BEGIN")

@@ -21,7 +21,7 @@ from typing import Any
 
 from sojourn.core.errors import StoreLocked
 from sojourn.stores.sqlite.connect import BUSY_SECONDS, translate
-from sojourn.stores.sqlite.together import run_all
+from sojourn.stores.sqlite.together import Together
 
 try:
     import fcntl as _fcntl
@@ -108,6 +108,7 @@ class Writer:
                  dress: Callable[[sqlite3.Connection], Any], post: Post) -> None:  # fmt: skip
         self._path, self._connection, self._turnstile = path, connection, turnstile
         self._after, self._dress, self._post = after, dress, post
+        self._doing = Together(connection)
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="sojourn-writer", daemon=True)
         self._thread.start()
@@ -157,14 +158,6 @@ class Writer:
     def _transaction(self, db: Any, works: list[Work]) -> list[Any]:
         try:
             with self._turnstile.through():
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    results = run_all(db, works)
-                    self._connection.execute("COMMIT")
-                except BaseException:
-                    if self._connection.in_transaction:
-                        self._connection.execute("ROLLBACK")
-                    raise
+                return self._doing.run(db, works)
         except sqlite3.Error as error:
             raise translate(error, self._path) from error
-        return results

@@ -27,6 +27,15 @@ async def test_the_record_has_the_shape_every_surface_knows(kit):
     assert record.value == {"text": "tabs, not spaces", "why": "", "source_session": None}
 
 
+async def test_a_secret_is_not_remembered(kit):
+    facts, secret = Facts(kit.store, OWNER), "my key is sk-ant-api03-" + "a1B2" * 20
+    known = await facts.add("tea, not coffee")
+    for attempt in (facts.add(secret), facts.edit(known.id, secret)):
+        with pytest.raises(BadInput, match="key or password"):
+            await attempt
+    assert [one.text for one in await facts.all()] == ["tea, not coffee"]
+
+
 async def test_what_is_known_is_not_kept_twice(kit):
     facts = Facts(kit.store, OWNER)
     assert (await facts.add("Tabs.")).id == (await facts.add("tabs.")).id

@@ -1,4 +1,4 @@
-"""Appends that are done together leave what they would leave alone: numbers, texts, changes, and who is refused."""
+"""Pieces that are kept together leave what they would leave alone: numbers, texts, and who is refused."""
 
 import asyncio
 import threading
@@ -6,10 +6,10 @@ import threading
 import pytest
 
 from sojourn.core.errors import LeaseLost
-from sojourn.core.events import Chunk, Done, Progress
+from sojourn.core.events import Chunk, Done, Metadata
 from sojourn.core.messages import user
-from sojourn.stores.sqlite import together
 from sojourn.stores.sqlite.store import SqliteStore
+from sojourn.stores.sqlite.together import Together
 
 
 @pytest.fixture
@@ -22,16 +22,26 @@ async def store(home):
 
 @pytest.fixture
 def groups(monkeypatch):
-    """How many appends were done together, each time."""
+    """How many appends were kept together, each time."""
     seen = []
-    real = together._add
-    monkeypatch.setattr(together, "_add", lambda db, group: seen.append(len(group)) or real(db, group))
+    real = Together._keep
+
+    def keep(self, db, group):
+        if (kept := real(self, db, group)) is not None:
+            seen.append(len(group))
+        return kept
+
+    monkeypatch.setattr(Together, "_keep", keep)
     return seen
 
 
 async def leases(store, count):
+    """Of sessions in which a turn has begun."""
     made = [await store.create() for _ in range(count)]
-    return [await store.lease(one.id, holder="a test", surface="cli") for one in made]
+    held = [await store.lease(one.id, holder="a test", surface="cli") for one in made]
+    for lease in held:
+        await store.append(lease, [Metadata()])
+    return held
 
 
 async def held_up(store, *appends):
@@ -51,18 +61,68 @@ async def held_up(store, *appends):
     return await asyncio.gather(*begun, return_exceptions=True)
 
 
+def statements(store):
+    """What the writer asks of SQLite from now on."""
+    asked = []
+    store._writer._connection.set_trace_callback(asked.append)
+    return asked
+
+
 async def test_what_many_say_at_once_is_kept_as_if_each_had_been_alone(store, groups):
     held = await leases(store, 5)
-    items = [Chunk("ü \u2028 \\ \" ' \0 \udc80 𝄞"), Progress("tool", {"a": [1, None, "x"]}), Done(usage={"n": 1.5})]
+    items = [Chunk("ü \u2028 \\ \" ' \0 \udc80 𝄞"), Chunk("two")]
     found = await held_up(store, *(store.append(lease, items, turn="t_1") for lease in held))
-    assert groups == [5]
+    alone = await store.append(held[0], items, turn="t_1")
+    assert groups == [5, 1]
     for lease, kept in zip(held, found, strict=True):
-        assert [one.seq for one in kept] == [1, 2, 3]
+        assert [one.seq for one in kept] == [2, 3]
         assert [one.item for one in kept] == items
-        assert [one async for one in store.read(lease.session)] == kept
-    told = await store.changes()
-    assert sorted({one.n for one in told}) == [one.n for one in told]
-    assert {one.session for one in told if one.kind == "log"} == {lease.session for lease in held}
+        assert [one async for one in store.read(lease.session, after=1)][:2] == kept
+    assert [(one.seq, one.item) for one in alone] == [(4, items[0]), (5, items[1])]
+
+
+async def test_it_takes_one_statement(store):
+    held = await leases(store, 5)
+    await asyncio.gather(*(store.append(lease, [Chunk("x")]) for lease in held))
+    asked = statements(store)
+    await store.append(held[0], [Chunk("y")])
+    assert {one.split(" VALUES")[0] for one in asked if not one.startswith("--")} == {"INSERT INTO said"}
+
+
+async def test_other_work_between_them_is_done_in_its_turn(store, groups):
+    held = await leases(store, 2)
+    found = await held_up(
+        store, store.append(held[0], [Chunk("a")]), store.append(held[1], [Chunk("a")]),
+        store.append(held[0], [user("b")]), store.append(held[0], [Chunk("c")]), store.append(held[1], [Chunk("c")]),
+        store.append(held[0], [Chunk("d")]),
+    )  # fmt: skip
+    assert groups == [2, 3]
+    assert [kept[0].seq for kept in found] == [2, 2, 3, 4, 3, 5]
+    assert [one.seq async for one in store.read(held[0].session)] == [1, 2, 3, 4, 5]
+
+
+async def test_turns_that_end_together_all_book_what_they_used(store):
+    held = await leases(store, 3)
+    ends = [Done(usage={"input_tokens": 7, "output_tokens": 2})]
+    await held_up(store, *(store.append(lease, ends) for lease in held))
+    assert [(await store.get(lease.session)).input_tokens for lease in held] == [7, 7, 7]
+
+
+async def test_another_process_may_write_in_between(store, home, groups):
+    [lease] = await leases(store, 1)
+    other = SqliteStore(home / "state.db")
+    await other.append(lease, [Chunk("theirs")])
+    kept = await store.append(lease, [Chunk("ours")])
+    assert [one.seq for one in kept] == [3]
+    assert [one.item.text async for one in store.read(lease.session, after=1)] == ["theirs", "ours"]
+    await other.close()
+
+
+async def test_more_than_one_statement_takes_is_kept_all_the_same(store, groups):
+    [lease] = await leases(store, 1)
+    kept = await store.append(lease, [Chunk(str(n)) for n in range(1500)])
+    assert [one.seq for one in kept] == list(range(2, 1502))
+    assert groups == []
 
 
 async def test_secrets_are_blacked_out_there_too(store, groups):
@@ -71,32 +131,22 @@ async def test_secrets_are_blacked_out_there_too(store, groups):
     first, _ = await held_up(store, *(store.append(lease, [Chunk(f"key {secret}")]) for lease in held))
     assert groups == [2]
     assert secret not in first[0].item.text
-    assert [one async for one in store.read(held[0].session)] == first
+    assert [one async for one in store.read(held[0].session, after=1)] == first
 
 
 async def test_who_lost_the_lease_is_refused_alone(store, groups):
     held = await leases(store, 4)
     await store.renew(held[2], 0)
     found = await held_up(store, *(store.append(lease, [Chunk("x")]) for lease in held))
-    assert 4 in groups
+    assert groups == [1, 1, 1]
     assert [isinstance(one, LeaseLost) for one in found] == [False, False, True, False]
     assert held[2].session in str(found[2])
-    assert [one async for one in store.read(held[2].session)] == []
-
-
-async def test_one_session_is_never_twice_in_a_group_and_order_holds(store, groups):
-    held = await leases(store, 2)
-    found = await held_up(
-        store, store.append(held[0], [Chunk("1")]), store.append(held[1], [Chunk("1")]),
-        store.append(held[0], [Chunk("2")]), store.append(held[0], [user("3")]), store.append(held[0], [Chunk("4")]),
-    )  # fmt: skip
-    assert groups == [2, 1, 1]
-    assert [kept[0].seq for kept in found] == [1, 1, 2, 3, 4]
+    assert [one async for one in store.read(held[2].session, after=1)] == []
 
 
 async def test_watchers_hear_of_it_at_once_and_in_order(store, groups):
     held = await leases(store, 3)
-    watching = [store.watch(lease.session) for lease in held]
+    watching = [store.watch(lease.session, after=1) for lease in held]
     first = [asyncio.create_task(anext(log)) for log in watching]
     await asyncio.sleep(0)
     await held_up(store, *(store.append(lease, [Chunk("a"), Chunk("b")]) for lease in held))

@@ -1,0 +1,162 @@
+"""The database goes away for a moment and comes back: turns go on, and nothing is written twice."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from sojourn.core.errors import NotDriving, StoreFull, StoreUnavailable
+from sojourn.core.events import Done, Failed, Metadata
+from sojourn.core.messages import Message, assistant
+from sojourn.core.sessions import new_turn_id
+from sojourn.ports.service import Said
+from sojourn.service.agent import AgentService
+from sojourn.service.begun import on_record
+from sojourn.service.local import LocalService
+from sojourn.service.log import Pen
+from sojourn.service.recovery import Recovery
+from sojourn.testing.kit import SmallKit, settings_with
+from sojourn.testing.scripted import Gate, Say
+from sojourn.testing.service_steps import ME, ended, follow, of, opened, talk
+from tests.rigs.faint import Faint
+
+
+@pytest.fixture
+def faint(store):
+    return Faint(store)
+
+
+@pytest.fixture
+async def service(home, faint, runtime):
+    made = LocalService(SmallKit(store=faint, settings=settings_with(home), runtimes=[runtime]))
+    yield made
+    await made.close()
+
+
+async def said(store, session):
+    return [one.item.content async for one in store.read(session) if isinstance(one.item, Message)]
+
+
+@pytest.mark.parametrize("after", [True, False], ids=["was kept", "was not kept"])
+async def test_the_pen_keeps_words_once_whether_or_not_they(store, faint, after):
+    lease = await store.lease((await store.create()).id, holder="a test", surface="cli")
+    pen = Pen(faint, lease, new_turn_id())
+    await pen(assistant("a"))
+    faint.faints("append", after=after)
+    await pen(assistant("b"))
+    await pen(assistant("c"))
+    assert (await said(store, lease.session), faint.fainted) == (["a", "b", "c"], 1)
+    assert len(pen.course.ids) == 3
+
+
+async def test_the_pen_does_not_wait_for_a_disk_that_is_full(store, monkeypatch):
+    lease = await store.lease((await store.create()).id, holder="a test", surface="cli")
+
+    async def full(*_, **__):
+        raise StoreFull("The disk is full.")
+
+    monkeypatch.setattr(store, "append", full)
+    with pytest.raises(StoreFull):
+        async with asyncio.timeout(1):
+            await Pen(store, lease, new_turn_id())(assistant("a"))
+
+
+@pytest.mark.parametrize("after", [True, False])
+async def test_a_request_is_kept_once_when_the_line_breaks_at_its_beginning(service, store, faint, after):
+    session = await opened(service)
+    faint.faints("append", after=after)
+    assert ended(await talk(service, session, "hello")) == ("completed", [])
+    assert (await said(store, session), faint.fainted) == (["hello", "hello"], 1)
+
+
+async def test_the_same_key_starts_one_turn_though_nobody_knew_whether_the_first_was_kept(service, store, faint):
+    session = await opened(service)
+    faint.faints("put_record", after=True, having=lambda record, **_: record.kind == "turn")
+    with pytest.raises(StoreUnavailable):
+        await service.say(session, Said(text="hello", key="k"), ME)
+    turn = await service.say(session, Said(text="hello", key="k"), ME)
+    assert ended(await follow(service, turn)) == ("interrupted", ["interrupted"])
+    assert await said(store, session) == ["hello"]
+
+
+async def test_a_turn_whose_past_cannot_be_read_was_interrupted_and_has_not_failed(service, monkeypatch):
+    async def away(*_):
+        raise StoreUnavailable("It cannot be reached.")
+
+    monkeypatch.setattr(AgentService, "history", away)
+    kept = await talk(service, await opened(service), "hello")
+    assert (of(Done, kept)[0].status, of(Failed, kept)[0].retryable) == ("interrupted", True)
+
+
+# waiting behind a turn
+async def waiting(service, runtime, session):
+    """A turn that runs until the gate is opened, and one that waits behind it."""
+    runtime.on("slow", Gate("go"), Say("done"))
+    first = await service.say(session, Said(text="slow"), ME)
+    second = await service.say(session, Said(text="next"), ME, when_busy="wait")
+    return first, second
+
+
+async def test_a_request_that_waits_outlives_a_store_that_is_away(service, faint, runtime):
+    session = await opened(service)
+    _, second = await waiting(service, runtime, session)
+    faint.faints("list_records", after=False, times=3)
+    runtime.gate("go").open()
+    assert ended(await follow(service, second)) == ("completed", [])
+    assert faint.fainted == 3
+
+
+async def test_a_request_that_waits_waits_for_a_hand_off_too_and_is_told(service, store, runtime, monkeypatch):
+    session = await opened(service)
+    _, second = await waiting(service, runtime, session)
+    lease, refused = store.lease, asyncio.Event()
+
+    async def after_a_hand_off(*given, **more):
+        if not refused.is_set():
+            await store.request_handoff(session, "fake", surface="cli")
+            refused.set()
+        return await lease(*given, **more)
+
+    monkeypatch.setattr(store, "lease", after_a_hand_off)
+    runtime.gate("go").open()
+    await refused.wait()
+    claimed = await store.claim_handoff("a gateway")
+    await store.complete_handoff(await store.advance_handoff(claimed, "bound", surface="fake"))
+    kept = await follow(service, second)
+    assert (of(Failed, kept)[0].code, of(Done, kept)[0].status) == (NotDriving.code, "failed")
+    assert await on_record(store) == []
+
+
+async def test_a_request_that_waits_and_loses_the_wheel_at_its_beginning_is_ended(service, store, runtime, monkeypatch):
+    session = await opened(service)
+    _, second = await waiting(service, runtime, session)
+    lease = store.lease
+
+    async def and_gone(*given, **more):
+        made = await lease(*given, **more)
+        if more["holder"] != "recovery":
+            await store.drive(session, "web")
+        return made
+
+    monkeypatch.setattr(store, "lease", and_gone)
+    runtime.gate("go").open()
+    kept = await follow(service, second)
+    assert (len(of(Metadata, kept)), of(Done, kept)[0].status) == (1, "failed")
+    assert await on_record(store) == []
+
+
+async def test_a_turn_that_was_driven_out_at_this_moment_ends_before_the_next_begins(
+    service, store, runtime, monkeypatch
+):
+    session = await opened(service)
+    runtime.on("slow", Gate("never"))
+    first = await service.say(session, Said(text="slow"), ME)
+
+    async def nothing_to_do(*_):
+        await store.drive(session, "web")  # right after it was looked whether anything is left over
+
+    monkeypatch.setattr(Recovery, "sweep", nothing_to_do)
+    second = await service.say(session, Said(text="next"), replace(ME, surface="web"))
+    await follow(service, second)
+    log = [(one.turn, type(one.item)) async for one in store.read(session) if isinstance(one.item, (Metadata, Done))]
+    assert log == [(first.id, Metadata), (first.id, Done), (second.id, Metadata), (second.id, Done)]
