@@ -31,8 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(240))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """One for each file. Its loop runs in this thread until it is gone, so no test of another folder must follow."""
     found = shutil.which("chromium") or shutil.which("google-chrome") or need("chromium", "chromium")
     if not (STATIC / "index.html").exists():
         pytest.fail("The pages are not built. Run `make web`.")
