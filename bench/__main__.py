@@ -20,6 +20,7 @@ ALL = (
     "skills",
     "memory",
     "handoff",
+    "scaling",
 )
 
 

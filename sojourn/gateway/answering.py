@@ -22,7 +22,7 @@ from sojourn.gateway.signs import Signs
 from sojourn.ports.journal import Draft, Incoming
 from sojourn.ports.service import Said, Speaker, Turn
 
-_TRIES = 5  # how often a message is asked again after a crash cut its turn off
+_TRIES = 10  # how often a message is asked again after a crash cut its turn off
 _UNFINISHED = ("interrupted", "cancelled", "failed")
 
 logger = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from sojourn.core.events import Progress
 from sojourn.core.examples import as_text
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Session
-from sojourn.ports.context import STAGES, ContextBlock, ContextSource, Contribution, Learns, Request
+from sojourn.ports.context import STAGES, ContextBlock, ContextSource, Contribution, Request
 from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import Past, Runtime, TurnInput
 from sojourn.service.begun import Begun
@@ -130,14 +130,12 @@ class AgentService:
 
     async def learn(self, request: Request, kept: Sequence[Message], status: str) -> None:
         """Lets sources look at a turn that is over."""
-        for source in await self._loading.context():
-            if not isinstance(source, Learns):
-                continue
+        for source in await self._loading.learners():
             try:
                 async with asyncio.timeout(LEARN_SECONDS):
                     await source.after(request, kept, status)
             except Exception:  # the edge of a turn: what comes after it cannot fail it
-                logger.exception("context source %s could not learn from a turn", source.name)
+                logger.exception("context source %r could not learn from a turn", source)
 
     # the rest of the input
     async def _state(self, begun: Begun) -> dict[str, Json]:

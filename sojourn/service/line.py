@@ -51,9 +51,10 @@ class Line:
     async def accept(self, begun: Begun, *, wait: bool) -> Turn:
         """What was said is kept when this returns. SessionBusy if it may not wait; NotDriving."""
         if earlier := await keys.earlier(self._store, begun):
+            await self._recovery.sweep(begun.session)  # whoever repeats it waits for its end
             return earlier
         try:
-            lease, left = await self._lease(begun)
+            lease = await self._lease(begun)
         except SessionBusy:
             if earlier := await keys.earlier(self._store, begun):
                 return earlier
@@ -61,20 +62,21 @@ class Line:
                 raise
             return await self._queue(begun)
         try:
-            return await self._start(begun, lease, left)
+            return await self._start(begun, lease)
         except Conflict:
             if earlier := await keys.earlier(self._store, begun):  # the same request, twice at once
                 return earlier
             raise
 
-    async def _lease(self, begun: Begun) -> tuple[Lease, list[Begun]]:
-        """The lease, and turns that were left without one. SessionBusy while a turn runs or others wait, who are
-        first."""
+    async def _lease(self, begun: Begun) -> Lease:
+        """The lease. SessionBusy while a turn runs or others wait, who are first."""
         line = await on_record(self._store, begun.session)
+        if line:
+            await self._recovery.sweep(begun.session)
+            line = await on_record(self._store, begun.session)
         if ahead := next((one for one in line if one.state == "queued" and not is_dead(one.process)), None):
             raise SessionBusy(begun.session, holder=ahead.holder, surface=ahead.by.surface, since=ahead.since)
-        lease = await lease_soon(self._store, begun.session, holder=begun.holder, surface=begun.by.surface)
-        return lease, [one for one in line if one.state == "running"]
+        return await lease_soon(self._store, begun.session, holder=begun.holder, surface=begun.by.surface)
 
     # waiting
     async def _queue(self, begun: Begun) -> Turn:
@@ -116,14 +118,14 @@ class Line:
                 await self._give_up(begun, error)
                 return None
             if lease is not None:
-                return await self._open_or_give_up(begun, lease, [one for one in line if one.state == "running"])
+                return await self._open_or_give_up(begun, lease)
             await self._pause(begun)
         await self._give_up(begun, Interrupted("Sojourn was stopped before this was answered.", hint="Say it again."))
         return None
 
-    async def _open_or_give_up(self, begun: Begun, lease: Lease, left: list[Begun]) -> tuple[Begun, Pen] | None:
+    async def _open_or_give_up(self, begun: Begun, lease: Lease) -> tuple[Begun, Pen] | None:
         try:
-            return await self._open(begun, lease, left)
+            return await self._open(begun, lease)
         except StoreUnavailable:
             await self._give_up(begun)
         except SojournError as error:  # the wheel was taken at this very moment
@@ -151,17 +153,18 @@ class Line:
                 await asyncio.sleep(PAUSE * 2)
 
     # running
-    async def _start(self, begun: Begun, lease: Lease, left: list[Begun]) -> Turn:
-        begun, pen = await self._open(begun, lease, left, claim=True)
+    async def _start(self, begun: Begun, lease: Lease) -> Turn:
+        begun, pen = await self._open(begun, lease, claim=True)
         self._begin(begun, self._run(begun, pen))
         return begun.turn
 
-    async def _open(self, begun: Begun, lease: Lease, left: list[Begun], *, claim: bool = False) -> tuple[Begun, Pen]:
+    async def _open(self, begun: Begun, lease: Lease, *, claim: bool = False) -> tuple[Begun, Pen]:
         """Puts the turn on record and its opening into the log: now it has begun. Those before it have ended."""
         pen = Pen(self._store, lease, begun.id)
         try:
-            for one in left:  # driven out at this moment, or cut off: they have no lease, for it is ours
-                await self._recovery.end_under(lease, one)
+            for one in await on_record(self._store, begun.session):
+                if one.state == "running" and one.id != begun.id:  # it has no lease any more, for that is ours
+                    await self._recovery.end_under(lease, one)
             begun = begun.running(lease, (await self._store.get(begun.session)).last_seq)
             pen.after = begun.after
             if claim:

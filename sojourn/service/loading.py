@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from sojourn.ports.context import ContextSource
+from sojourn.ports.context import ContextSource, Learns
 from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import Runtime
 from sojourn.ports.tool import Tool
@@ -22,6 +22,7 @@ class Loading:
         self._kit, self._one = kit, asyncio.Lock()
         self._runtimes: dict[str, Runtime] = {}
         self._context: tuple[ContextSource, ...] | None = None
+        self._learners: tuple[Learns, ...] | None = None
 
     async def _made(self, make: Callable[[], T]) -> T:
         async with self._one:
@@ -41,3 +42,9 @@ class Loading:
         if self._context is None:
             self._context = await self._made(self._kit.context)
         return self._context
+
+    async def learners(self) -> tuple[Learns, ...]:
+        """The sources that want to see a turn when it is over. Asking each what it can do is slow, and done once."""
+        if self._learners is None:
+            self._learners = tuple(one for one in await self.context() if isinstance(one, Learns))
+        return self._learners

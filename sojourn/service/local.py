@@ -85,7 +85,6 @@ class LocalService:
             raise BadInput("Nothing was said.", hint="Give some words, or an attachment.")
         found = await self._sessions.seen(session, by.principal)
         await self._sessions.check_attached(session, said.attachments)
-        await self._recovery.sweep(session)
         chosen = await self._choosing.choose(found, said)
         begun = Begun(
             session=session, principal=found.principal, said=said, by=by, runtime=chosen.runtime, model=chosen.model

@@ -220,6 +220,18 @@ async def test_nothing_acknowledged_is_lost_when_server_and_writers_are_killed(o
     assert (await store.verify()).problems == ()
 
 
+async def test_while_the_server_is_away_nothing_else_in_the_process_waits_with_the_store(own_server, store):
+    session = await store.create()
+    own_server.stop("immediate")
+    waiting = [asyncio.create_task(store.get(session.id)) for _ in range(40)]
+    await asyncio.sleep(0.2)  # by now every thread of the store waits for the server
+    begun = time.monotonic()
+    await asyncio.to_thread(time.monotonic)
+    assert time.monotonic() - begun < 2
+    own_server.start()
+    assert {one.id for one in await asyncio.gather(*waiting)} == {session.id}
+
+
 async def test_a_line_that_broke_during_the_commit_is_said_to_be_uncertain(own_server, store, monkeypatch):
     """Nobody may repeat such a step by itself: it may have been kept."""
     session = await store.create()
