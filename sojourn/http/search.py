@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
+from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.http import shapes
 from sojourn.http.params import BIGGEST, Asker, Exactly, StoreHere, exactly, faults
@@ -36,12 +37,6 @@ class Asked(BaseModel):
     limit: int = Field(default=20, ge=1, le=200)
     before: int | None = Field(default=None, ge=0, le=BIGGEST, description="The `next` of the page before.")
 
-    @model_validator(mode="after")
-    def _asks_something(self) -> Asked:
-        if not self.q and not self.tool:
-            raise ValueError("either `q` or `tool` is needed")
-        return self
-
 
 @router.get("/resolve", summary="Find one session", response_model=shapes.WholeSession, responses=faults(404, 409))
 async def resolve(
@@ -58,6 +53,8 @@ async def resolve(
 async def search(
     asked: Annotated[Asked, Query()], store: StoreHere, asker: Asker, form: Exactly
 ) -> shapes.Hits | Response:
+    if not asked.q and not asked.tool:
+        raise BadInput("Nothing is looked for.", hint="Give words as `q`, or the name of a `tool`.")
     inside = (await store.resolve(asked.session, principal=asker)).id if asked.session else None
     found = await store.search(_search(asked, inside, asker))
     shown = found[: asked.limit]

@@ -44,7 +44,7 @@ def test_health_is_open_and_all_else_needs_the_token(server: Serving) -> None:
     health = httpx.get(f"{server.address}/healthz", trust_env=False)
     assert (health.status_code, health.json()["state"]) == (200, "healthy")
     assert httpx.get(f"{server.address}/api/sessions", trust_env=False).status_code == 401
-    assert server.get("/api/sessions").json() == {"sessions": [], "next": None}
+    assert server.get("/api/sessions").json() == {"sessions": [], "next": None, "total": None}
     assert {one["name"] for one in server.get("/api/plugins").json()} >= {"sqlite", "http"}
     assert isinstance(server.get("/api/sources").json(), list)
 
@@ -160,7 +160,7 @@ def test_a_damaged_database_is_told_and_the_server_outlives_it(home: Path) -> No
         assert problem.headers["content-type"] == "application/problem+json"
         (home / "state.db").unlink()
         assert server.get("/healthz").status_code == 200
-        assert server.get("/api/sessions").json() == {"sessions": [], "next": None}
+        assert server.get("/api/sessions").json() == {"sessions": [], "next": None, "total": None}
 
 
 def test_requests_do_not_wait_for_each_others_packets(server: Serving) -> None:
