@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sojourn.core.attachments import said as said_message
-from sojourn.core.errors import SessionBusy
+from sojourn.core.errors import Conflict, SessionBusy
 from sojourn.core.events import Done, Metadata, Yielded
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Lease, Principal, SessionId, TurnId, new_turn_id
@@ -104,7 +105,8 @@ async def lease_soon(store: WholeStore, session: SessionId, *, holder: str, surf
             held_since.add(busy.since)
             await asyncio.sleep(PAUSE)
     if len(held_since) == 1:  # all the time one holder, and no turn on record: it died at that very moment
-        await break_lease(store, session)
+        with suppress(Conflict):  # somebody else has just done that
+            await break_lease(store, session)
     return await store.lease(session, holder=holder, surface=surface, seconds=LEASE_SECONDS)
 
 

@@ -164,7 +164,8 @@ class LocalService:
             return found
         now = await running(self._store, session)
         if now is None or not await self._sessions.ask_for_wheel(found, now.id, by):
-            await self._sessions.take_wheel(found, by)
+            if (await self._store.get(session)).driver != by.surface:  # given, and ended at the same moment
+                await self._sessions.take_wheel(found, by)
             await self._recovery.sweep(session)  # a turn that did not hand over has lost its lease
         return await self._store.get(session)
 

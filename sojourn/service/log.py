@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from sojourn.core.errors import LeaseLost, NotDriving, NotFound, StoreUnavailable
-from sojourn.core.events import Yielded
+from sojourn.core.events import Done, Yielded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Lease, Recorded, TurnId
 from sojourn.ports.store import SessionStore
@@ -121,13 +121,17 @@ class Pen:
                 logger.warning("the lease on %s could not be renewed: %s", self.lease.session, error)
 
     async def move(self, surface: str) -> None:
-        """Gives the wheel to another surface and goes on writing for it."""
+        """Gives the wheel to another surface and goes on writing for it. For a moment nobody has the lease: whoever
+        took the turn for one that was left behind, and ended it, has had the last word."""
         async with self.lock:
             old = self.lease
             await self.store.drive(old.session, surface, fence=old.driver_fence)
             self.lease = await self.store.lease(
                 old.session, holder=old.holder, surface=surface, seconds=LEASE_SECONDS
             )  # fmt: skip
+            since = [kept async for kept in self.store.read(old.session, after=self.after) if kept.turn == self.turn]
+            if any(isinstance(kept.item, Done) for kept in since):
+                self.closed, self._waiting = True, []
 
     async def let_go(self) -> None:
         """Once is enough."""

@@ -160,3 +160,37 @@ async def test_a_turn_that_was_driven_out_at_this_moment_ends_before_the_next_be
     await follow(service, second)
     log = [(one.turn, type(one.item)) async for one in store.read(session) if isinstance(one.item, (Metadata, Done))]
     assert log == [(first.id, Metadata), (first.id, Done), (second.id, Metadata), (second.id, Done)]
+
+
+async def test_a_turn_that_was_ended_while_its_wheel_moved_does_not_go_on(service, store, runtime, monkeypatch):
+    session = await opened(service)
+    runtime.on("slow", Gate("go"), Say("done"))
+    turn = await service.say(session, Said(text="slow"), ME)
+    drive = store.drive
+
+    async def and_somebody_looks(*given, **more):
+        moved = await drive(*given, **more)
+        await Recovery(store, lambda _: False).sweep(session)  # another process: it sees a turn that has no lease
+        return moved
+
+    monkeypatch.setattr(store, "drive", and_somebody_looks)
+    await service.take(session, replace(ME, surface="web"))
+    runtime.gate("go").open()
+    await service.settle()
+    log = [one.item async for one in store.read(session) if one.turn == turn.id]
+    assert [item.status for item in log if isinstance(item, Done)] == ["interrupted"]
+    assert isinstance(log[-1], Done)
+
+
+async def test_two_who_break_the_lease_of_a_dead_one_at_once_do_not_disturb_each_other(service, store, monkeypatch):
+    session = await opened(service)
+    await store.lease(session, holder="it died before its turn was on record", surface="cli", seconds=600)
+    drive = store.drive
+
+    async def just_after_another(id, surface, *, fence=None):
+        await drive(id, surface, fence=fence)
+        return await drive(id, surface, fence=fence)
+
+    monkeypatch.setattr("sojourn.service.begun.TRIES", 2)
+    monkeypatch.setattr(store, "drive", just_after_another)
+    assert ended(await talk(service, session, "hello")) == ("completed", [])
