@@ -7,7 +7,7 @@ the next open call of that name is meant. Calls that were only examples are left
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sojourn.core.examples import is_example, is_example_id
@@ -66,14 +66,14 @@ class Conversation:
         return len(self.spoken)
 
 
-_decode = json.JSONDecoder().raw_decode
+_scan: Callable[[str, int], tuple[Json, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def json_of(text: str) -> Json:
     """`json.loads` without its detours: a history has a million small texts."""
     try:
-        found, end = _decode(text)
-    except ValueError:
+        found, end = _scan(text, 0)
+    except (ValueError, StopIteration):
         end = -1
     return found if end == len(text) else json.loads(text)
 
@@ -101,7 +101,8 @@ class _Reading:
             words = _said(content, structured)
             self.spoken.append(Spoken(len(self.spoken) + 1, len(self.exchanges), words))
         elif role == b"tool":
-            self._answer(number, _said(content, structured), _text(tool), _text(call_id), effect, extra)
+            text = content.decode("utf-8", "replace") if content and not structured else _said(content, structured)
+            self._answer(number, text, tool, _text(call_id), effect, extra)
         elif calls:
             self._ask(number, calls)
 
@@ -110,8 +111,9 @@ class _Reading:
             found = json_of(_text(raw))
         except (ValueError, RecursionError):
             return
+        turn = len(self.spoken) or 1
         for one in found if isinstance(found, list) else ():
-            asked = _asked(row, max(len(self.spoken), 1), one)
+            asked = _asked(row, turn, one)
             if asked is None or is_example_id(asked.id):
                 continue
             self.exchanges.append(asked)
@@ -120,17 +122,21 @@ class _Reading:
             else:
                 self._nameless[str(len(self.exchanges))] = asked
 
-    def _answer(self, row: int, text: str, tool: str, call_id: str, effect: bytes | None, extra: bytes | None) -> None:
+    def _answer(
+        self, row: int, text: str, tool: bytes | None, call_id: str, effect: bytes | None, extra: bytes | None
+    ) -> None:
         asked = self._open.pop(call_id, None) if call_id else None
         if asked is None and is_example_id(call_id):
             return
         if asked is None:
-            asked = self._next_open(tool, by_id=not call_id)
+            asked = self._next_open(_text(tool), by_id=not call_id)
         if asked is None:
             return
         asked.result, asked.result_row = text, row
-        asked.effect = _text(effect) or None
-        asked.extra = _object(extra)
+        if effect:
+            asked.effect = _text(effect)
+        if extra:
+            asked.extra = _object(extra)
 
     def _next_open(self, tool: str, *, by_id: bool) -> Exchange | None:
         """The call meant by an answer whose id says nothing: the first open one of that name, or of any."""

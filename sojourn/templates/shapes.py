@@ -44,7 +44,7 @@ def step(exchange: Exchange) -> str:
     """The kind of step a call is: `terminal git status`, `read_file .py`, `web_search`."""
     kind = tools.kind(exchange.tool)
     if kind == "terminal":
-        command = shells.command_of(tools.in_our_words(exchange.parsed()).get("command"))
+        command = shells.command_of(tools.command_in(exchange.parsed()))
         return f"{kind} {shells.skeleton(command)}".rstrip()
     if kind in ("read_file", "write_file", "patch"):
         path = tools.path_of(exchange.parsed())

@@ -7,78 +7,61 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
-_ENGLISH = (
-    r"Traceback \(most recent call last\)",
-    r"(?:[\w.]+\.)?(?:[A-Z]\w*(?:Error|Exception)|SystemExit|KeyboardInterrupt)(?:: |$)",
-    r"(?i:(?:fatal )?error|fatal|panic|abort(?:ed)?|failure|exception)(?:\[\w+\])?: ",
-    r"(?i:npm err(?:or|!)) ",
-    r"[^\s:]+:\d+(?::\d+)?: (?:fatal )?error:",
-    r"make(?:\[\d+\])?: \*\*\*",
-    r"(?:curl: \(\d+\)|wget: |ssh: |rsync error)",
-    r"(?i:permission|access) denied\b",
-    r"(?i:failed|unable|could not|cannot|can't) (?:to )?\w+",
-    r"(?:FAILED|FAIL)\b(?!\w)",
-    r"(?i:segmentation fault|killed$|out of memory|bus error)",
-    r".{0,40}\b(?i:error) (?:fetching|reading|writing|loading|while|in|during)\b",
-    r"(?i:request|search|command|operation|build|script|verification|connection|download|upload) (?:has )?"
-    r"(?i:failed|timed out)",
-)
-_ANYWHERE = (
-    r": (?:command )?not found$",
-    r": (?:No such file or directory|Permission denied|Operation not permitted|(?:Not|Is) a directory|File exists)\b",
-    r"\((?:core dumped|os error \d+)\)",
-    r"(?<![\w.,])[1-9]\d* (?:failed|failing|errors?)(?=[\s,;.)]|$)",
-    r"\b(?:errors|failures)=[1-9]",
-    r"^[\w./-]+ (?:verification )?failed: ",
-    r"^! \[rejected\]",
-)
-_CHINESE = (
-    r"(?:严重)?(?:错误|致命错误|异常|失败)\s*[：:]",
-    r"[^\s：:，。]{0,12}(?:失败|出错)\s*[：:，!！]",
-    r"[^\n]{0,80}[:：]\s*(?:未找到命令|没有那个文件或目录|权限不够|权限不足|只读文件系统)",
-    r"(?:无法|不能|未能|找不到|未找到)",
-    r"[^\n]{0,30}(?:无法(?:访问|创建|打开|解析|连接|推送|写入|读取)|未找到命令|没有那个文件或目录)",
-)
-_LINE = re.compile("|".join([*(rf"^\s{{0,8}}(?:{one})" for one in (*_ENGLISH, *_CHINESE)), *_ANYWHERE]), re.MULTILINE)
+from sojourn.templates.phrases import chapter
+
+_WORDS = chapter("signs")
+_ENGLISH = _WORDS["english"]
+_ANYWHERE = _WORDS["anywhere"]
+# What a test run or a build says in numbers.
+_COUNT = _WORDS.pattern("count")
+_CHINESE = _WORDS["chinese"]
+_OPENS = re.compile("|".join((*_ENGLISH, *_CHINESE)))
+_HOLDS = re.compile("|".join(_ANYWHERE))
+_COUNTS = re.compile(_COUNT)
+_HELD = _WORDS["held"]
+_MARGIN = " \t│›>|•"  # what stands before a line
 # What a shell or a reading program says itself when it cannot do its work.
-_COMPLAINT = re.compile(
-    r"^(?:[\w./-]+: )+(?:line \d+: |行 \d+: )?.{0,200}"
-    r"(?:not found|No such file or directory|Permission denied|Is a directory|未找到命令|没有那个文件或目录|权限不够)",
-    re.MULTILINE,
+_COMPLAINT = re.compile(_WORDS.pattern("complaint"))
+_SHELL = re.compile(r"(?:^|/)(?:(?:ba|z|da|k|fi|)sh|sudo|gzip|tar|xargs)$")
+_MAY_NOT = re.compile(r"(?:Permission denied|权限不[够足]|Operation not permitted)\s*$", re.MULTILINE)
+_FINE = re.compile(_WORDS.pattern("fine"))
+_NONE_FAILED = re.compile(r"(?<!\d)0 (?:failed|failing|errors?|failures?)\b|失败 ?0\b")
+_VERDICT = re.compile(
+    rf"^(?!(?:ERROR|WARN|INFO|DEBUG)\w*[:\s\[]).*?(?:{_COUNT})|^\s*(?:FAIL(?:ED)?|not ok)\b(?!\s?[:=]?\s*0\b)"
 )
-_FINE = re.compile(r"(?i:no|0|zero) (?:errors?|failures?)|没有(?:错误|失败)|失败\s*[：:]?\s*0\b|错误\s*[：:]?\s*0\b")
-# The first words of an answer that is nothing but a refusal or a failure.
-_REFUSAL = re.compile(
-    r"\s*(?:<tool_use_error>|\[?tool (?:call|use) was (?:interrupted|rejected|cancelled)"
-    r"|the user (?:doesn't want|denied|rejected)|blocked\b|denied\b|rejected\b|not (?:allowed|permitted)\b"
-    r"|(?:permission|approval) (?:denied|required)"
-    r"|(?:file|path|directory|url|page|resource) (?:does not exist|not found|is missing)"
-    r"|(?:[\w-]+ ){0,3}(?:failed|refused|timed out)(?: with|:|$)|interrupted\b|cancelled\b|timed? ?out\b"
-    r"|(?:用户)?(?:拒绝|已取消|被拒绝|禁止访问)|[^\s：:]{0,12}不存在|[^\s：:]{0,12}超时)",
-    re.IGNORECASE,
-)
-# The title of a page that stands where another one should be.
-_ERROR_PAGE = re.compile(
-    r"\s*(?:(?:error )?[45]\d\d\b|not found|page not found|forbidden|access denied|bad gateway|service unavailable"
-    r"|internal server error|just a moment|attention required|页面不存在|找不到页面|无法访问|禁止访问|服务器错误)",
-    re.IGNORECASE,
-)
-_TITLE = re.compile(r"<title[^>]*>([^<]{0,200})</title>", re.IGNORECASE)
-_STATUS_LINE = re.compile(r"^HTTP/\d(?:\.\d)? (\d{3})", re.MULTILINE)
+_DIGIT = re.compile(r"\d")
+# What was counted.
+_STATISTIC = re.compile(r"[^\n:：=]{1,40}[:：=]\s{0,8}[\d.,]{1,20}\s?(?:%|times|次|of \d{1,12})?\W*")
+_CODED = re.compile(_WORDS.pattern("coded"))
+# A line that tells of something passed over: a warning, a row left out, a try before the next one.
+_MINOR = re.compile(_WORDS.pattern("minor"))
+_TRY = re.compile(r"(?i:\bretrying\b|\b(?:attempt|try) #?\d)|(?:后|等待|正在)重试|第 ?\d+ ?次")
+_FAILED_TRY = re.compile(r"(?i:fail|refused|timed? ?out|error)|失败|超时|出错|拒绝")
+_BY_NAME = re.compile(_WORDS.pattern("by_name"))
+_WORD = re.compile(r"[\w.+-]+")
+_ABSENT = re.compile(r"(?i:no such|not found|does not exist|doesn't exist|not running)|没有那个|不存在|找不到")
+_UNKNOWN = re.compile(r"(?:command |\w: )not found|未找到命令|module named|Cannot find module|not recognized")
 LOOKED_AT = 1_200  # characters from each end: a failure is told first or last
 # What a failing line holds, in lower case. Looking for these first spares most texts the patterns.
-_HINTS = (
-    "rror", "fail", "traceback", "xception", "systemexit", "keyboardint", "fatal", "panic", "abort", "npm err", ": ***",
-    "curl: (", "wget: ", "ssh: ", "denied", "unable", "could not", "cannot", "can't", "segmentation", "killed",
-    "out of mem", "timed out", "not found", "no such", "not permitted", "a directory", "file exists", "(core",
-    "[reject",
-)  # fmt: skip
-_CHINESE_HINTS = (
-    "错误", "异常", "失败", "出错", "未找到", "没有那", "权限不", "只读", "无法", "不能", "未能", "找不到",
-)  # fmt: skip
-_COMPLAINTS = ("not found", "No such file", "Permission den", "Is a direc")
-_CHINESE_COMPLAINTS = ("未找到命令", "没有那个文件", "权限不够")
+_HINTS = _WORDS["hints"]
+_OTHER_HINTS = _WORDS["other_hints"]
+_COMPLAINTS = ("not found", "No such file", "Permission den", "a direc", "annot find", "cannot open", "is denied")
+_CHINESE_COMPLAINTS = ("未找到命令", "没有那个文件", "权限不够", "目录", "找不到", "拒绝访问")
+
+
+_TELLING = frozenset(_WORDS["telling"])
+_MOVES = frozenset(_WORDS["moves"])  # they tell something with a number
+_PARTS = _WORDS["parts"]
+BETWEEN_WORDS = dict.fromkeys(map(ord, '\t\r\n!"#$%&()+,-./:;<=>?@[\\]^_`{|}~'), " ")
+
+
+class Line(NamedTuple):
+    """A telling line and where it stands."""
+
+    at: int
+    text: str
 
 
 def ends(text: str) -> str:
@@ -86,25 +69,65 @@ def ends(text: str) -> str:
     return text if len(text) <= 2 * LOOKED_AT else f"{text[:LOOKED_AT]}\n{text[-LOOKED_AT:]}"
 
 
-def failing_line(text: str) -> str:
-    """The first line a failing program would write; empty when there is none."""
-    looked_at = ends(text)
-    folded = looked_at.lower()
+def is_telling(text: str) -> bool:
+    """Whether a text holds any word with which a program fails, stops or gives up. Most hold none, and mining reads a
+    hundred thousand: whole words are looked up at once, parts of words one by one."""
+    folded = text.lower()
+    for part in _PARTS:
+        if part in folded:
+            return True
+    words = folded.translate(BETWEEN_WORDS).split()
+    if not _TELLING.isdisjoint(words) or (not _MOVES.isdisjoint(words) and _DIGIT.search(folded)):
+        return True
+    return not text.isascii() and any(hint in folded for hint in _OTHER_HINTS)
+
+
+def failing_lines(text: str, call: str = "") -> list[Line]:
+    """The lines a failing program would write, in order. The text is looked at whole: give its ends."""
+    folded = text.lower()
     hints = [hint for hint in _HINTS if hint in folded]
-    if not looked_at.isascii():
-        hints += [hint for hint in _CHINESE_HINTS if hint in folded]
+    if not text.isascii():
+        hints += [hint for hint in _OTHER_HINTS if hint in folded]
     if not hints:
-        return ""
-    for line in _lines_with(hints, looked_at, folded):
-        if _LINE.search(line) and not _FINE.search(line):
-            return line.strip()[:200]
-    return ""
+        return []
+    return [
+        one
+        for one in _lines_with(hints, text, folded)
+        if (_is_sign(one.text) and (is_verdict(one.text) or not _is_fine(one.text))) or complains(one.text, call)
+    ]
 
 
-def _lines_with(hints: Sequence[str], text: str, folded: str) -> list[str]:
+def _is_sign(line: str) -> bool:
+    bare = line.lstrip(_MARGIN)
+    if len(line) - len(bare) <= 8 and _OPENS.match(bare):
+        return True
+    if any(part in line for part in _HELD) and _HOLDS.search(line):
+        return True
+    return bool(_DIGIT.search(line)) and bool(_COUNTS.search(line))
+
+
+def _is_fine(line: str) -> bool:
+    if _FINE.search(line) or _MINOR.search(line):
+        return True
+    return bool(_STATISTIC.fullmatch(line.strip())) and not _CODED.match(line)
+
+
+def complains(line: str, call: str) -> bool:
+    """Whether a program that was called says by name that it cannot."""
+    hit = _BY_NAME.match(line)
+    return hit is not None and hit[1] in _WORD.findall(call[:4000]) and not _is_fine(line)
+
+
+def failing_line(text: str) -> str:
+    """The first of them; empty when there is none."""
+    found = failing_lines(ends(text))
+    return found[0].text.strip()[:200] if found else ""
+
+
+def _lines_with(hints: Sequence[str], text: str, folded: str) -> list[Line]:
     """The lines that hold a hint, in order."""
     if len(folded) != len(text):  # a letter changed its length
-        return text.split("\n")
+        return [Line(text.find(line), line) for line in text.split("\n")]
     starts: set[int] = set()
     for hint in hints:
         at = folded.find(hint)
@@ -112,38 +135,56 @@ def _lines_with(hints: Sequence[str], text: str, folded: str) -> list[str]:
             starts.add(folded.rfind("\n", 0, at) + 1)
             after = folded.find("\n", at)
             at = folded.find(hint, after) if after >= 0 else -1
-    return [text[at : end if (end := text.find("\n", at)) >= 0 else None] for at in sorted(starts)]
+    return [Line(at, text[at : end if (end := text.find("\n", at)) >= 0 else None]) for at in sorted(starts)]
 
 
-def complaint(text: str) -> str:
-    """The line in which a shell or a reading program says that it cannot."""
+def is_absence(line: str) -> bool:
+    """Whether it says no more than that something is not there."""
+    return bool(_ABSENT.search(line))
+
+
+def is_unknown(line: str) -> bool:
+    """Whether it is the program that is not there."""
+    return bool(_UNKNOWN.search(line))
+
+
+def is_vain_try(line: str) -> bool:
+    """A try that failed: when nothing comes after it, it was the last one."""
+    return bool(_TRY.search(line)) and bool(_FAILED_TRY.search(line)) and not _FINE.search(line)
+
+
+def is_verdict(line: str) -> bool:
+    """A count of what failed, or a test run's last word."""
+    return bool(_DIGIT.search(line) or line.lstrip().startswith(("FAIL", "not ok"))) and bool(_VERDICT.search(line))
+
+
+def is_good(line: str) -> bool:
+    """Whether a line that holds a bad word is none the less fine."""
+    return not is_verdict(line) and bool(_FINE.search(line) or _MINOR.search(line) or _NONE_FAILED.search(line))
+
+
+def is_minor(line: str) -> bool:
+    return bool(_MINOR.search(line))
+
+
+def _is_called(name: str | None, call: str) -> bool:
+    """Whether it is one of the programs or files of the call that speaks, not a text that was read."""
+    return not name or name in call or _SHELL.search(name) is not None
+
+
+def complaint(text: str, call: str) -> str:
+    """The line in which a shell or a reading program says that it cannot. That it may not look at a few of many things
+    does not count: what it was to look at was there."""
     looked_at = ends(text)
     words = _COMPLAINTS if looked_at.isascii() else _COMPLAINTS + _CHINESE_COMPLAINTS
-    hit = _COMPLAINT.search(looked_at) if any(word in looked_at for word in words) else None
-    return _line_at(hit) if hit else ""
+    if not any(word in looked_at for word in words):
+        return ""
+    lines = [line for line in looked_at.split("\n") if line.strip()]
+    found = [line for line in lines if (hit := _COMPLAINT.match(line)) and _is_called(hit[1], call)]
+    told = next((line for line in found if not _MAY_NOT.search(line)), "")
+    return (told or (found[0] if len(found) == len(lines) and found else "")).strip()[:200]
 
 
-def refusal(text: str) -> str:
-    """The first line, if the answer opens as a refusal."""
-    return text.strip().partition("\n")[0][:200] if _REFUSAL.match(text) else ""
-
-
-def error_page(title: str) -> bool:
-    return bool(_ERROR_PAGE.match(title))
-
-
-def page_title(html: str) -> str:
-    hit = _TITLE.search(html[:LOOKED_AT])
-    return hit[1].strip() if hit else ""
-
-
-def status_line(text: str) -> int:
-    """The last HTTP status in a text (after redirects); 0 when there is none."""
-    found = _STATUS_LINE.findall(text[:LOOKED_AT])
-    return int(found[-1]) if found else 0
-
-
-def _line_at(hit: re.Match[str]) -> str:
-    start = hit.string.rfind("\n", 0, hit.end()) + 1 if "\n" not in hit[0] else hit.start()
-    end = hit.string.find("\n", max(start, hit.start()))
-    return hit.string[start : end if end >= 0 else None].strip()[:200]
+def is_not_allowed_all(text: str) -> bool:
+    """Whether a search tells of things that it was not allowed to look at."""
+    return bool(_MAY_NOT.search(ends(text)))

@@ -7,6 +7,7 @@ that make up a type of task.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -56,6 +57,30 @@ def kind(tool: str) -> str:
     return known.get(tool) or known.get(tool.rpartition("__")[2]) or tool
 
 
+@cache
+def _manners() -> Mapping[str, str]:
+    return {name: manner for manner, names in _data()["manners"].items() for name in names}
+
+
+@lru_cache(maxsize=4096)
+def manner(tool: str) -> str:
+    """How a tool works: it `run`s programs, `look`s, `search`es, brings a `page`, `ask`s a server, `relay`s what others
+    wrote, or `do`es something. Of a tool no table knows its name tells."""
+    if known := _manners().get(kind(tool)):
+        return known
+    words = re.split(r"[^a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", tool).lower())
+    for manner, names in (("relay", "relaying"), ("ask", "asking"), ("look", "looking")):
+        if not set(words).isdisjoint(_data()[names]):
+            return manner
+    return "do"
+
+
+@lru_cache(maxsize=4096)
+def ways(tool: str) -> tuple[str, str]:
+    """Its kind and its manner."""
+    return kind(tool), manner(tool)
+
+
 def family(tool: str) -> TaskType | None:
     return _families().get(tool) or _families().get(kind(tool))
 
@@ -86,7 +111,14 @@ def _argument_names() -> Mapping[str, str]:
 def in_our_words(arguments: Mapping[str, Json]) -> dict[str, Json]:
     """Arguments with the names Hermes uses, so that runs of different programs can be compared."""
     known = _argument_names()
+    if known.keys().isdisjoint(arguments):
+        return dict(arguments)
     return {known.get(name, name): value for name, value in arguments.items()}
+
+
+def command_in(arguments: Mapping[str, Json]) -> Json:
+    """The command line in a call's arguments, as its program gives it."""
+    return arguments.get("command") or in_our_words(arguments).get("command")
 
 
 def path_of(arguments: Mapping[str, Json]) -> str:

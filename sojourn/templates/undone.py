@@ -31,12 +31,11 @@ def undone(conversation: Conversation, worked: Sequence[bool]) -> set[int]:
     if not written:
         return set()
     found = _turned_round(calls, written)
-    names = _names_of(written)
-    for at, call in enumerate(calls):
-        if worked[at]:
-            for name in _put_back(call):
-                meant = list(written) if name == "*" else names.get(name.removeprefix("./").rstrip("/"), ())
-                found.update(one for one in meant if one < at)
+    put_back = [(at, name) for at, call in enumerate(calls) if worked[at] for name in _put_back(call)]
+    names = _names_of(written) if put_back else {}
+    for at, name in put_back:
+        meant = list(written) if name == "*" else names.get(name.removeprefix("./").rstrip("/"), ())
+        found.update(one for one in meant if one < at)
     for spoken in conversation.spoken:
         if len(spoken.text) <= _LONGEST and _SAID.match(spoken.text):
             found |= {one for one in written if one < spoken.before and calls[one].turn == spoken.turn - 1}
@@ -61,10 +60,11 @@ def _put_back(call: Exchange) -> list[str]:
     """The files and folders a call puts back or removes; `*` is everything."""
     if call.tool in _REMOVERS:
         return [tools.path_of(call.parsed())]
-    if tools.kind(call.tool) != "terminal" or not any(word in call.arguments for word in ("git", "rm", "trash")):
+    given = call.arguments
+    if not ("git" in given or "rm" in given or "trash" in given) or tools.kind(call.tool) != "terminal":
         return []
     found: list[str] = []
-    for step in shells.steps(shells.command_of(tools.in_our_words(call.parsed()).get("command"))):
+    for step in shells.steps(shells.command_of(tools.command_in(call.parsed()))):
         names = [word for word in step.words[1:] if not word.startswith("-")]
         if step.program == "git" and step.verb == "reset" and "--hard" in step.words:
             found.append("*")

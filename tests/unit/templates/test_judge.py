@@ -1,37 +1,45 @@
-"""Did a call work? Scored on 200 labelled results, half of which nobody tunes on."""
+"""Did a call work? Scored on two sets of 200 labelled results, half of each held out, and right on many variations."""
 
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
 
 from sojourn.templates.judge import judge
 
-LABELLED = Path(__file__).parents[2] / "data" / "tool_results" / "labelled.jsonl"
+DATA = Path(__file__).parents[2] / "data"
+LABELLED = DATA / "tool_results" / "labelled.jsonl"
+SECOND = DATA / "tool_results_second.jsonl"
+VARIATIONS = DATA / "tool_results_variations.jsonl"
+# What the judge had on the held-out half of the second set. It had 74 % before it was tuned on the other half.
+SECOND_HELD_OUT = 0.93
 KEYWORDS = re.compile(
     r"error|fail|exception|traceback|denied|not found|timed out|错误|失败|异常|无法|拒绝", re.IGNORECASE
 )
 EMPTY_FIELDS = re.compile(r'"errors?"\s*:\s*(?:null|\[\])')  # or the baseline would fail on every Hermes result
 
 
-def rows(half):
-    found = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
+def rows(half, file=LABELLED):
+    found = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     return [one for one in found if one["half"] == half]
 
 
+def said(row):
+    return row["content"] if "content" in row else row["result"]
+
+
 def judged(row):
-    return judge(
-        row["tool"], row["arguments"], row["content"], extra=row.get("extra"), effect=row.get("effect")
-    ).success
+    return judge(row["tool"], row["arguments"], said(row), extra=row.get("extra"), effect=row.get("effect")).success
 
 
 def by_keywords(row):
-    return not KEYWORDS.search(EMPTY_FIELDS.sub("", row["content"]))
+    return not KEYWORDS.search(EMPTY_FIELDS.sub("", said(row)))
 
 
-def share(decide, half):
-    found = rows(half)
+def share(decide, half, file=LABELLED):
+    found = rows(half, file)
     return sum(decide(one) == one["success"] for one in found) / len(found)
 
 
@@ -57,6 +65,23 @@ def test_the_judge_is_right_on_the_half_it_was_tuned_on():
     assert score >= 0.95
 
 
+def test_the_judge_on_a_second_set_that_was_written_apart_from_it():
+    halves = {half: rows(half, SECOND) for half in ("seen", "held_out")}
+    assert {half: len(found) for half, found in halves.items()} == {"seen": 100, "held_out": 100}
+    for half, least in (("seen", 0.95), ("held_out", SECOND_HELD_OUT)):
+        score, plain = share(judged, half, SECOND), share(by_keywords, half, SECOND)
+        print(f"second set, {half}: judge {score:.0%}, keywords {plain:.0%}")
+        assert score >= least
+        assert score > plain + 0.3
+
+
+def test_the_judge_is_right_on_every_variation_it_was_tuned_on():
+    found = [json.loads(line) for line in VARIATIONS.read_text("utf-8").splitlines()]
+    wrong = [(one["behaviour"], one["tool"], one["result"]) for one in found if judged(one) != one["success"]]
+    assert len(found) > 1_000
+    assert not wrong
+
+
 @pytest.mark.parametrize(
     ("result", "extra", "effect", "because"),
     [
@@ -77,6 +102,23 @@ def test_a_result_of_any_size_and_depth_is_judged():
     deep = "[" * 100_000
     assert judge("terminal", {"command": "make"}, '{"output": ' + deep).success
     assert not judge("terminal", {"command": "make"}, "x\n" * 500_000 + "make: *** [all] Error 2").success
+
+
+@pytest.mark.parametrize(
+    "unit", [" ", "a: ", "error ", "失败", "<script ", "1/2 ", "denied by ", "{", '"', "could not be "]
+)
+def test_a_hostile_line_of_a_megabyte_takes_no_time(unit):
+    line = unit * (1_000_000 // len(unit))
+    began = time.process_time()
+    for tool, arguments in (
+        ("Bash", {"command": "make"}),
+        ("web_fetch", {"url": "https://x"}),
+        ("Edit", {}),
+        ("Read", {}),
+    ):
+        judge(tool, arguments, line)
+        judge(tool, {**arguments, "command": line, "code": line}, json.dumps({"output": line, "exit_code": 1}))
+    assert time.process_time() - began < 5
 
 
 def test_the_same_words_are_a_failure_of_who_runs_and_none_of_who_reads():
