@@ -16,13 +16,8 @@ from sojourn.core.filling import fill
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import Secret, Settings
 from sojourn.plugins import Registry
-from sojourn.service.copies import load, save
-from sojourn.service.forgetting import Eraser, erase_logs, forget, purge
-from sojourn.service.moving import move
-from sojourn.service.rescue import rescue
-from sojourn.service.samples import add_samples
 
-if TYPE_CHECKING:  # every command passes through here
+if TYPE_CHECKING:  # every command passes through here, so what few of them need is reached by its dotted name
     from sojourn.ports.admin import Progress
     from sojourn.ports.context import ContextSource
     from sojourn.ports.kit import ImportReport, MoveReport
@@ -33,8 +28,10 @@ if TYPE_CHECKING:  # every command passes through here
     from sojourn.ports.store import Removed
     from sojourn.ports.tool import Tool
     from sojourn.ports.whole import WholeStore
+    from sojourn.service.forgetting import Eraser
 
 T = TypeVar("T")
+_FORGETTING = "sojourn.service.forgetting"
 
 
 class App:
@@ -162,34 +159,45 @@ class App:
         self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
     ) -> ImportReport:
         source = self._sources[found.source]
-        return await rescue(self.store, source, found, dry_run=dry_run, principal=principal, progress=progress)
+        bring = self.registry.load("sojourn.service.rescue:rescue")
+        report: ImportReport = await bring(
+            self.store, source, found, dry_run=dry_run, principal=principal, progress=progress
+        )
+        return report
 
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
         erasers: list[Eraser] = [
             partial(self.registry.load(name), self) for plugin in self.plugins() for name in plugin.forgets
         ]
-        erasers.append(lambda _: erase_logs(self.settings.home))
-        return await forget(self.store, session, erasers=erasers, purge_backups=purge_backups)
+        erasers.append(lambda _: self.registry.load(f"{_FORGETTING}:erase_logs")(self.settings.home))
+        forget = self.registry.load(f"{_FORGETTING}:forget")
+        removed: Removed = await forget(self.store, session, erasers=erasers, purge_backups=purge_backups)
+        return removed
 
     def purge(self, removed: Removed) -> Removed:
-        return purge(removed)
+        left: Removed = self.registry.load(f"{_FORGETTING}:purge")(removed)
+        return left
 
     async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
         """Moves the store to a PostgreSQL address, or to a SQLite file by path."""
         target = self._open_other(to)
         try:
-            return await move(self.store, target, progress)
+            moved: MoveReport = await self.registry.load("sojourn.service.moving:move")(self.store, target, progress)
+            return moved
         finally:
             await target.close()
 
     async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
         """A copy of the whole store in one file, wherever the store is."""
         if self.settings["database_url"]:
-            return await save(self.store, self._open_at, target, progress)
+            save = self.registry.load("sojourn.service.copies:save")
+            made: Path = await save(self.store, self._open_at, target, progress)
+            return made
         return await self.store.backup(target, progress)
 
     async def restore(self, source: Path, *, progress: Progress | None = None) -> None:
         if self.settings["database_url"]:
+            load = self.registry.load("sojourn.service.copies:load")
             await load(self.store, self._open_at, source, progress)
         else:
             await self.store.restore(source, progress)
@@ -213,7 +221,8 @@ class App:
         return self._open(replace(self.settings, values=values))
 
     async def add_samples(self) -> int:
-        return await add_samples(self.store)
+        added: int = await self.registry.load("sojourn.service.samples:add_samples")(self.store)
+        return added
 
     async def close(self) -> None:
         if "service" in self.__dict__:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 
+from sojourn.core.later import Later
+
 Redactor = Callable[[str], str]
 
 
@@ -24,14 +26,14 @@ class Secret:
 
     kind: str
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: Later
     folded: bool = False
     digits: bool = False
     named: bool = False
 
 
 def _secret(kind: str, hints: str, pattern: str, *, folded: bool = False, **asks: bool) -> Secret:
-    return Secret(kind, tuple(hints.split()), re.compile(pattern, re.IGNORECASE if folded else 0), folded, **asks)
+    return Secret(kind, tuple(hints.split()), Later(pattern, re.IGNORECASE if folded else 0), folded, **asks)
 
 
 # Where a word begins; after the n of an escaped line break too, but never with the n.
@@ -95,7 +97,7 @@ _HINTS = tuple((hint, secret.folded, secret) for secret in SECRETS for hint in s
 # Many texts lack these signs, and looking for one character is ten times faster than looking for a word.
 _SIGNS = ("_", "-", ":")
 # What stands where a secret would, but is none: stars and dots, and the names of variables.
-_STAND_IN = re.compile(
+_STAND_IN = Later(
     r"\[redacted|[*x.•_-]+$|\$[A-Za-z_][A-Za-z0-9_]*$|os\.|process\.env|settings\.|config\.|self\."
     r"|(?:[a-z_]+_)?(?:passw(?:or)?d|secret|apikey|key|token)$",
     re.IGNORECASE,
@@ -117,7 +119,7 @@ def redact(text: str) -> str:
     hints = _possible(tuple([sign for sign in _SIGNS if sign in text]))
     for hint, is_folded, secret in hints:  # every append passes here: a plain loop is three times faster
         if hint in (folded if is_folded else text) and secret is not tried:
-            text, tried = secret.pattern.sub(partial(_black_out, secret), text), secret
+            text, tried = secret.pattern.now.sub(partial(_black_out, secret), text), secret
     return text
 
 
@@ -136,7 +138,7 @@ def _is_stand_in(secret: Secret, hit: re.Match[str], value: str) -> bool:
     if "secret" not in hit.re.groupindex:
         return False
     before, after = hit.string[hit.start() : hit.start("secret")], hit.string[hit.end() : hit.end() + 1]
-    if _STAND_IN.match(value):
+    if _STAND_IN.now.match(value):
         return True
     if not secret.named or before[-1] in "\"'" or not _NAME.fullmatch(value):
         return False

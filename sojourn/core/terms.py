@@ -13,11 +13,11 @@ itself (`core.finding`), so every store finds the same hits and the index stays 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from sojourn.core.later import Later
 from sojourn.core.text import escape
 
 VERSION = 1  # grows when the meaning changes; stores then build their index again
@@ -27,16 +27,16 @@ MAX_TERMS = 4096
 MAX_CHARS = 60_000
 TOOL_HEAD, TOOL_TAIL = 6_000, 2_000
 
-_RUN = re.compile(r"\w+")
+_RUN = Later(r"\w+")
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"  # Jamo, kana
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f"  # Han, Hangul
     "\U00020000-\U0003134f"
 )
-_PIECE = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}_]+")
-_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
-_CAMEL = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[^A-Z]+|[A-Z]+")
+_PIECE = Later(f"[{_UNSPACED}]+|[^{_UNSPACED}_]+")
+_IS_UNSPACED = Later(f"[{_UNSPACED}]")
+_CAMEL = Later(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[^A-Z]+|[A-Z]+")
 _MARK = "\ue000"  # opens a term that is not text: the name of a tool
 
 
@@ -65,7 +65,7 @@ def _take_apart(run: str) -> _Split:
     plain: list[str] = []
     extra: set[str] = set()
     parts = 0
-    for piece in _PIECE.finditer(run):
+    for piece in _PIECE.now.finditer(run):
         text, at = piece[0], piece.start()
         if is_unspaced(text[0]):
             pairs = range(max(1, len(text) - 1))
@@ -73,7 +73,7 @@ def _take_apart(run: str) -> _Split:
             extra.add(text[-1])
             continue
         plain.append(text)
-        camel = list(_CAMEL.finditer(text)) if len(text) <= MAX_TERM else []
+        camel = list(_CAMEL.now.finditer(text)) if len(text) <= MAX_TERM else []
         spans = [(part.start(), part.end()) for part in camel] or [(0, len(text))]
         tokens += [Token(text[a:b].lower()[:MAX_TERM], at + a, at + b) for a, b in spans]
         parts += len(spans)
@@ -87,7 +87,7 @@ _remembered = lru_cache(maxsize=32768)(_take_apart)
 
 def is_unspaced(character: str) -> bool:
     """Whether the character belongs to a script that is written without spaces."""
-    return _IS_UNSPACED.match(character) is not None
+    return _IS_UNSPACED.now.match(character) is not None
 
 
 class Run(NamedTuple):
@@ -101,7 +101,7 @@ class Run(NamedTuple):
 
 def runs(text: str, start: int = 0) -> Iterator[Run]:
     """The runs of a text from a place on."""
-    for run in _RUN.finditer(text, start):
+    for run in _RUN.now.finditer(text, start):
         at, split = run.start(), _split(run[0])
         yield Run(tuple(Token(t.term, t.start + at, t.end + at) for t in split.tokens), split.joined, at, run.end())
 
@@ -132,7 +132,7 @@ def tokens(text: str, start: int = 0) -> Iterator[Token]:
 def terms(text: str) -> set[str]:
     """The set of terms under which a text is found."""
     found: set[str] = set()
-    for run in dict.fromkeys(_RUN.findall(text)):
+    for run in dict.fromkeys(_RUN.now.findall(text)):
         found |= _split(run).terms
         if len(found) > MAX_TERMS:
             break

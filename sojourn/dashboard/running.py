@@ -24,6 +24,7 @@ KEEPER = Path(__file__).with_name("keeper.py")
 MOST_WORDS = 16 * 1024  # bytes of its last words that are remembered
 _SIP, _PAUSE = 64 * 1024, 0.05  # who floods its output is read no faster than a sip per pause
 _END = 3.0  # seconds an end may take
+_NO_KEEPING = httpx2.Limits(max_keepalive_connections=0)  # a program that raised hangs up: a kept line would be dead
 
 
 class PluginDown(SojournError):
@@ -44,7 +45,7 @@ class Running:
     def __init__(self, process: asyncio.subprocess.Process, folder: Path, path: str) -> None:
         self._process, self._folder = process, folder
         self._said = bytearray()
-        transport = httpx2.AsyncHTTPTransport(uds=path, retries=0)
+        transport = httpx2.AsyncHTTPTransport(uds=path, retries=0, limits=_NO_KEEPING)
         # The times are the caller's affair. Nothing of the machine's proxies or certificates matters here.
         self.http = httpx2.AsyncClient(transport=transport, base_url="http://plugin", timeout=None, trust_env=False)
         self._listening = asyncio.create_task(self._listen())

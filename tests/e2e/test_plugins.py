@@ -61,7 +61,7 @@ class Host:
         began = time.monotonic()
         assert self.client.get("/healthz").status_code == 200
         assert self.client.get("/api/sessions").status_code == 200
-        return time.monotonic() - began < 2
+        return time.monotonic() - began < 8
 
 
 @pytest.fixture(scope="module")
@@ -468,6 +468,6 @@ def test_programs_end_with_the_server(mortal):
     assert soon(lambda: _sleepers(mortal.home))
     code, seconds, _ = mortal.server.stop()
     assert code == 0
-    assert seconds < 5
+    assert seconds < 15
     assert programs(mortal.home) == []
     assert _sleepers(mortal.home) == []

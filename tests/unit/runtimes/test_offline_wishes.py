@@ -94,7 +94,7 @@ def test_whatever_is_said_there_is_an_answer(said):
 def test_long_requests_are_read_quickly(said):
     began = time.process_time()
     wish(said)
-    assert time.process_time() - began < 0.5
+    assert time.process_time() - began < 3
 
 
 def test_what_is_long_is_free_text_unless_it_begins_like_a_request():
