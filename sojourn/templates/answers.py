@@ -14,13 +14,11 @@ _WORDS = chapter("answers")
 _BAD_WORDS = frozenset(("error", "err", "fail", "failed", "failure", "denied", "rejected", "unauthorized", "forbidden"))
 _YES_OR_NO = ("success", "ok", "isSuccess", "is_success", "succeeded", "Success", "成功", "是否成功")
 _GOOD_CODES = frozenset(("", "0", "00", "000", "0000", "00000", "000000", "ok", "success", "succeed", "true", "normal"))
-_CODES = _WORDS["codes"]
 _CODE = re.compile(_WORDS.pattern("code"))
 _SAYING = re.compile(_WORDS.pattern("saying"))
-_SAYINGS = _WORDS["sayings"]
 # What an answer holds besides the thing itself. An answer of nothing else has nothing to give.
 _ENVELOPE = frozenset((
-    *_CODES, *_SAYINGS, "status", "success", "ok", "error", "errors", "data", "result", "request_id", "requestId",
+    "status", "success", "ok", "error", "errors", "data", "result", "request_id", "requestId",
     "RequestId", "trace_id", "traceId", "timestamp", "path", "type", "documentation_url", "instance", "__type",
     "jsonrpc", "more_info", "extensions", "log_id", "infocode", "hint", "state",
 ))  # fmt: skip
@@ -125,8 +123,6 @@ def _named_error(found: Mapping[str, Json], writes: bool) -> str:
         value = found.get(name)
         if not value or value in ("none", "None", "null", "无") or (isinstance(value, int) and value is not True):
             continue
-        if isinstance(value, Mapping) and value.get("code") in (0, "0", None) and _SAYS_YES.search(_saying(value)):
-            continue
         if name == "errors" and _has_data(found) and not writes and value is not True:
             continue  # GraphQL: a part could not be read, the rest is there
         if not writes and _is_state(found):
@@ -144,15 +140,13 @@ def _is_state(found: Mapping[str, Json]) -> bool:
 def _coded(found: Mapping[str, Json], bare: bool) -> str:
     """A code that is no yes, with words beside it that are none either."""
     said = _saying(found)
-    if isinstance(status := found.get("status"), int) and 400 <= status < 600 and (said or bare):
-        return f"the answer has status {status}"
     for name, code in found.items():
         if isinstance(code, bool) or not isinstance(code, (int, str)) or not _CODE.fullmatch(name[:20]):
             continue
         text = str(code).lower()
         if text in _GOOD_CODES or re.fullmatch(r"2\d\d(?:00)?|20000", text) or _SAYS_YES.search(said):
             return ""
-        if (said and (bare or _SAYS_NO.search(said))) or (name != "code" and name in found and bare):
+        if bare or _SAYS_NO.search(said):
             return f"the answer has {name} {code}: {said}"
     return ""
 

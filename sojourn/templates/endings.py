@@ -9,70 +9,60 @@ from __future__ import annotations
 import re
 
 from sojourn.templates import signs
-from sojourn.templates.phrases import chapter
+from sojourn.templates.phrases import Sought, chapter
 
 # The last line of a program that did not go through with it, and says so in its own words.
 _WORDS = chapter("endings")
-_GAVE_UP = re.compile(_WORDS.pattern("gave_up"))
+_GAVE_UP = _WORDS.sought("gave_up")
 _ROW = re.compile(r"\S(?:\t|  +| ?\| ?)\S|^\s*(?:\d+\s+[^\s，。]+$|\[\d+\])")  # of a table or a list
-_STATE = re.compile(r"[\w\s]{0,40}[:：=]\s*\w+$")  # `state: failed` tells of something, not of the run
 _ENDED = ("cancel", "terminat", "abort", "interrupt", "取消", "终止", "中止", "中断")
-_NOTHING_MOVED = re.compile(_WORDS.pattern("nothing_moved"))
-_PART = re.compile(_WORDS.pattern("part"))
-_NUMBER = re.compile(r"\d")
-_SAVED = re.compile(r"saved \[(\d+)/(\d+)\]$")
+_NOTHING_MOVED = Sought(_WORDS.pattern("nothing_moved"), _WORDS["moved_needs"])
+_PART = Sought(_WORDS.pattern("part"), _WORDS["moved_needs"])
 # The last word of a test run; what its tests wrote before is their matter.
 _PASSED = re.compile(_WORDS.pattern("passed"))
 _SUMMARY_LINES = 8
 # Words with which a program ends that did what it was asked.
-_GOOD = re.compile(_WORDS.pattern("good"))
+_GOOD = _WORDS.sought("good")
 _SURE = re.compile(r"(?i:(?<!un)\bsuccess(?:ful|fully)?\b|\bsucceeded\b)|成功")
 _CLEARING = re.compile(_WORDS.pattern("clearing"))  # what may be gone already
 _BAD = re.compile(r"(?i:\bnot\b|\bno\b|n't\b|\bfail|\berror|\b0 )|未|不|没|失败|错误|[^\d]0 ?[个条行份]")
 _MADE = re.compile(r"(?<![\d.])[1-9][\d,]*(?![\d.]*\s*(?:s|ms|sec|seconds|秒|毫秒)\b)")
-# A program that broke, in contrast to one that met an obstacle.
-_BROKE = re.compile(_WORDS.pattern("broke"))
-_USAGE = re.compile(r"\s*(?i:usage)\s?[:：]\s?[A-Za-z./<\[$]|\s*用法[:：]")
-_ASKS_USAGE = re.compile(r"(?:^|\s)(?:--?h(?:elp)?|help|/\?|man)\b")
 _NOTHING_NEW = re.compile(r"nothing (?:added )?to commit|无文件要提交|没有[^\n]{0,12}提交")
 _COMMITS = re.compile(r"\bgit\b.{0,80}\bcommit\b")
 _RETURNED = re.compile(r"(?:\w[\w ]{0,30})?\W{0,3}[1-9]\d{0,2}")  # what `echo $?` shows
 _ASKS_YES_OR_NO = re.compile(r"\b(?:grep|rg|diff|cmp|test|which|pgrep|command -v)\b|\[ ")
 _FALLBACK = re.compile(r"\|\|\s*echo\s+(['\"]?)([^'\"|;&]{1,80})\1\s*$")  # what is said when it did not work
 _SHORT = 400  # characters in which a program says how it ended
-# What such an end holds, in lower case: most have none of it and are spared the patterns.
-_HINTS = frozenset(_WORDS["hints"])
-_CHINESE_HINTS = _WORDS["chinese_hints"]
 
 
-def failure(output: str, call: str, *, chained: bool = False, forgives: bool = False) -> str:
+def failure(said: signs.Told, call: str, *, chained: bool = False, forgives: bool = False) -> str:
     """The line that says that it did not work; empty when it did. `call` is the command or code; in a `chained` one
     a later step says nothing of an earlier one; one that `forgives` does not mind what is not there."""
-    looked_at = signs.ends(output)
-    if why := _ended_badly(_last_lines(looked_at), output, call):
+    if why := _ended_badly(_last_lines(said.ends), said.whole, call):
         return why
-    failing = signs.failing_lines(looked_at, call)
+    failing = signs.failing_lines(said, call)
     if forgives:
         failing = [one for one in failing if not (signs.is_absence(one.text) and not signs.is_unknown(one.text))]
-    if not failing or _got_over(failing, looked_at, call, chained):
+    if not failing or _got_over(failing, said.ends, call, chained):
         return ""
     return failing[0].text.strip()[:200]
 
 
 def is_of_table(line: str) -> bool:
-    """Whether it is a row of a table, or tells the state of something: neither speaks of the run."""
-    return bool(_ROW.search(line) or _STATE.fullmatch(line.strip()))
+    """Whether it is a row of a table, which does not speak of the run."""
+    return _ROW.search(line) is not None
 
 
 def is_bad(text: str) -> bool:
     return bool(_BAD.search(text))
 
 
-def _is_hinted(line: str) -> bool:
-    folded = line.lower()
-    if not _HINTS.isdisjoint(folded.translate(signs.BETWEEN_WORDS).split()) or "cancel" in folded or "^c" in folded:
+def is_telling(said: signs.Told) -> bool:
+    """Whether it holds any word with which a program fails, stops or gives up."""
+    if said.hints:
         return True
-    return not line.isascii() and any(hint in folded for hint in _CHINESE_HINTS)
+    end = said.ends[-_SHORT:].lower()
+    return _GAVE_UP.may_be_in(end) or _PART.may_be_in(end)
 
 
 def _last_lines(text: str) -> list[str]:
@@ -84,14 +74,12 @@ def _ended_badly(lines: list[str], output: str, call: str) -> str:
     last = lines[-1].strip()[:_SHORT]
     if ("try" in last or "ttempt" in last or "次" in last or "重试" in last) and signs.is_vain_try(last):
         return last
-    hit = _GAVE_UP.search(last) if _is_hinted(last) else None
+    hit = _GAVE_UP.search(last)
     if hit and not (is_of_table(lines[-1]) or _is_harmless(last, hit[0]) or is_what_was_asked(hit[0], call)):
         return last
     for line in lines[-3:]:
-        if _NUMBER.search(line) and _is_hinted(line) and (_NOTHING_MOVED.search(line) or _is_part(line)):
+        if _is_part(line) or ("0" in line and _NOTHING_MOVED.search(line)):
             return line.strip()[:200]
-    if _USAGE.match(output) and not _ASKS_USAGE.search(call):
-        return output.strip().partition("\n")[0][:200]
     if "$?" in call and _RETURNED.fullmatch(last) and not _ASKS_YES_OR_NO.search(call):
         return last
     if "|| echo" in call and (hit := _FALLBACK.search(call[-200:])) and last == hit[2]:
@@ -112,7 +100,8 @@ def is_what_was_asked(word: str, call: str) -> bool:
 
 def _is_part(line: str) -> bool:
     """Whether it tells of a part of what was to be moved."""
-    hit = _PART.search(line) or _SAVED.search(line)
+    is_counted = " of " in line or "/" in line or "／" in line
+    hit = _PART.search(line) if is_counted else None
     counts = [int(one[:18]) for one in hit.groups() if one] if hit else [0, 0]
     return counts[0] < counts[1]
 
@@ -127,13 +116,8 @@ def _got_over(failing: list[signs.Line], text: str, call: str, chained: bool) ->
     if any("ignored)" in line or "已忽略" in line for line in lines):
         return True
     after = [line for line in lines if text.rfind(line) > failing[-1].at]
-    if not after:
-        return False
     said = [line.strip() for line in after if _GOOD.search(line) and not _BAD.search(line)]
     meant = [line for line in said if line not in call]  # `; echo done` is said whatever happened
-    broke = any(_BROKE.match(one.text) for one in failing)
-    if broke:
-        return not chained and any(_MADE.search(line) for line in meant)
     if all(_CLEARING.search(one.text) and signs.is_absence(one.text) for one in failing):
         return bool(meant)
-    return any(_MADE.search(line) or _SURE.search(line) for line in meant)
+    return not chained and any(_MADE.search(line) or _SURE.search(line) for line in meant)

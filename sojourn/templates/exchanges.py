@@ -102,13 +102,13 @@ class _Reading:
             self.spoken.append(Spoken(len(self.spoken) + 1, len(self.exchanges), words))
         elif role == b"tool":
             text = content.decode("utf-8", "replace") if content and not structured else _said(content, structured)
-            self._answer(number, text, tool, _text(call_id), effect, extra)
+            self._answer(number, text, tool, call_id.decode("utf-8", "replace") if call_id else "", effect, extra)
         elif calls:
             self._ask(number, calls)
 
     def _ask(self, row: int, raw: bytes) -> None:
         try:
-            found = json_of(_text(raw))
+            found = json_of(raw.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             return
         turn = len(self.spoken) or 1
@@ -158,7 +158,8 @@ def _asked(row: int, turn: int, raw: Json) -> Exchange | None:
         return None
     given = function.get("arguments", raw.get("arguments", "{}"))
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    return Exchange(row, turn, str(raw.get("id") or raw.get("call_id") or ""), name, text)
+    id = raw.get("id") or raw.get("call_id") or ""
+    return Exchange(row, turn, id if isinstance(id, str) else str(id), name, text)
 
 
 def _text(raw: bytes | None) -> str:

@@ -69,7 +69,7 @@ def _all_questions(names: tuple[str, ...], manner: str) -> tuple[Question, ...]:
         (products.page, is_page and not held.isdisjoint((*products.TEXTS, "title", "element_count"))),
         (products.title, not is_page and {"title", "url"} <= held),
         (products.warned, "bot_detection_warning" in held),
-        (products.results if not is_web else products.most_results, "results" in held),
+        (products.most_results, is_web and "results" in held),
         (products.blocks, ("content" in held and manner != "look") or "isError" in held),
         (products.nothing_shown, manner in ("look", "search") and "is_binary" in held),
         (products.no_snapshot, manner == "look" and "snapshot" in held),

@@ -85,8 +85,6 @@ def _of_run(call: Call, text: str) -> str:
 
 
 def _of_look(call: Call, text: str) -> str:
-    if call.kind != "read_file":
-        return notices.of_telling(text)
     return notices.of_looking(text)
 
 

@@ -15,6 +15,7 @@ _WORDS = chapter("notices")
 _SHORT, _LINES, _BRIEF = 600, 4, 160
 # An answer that is nothing but a refusal or a failure, by its first words.
 _REFUSAL = re.compile(_WORDS.pattern("refusal"), re.IGNORECASE)
+_STOPPED = re.compile(_WORDS.pattern("stopped"), re.IGNORECASE)
 _NOTICE = re.compile(_WORDS.pattern("notice"), re.IGNORECASE | re.MULTILINE)
 _CHINESE_NOTICE = re.compile(_WORDS.pattern("chinese_notice"))
 # A search that ran and found nothing has answered.
@@ -22,7 +23,6 @@ _FOUND_NOTHING = re.compile(_WORDS.pattern("found_nothing"), re.IGNORECASE)
 _DONE = re.compile(_WORDS.pattern("done"), re.IGNORECASE)
 _NAMES = re.compile(r"[\"'“「`][^\"'”」`\n]{0,200}[\"'”」`]|\S*[/\\_]\S*|\b\w+\.[a-z]{1,4}\b")
 _TOKEN = re.compile(_WORDS.pattern("token"))
-_NO_CHANGE = re.compile(_WORDS.pattern("no_change"), re.IGNORECASE)
 _PART = re.compile(r"(\d+)\s?(?:/|of|out of)\s?(\d+)\b")
 _NUMBERED = re.compile(r"\s*\d+\s?[→|\t:]")
 
@@ -35,22 +35,9 @@ _OPENS = re.compile(_WORDS.pattern("opens"), re.IGNORECASE)
 _HIT = re.compile(_WORDS.pattern("hit"), re.MULTILINE)
 
 
-# Whoever stands between a call and its work (a person, a rule, a sandbox, the line to the tool), and what they do.
-_BETWEEN = _WORDS.pattern("between")
-_STOPS = _WORDS.pattern("stops")
-_CHINESE_BETWEEN = r"(?:用户|命令|操作|工具|审批|沙箱|策略|执行|调用|代码|请求|会话|容器|脚本)"
-_CHINESE_STOPS = r"(?:拒绝|取消|中止|中断|拦截|未(?:被)?(?:执行|运行|批准|确认|获批)|禁止|终止|超时|断开|不允许)"
-_STOPPED = re.compile(
-    rf"(?:<[\w-]+>)?\W*(?:\w+ ){{0,4}}?{_BETWEEN}\b(?:\W+\w+){{0,3}}?\W+{_STOPS}\b"
-    rf"|\W*(?:\w+ ){{0,4}}?{_STOPS} by (?:the )?(?:\w+ )?{_BETWEEN}"
-    r"|\W*(?:no response from|not (?:run|executed|approved)\b)|\W*(?:已|被)(?:拦截|拒绝|取消|中断|禁止|终止)"
-    rf"|\W*[^\n，。：]{{0,8}}{_CHINESE_BETWEEN}[^\n]{{0,12}}{_CHINESE_STOPS}",
-    re.IGNORECASE,
-)
-
-
 def refusal(text: str) -> str:
-    """The first line, if the answer is a refusal: it opens as one, or is short and tells who stood in the way."""
+    """The first line, if the answer opens as a refusal, or is one line that tells who stood in the way: a person, a
+    rule, a sandbox, the line to the tool."""
     if _REFUSAL.match(text[:500]):
         return _first(text)
     words = text[:_SHORT].strip()
@@ -65,21 +52,11 @@ def of_looking(text: str) -> str:
     return refusal(words) or _not_shown(words)
 
 
-def of_telling(text: str) -> str:
-    """The same of a tool whose answer is somebody's words, not a file's."""
-    return of_looking(text) or ("" if _is_long(text.strip()) else signs.failing_line(_first(text)))
-
-
 def of_searching(text: str) -> str:
     words = text.strip()
     if _is_long(words) or _FOUND_NOTHING.search(words) or (_HIT.match(words) and not _SENTENCE.match(words)):
         return ""
     return refusal(words) or _not_shown(words)
-
-
-def of_search_note(text: str) -> str:
-    """The same of words that stand beside an empty list."""
-    return "" if _FOUND_NOTHING.search(text[:_SHORT]) else of_looking(text)
 
 
 def of_page(text: str) -> str:
@@ -101,11 +78,6 @@ def _opens_as_error(words: str) -> str:
     return _first(words) if _OPENS.match(words) else signs.failing_line(_first(words))
 
 
-def of_no_change(text: str) -> str:
-    """The words with which an edit that changed nothing calls itself a success."""
-    return _first(text) if _NO_CHANGE.search(text[:_SHORT]) else ""
-
-
 def of_doing(text: str) -> str:
     """The notice that something was not done, or only a part of it."""
     words = "\n".join(text[:2000].strip().split("\n")[:_LINES])[:_SHORT]
@@ -113,8 +85,6 @@ def of_doing(text: str) -> str:
     is_part = part is not None and int(part[1][:18]) < int(part[2][:18])
     if is_part and (_CHINESE_NOTICE.search(words) or _NOTICE.search(words)):
         return _first(words)
-    if words.startswith("```"):
-        return ""
     if _DONE.match(words):
         return signs.failing_line(_NAMES.sub("…", _first(words)))
     return _notice(words)

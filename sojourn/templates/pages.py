@@ -17,7 +17,6 @@ _LABEL_WORDS, _LABEL_CHARACTERS = 4, 10  # a sentence of no more is a label
 _LAST_OF_TITLE = 24
 _FLAGS = re.IGNORECASE
 _ERROR_TITLE = re.compile(r"\s*(?:" + _WORDS.pattern("titles") + ")", _FLAGS)
-_LOGIN_TITLE = re.compile(_WORDS.pattern("login_titles"), _FLAGS)
 _ELSEWHERE = re.compile(_WORDS.pattern("elsewhere"), _FLAGS)
 _POLITE = _WORDS.pattern("polite")
 _TOLL = re.compile(_POLITE + "(?:" + _WORDS.pattern("tolls") + "|" + _WORDS.pattern("reports") + ")", _FLAGS)
@@ -47,11 +46,8 @@ def in_place_of(text: str, *, title: str = "", asked: str = "", landed: str = ""
     if title and is_error(title):
         return f'the page is "{title.strip()[:100]}"'
     wants_toll = bool(asked) and _ELSEWHERE.search(asked) is not None
-    if asked and not wants_toll:
-        if landed and not landed.startswith(asked) and _ELSEWHERE.search(landed):
-            return f"it landed on {landed[:100]}"
-        if title and _LOGIN_TITLE.match(title):
-            return f'the page is "{title.strip()[:100]}"'
+    if asked and not wants_toll and not landed.startswith(asked) and _ELSEWHERE.search(landed):
+        return f"it landed on {landed[:100]}"
     return "" if len(text) > _LOOKED_AT else _of_words(words_of(text), wants_toll)
 
 

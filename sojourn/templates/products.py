@@ -51,15 +51,6 @@ def warned(call: Call, found: Found) -> str:
     return "a bot check stood in the way" if found["bot_detection_warning"] and is_little else ""
 
 
-def results(call: Call, found: Found) -> str:
-    """Of many things to do each counts."""
-    results = found["results"]
-    for one in results if isinstance(results, list) else ():
-        if isinstance(one, dict) and (why := error(call, one)):
-            return why
-    return ""
-
-
 def most_results(call: Call, found: Found) -> str:
     """Of many things to read the greater part is enough."""
     results = found["results"]
@@ -120,12 +111,10 @@ def said(call: Call, found: Found) -> str:
         return ""
     if call.manner == "do":
         is_sure = found.get("success") is True or found.get("ok") is True
-        if is_sure and not is_empty:
-            return "" if products else _quoted(notices.of_no_change(told))
-        return _quoted(notices.of_doing(told))
+        return "" if is_sure and not is_empty else _quoted(notices.of_doing(told))
     if not is_empty:
         return ""
-    return _quoted(notices.of_search_note(told) if call.manner == "search" else notices.of_doing(told))
+    return _quoted(notices.of_looking(told) if call.manner == "search" else notices.of_doing(told))
 
 
 def part_done(call: Call, found: Found) -> str:

@@ -21,9 +21,8 @@ _ASKS_A_SERVER = _WORDS["asks_a_server"]
 # The interpreter's own word that this very code broke.
 _UNCAUGHT = re.compile(_WORDS.pattern("uncaught"), re.MULTILINE)
 _NAMED = re.compile(r"^\W{0,3}(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Timeout)[ :(]\s?(?![\s\d])", re.MULTILINE)
-_EXPECTED = re.compile(_WORDS.pattern("expected"))
+_EXPECTED = _WORDS.sought("expected")
 _RETURNED = re.compile(_WORDS.pattern("returned"))
-_WRONG = re.compile(_WORDS.pattern("wrong"))
 _HANDLER = re.compile(r"\b(?:except|catch)\b[^\n]{0,200}(?:\n[ \t]+[^\n]{0,200}){0,3}")
 _LITERAL = re.compile(r"print\w*\(\s*(?:[\w.,]{1,40}\s*,?\s*){0,2}f?['\"]([^'\"{}\\\n]{2,80})")
 _STATUS = re.compile(_WORDS.pattern("status"))
@@ -44,24 +43,22 @@ _SHORT = 300  # characters: a server that says no says little
 
 def failure(call: Call, output: str) -> str:
     """Why it did not do its work, if its words say so. Most outputs hold no word that could."""
-    looked_at = signs.ends(output)
-    is_telling = signs.is_telling(looked_at)
-    if call.kind == "execute_code":
-        return _of_code(call, output, looked_at, is_telling)
-    command, fetches, asks = shells.first_look(call.command)
-    if fetches:
-        return _of_fetch(call, command, output, is_telling)
-    if not is_telling and not (asks and 0 < len(output) <= _SHORT):
-        return ""
-    if shells.only_reads(command):
-        return _quoted(signs.complaint(output, command))
-    return _of_command(command, output)
+    if call.is_code:
+        return _of_code(call, signs.told(output))
+    command = shells.first_look(call.command)
+    if command.fetches:
+        return _of_fetch(call, command.line, signs.told(output))
+    if command.only_reads:
+        return _quoted(signs.complaint(output, command.line))
+    said = signs.told(output)
+    is_worth_it = endings.is_telling(said) or (command.asks and 0 < len(output) <= _SHORT)
+    return _of_command(command.line, said) if is_worth_it else ""
 
 
-def _of_command(command: str, output: str) -> str:
-    why = endings.failure(output, command, chained=shells.is_chained(command), forgives=shells.forgives(command))
-    if not why and len(output) <= _SHORT and shells.is_script(command):
-        why = _declined(output, command)
+def _of_command(command: str, said: signs.Told) -> str:
+    why = endings.failure(said, command, chained=shells.is_chained(command), forgives=shells.forgives(command))
+    if not why and len(said.whole) <= _SHORT and shells.is_script(command):
+        why = _declined(said.whole, command)
     return _quoted(why)
 
 
@@ -76,7 +73,8 @@ def _declined(output: str, command: str) -> str:
 # -- code ---------------------------------------------------------------------------------
 
 
-def _of_code(call: Call, output: str, looked_at: str, is_telling: bool) -> str:
+def _of_code(call: Call, said: signs.Told) -> str:
+    output, looked_at, is_telling = said.whole, said.ends, endings.is_telling(said)
     may_be_answer = looked_at[:12].lstrip()[:1] in _OPENINGS
     if not is_telling and not may_be_answer:
         return ""
@@ -87,23 +85,23 @@ def _of_code(call: Call, output: str, looked_at: str, is_telling: bool) -> str:
         return why
     if "returncode" in code and (hit := _RETURNED.match(output)) and int(hit[1]) and output[hit.end() :].strip():
         return f"what it ran returned {hit[1]}"
-    return _quoted(_passed_over(code, output, looked_at)) if is_telling else ""
+    return _quoted(_passed_over(code, said)) if is_telling else ""
 
 
 def _has(code: str, words: Sequence[str]) -> bool:
     return any(word in code for word in words)
 
 
-def _passed_over(code: str, output: str, looked_at: str) -> str:
+def _passed_over(code: str, said: signs.Told) -> str:
     """What went wrong in code that went on, or that minded it."""
     handles = _has(code, _HANDLES)
     if not handles:
         is_read = _has(code, _READS) and not _has(code, _RUNS)
-        return "" if is_read else endings.failure(output, code)
-    why = endings.failure(output, code) or _lost(code, looked_at)
-    if not why and (hit := _NAMED.search(looked_at)):
-        why = looked_at[hit.start() :].strip().partition("\n")[0][:200]
-    return "" if not why or _EXPECTED.search(looked_at) or _made_something(why, looked_at) else why
+        return "" if is_read else endings.failure(said, code)
+    why = endings.failure(said, code) or _lost(code, said.ends)
+    if not why and (hit := _NAMED.search(said.ends)):
+        why = said.ends[hit.start() :].strip().partition("\n")[0][:200]
+    return "" if not why or _EXPECTED.search(said.ends) or _made_something(why, said.ends) else why
 
 
 def _lost(code: str, text: str) -> str:
@@ -119,8 +117,6 @@ def _lost(code: str, text: str) -> str:
 def _made_something(failed: str, text: str) -> bool:
     """Whether a value was printed after what went wrong."""
     last = text[text.rfind(failed) + len(failed) :].rstrip().rpartition("\n")[2]
-    if _WRONG.search(last):
-        return False
     return bool(_VALUE.search(last)) and not endings.is_bad(last) and not signs.is_minor(last)
 
 
@@ -167,9 +163,9 @@ def _fetch(command: str) -> _Fetch:
     return _Fetch(shells.asks_status(command), sends, bool(_KEEPS.search(command)), is_piped, hit[0] if hit else "")
 
 
-def _of_fetch(call: Call, command: str, output: str, is_telling: bool) -> str:
+def _of_fetch(call: Call, command: str, said: signs.Told) -> str:
     """An answer over HTTP: its status if it shows one, its body if that is JSON, its title if it is a page."""
-    asked = _fetch(command)
+    asked, output = _fetch(command), said.whole
     if asked.asks_status:
         return _of_status(call, command, asked, output)
     body = output
@@ -180,11 +176,9 @@ def _of_fetch(call: Call, command: str, output: str, is_telling: bool) -> str:
     if (purpose := call.purpose) and answers.is_expected(0, purpose):
         return ""
     given = _body_in(body)
-    if given == "null" and "jq" in command:
-        return "it says: null"
     if given.startswith(("<", "{")) or answers.parsed(given) is not None:
         return answers.body(given, writes=asked.sends, asked=asked.url)
-    if (is_telling or "|| echo" in command) and (why := _of_command(command, output)):
+    if (endings.is_telling(said) or "|| echo" in command) and (why := _of_command(command, said)):
         return why
     return "" if asked.is_piped else answers.body(given, writes=asked.sends, asked=asked.url)
 

@@ -111,7 +111,7 @@ def _says_the_same(gram: Gram, better: Gram, seen: Mapping[Gram, int]) -> bool:
 
 
 def _is_part(part: Gram, whole: Gram) -> bool:
-    return any(whole[at : at + len(part)] == part for at in range(len(whole) - len(part) + 1))
+    return _place(part, whole) is not None
 
 
 def _runs(digests: Mapping[str, Digest], grams: Sequence[Gram]) -> dict[Gram, dict[str, tuple[int, ...]]]:
@@ -120,11 +120,19 @@ def _runs(digests: Mapping[str, Digest], grams: Sequence[Gram]) -> dict[Gram, di
     for session, one in digests.items():
         held = set(one.steps)
         for gram in grams:
-            if held.issuperset(gram):
-                at = next((at for at in range(len(one.steps)) if one.steps[at : at + len(gram)] == gram), None)
-                if at is not None:
-                    found[gram][session] = one.places[at : at + len(gram)]
+            if held.issuperset(gram) and (at := _place(gram, one.steps)) is not None:
+                found[gram][session] = one.places[at : at + len(gram)]
     return found
+
+
+def _place(part: Gram, whole: Gram) -> int | None:
+    """Where a run of steps begins first."""
+    at = -1
+    for _ in range(whole.count(part[0])):
+        at = whole.index(part[0], at + 1)
+        if whole[at : at + len(part)] == part:
+            return at
+    return None
 
 
 def limited(shape: Shape, sessions: Sequence[str]) -> Shape:

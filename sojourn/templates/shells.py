@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from sojourn.core.messages import Json
 
+_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
+_ASSIGNS = re.compile(r"[A-Za-z_]\w*=\S*")
+_VERB = re.compile(r"[a-z][a-z-]{1,15}")
 _PARTS = re.compile(r"\s*(?:&&|\|\||;|\||\n|&(?!\d))\s*")
 
 
@@ -64,8 +67,7 @@ _REMOVERS = _set("rm rmdir unlink del rd kill pkill killall userdel dropdb")
 _REMOVES = {"docker": _set("rm stop kill rmi"), "git": _set("branch worktree"), "kubectl": _set("delete")}
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One command of a line: its program, the word after it, and everything."""
 
     program: str
@@ -88,20 +90,20 @@ def steps(command: str) -> tuple[Step, ...]:
     """The commands of a line, in order. Quotes are respected as far as they close."""
     found = []
     for part in _PARTS.split(_unquoted(command)):
-        words = [word for word in part.split() if not re.fullmatch(r"[A-Za-z_]\w*=\S*", word)]
+        words = [word for word in part.split() if "=" not in word or not _ASSIGNS.fullmatch(word)]
         while words and words[0] in _BEFORE:
             words = words[1:]
             while words and (words[0].startswith("-") or words[0].isdigit()):
                 words = words[1:]
         if words:
-            verb = next((word for word in words[1:] if not word.startswith("-")), "")
+            verb = next((word for word in words[1:] if word[0] != "-"), "")
             found.append(Step(words[0].rpartition("/")[2], verb, tuple(words)))
     return tuple(found)
 
 
 def _unquoted(command: str) -> str:
     """The command with what is quoted made into one harmless word: a `|` in quotes is no pipe."""
-    return re.sub(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", "…", command[:4000])
+    return _QUOTED.sub("…", command[:4000])
 
 
 @lru_cache(maxsize=4096)
@@ -162,7 +164,7 @@ def forgives(command: str) -> bool:
 def is_script(command: str) -> bool:
     """Whether it is somebody's own script that is run: it speaks in its own words."""
     found = steps(command) if "." in command or "/" in command else ()
-    return bool(found) and any(_SCRIPT.search(word) for word in found[-1].words[:3])
+    return bool(found) and any(("." in word or "/" in word) and _SCRIPT.search(word) for word in found[-1].words[:3])
 
 
 def inner(command: str) -> str:
@@ -171,11 +173,20 @@ def inner(command: str) -> str:
     return hit[2] if hit else command
 
 
+class Look(NamedTuple):
+    """What is run in the end, and what its words can tell."""
+
+    line: str
+    fetches: bool
+    only_reads: bool
+    asks: bool  # any few words can tell how it went
+
+
 @lru_cache(maxsize=4096)
-def first_look(command: str) -> tuple[str, bool, bool]:
-    """What is run in the end, whether it fetches, and whether any few words can tell how it went, since it asks so."""
+def first_look(command: str) -> Look:
     meant = inner(command)
-    return meant, fetches(meant), "$?" in meant or "|| echo" in meant or "commit" in meant
+    asks = "$?" in meant or "|| echo" in meant or "commit" in meant or is_script(meant)
+    return Look(meant, fetches(meant), only_reads(meant), asks)
 
 
 def fetches(command: str) -> bool:
@@ -189,11 +200,6 @@ def asks_status(command: str) -> bool:
     )
 
 
-def follows(command: str) -> bool:
-    """Whether a fetch goes where it is sent."""
-    return bool(re.search(r"(?:^|\s)(?:-[a-zA-Z]*L\b|--location\b|--follow\b)|\bwget\b", command))
-
-
 @lru_cache(maxsize=4096)
 def skeleton(command: str) -> str:
     """What kind of command this is: the program and its verb, without what varies from run to run."""
@@ -201,7 +207,7 @@ def skeleton(command: str) -> str:
     if not found:
         return ""
     step = next((one for one in found if one.program not in ("cd", "echo", "export", "source", "set")), found[0])
-    verb = step.verb if re.fullmatch(r"[a-z][a-z-]{1,15}", step.verb) else ""
+    verb = step.verb if _VERB.fullmatch(step.verb) else ""
     return f"{step.program} {verb}".strip()
 
 

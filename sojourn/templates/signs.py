@@ -9,34 +9,29 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sojourn.templates.phrases import chapter
+from sojourn.templates.phrases import Sought, chapter
 
 _WORDS = chapter("signs")
-_ENGLISH = _WORDS["english"]
-_ANYWHERE = _WORDS["anywhere"]
-# What a test run or a build says in numbers.
-_COUNT = _WORDS.pattern("count")
-_CHINESE = _WORDS["chinese"]
-_OPENS = re.compile("|".join((*_ENGLISH, *_CHINESE)))
-_HOLDS = re.compile("|".join(_ANYWHERE))
-_COUNTS = re.compile(_COUNT)
-_HELD = _WORDS["held"]
+_OPENS = re.compile("|".join((*_WORDS["english"], *_WORDS["chinese"])))
+_HOLDS = _WORDS.sought("anywhere")
+_COUNTS = _WORDS.sought("count")  # what a test run or a build says in numbers
 _MARGIN = " \t│›>|•"  # what stands before a line
 # What a shell or a reading program says itself when it cannot do its work.
 _COMPLAINT = re.compile(_WORDS.pattern("complaint"))
 _SHELL = re.compile(r"(?:^|/)(?:(?:ba|z|da|k|fi|)sh|sudo|gzip|tar|xargs)$")
 _MAY_NOT = re.compile(r"(?:Permission denied|权限不[够足]|Operation not permitted)\s*$", re.MULTILINE)
-_FINE = re.compile(_WORDS.pattern("fine"))
+_FINE = _WORDS.sought("fine")
 _NONE_FAILED = re.compile(r"(?<!\d)0 (?:failed|failing|errors?|failures?)\b|失败 ?0\b")
-_VERDICT = re.compile(
-    rf"^(?!(?:ERROR|WARN|INFO|DEBUG)\w*[:\s\[]).*?(?:{_COUNT})|^\s*(?:FAIL(?:ED)?|not ok)\b(?!\s?[:=]?\s*0\b)"
+_VERDICT = Sought(
+    rf"^(?!(?:ERROR|WARN|INFO|DEBUG)\w*[:\s\[]).*?(?:{_WORDS.pattern('count')})"
+    r"|^\s*(?:FAIL(?:ED)?|not ok)\b(?!\s?[:=]?\s*0\b)",
+    (*_WORDS["count_needs"], "not ok"),
 )
-_DIGIT = re.compile(r"\d")
 # What was counted.
 _STATISTIC = re.compile(r"[^\n:：=]{1,40}[:：=]\s{0,8}[\d.,]{1,20}\s?(?:%|times|次|of \d{1,12})?\W*")
 _CODED = re.compile(_WORDS.pattern("coded"))
 # A line that tells of something passed over: a warning, a row left out, a try before the next one.
-_MINOR = re.compile(_WORDS.pattern("minor"))
+_MINOR = _WORDS.sought("minor")
 _TRY = re.compile(r"(?i:\bretrying\b|\b(?:attempt|try) #?\d)|(?:后|等待|正在)重试|第 ?\d+ ?次")
 _FAILED_TRY = re.compile(r"(?i:fail|refused|timed? ?out|error)|失败|超时|出错|拒绝")
 _BY_NAME = re.compile(_WORDS.pattern("by_name"))
@@ -44,17 +39,17 @@ _WORD = re.compile(r"[\w.+-]+")
 _ABSENT = re.compile(r"(?i:no such|not found|does not exist|doesn't exist|not running)|没有那个|不存在|找不到")
 _UNKNOWN = re.compile(r"(?:command |\w: )not found|未找到命令|module named|Cannot find module|not recognized")
 LOOKED_AT = 1_200  # characters from each end: a failure is told first or last
-# What a failing line holds, in lower case. Looking for these first spares most texts the patterns.
-_HINTS = _WORDS["hints"]
-_OTHER_HINTS = _WORDS["other_hints"]
 _COMPLAINTS = ("not found", "No such file", "Permission den", "a direc", "annot find", "cannot open", "is denied")
 _CHINESE_COMPLAINTS = ("未找到命令", "没有那个文件", "权限不够", "目录", "找不到", "拒绝访问")
 
-
-_TELLING = frozenset(_WORDS["telling"])
-_MOVES = frozenset(_WORDS["moves"])  # they tell something with a number
-_PARTS = _WORDS["parts"]
-BETWEEN_WORDS = dict.fromkeys(map(ord, '\t\r\n!"#$%&()+,-./:;<=>?@[\\]^_`{|}~'), " ")
+# What a failing line holds, in lower case: whole words, which are looked up at once, and parts of words.
+_PARTS = tuple((part.encode(), part) for part in _WORDS["parts"])
+_PHRASES = tuple((phrase.encode(), phrase) for phrase in _WORDS["phrases"])
+_OF_PHRASES = frozenset(word.encode() for word in _WORDS["of_phrases"])  # without one of these there is no such phrase
+_TELLING = frozenset(word.encode() for word in _WORDS["words"]) | _OF_PHRASES
+_CHINESE_PARTS = _WORDS["chinese_parts"]
+_BETWEEN_WORDS = b'\t\r\n!"#$%&()+,-./:;<=>?@[\\]^_`{|}~'
+_FLAT = bytes(ord(" ") if one in _BETWEEN_WORDS else ord(chr(one).lower()) if one < 128 else one for one in range(256))
 
 
 class Line(NamedTuple):
@@ -64,46 +59,61 @@ class Line(NamedTuple):
     text: str
 
 
+class Told(NamedTuple):
+    """What a program said: all of it, its beginning and end, and the words in these with which programs fail."""
+
+    whole: str
+    ends: str
+    hints: list[str]
+
+
 def ends(text: str) -> str:
     """The beginning and the end of a long text."""
     return text if len(text) <= 2 * LOOKED_AT else f"{text[:LOOKED_AT]}\n{text[-LOOKED_AT:]}"
 
 
-def is_telling(text: str) -> bool:
-    """Whether a text holds any word with which a program fails, stops or gives up. Most hold none, and mining reads a
-    hundred thousand: whole words are looked up at once, parts of words one by one."""
-    folded = text.lower()
-    for part in _PARTS:
-        if part in folded:
-            return True
-    words = folded.translate(BETWEEN_WORDS).split()
-    if not _TELLING.isdisjoint(words) or (not _MOVES.isdisjoint(words) and _DIGIT.search(folded)):
-        return True
-    return not text.isascii() and any(hint in folded for hint in _OTHER_HINTS)
+def told(output: str) -> Told:
+    """Most outputs hold no word with which programs fail, and mining reads a hundred thousand: bytes are faster."""
+    looked_at = ends(output)
+    flat = looked_at.encode("utf-8", "replace").translate(_FLAT)
+    hints = [part for raw, part in _PARTS if raw in flat]
+    if found := _TELLING.intersection(flat.split()):
+        hints += [word.decode() for word in found - _OF_PHRASES]
+        hints += [phrase for raw, phrase in _PHRASES if raw in flat]
+    if not looked_at.isascii():
+        hints += [part for part in _CHINESE_PARTS if part in looked_at]
+    return Told(output, looked_at, hints)
 
 
-def failing_lines(text: str, call: str = "") -> list[Line]:
-    """The lines a failing program would write, in order. The text is looked at whole: give its ends."""
+def failing_lines(said: Told, call: str = "") -> list[Line]:
+    """The lines a failing program would write, in order."""
+    return [one for one in _lines_with(said.hints, said.ends) if complains(one.text, call) or _is_failing(one.text)]
+
+
+def _lines_with(hints: Sequence[str], text: str) -> list[Line]:
+    """The lines that hold a hint, in order."""
     folded = text.lower()
-    hints = [hint for hint in _HINTS if hint in folded]
-    if not text.isascii():
-        hints += [hint for hint in _OTHER_HINTS if hint in folded]
-    if not hints:
-        return []
-    return [
-        one
-        for one in _lines_with(hints, text, folded)
-        if (_is_sign(one.text) and (is_verdict(one.text) or not _is_fine(one.text))) or complains(one.text, call)
-    ]
+    if len(folded) != len(text):  # a letter changed its length
+        return [Line(text.find(line), line) for line in text.split("\n")]
+    starts: set[int] = set()
+    for hint in hints:
+        at = folded.find(hint)
+        while at >= 0:
+            starts.add(folded.rfind("\n", 0, at) + 1)
+            after = folded.find("\n", at)
+            at = folded.find(hint, after) if after >= 0 else -1
+    return [Line(at, text[at : end if (end := text.find("\n", at)) >= 0 else None]) for at in sorted(starts)]
+
+
+def _is_failing(line: str) -> bool:
+    return _is_sign(line) and (is_verdict(line) or not _is_fine(line))
 
 
 def _is_sign(line: str) -> bool:
     bare = line.lstrip(_MARGIN)
     if len(line) - len(bare) <= 8 and _OPENS.match(bare):
         return True
-    if any(part in line for part in _HELD) and _HOLDS.search(line):
-        return True
-    return bool(_DIGIT.search(line)) and bool(_COUNTS.search(line))
+    return bool(_HOLDS.search(line) or _COUNTS.search(line))
 
 
 def _is_fine(line: str) -> bool:
@@ -120,22 +130,8 @@ def complains(line: str, call: str) -> bool:
 
 def failing_line(text: str) -> str:
     """The first of them; empty when there is none."""
-    found = failing_lines(ends(text))
+    found = failing_lines(told(text))
     return found[0].text.strip()[:200] if found else ""
-
-
-def _lines_with(hints: Sequence[str], text: str, folded: str) -> list[Line]:
-    """The lines that hold a hint, in order."""
-    if len(folded) != len(text):  # a letter changed its length
-        return [Line(text.find(line), line) for line in text.split("\n")]
-    starts: set[int] = set()
-    for hint in hints:
-        at = folded.find(hint)
-        while at >= 0:
-            starts.add(folded.rfind("\n", 0, at) + 1)
-            after = folded.find("\n", at)
-            at = folded.find(hint, after) if after >= 0 else -1
-    return [Line(at, text[at : end if (end := text.find("\n", at)) >= 0 else None]) for at in sorted(starts)]
 
 
 def is_absence(line: str) -> bool:
@@ -150,12 +146,12 @@ def is_unknown(line: str) -> bool:
 
 def is_vain_try(line: str) -> bool:
     """A try that failed: when nothing comes after it, it was the last one."""
-    return bool(_TRY.search(line)) and bool(_FAILED_TRY.search(line)) and not _FINE.search(line)
+    return bool(_TRY.search(line)) and bool(_FAILED_TRY.search(line))
 
 
 def is_verdict(line: str) -> bool:
     """A count of what failed, or a test run's last word."""
-    return bool(_DIGIT.search(line) or line.lstrip().startswith(("FAIL", "not ok"))) and bool(_VERDICT.search(line))
+    return _VERDICT.search(line) is not None
 
 
 def is_good(line: str) -> bool:
@@ -164,7 +160,7 @@ def is_good(line: str) -> bool:
 
 
 def is_minor(line: str) -> bool:
-    return bool(_MINOR.search(line))
+    return _MINOR.search(line) is not None
 
 
 def _is_called(name: str | None, call: str) -> bool:

@@ -18,7 +18,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.history import History
 from sojourn.templates import tools
 from sojourn.templates.cleaning import Cleaner
-from sojourn.templates.extract import judged, read
+from sojourn.templates.extract import read
 from sojourn.templates.library import About, Kept, Library
 from sojourn.templates.making import REQUEST_CHARS, free
 from sojourn.templates.naming import check_name
@@ -154,13 +154,10 @@ def _suggestion(history: History, shape: Shape, order: Mapping[str, int], clean:
         places = shape.runs[session]
         if not places or places[-1] >= len(talk.exchanges):
             continue  # it changed while we looked
-        calls = [judged_one for at, judged_one in enumerate(judged(talk)) if at in set(places)]
-        runs.append([
-            clean.example(ToolCallExample(one.exchange.tool, one.exchange.parsed(), one.exchange.result or ""))
-            for one in calls
-        ])  # fmt: skip
+        calls = [talk.exchanges[at] for at in places]  # mining judged them
+        runs.append([clean.example(ToolCallExample(one.tool, one.parsed(), one.result or "")) for one in calls])
         requests.append(clean.text(talk.request[:REQUEST_CHARS]))
-        evidence.append((session, calls[0].exchange.row))
+        evidence.append((session, calls[0].row))
     if len(runs) < 2:
         return None
     evidence += [(session, 0) for session in sessions[RUNS:EVIDENCE]]

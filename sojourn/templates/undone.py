@@ -18,20 +18,19 @@ _SAID = re.compile(
 _LONGEST = 200  # characters: longer words are a new request that happens to begin so
 _WRITES = ("write_file", "patch")
 _REMOVERS = ("delete_file", "remove_file", "undo_edit")
+_TAKERS = frozenset((*_REMOVERS, "terminal"))
 
 
 def undone(conversation: Conversation, worked: Sequence[bool]) -> set[int]:
     """Which exchanges were taken back later, by their place."""
     calls = conversation.exchanges
-    written = {
-        at: tools.path_of(call.parsed())
-        for at, call in enumerate(calls)
-        if worked[at] and tools.kind(call.tool) in _WRITES
-    }
+    kinds = [tools.kind(call.tool) for call in calls]
+    written = {at: tools.path_of(calls[at].parsed()) for at, kind in enumerate(kinds) if kind in _WRITES and worked[at]}
     if not written:
         return set()
     found = _turned_round(calls, written)
-    put_back = [(at, name) for at, call in enumerate(calls) if worked[at] for name in _put_back(call)]
+    takers = [at for at, kind in enumerate(kinds) if kind in _TAKERS and worked[at]]
+    put_back = [(at, name) for at in takers for name in _put_back(calls[at])]
     names = _names_of(written) if put_back else {}
     for at, name in put_back:
         meant = list(written) if name == "*" else names.get(name.removeprefix("./").rstrip("/"), ())
@@ -61,7 +60,7 @@ def _put_back(call: Exchange) -> list[str]:
     if call.tool in _REMOVERS:
         return [tools.path_of(call.parsed())]
     given = call.arguments
-    if not ("git" in given or "rm" in given or "trash" in given) or tools.kind(call.tool) != "terminal":
+    if not ("git" in given or "rm" in given or "trash" in given):
         return []
     found: list[str] = []
     for step in shells.steps(shells.command_of(tools.command_in(call.parsed()))):
