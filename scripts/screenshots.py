@@ -3,7 +3,9 @@
 A server on a home of its own, with made-up sessions; nothing of the person who runs it is shown.
 """
 
+import gzip
 import os
+import random
 import shutil
 import sys
 import tempfile
@@ -20,13 +22,33 @@ from sojourn.testing.model_steps import Asked, Say, Step
 from tests.browser.histories import fill
 from tests.e2e.http_server import Serving
 
-TARGET = Path(__file__).parents[1] / "docs" / "img"
+ROOT = Path(__file__).parents[1]
+TARGET = ROOT / "docs" / "img"
+HISTORY = ROOT / "tests" / "fixtures" / "sources" / "hermes" / "0.19.0" / ".hermes" / "state.db.gz"
 SIZES = {"": {"width": 1280, "height": 820}, "-phone": {"width": 390, "height": 844}}
 WEB = {"Sojourn-Surface": "web"}
 PAGES = {
     "home": "/", "sessions": "/sessions", "achievements": "/achievements?sort=tier", "insights": "/insights",
     "templates": "/templates", "memory": "/memory", "gateway": "/gateway", "import": "/import", "settings": "/settings",
 }  # fmt: skip
+
+
+WORK = ("Speed up", "Rewrite", "Test", "Document", "Break up", "Add retries to", "Find the leak in", "Translate",
+        "Add dark mode to", "Clean up", "Make a plan for", "Review", "Upgrade", "Move to Postgres:", "Fix the dates in",
+        "Cache", "Explain", "Add a progress bar to", "Undo last week's change to", "Package")  # fmt: skip
+THINGS = ("the checkout", "the search page", "the plant catalogue", "the watering schedule", "the weather script",
+          "the invoice export", "the login form", "the photo importer", "the newsletter", "the greenhouse sensors",
+          "the seed database", "the release notes", "the price parser", "the map view", "the nightly backup",
+          "the settings dialog", "the queue worker", "the barcode reader", "the order mails", "the test fixtures",
+          "the calendar sync", "the stock report", "the image resizer", "the CSV reader", "the command line",
+          "the rate limiter", "the user guide", "the upload form", "the log viewer", "the label printer")  # fmt: skip
+
+
+def titles() -> list[str]:
+    """What somebody may have worked on, each once."""
+    found = [f"{work} {thing}" for work in WORK for thing in THINGS]
+    random.Random(3).shuffle(found)
+    return found
 
 
 def answer(asked: Asked) -> list[Step]:
@@ -54,6 +76,9 @@ def prepare(server: Serving) -> str:
     client.post("/api/plugins/memory/facts", json={"text": "Prefers uv and short answers."})
     client.post("/api/plugins/memory/facts", json={"text": "The garden project is written in Python 3.11."})
     client.post("/api/plugins/hermes-achievements/rescan?wait=true")
+    client.post("/api/plugins/templates/suggestions/mine")
+    suggested = client.get("/api/plugins/templates/suggestions").json()["suggestions"]
+    client.post(f"/api/plugins/templates/suggestions/{suggested[0]['id']}/approve", json={})
     knock(client)
     found = client.get("/api/sessions", params={"text": "flaky", "limit": 1}).json()["sessions"]
     return str(found[0]["id"])
@@ -129,7 +154,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sj-") as folder:
         alone(Path(folder))
         home = Path(folder) / ".sojourn"
-        fill(home, 600, calls=4)
+        fill(home, 600, calls=5, titles=titles())
+        (Path(folder) / ".hermes").mkdir()
+        (Path(folder) / ".hermes" / "state.db").write_bytes(gzip.decompress(HISTORY.read_bytes()))
         with (
             ModelServer(answer) as model,
             Serving(

@@ -75,24 +75,38 @@ class Sums:
         for record in gone:
             self._listed.take_away(record.facts.started_at, record.facts.model)
         self._added = _columns_added(self._added, come, gone)
+        self._bests: dict[int, tuple[Record, int]] = {
+            at: best
+            for at, best in (before._bests if before else {}).items()
+            if self._by_id.get(best[0].facts.id) is best[0] and all(_at(one, at) < best[1] for one in come)
+        }
 
     def totals(self) -> dict[str, int]:
         found, fields = self._listed.totals(), self._book.fields
         for total in self._book.totals:
             at = fields.index(total.of)
-            found[total.key] = max(self._column(at), default=0) if total.how == "max" else self._added[at]
+            if total.how == "max":
+                best = self._best(at)
+                found[total.key] = best[1] if best else 0
+            else:
+                found[total.key] = self._added[at]
         return found
 
     def best(self, total: str) -> tuple[Record, int] | None:
         of = _recorded(self._book, total)
-        if of is None or not self._records:
-            return None
-        column = self._column(self._book.fields.index(of))
-        value = max(column)
-        return self._records[column.index(value)], value
+        return None if of is None else self._best(self._book.fields.index(of))
 
-    def _column(self, at: int) -> list[int]:
-        return [record.contribution.values[at] for record in self._records]
+    def _best(self, at: int) -> tuple[Record, int] | None:
+        """Looked for in all sessions only if the one that held it changed, or a changed one reaches it."""
+        if at not in self._bests and self._records:
+            column = [_at(record, at) for record in self._records]
+            value = max(column)
+            self._bests[at] = self._records[column.index(value)], value
+        return self._bests.get(at)
+
+
+def _at(record: Record, at: int) -> int:
+    return record.contribution.values[at]
 
 
 def _columns_added(start: Sequence[int], come: Sequence[Record], gone: Sequence[Record]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from sojourn.achievements.contributions import Fingerprint, Known, Record, Tally
 from sojourn.achievements.rules import RuleBook
@@ -108,7 +108,6 @@ class _Desk:
         self, listed: Sequence[SessionFacts], known: Mapping[str, Known], before: Mapping[str, Record]
     ) -> None:
         self._listed = listed
-        self._by_id = {facts.id: (place, facts) for place, facts in enumerate(listed)}
         self._tally: Tally | None = None
         self._untold: list[str] = []  # counted, but not in the tally yet
         self.counted: dict[str, Contribution] = {}
@@ -122,6 +121,10 @@ class _Desk:
                 self._same[facts.id], self.counted[facts.id] = same, read.contribution
             elif read.fingerprint == Fingerprint.of(facts):
                 self.counted[facts.id] = read.contribution
+
+    @cached_property
+    def _by_id(self) -> dict[str, tuple[int, SessionFacts]]:
+        return {facts.id: (place, facts) for place, facts in enumerate(self._listed)}
 
     def tally(self, book: RuleBook) -> Tally:
         """What is counted so far; the second time only what is new is added."""

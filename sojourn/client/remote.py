@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
 from urllib.parse import quote
@@ -128,18 +128,9 @@ class RemoteService:
             "parent": listing.parent, "since": _date(listing.since), "until": _date(listing.until),
             "archived": {True: "yes", False: "no", None: "any"}[listing.archived], "pinned": listing.pinned,
         }  # fmt: skip
-        found: list[Session] = []
         before = cursor(*listing.before) if listing.before else None
-        while (left := listing.limit - len(found)) > 0:
-            page = await self._line.ask(
-                "GET", "/api/sessions", headers=asked(listing.principal), safe=True,
-                params=_given({**params, "limit": min(left, _PAGE), "before": before}),
-            )  # fmt: skip
-            found += [from_wire(Session, one) for one in page["sessions"]]
-            before = page["next"]
-            if before is None:
-                break
-        return found
+        rows = self._rows("sessions", params, before, listing.principal, listing.limit, _PAGE)
+        return [from_wire(Session, one) async for one in rows]
 
     async def search(self, search: Search) -> list[Hit]:
         params: dict[str, Any] = {
@@ -150,18 +141,23 @@ class RemoteService:
             raise BadInput(
                 f"There is no word to look for in {search.text!r}.", hint="Give at least one letter or digit."
             )
-        found: list[Hit] = []
-        before = search.before
-        while (left := search.limit - len(found)) > 0:
-            page = await self._line.ask(
-                "GET", "/api/search", headers=asked(search.principal), safe=True,
-                params=_given({**params, "limit": min(left, _HITS), "before": before}),
-            )  # fmt: skip
-            found += [from_wire(Hit, one) for one in page["hits"]]
-            before = page["next"]
+        rows = self._rows("hits", params, search.before, search.principal, search.limit, _HITS)
+        return [from_wire(Hit, one) async for one in rows]
+
+    async def _rows(
+        self, kind: Literal["sessions", "hits"], params: dict[str, Any], before: object, asker: Principal, left: int,
+        most: int,
+    ) -> AsyncIterator[Any]:  # fmt: skip
+        """Page by page, until there are enough or no more."""
+        path = {"sessions": "/api/sessions", "hits": "/api/search"}[kind]
+        while left > 0:
+            wanted = _given({**params, "limit": min(left, most), "before": before})
+            page = await self._line.ask("GET", path, headers=asked(asker), safe=True, params=wanted)
+            for one in page[kind]:
+                yield one
+            left, before = left - len(page[kind]), page["next"]
             if before is None:
-                break
-        return found
+                return
 
     async def messages(self, session: SessionId, *, principal: Principal = OWNER) -> Sequence[Recorded]:
         found: list[Recorded] = []

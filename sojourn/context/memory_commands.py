@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any, Protocol
 
 import click
 
 from sojourn.context.facts import Fact, Facts
+from sojourn.context.given import Given, as_json
 from sojourn.context.used import Used, used_in
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
 from sojourn.ports.kit import Kit
 
 
-class Given(Protocol):
-    """What the command line puts into click's context."""
-
-    json: bool
-
-    def run(self, work: Callable[[Kit], Coroutine[Any, Any, Any]]) -> Any: ...
-    def insist(self, question: str, *, yes: bool) -> None: ...
-
-
-_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-
-
 @click.group(invoke_without_command=True)
-@_json
+@as_json
 @click.pass_context
 def memory(context: click.Context, as_json: bool) -> None:
     """The facts that are remembered, and why something was recalled."""
@@ -39,7 +27,7 @@ def memory(context: click.Context, as_json: bool) -> None:
 
 
 @memory.command("list")
-@_json
+@as_json
 @click.pass_obj
 def list_facts(given: Given, as_json: bool) -> None:
     """Every fact, oldest first."""
@@ -50,7 +38,7 @@ def list_facts(given: Given, as_json: bool) -> None:
 @memory.command()
 @click.argument("text", nargs=-1, required=True)
 @click.option("--why", default="", metavar="REASON", help="Why it is worth remembering.")
-@_json
+@as_json
 @click.pass_obj
 def add(given: Given, text: tuple[str, ...], why: str, as_json: bool) -> None:
     """Remember a fact."""
@@ -61,7 +49,7 @@ def add(given: Given, text: tuple[str, ...], why: str, as_json: bool) -> None:
 @memory.command()
 @click.argument("id")
 @click.argument("text", nargs=-1, required=True)
-@_json
+@as_json
 @click.pass_obj
 def edit(given: Given, id: str, text: tuple[str, ...], as_json: bool) -> None:
     """Say a fact in other words."""
@@ -72,7 +60,7 @@ def edit(given: Given, id: str, text: tuple[str, ...], as_json: bool) -> None:
 @memory.command()
 @click.argument("id")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@_json
+@as_json
 @click.pass_obj
 def delete(given: Given, id: str, yes: bool, as_json: bool) -> None:
     """Forget a fact."""
@@ -83,7 +71,7 @@ def delete(given: Given, id: str, yes: bool, as_json: bool) -> None:
 
 @memory.command()
 @click.argument("text", nargs=-1, required=True)
-@_json
+@as_json
 @click.pass_obj
 def search(given: Given, text: tuple[str, ...], as_json: bool) -> None:
     """The facts that have words of a text."""
@@ -94,7 +82,7 @@ def search(given: Given, text: tuple[str, ...], as_json: bool) -> None:
 @memory.command()
 @click.argument("session")
 @click.option("--turn", default="last", show_default=True, metavar="ID", help="A turn's id, or `all`.")
-@_json
+@as_json
 @click.pass_obj
 def why(given: Given, session: str, turn: str, as_json: bool) -> None:
     """What was put before the runtime in a turn, and why."""

@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
 
 import click
 
+from sojourn.context.given import Given, as_json
 from sojourn.context.shortlist import Ranked
 from sojourn.context.skills import Shelf
 from sojourn.core.errors import NotFound
 from sojourn.core.messages import Json
 from sojourn.core.skills import Skill, SkillProblem
-from sojourn.ports.kit import Kit
 from sojourn.ports.skills import skill_folders
 
 SHOWN = 10  # of a ranking
 
 
-class Given(Protocol):
-    """What the command line puts into click's context."""
-
-    json: bool
-
-    @property
-    def kit(self) -> Kit: ...
-    def run(self, work: Callable[[Kit], Coroutine[Any, Any, Any]]) -> Any: ...
-
-
-_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-
-
 @click.group(invoke_without_command=True)
-@_json
+@as_json
 @click.pass_context
 def skills(context: click.Context, as_json: bool) -> None:
     """The skills there are, and which ones a request would bring up."""
@@ -42,7 +27,7 @@ def skills(context: click.Context, as_json: bool) -> None:
 
 
 @skills.command("list")
-@_json
+@as_json
 @click.pass_obj
 def list_skills(given: Given, as_json: bool) -> None:
     """Every skill, and every SKILL.md that cannot be used."""
@@ -62,7 +47,7 @@ def list_skills(given: Given, as_json: bool) -> None:
 
 @skills.command()
 @click.argument("name")
-@_json
+@as_json
 @click.pass_obj
 def view(given: Given, name: str, as_json: bool) -> None:
     """One skill in full."""
@@ -78,7 +63,7 @@ def view(given: Given, name: str, as_json: bool) -> None:
 
 @skills.command()
 @click.argument("request", nargs=-1, required=True)
-@_json
+@as_json
 @click.pass_obj
 def why(given: Given, request: tuple[str, ...], as_json: bool) -> None:
     """Which skills a request would bring up, best first, and why."""

@@ -93,7 +93,7 @@ class Receiving:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _take(self) -> bool:
-        names = [name for name, line in self._desk.lines.items() if line.is_ours]
+        names = [name for name, line in self._desk.lines.items() if line.is_ours and line.is_held]
         room = self._at_once - len(self._tasks)
         if not names or room <= 0:
             return False
@@ -164,6 +164,9 @@ class Receiving:
                 except NotYet as wait:
                     if time.monotonic() > until:
                         raise wait.error from None
+                    if not self._desk.lines[item.platform, item.account].is_held:
+                        await self._journal.release_incoming(item, error="whoever has the line goes on with it")
+                        return
                     if not letter_of(item).handoff:
                         await self._arrivals_first(place)
                     await asyncio.sleep(_SOON)

@@ -38,6 +38,7 @@ class Line:
         self.problem = ""
         self.since = time.time()
         self.tries = 0
+        self.is_held = False  # nobody else has the account; between two tries it is let go
         self.changed = asyncio.Event()  # the state is another one
 
     @property
@@ -89,6 +90,7 @@ class Line:
                     await anext(bell)  # when somebody lets go
 
     async def _while_held(self, hold: Hold) -> None:
+        self.is_held = True
         listening = asyncio.create_task(self._listen())
         renewing = asyncio.create_task(self._renew(hold))
         try:
@@ -100,6 +102,7 @@ class Line:
             for task in (listening, renewing):
                 task.cancel()
             await asyncio.gather(listening, renewing, return_exceptions=True)
+            self.is_held = False
             with suppress(SojournError):
                 await self._journal.renew_credential(hold, seconds=0)
 

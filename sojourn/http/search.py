@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -10,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.http import shapes
+from sojourn.http.narrowing import Page, search_in
 from sojourn.http.params import BIGGEST, Asker, Exactly, StoreHere, exactly, faults
-from sojourn.http.sessions import whole
+from sojourn.http.sessions import ARCHIVED, whole
 from sojourn.http.texts import Instant, seconds
-from sojourn.ports.store import Search
+from sojourn.ports.store import Listing, Search, SessionStore
 
 router = APIRouter(prefix="/api", tags=["search"])
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -28,6 +30,9 @@ class Asked(BaseModel):
     )
     role: list[Name] = Field(default=[], max_length=20, description="user, assistant, tool, system …")
     source: list[Name] = Field(default=[], max_length=50)
+    model: str = Field(default="", max_length=200, description="Only in sessions with this model.")
+    tag: list[Name] = Field(default=[], max_length=50, description="Only in sessions that have all of them.")
+    archived: Literal["yes", "no", "any"] = Field(default="any", description="Whether the session is archived.")
     tool: str = Field(default="", max_length=200, description="Only calls and results of this tool.")
     since: Instant | None = Field(default=None, description="Said at that moment or later. No zone means UTC.")
     until: Instant | None = Field(default=None, description="Said before that moment.")
@@ -36,6 +41,21 @@ class Asked(BaseModel):
     )
     limit: int = Field(default=20, ge=1, le=200)
     before: int | None = Field(default=None, ge=0, le=BIGGEST, description="The `next` of the page before.")
+
+    def sessions(self, asker: Principal) -> Listing | None:
+        """Those in which to look, if it asks for something that is known of sessions only."""
+        if not self.model and not self.tag and self.archived == "any":
+            return None
+        return Listing(
+            principal=asker, sources=tuple(self.source), tags=tuple(self.tag), model=self.model,
+            archived=ARCHIVED[self.archived],
+        )  # fmt: skip
+
+    def search(self, inside: SessionId | None, asker: Principal) -> Search:
+        return Search(
+            text=self.q, principal=asker, session=inside, roles=tuple(self.role), sources=tuple(self.source),
+            tool=self.tool, since=seconds(self.since), until=seconds(self.until), limit=self.limit, before=self.before,
+        )  # fmt: skip
 
 
 @router.get("/resolve", summary="Find one session", response_model=shapes.WholeSession, responses=faults(404, 409))
@@ -56,17 +76,13 @@ async def search(
     if not asked.q and not asked.tool:
         raise BadInput("Nothing is looked for.", hint="Give words as `q`, or the name of a `tool`.")
     inside = (await store.resolve(asked.session, principal=asker)).id if asked.session else None
-    found = await store.search(_search(asked, inside, asker))
-    shown = found[: asked.limit]
-    more = (shown[-1].at or BIGGEST) if len(found) > asked.limit else None  # titles come first and have no place
+    wanted, sessions = asked.search(inside, asker), asked.sessions(asker)
+    shown, more = await (search_in(store, wanted, sessions) if sessions else _page(store, wanted))
     if form:
         return exactly({"hits": shown, "next": more})
     return shapes.Hits(hits=[shapes.Hit.of(one) for one in shown], next=more)
 
 
-def _search(asked: Asked, inside: SessionId | None, asker: Principal) -> Search:
-    return Search(
-        text=asked.q, principal=asker, session=inside, roles=tuple(asked.role), sources=tuple(asked.source),
-        tool=asked.tool, since=seconds(asked.since), until=seconds(asked.until), limit=asked.limit + 1,
-        before=asked.before,
-    )  # fmt: skip
+async def _page(store: SessionStore, search: Search) -> Page:
+    found = await store.search(replace(search, limit=search.limit + 1))
+    return found[: search.limit], found[search.limit - 1].at if len(found) > search.limit else None

@@ -34,7 +34,7 @@ from sojourn.ports.store import Listing, SessionStore
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 _RETRIES = 5
-_ARCHIVED = {"yes": True, "no": False, "any": None}
+ARCHIVED = {"yes": True, "no": False, "any": None}
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -64,7 +64,7 @@ class Asked(BaseModel):
         return Listing(
             principal=asker, text=self.text, sources=tuple(self.source), tags=tuple(self.tag), model=self.model,
             parent=SessionId(self.parent) if self.parent else None, since=seconds(self.since),
-            until=seconds(self.until), archived=_ARCHIVED[self.archived], pinned=self.pinned,
+            until=seconds(self.until), archived=ARCHIVED[self.archived], pinned=self.pinned,
             limit=self.limit + 1, before=place(self.before) if self.before else None,
             skip=self.skip,
         )  # fmt: skip

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
 from sojourn.core.places import Sender
-from sojourn.platforms.local_rooms import MOST_WORDS, Rooms, room_name
-from sojourn.platforms.rooms_frames import Press, frames, is_in, shown
+from sojourn.platforms.local_rooms import Rooms, room_name
+from sojourn.platforms.rooms_frames import Press, Words, frames, is_in, shown
 from sojourn.ports.kit import Kit
 
 Room = Annotated[str, Path(max_length=300, description="Its name; # begins one for several people.")]
@@ -20,16 +19,6 @@ Thread = Annotated[str | None, Query(max_length=20, description="Only this threa
 _FAULTS: dict[int | str, dict[str, Any]] = {
     400: {"description": "That cannot be a room."}, 404: {"description": "There is no such thread, message or button."},
 }  # fmt: skip
-
-
-class Words(BaseModel):
-    """Something to say in a room."""
-
-    model_config = ConfigDict(extra="forbid")
-    text: str = Field(min_length=1, max_length=MOST_WORDS)
-    thread: str | None = Field(default=None, max_length=20)
-    sender: str = Field(default="owner", min_length=1, max_length=100, description="Others than you have to be paired.")
-    name: str = Field(default="", max_length=100)
 
 
 def router(kit: Kit) -> APIRouter:

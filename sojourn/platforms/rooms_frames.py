@@ -1,4 +1,4 @@
-"""A room as the HTTP API tells it: each note as JSON, and live as server-sent events."""
+"""A room over the HTTP API: what is said and pressed there, each note as JSON, and live as server-sent events."""
 
 from __future__ import annotations
 
@@ -11,9 +11,19 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sojourn.platforms.local_rooms import Note
+from sojourn.platforms.local_rooms import MOST_WORDS, Note
 
 _SILENCE = 15.0
+
+
+class Words(BaseModel):
+    """Something to say."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: str = Field(min_length=1, max_length=MOST_WORDS)
+    thread: str | None = Field(default=None, max_length=20)
+    sender: str = Field(default="owner", min_length=1, max_length=100, description="Others than you have to be paired.")
+    name: str = Field(default="", max_length=100)
 
 
 class Press(BaseModel):

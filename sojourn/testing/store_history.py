@@ -159,6 +159,7 @@ class HistoryContract:
             await store.delete(other)
             await store.change(found := await store.get(session), replace(found, title="Garden", archived=True))
             await store.forget(SessionId("abc"))
+            await store.create()
             assert kept.sessions() == facts_of(store)
 
     async def test_what_is_not_there_has_no_rows(self, store: WholeStore) -> None:

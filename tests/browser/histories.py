@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sojourn import config
+from sojourn.compose import App
 from sojourn.core.events import Yielded
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId
+from sojourn.platforms.local_rooms import Rooms
+from sojourn.platforms.rooms_account import US
+from sojourn.ports.platform import Button
 from sojourn.stores.sqlite.store import SqliteStore
 
 T = TypeVar("T")
@@ -43,7 +48,7 @@ async def one_real(store: SqliteStore, calls: int) -> SessionId:
     return made.id
 
 
-async def _fill(home: Path, sessions: int, calls: int) -> None:
+async def _fill(home: Path, sessions: int, calls: int, titles: Sequence[str]) -> None:
     home.mkdir(parents=True, exist_ok=True)
     store = SqliteStore(home / "state.db")
     try:
@@ -58,7 +63,10 @@ async def _fill(home: Path, sessions: int, calls: int) -> None:
         }
         for first in range(0, sessions, _BATCH):
             numbers = range(first, min(first + _BATCH, sessions))
-            await store.import_rows("sessions", [_session(session, at, number, calls > 0) for number in numbers])
+            await store.import_rows("sessions", [
+                _session(session, at, number, calls > 0, titles[number] if titles else f"Copy {number:06}")
+                for number in numbers
+            ])  # fmt: skip
             if calls:
                 await store.import_rows("messages", [
                     (len(rows) * (number + 1) + index + 1, f"copy-{number:06}", *row[2:])
@@ -69,11 +77,11 @@ async def _fill(home: Path, sessions: int, calls: int) -> None:
         await store.close()
 
 
-def _session(row: tuple, at: dict[str, int], number: int, full: bool) -> tuple:
+def _session(row: tuple, at: dict[str, int], number: int, full: bool, title: str) -> tuple:
     changed = list(row)
     began = START + int(360 * random.Random(number).random() ** 0.6) * 86_400 + number % 3600
     for name, value in {
-        "id": f"copy-{number:06}", "title": f"Copy {number:06}", "started_at": began, "last_active": began + 600,
+        "id": f"copy-{number:06}", "title": title, "started_at": began, "last_active": began + 600,
         "message_count": row[at["message_count"]] if full else 0, "title_terms": None,
         "source": ("cli", "web", "hermes")[number % 3], "input_tokens": 1000 + number % 977, "output_tokens": 300,
         "estimated_cost_usd": 0.02 if number % 2 else None,
@@ -82,9 +90,9 @@ def _session(row: tuple, at: dict[str, int], number: int, full: bool) -> tuple:
     return tuple(changed)
 
 
-def fill(home: Path, sessions: int, calls: int = 0) -> None:
+def fill(home: Path, sessions: int, calls: int = 0, titles: Sequence[str] = ()) -> None:
     """So many sessions, each with so many calls of tools; with none, only their rows in the list."""
-    _aside(lambda: _fill(home, sessions, calls))
+    _aside(lambda: _fill(home, sessions, calls, titles))
 
 
 def keep(home: Path, session: dict[str, Any], *items: Yielded) -> SessionId:
@@ -106,6 +114,20 @@ def keep(home: Path, session: dict[str, Any], *items: Yielded) -> SessionId:
             await store.close()
 
     return _aside(work)
+
+
+def ask_in_room(home: Path, room: str, words: str, *answers: str) -> None:
+    """A question with buttons, as the gateway puts it into a room of `local`."""
+
+    async def work() -> None:
+        app = App(config.load({"home": str(home)}))
+        try:
+            buttons = [Button(label=one, value=f"q:{number}") for number, one in enumerate(answers)]
+            await app.shared(Rooms).say(room, words, US, ours=True, buttons=buttons)
+        finally:
+            await app.close()
+
+    _aside(work)
 
 
 def _aside(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

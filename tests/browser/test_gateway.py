@@ -3,8 +3,9 @@
 import re
 import threading
 
-from sojourn.testing.model_steps import Say
+from sojourn.testing.model_steps import Call, Say
 from tests.browser.conftest import BAD, Site, say
+from tests.browser.histories import ask_in_room
 from tests.e2e.http_server import Serving
 
 
@@ -131,6 +132,53 @@ def test_a_stranger_is_let_in_by_code_and_another_is_turned_away(talking):
     people = talking.server.client.get("/api/plugins/gateway/people").json()
     assert [(one["sender"], one["principal"]) for one in people["paired"]] == [("ann", "guest:local-ann")]
     assert page.evaluate("window.hurt") is None
+
+
+def answers(tab):
+    return tab.get_by_role("group", name="Answers")
+
+
+def test_a_question_in_a_room_is_answered_with_a_button(talking, model):
+    model.play([Call("write_file", {"path": "desk.txt", "content": "hi"})], [Say("Written.")])
+    page = talking.open("/gateway/desk")
+    other = talking.tab(page.context)
+    other.goto(page.url)
+    page.get_by_label("Write in desk").fill("write hi into desk.txt")
+    page.keyboard.press("Enter")
+    for tab in (page, other):
+        answers(tab).get_by_role("button", name="Allow once").wait_for()
+    answers(other).get_by_role("button", name="Allow once").click()
+    for tab in (page, other):  # the question says how it was answered, and cannot be answered again
+        tab.locator(".note-row", has_text="→ Allow once").wait_for()
+        answers(tab).wait_for(state="detached")
+        tab.locator(".pressed", has_text="you answered: Allow once").wait_for()
+        tab.get_by_role("log", name="desk").get_by_text("Written.", exact=True).wait_for()
+    assert next((talking.server.home / "workspace").rglob("desk.txt")).read_text().strip() == "hi"
+    assert talking.complaints == []
+
+
+def test_a_press_is_seen_in_every_tab_until_the_gateway_has_heard_it(chromium, home):
+    """No gateway runs, so that it stays as it is. A guest's press is shown too, and takes nothing from the owner."""
+    ask_in_room(home, "desk", "May I delete it?", "Allow", "Deny")
+    with Serving(home, "--no-gateway", SOJOURN_RUNTIME="offline", SOJOURN_MODEL_DETECT="no") as server:
+        site = Site(chromium, server)
+        page = site.open("/gateway/desk")
+        other = site.tab(page.context)
+        other.goto(page.url)
+        page.get_by_label("Write as").fill("ann")
+        answers(page).get_by_role("button", name="Allow").click()
+        for tab in (page, other):
+            tab.locator(".pressed", has_text="ann answered: Allow").wait_for()
+            assert answers(tab).get_by_role("button", name="Deny").is_enabled()
+        answers(other).get_by_role("button", name="Deny").click()
+        page.reload()
+        for tab in (page, other):
+            tab.locator(".pressed", has_text="you answered: Deny").wait_for()
+            denied = answers(tab).get_by_role("button", name="Deny")
+            assert (denied.get_attribute("aria-pressed"), denied.is_disabled()) == ("true", True)
+            assert answers(tab).get_by_role("button", name="Allow").is_disabled()
+        assert site.complaints == []
+        site.close()
 
 
 def test_without_a_gateway_both_pages_say_so(chromium, home):

@@ -49,6 +49,23 @@ def test_nothing_sticks_out_on_a_phone(filled):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
 
 
+def test_on_a_phone_every_page_is_one_touch_away_and_the_filters_wait_behind_a_button(filled):
+    page = filled.visitor(viewport={"width": 390, "height": 844})
+    for path, name in (("/sessions", "Sessions"), ("/memory", "Memory & skills"), ("/settings", "Settings & health")):
+        page.goto(filled.server.address + path)
+        page.locator("main h1").first.wait_for()
+        tabs = page.get_by_role("navigation").get_by_role("link")
+        assert page.locator("nav [aria-current]").inner_text() == name
+        edges = [one.bounding_box() for one in tabs.all()]
+        assert all(one["x"] >= 0 and one["x"] + one["width"] <= 390 and one["width"] >= 24 for one in edges), path
+        assert all(tabs.evaluate_all("(all) => all.map((one) => one.textContent.trim())"))
+    page.goto(filled.server.address + "/sessions")
+    assert not page.get_by_label("Model").is_visible()
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_label("Model").fill("gpt-5")
+    page.get_by_role("button", name="Filters").get_by_text("1").wait_for()
+
+
 def test_the_palette_the_help_and_the_search_need_no_mouse(filled):
     page = filled.visitor()
     page.keyboard.press("Control+k")

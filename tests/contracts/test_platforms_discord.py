@@ -1,7 +1,5 @@
 """PlatformContract on Discord: the real library against a server that speaks its REST API and gateway."""
 
-from contextlib import asynccontextmanager
-
 import pytest
 
 from sojourn.core.errors import KeyRefused, PlatformDown, ThreadsUnsupported
@@ -11,14 +9,8 @@ from sojourn.ports.platform import Button
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Ear
 from tests.rigs.discord import discord_rig
-from tests.rigs.discord_server import ANN, BOT, DM, FORUM, GARDEN, GUILD, SHELF, VOICE
-
-
-class TestDiscord(PlatformContract):
-    @pytest.fixture
-    async def rig(self):
-        async with discord_rig() as rig:
-            yield rig
+from tests.rigs.discord_shapes import ANN, BOT, DM, FORUM, GARDEN, GUILD, SHELF, VOICE
+from tests.rigs.wired import hearing
 
 
 @pytest.fixture
@@ -27,20 +19,15 @@ async def rig():
         yield rig
 
 
+class TestDiscord(PlatformContract):
+    """What every network keeps."""
+
+
 @pytest.fixture
 async def bot(rig):
     made = rig.connect()
     yield made
     await made.close()
-
-
-@asynccontextmanager
-async def hearing(rig, bot):
-    ear = Ear(bot)
-    ear.open()
-    await rig.until_listening()
-    yield ear
-    await ear.close()
 
 
 async def test_where_no_thread_may_stand_alone_it_hangs_on_a_first_message(rig, bot):

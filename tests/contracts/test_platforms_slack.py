@@ -1,7 +1,5 @@
 """PlatformContract on Slack: the real library against a server that speaks its Web API and Socket Mode."""
 
-from contextlib import asynccontextmanager
-
 import pytest
 
 from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, ThreadsUnsupported
@@ -10,13 +8,7 @@ from sojourn.ports.platform import Button, File, SendRefused, Sent
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Ear
 from tests.rigs.slack import ANN, DM, GARDEN, TEAM, US, Refused, slack_rig
-
-
-class TestSlack(PlatformContract):
-    @pytest.fixture
-    async def rig(self):
-        async with slack_rig() as rig:
-            yield rig
+from tests.rigs.wired import hearing
 
 
 @pytest.fixture
@@ -25,20 +17,15 @@ async def rig():
         yield rig
 
 
+class TestSlack(PlatformContract):
+    """What every network keeps."""
+
+
 @pytest.fixture
 async def app(rig):
     made = rig.connect()
     yield made
     await made.close()
-
-
-@asynccontextmanager
-async def hearing(rig, app):
-    ear = Ear(app)
-    ear.open()
-    await rig.until_listening()
-    yield ear
-    await ear.close()
 
 
 async def test_a_wrong_app_token_is_told_apart_from_a_wrong_bot_token(rig):

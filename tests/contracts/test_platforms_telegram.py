@@ -14,17 +14,14 @@ from sojourn.testing.platform_rig import Ear
 from tests.rigs.telegram import ANN, BOT, CHATS, FORUM, GROUP, NAME, NO_TOPICS, TOKEN, Refused, telegram_rig
 
 
-class TestTelegram(PlatformContract):
-    @pytest.fixture
-    async def rig(self):
-        async with telegram_rig() as rig:
-            yield rig
-
-
 @pytest.fixture
 async def rig():
     async with telegram_rig() as rig:
         yield rig
+
+
+class TestTelegram(PlatformContract):
+    """What every network keeps."""
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_every_answer_is_as_the_document_says(server: Serving, tmp_path: Path, e
         "run", f"{server.address}/openapi.json", "--header", f"Authorization: Bearer {server.token}",
         "--exclude-path-regex", r"/(events|changes)$|/api/plugins/.+/",
         "--exclude-checks", "ensure_resource_availability", "--max-examples", str(examples),
-        "--seed", "1", "--no-color", "--generation-database", "none",
+        "--seed", "1", "--no-color", "--generation-database", "none", "--request-timeout", "120",
     ]  # fmt: skip
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "HOME": str(tmp_path)}

@@ -5,6 +5,7 @@ import random
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -187,3 +188,27 @@ async def until(holds, seconds: float = 10.0) -> None:
     while not holds():
         assert time.monotonic() < deadline, "it did not come to pass"
         await asyncio.sleep(0.005)
+
+
+async def test_a_history_hears_of_a_change_whose_transaction_ends_after_later_ones(store):
+    a, b = await store.create(id=SessionId("a")), await store.create(id=SessionId("b"))
+    history = store.history()
+    told, may_end = threading.Event(), threading.Event()
+
+    def slow(db):
+        db.run("UPDATE sessions SET title = 'Garden' WHERE id = ?", (a.id,))
+        db.changed(a.id, "changed")
+        db.one("SELECT 1")
+        told.set()
+        may_end.wait(20)
+
+    thread = threading.Thread(target=store._line.run, args=(slow, WRITE))
+    thread.start()
+    assert await asyncio.to_thread(told.wait, 20)
+    assert [facts.title for facts in history.sessions()] == [None, None]
+    await store.change(b, replace(b, title="Pond"))
+    assert {facts.title for facts in history.sessions()} == {None, "Pond"}
+    may_end.set()
+    await asyncio.to_thread(thread.join, 20)
+    assert {facts.title for facts in history.sessions()} == {"Garden", "Pond"}
+    history.close()

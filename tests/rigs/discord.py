@@ -7,14 +7,15 @@ from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.discord.adapter import Discord
 from sojourn.platforms.discord.settings import DiscordSettings
-from sojourn.ports.platform import Button, File, PlatformAdapter, Refusal
+from sojourn.ports.platform import Button, File, PlatformAdapter
 from sojourn.stores.memory.store import MemoryStore
 from sojourn.testing.platform_rig import Posted
-from tests.rigs.discord_server import ANN, BEN, BOT, DM, GARDEN, GUILD, TOKEN, DiscordServer, Refused
-from tests.rigs.loopback import serving
+from tests.rigs.discord_server import DiscordServer
+from tests.rigs.discord_shapes import ANN, BEN, BOT, DM, GARDEN, GUILD, TOKEN, Refused
+from tests.rigs.wired import WiredRig, wired
 
 
-class DiscordRig:
+class DiscordRig(WiredRig[DiscordServer]):
     lacks: Mapping[str, str] = {
         "bad format": "Discord shows any text, whatever the marks in it",
     }
@@ -46,28 +47,17 @@ class DiscordRig:
     async def press(self, place: Place, posted: Posted, button: Button, by: Sender) -> None:
         await self.server.press(int(place.chat), posted, button.value, by)
 
-    async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
-        refusals = {
+    def refusals(self, retry_after: float | None) -> Mapping[str, Refused]:
+        return {
             "rate_limited": Refused(
                 429, 0, "You are being rate limited.", retry_after=retry_after, headers={"Via": "1"}
             ),
             "forbidden": Refused(403, 50007, "Cannot send messages to this user"),
             "not_found": Refused(404, 10003, "Unknown Channel"),
         }
-        self.server.faults.append(refusals[kind])
-
-    async def cut(self) -> None:
-        await self.server.cut()
-
-    async def break_sending(self) -> None:
-        self.server.dead = True
-
-    async def close(self) -> None: ...
 
 
 @asynccontextmanager
 async def discord_rig():
-    server = DiscordServer()
-    async with serving(server.app()) as url:
-        server.url = url
+    async with wired(DiscordServer()) as server:
         yield DiscordRig(server)

@@ -1,93 +1,71 @@
-"""Discord's REST API and gateway: the same addresses, events and refusals, for one bot in one server."""
+"""Discord's REST API: the same addresses, events and refusals, for one bot in one server."""
 
 import json
-import re
-import time
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from itertools import count
 from typing import Any
 from urllib.parse import unquote
 
-from aiohttp import WSMsgType, web
+from aiohttp import web
 
 from sojourn.core.places import Sender
-from sojourn.ports.platform import Button, File
+from sojourn.ports.platform import File
 from sojourn.testing.platform_rig import Posted
-from tests.rigs.loopback import Signal, hang_up
-
-TOKEN = "NzAw.rig.SecretOfTheBot"  # begins with the bot's id, 700, as tokens do
-BOT, GUILD, DM, GARDEN, VOICE, FORUM, SHELF = 700, 800, 900, 801, 802, 803, 804
-ANN, BEN = Sender(id="501", name="Ann"), Sender(id="502", name="Ben")
-TEXT, PRIVATE, SPOKEN, CATEGORY, PUBLIC_THREAD, FORUM_KIND = 0, 1, 2, 4, 11, 15
-
-
-def user(id: int | str, name: str, *, bot: bool = False) -> dict[str, Any]:
-    return {"id": str(id), "username": name, "discriminator": "0", "avatar": None, "global_name": name, "bot": bot}
-
-
-US = user(BOT, "sojourn", bot=True)
-
-
-def channel(id: int, kind: int, name: str, **more: Any) -> dict[str, Any]:
-    told = {"id": str(id), "type": kind, "guild_id": str(GUILD), "name": name, "position": 0, "nsfw": False}
-    return told | {"permission_overwrites": [], "parent_id": None} | more
-
-
-class Refused(Exception):
-    def __init__(self, status: int, code: int, message: str, **more: Any) -> None:
-        super().__init__(message)
-        self.status, self.headers = status, more.pop("headers", {})
-        self.body = {"code": code, "message": message} | more
-
-
-class Session:
-    """What a bot has been told since it identified; it can come back and hear the rest."""
-
-    def __init__(self, id: str) -> None:
-        self.id, self.events = id, list[str]()
-        self.line: Line | None = None
+from tests.rigs.discord_gateway import DiscordGateway
+from tests.rigs.discord_shapes import (
+    ANN,
+    BOT,
+    CATEGORY,
+    DM,
+    FORUM,
+    FORUM_KIND,
+    GARDEN,
+    GUILD,
+    PRIVATE,
+    PUBLIC_THREAD,
+    SHELF,
+    SPOKEN,
+    TEXT,
+    TOKEN,
+    US,
+    VOICE,
+    Refused,
+    buttons_in,
+    carried,
+    channel,
+    ids,
+    now,
+    seen,
+    user,
+)
+from tests.rigs.loopback import hang_up
 
 
-class Line:
-    """One websocket, its text in one zlib stream."""
-
-    def __init__(self, request: web.Request, ws: web.WebSocketResponse) -> None:
-        self.request, self.ws, self._zlib = request, ws, zlib.compressobj()
-
-    async def send(self, text: str) -> None:
-        await self.ws.send_bytes(self._zlib.compress(text.encode()) + self._zlib.flush(zlib.Z_SYNC_FLUSH))
-
-
-class DiscordServer:
+class DiscordServer(DiscordGateway):
     def __init__(self) -> None:
-        self.channels: dict[int, dict[str, Any]] = {
+        channels: dict[int, dict[str, Any]] = {
             GARDEN: channel(GARDEN, TEXT, "garden"),
             VOICE: channel(VOICE, SPOKEN, "porch", bitrate=64000, user_limit=0),
             FORUM: channel(FORUM, FORUM_KIND, "questions", available_tags=[], topic=None),
             SHELF: channel(SHELF, CATEGORY, "shelf"),
             DM: {"id": str(DM), "type": PRIVATE, "recipients": [user(ANN.id, ANN.name)], "last_message_id": None},
         }
+        super().__init__(channels)
         self.posts: dict[int, list[Posted]] = {}
-        self.sessions: dict[str, Session] = {}
         self.calls: list[tuple[str, str, dict[str, Any]]] = []
-        self.resumed: list[int] = []  # after which event a line went on
         self.files: dict[str, bytes] = {}
         self.messages: dict[int, dict[str, Any]] = {}  # as a bot is told them
         self.buttons: dict[str, str] = {}  # that still show that they work, by their token
         self.hidden: set[int] = set()  # channels whose past the bot may not read
         self.faults: list[Refused] = []
-        self.dead, self.url, self.close_with, self.tells_threads = False, "", 0, True
+        self.dead, self.tells_threads = False, True
         self.no_lone_threads, self.no_threads = False, False
-        self.changed, self._numbers = Signal(), _ids()
+        self._numbers = ids()
 
     # the wire
     def app(self) -> web.Application:
         app = web.Application()
-        app.router.add_get("/gateway", self._gateway)
+        app.router.add_get("/gateway", self.gateway)
         app.router.add_get("/files/{name}", self._file)
         for method, path, does in (
             ("GET", "/users/@me", self._me),
@@ -116,7 +94,7 @@ class DiscordServer:
             try:
                 if request.headers.get("Authorization") != f"Bot {TOKEN}":
                     raise Refused(401, 0, "401: Unauthorized")
-                given, uploads = await _given(request)
+                given, uploads = await carried(request)
                 given |= dict(request.query)
                 self.calls.append((request.method, request.path.removeprefix("/api"), given))
                 if self.dead and request.method in ("POST", "PATCH"):
@@ -132,82 +110,9 @@ class DiscordServer:
 
         return answer
 
-    async def _gateway(self, request: web.Request) -> web.WebSocketResponse:
-        assert request.query["compress"] == "zlib-stream"
-        ws = web.WebSocketResponse()
-        await ws.prepare(request)
-        line, session = Line(request, ws), None
-        await line.send(json.dumps({"op": 10, "d": {"heartbeat_interval": 41250}}))
-        try:
-            async for message in ws:
-                if message.type != WSMsgType.TEXT:
-                    continue
-                said = json.loads(message.data)
-                if said["op"] == 1:
-                    await line.send(json.dumps({"op": 11}))
-                elif said["op"] == 2:
-                    session = await self._identify(line, said["d"])
-                elif said["op"] == 6:
-                    session = await self._resume(line, said["d"])
-        finally:
-            if session is not None and session.line is line:
-                session.line = None
-        return ws
-
-    async def _identify(self, line: Line, said: dict[str, Any]) -> Session | None:
-        if self.close_with or said["token"] != TOKEN:
-            await line.ws.close(code=self.close_with or 4004)
-            return None
-        assert said["intents"] & (1 << 15), "without the content of messages nothing is heard"
-        session = Session(f"s{len(self.sessions)}")
-        self.sessions[session.id], session.line = session, line
-        where = self.url.replace("http", "ws") + "/gateway"
-        ready = {"v": 10, "user": US, "session_id": session.id, "resume_gateway_url": where, "private_channels": []}
-        ready |= {"guilds": [{"id": str(GUILD), "unavailable": True}], "application": {"id": "1", "flags": 0}}
-        await self._tell(session, "READY", ready)
-        await self._tell(session, "GUILD_CREATE", self._guild())
-        self.changed.ring()
-        return session
-
-    async def _resume(self, line: Line, said: dict[str, Any]) -> Session | None:
-        session = self.sessions.get(said["session_id"])
-        if session is None:
-            await line.send(json.dumps({"op": 9, "d": False}))
-            return None
-        session.line = line
-        self.resumed.append(said["seq"])
-        for event in session.events[said["seq"] :]:
-            await line.send(event)
-        await self._tell(session, "RESUMED", {})
-        self.changed.ring()
-        return session
-
-    async def tell(self, event: str, data: dict[str, Any]) -> None:
-        for session in self.sessions.values():
-            await self._tell(session, event, data)
-
-    async def _tell(self, session: Session, event: str, data: dict[str, Any]) -> None:
-        session.events.append(json.dumps({"op": 0, "s": len(session.events) + 1, "t": event, "d": data}))
-        if session.line is not None:
-            with suppress(ConnectionError):
-                await session.line.send(session.events[-1])
-
     async def _file(self, request: web.Request) -> web.Response:
         data = self.files.get(request.match_info["name"])
         return web.Response(body=data) if data is not None else web.Response(status=404)
-
-    def _guild(self) -> dict[str, Any]:
-        here = [one for one in self.channels.values() if one["type"] not in (PRIVATE, PUBLIC_THREAD)]
-        empty: dict[str, Any] = {key: [] for key in ("emojis", "stickers", "features", "members", "presences")}
-        told: dict[str, Any] = {
-            "id": str(GUILD),
-            "name": "Rig",
-            "owner_id": ANN.id,
-            "channels": here,
-            "threads": [],
-            "roles": [],
-        }
-        return told | empty | {"voice_states": [], "stage_instances": [], "guild_scheduled_events": []}
 
     # what a bot may call
     async def _me(self, at: Any, given: Any, uploads: Any) -> Any:
@@ -281,8 +186,8 @@ class DiscordServer:
         self._check(given["content"])
         for n, one in enumerate(self.posts.get(here, [])):
             if one.id == at["message"]:
-                kept = _buttons(given["components"]) if "components" in given else one.buttons
-                self.posts[here][n] = Posted(id=one.id, text=_seen(given["content"]), by=one.by, buttons=kept)
+                kept = buttons_in(given["components"]) if "components" in given else one.buttons
+                self.posts[here][n] = Posted(id=one.id, text=seen(given["content"]), by=one.by, buttons=kept)
                 return self._message(here, int(one.id), US, given["content"])
         raise Refused(404, 10008, "Unknown Message")
 
@@ -309,7 +214,7 @@ class DiscordServer:
     async def _open(self, parent: int, name: str, id: int = 0) -> dict[str, Any]:
         if not 1 <= len(name) <= 100:
             raise Refused(400, 50035, "Invalid Form Body")
-        state = {"archived": False, "auto_archive_duration": 1440, "archive_timestamp": _now(), "locked": False}
+        state = {"archived": False, "auto_archive_duration": 1440, "archive_timestamp": now(), "locked": False}
         id = id or next(self._numbers)
         made = channel(id, PUBLIC_THREAD, name, parent_id=str(parent), owner_id=str(BOT), thread_metadata=state)
         self.channels[id] = made | {"message_count": 0, "member_count": 1}
@@ -332,8 +237,8 @@ class DiscordServer:
         self, here: int, by: Sender, text: str, *, uploads: Sequence[File] = (), **more: Any
     ) -> dict[str, Any]:
         id = next(self._numbers)
-        buttons = _buttons(more.get("components") or [])
-        posted = Posted(id=str(id), text=_seen(text), by=by.id, files=tuple(uploads), buttons=buttons)
+        buttons = buttons_in(more.get("components") or [])
+        posted = Posted(id=str(id), text=seen(text), by=by.id, files=tuple(uploads), buttons=buttons)
         self.posts.setdefault(here, []).append(posted)
         message = self._message(here, id, user(by.id, by.name, bot=by.is_bot), text)
         for file in uploads:
@@ -353,7 +258,7 @@ class DiscordServer:
         told |= {"data": {"custom_id": value, "component_type": 2}, "attachment_size_limit": 1}
         told |= {"entitlements": [], "authorizing_integration_owners": {}, "locale": "en"}
         if "guild_id" in self.channels[here]:
-            member = {"user": person, "roles": [], "joined_at": _now(), "deaf": False, "mute": False, "flags": 0}
+            member = {"user": person, "roles": [], "joined_at": now(), "deaf": False, "mute": False, "flags": 0}
             told |= {"guild_id": str(GUILD), "member": member | {"permissions": "0"}}
         else:
             told["user"] = person
@@ -362,7 +267,7 @@ class DiscordServer:
     def _message(self, here: int, id: int, by: dict[str, Any], text: str) -> dict[str, Any]:
         told: dict[str, Any] = {"id": str(id), "channel_id": str(here), "author": by, "content": text, "type": 0}
         told |= {
-            "timestamp": _now(),
+            "timestamp": now(),
             "edited_timestamp": None,
             "tts": False,
             "mention_everyone": False,
@@ -372,44 +277,3 @@ class DiscordServer:
         if f"<@{BOT}>" in text:
             told["mentions"] = [US]
         return told | ({"guild_id": str(GUILD)} if "guild_id" in self.channels[here] else {})
-
-    async def until_linked(self) -> None:
-        await self.changed.until(lambda: any(one.line for one in self.sessions.values()))
-
-    async def cut(self) -> None:
-        await self.until_linked()
-        for session in self.sessions.values():
-            if session.line is not None:
-                hang_up(session.line.request)
-                session.line = None
-
-
-def _ids() -> Iterator[int]:
-    """They tell the time."""
-    for n in count():
-        yield (int(time.time() * 1000 - 1_420_070_400_000) << 22) + n
-
-
-def _buttons(rows: list[dict[str, Any]]) -> tuple[Button, ...]:
-    return tuple(Button(label=one["label"], value=one["custom_id"]) for row in rows for one in row["components"])
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat()
-
-
-def _seen(content: str) -> str:
-    """As people see it: a backslash before a mark hides itself."""
-    return re.sub(r"\\([^A-Za-z0-9\s])", r"\1", content)
-
-
-async def _given(request: web.Request) -> tuple[dict[str, Any], list[File]]:
-    if not request.content_type.startswith("multipart/"):
-        return (await request.json() if request.can_read_body else {}), []
-    form = await request.post()
-    files = [
-        File(name=one.filename, media_type=one.content_type, data=one.file.read())
-        for key, one in form.items()
-        if key.startswith("files[") and isinstance(one, web.FileField)
-    ]
-    return {"content": ""} | json.loads(str(form["payload_json"])), files

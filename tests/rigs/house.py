@@ -4,7 +4,7 @@ import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -17,8 +17,8 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.homeassistant import HomeAssistant, HomeAssistantSettings
 from sojourn.ports.platform import File, Refusal
 from sojourn.testing.platform_rig import Posted
-from tests.rigs.kit import AdapterKit, With
-from tests.rigs.server import WebServer
+from tests.rigs.kit import With
+from tests.rigs.server import WebRig
 
 TOKEN = "eyJ-house-2718281828"
 SERVICES = ("mobile_app_phone", "persistent_notification")
@@ -78,7 +78,7 @@ class House:
         return str(context["id"])
 
 
-class HouseRig:
+class HouseRig(WebRig):
     lacks: Mapping[str, str] = {
         "told again": "the house keeps no events for us",
         "own messages": "a notification is no event we listen to",
@@ -94,15 +94,7 @@ class HouseRig:
 
     def __init__(self) -> None:
         self.house = House()
-        self._web = WebServer(self.house.app)
-
-    async def __aenter__(self) -> Self:
-        await self._web.__aenter__()
-        self._kit = AdapterKit(None)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._web.__aexit__()
+        super().__init__(self.house.app, self.house.told)
 
     def connect(self, token: str = TOKEN, **more: Any) -> HomeAssistant:
         settings = HomeAssistantSettings(url=self._web.url, token=Secret(token), **more)
@@ -124,13 +116,3 @@ class HouseRig:
 
     async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
         self.house.refusal = _STATUS[kind]
-
-    async def cut(self) -> None:
-        self._web.cut()
-        while self.house.told:
-            await asyncio.sleep(0.01)
-
-    async def break_sending(self) -> None:
-        self._web.dead = True
-
-    async def close(self) -> None: ...

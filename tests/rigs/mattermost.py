@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import Any, Self
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -18,8 +18,8 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.mattermost import Mattermost, MattermostSettings
 from sojourn.ports.platform import File, Refusal
 from sojourn.testing.platform_rig import Posted
-from tests.rigs.kit import AdapterKit, With
-from tests.rigs.server import WebServer
+from tests.rigs.kit import With
+from tests.rigs.server import WebRig
 
 TOKEN = "t0ken27182818284590452353"
 US = "u" * 26
@@ -189,7 +189,7 @@ class MattermostServer:
             self.lines.remove(line)
 
 
-class MattermostRig:
+class MattermostRig(WebRig):
     lacks: Mapping[str, str] = {"bad format": "the server takes any Markdown"}
     threads: Sequence[PlaceKind] = ("dm", "group", "channel")
     chats: Mapping[PlaceKind, str] = {"dm": "d" * 26, "group": "g" * 26, "channel": "o" * 26}
@@ -198,15 +198,7 @@ class MattermostRig:
 
     def __init__(self) -> None:
         self.server = MattermostServer()
-        self._web = WebServer(self.server.app)
-
-    async def __aenter__(self) -> Self:
-        await self._web.__aenter__()
-        self._kit = AdapterKit(None)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._web.__aexit__()
+        super().__init__(self.server.app, self.server.lines)
 
     def connect(self, token: str = TOKEN) -> Mattermost:
         settings = MattermostSettings(url=self._web.url, token=Secret(token))
@@ -243,13 +235,3 @@ class MattermostRig:
 
     async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
         self.server.refusal = (_STATUS[kind], {"Retry-After": f"{retry_after:g}"} if retry_after else {})
-
-    async def cut(self) -> None:
-        self._web.cut()
-        while self.server.lines:
-            await asyncio.sleep(0.01)
-
-    async def break_sending(self) -> None:
-        self._web.dead = True
-
-    async def close(self) -> None: ...

@@ -1,10 +1,14 @@
 """A little web server on this machine, for networks whose own server cannot be had here."""
 
+import asyncio
 import socket
+from collections.abc import Sized
 from typing import Any, Self
 
 import uvicorn
 from starlette.applications import Starlette
+
+from tests.rigs.kit import AdapterKit
 
 
 class WebServer:
@@ -47,3 +51,28 @@ class WebServer:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+
+class WebRig:
+    """The part of a rig that only its web server knows. `lines` are those who are told what happens."""
+
+    def __init__(self, app: Starlette, lines: Sized) -> None:
+        self._web, self._lines = WebServer(app), lines
+
+    async def __aenter__(self) -> Self:
+        await self._web.__aenter__()
+        self._kit = AdapterKit(None)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._web.__aexit__()
+
+    async def cut(self) -> None:
+        self._web.cut()
+        while self._lines:
+            await asyncio.sleep(0.01)
+
+    async def break_sending(self) -> None:
+        self._web.dead = True
+
+    async def close(self) -> None: ...

@@ -15,10 +15,11 @@ from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.slack.adapter import Slack
 from sojourn.platforms.slack.settings import SlackSettings
-from sojourn.ports.platform import Button, File, PlatformAdapter, Refusal
+from sojourn.ports.platform import Button, File, PlatformAdapter
 from sojourn.stores.memory.store import MemoryStore
 from sojourn.testing.platform_rig import Posted
-from tests.rigs.loopback import Signal, hang_up, serving
+from tests.rigs.loopback import Signal, hang_up
+from tests.rigs.wired import WiredRig, wired
 
 TOKEN, APP_TOKEN = "xoxb-1111-2222-rigSecretOfTheBot", "xapp-1-A0RIG-3333-rigsecretoftheapp"
 TEAM, US, DM, GARDEN = "T0RIG", "U0US", "D0ANN", "C0GARDEN"
@@ -252,7 +253,7 @@ def _buttons(blocks: list[dict[str, Any]]) -> tuple[Button, ...]:
     return tuple(Button(label=key["text"]["text"], value=key["value"]) for key in keys)
 
 
-class SlackRig:
+class SlackRig(WiredRig[SlackServer]):
     lacks: Mapping[str, str] = {"bad format": "Slack shows any text, whatever the marks in it"}
     secret = TOKEN
     chats: Mapping[PlaceKind, str] = {"dm": f"{TEAM}/{DM}", "group": f"{TEAM}/{GARDEN}"}
@@ -291,26 +292,15 @@ class SlackRig:
     async def press(self, place: Place, posted: Posted, button: Button, by: Sender) -> None:
         await self.server.press(place.chat, place.thread, posted, button, by)
 
-    async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
-        refusals = {
+    def refusals(self, retry_after: float | None) -> Mapping[str, Refused]:
+        return {
             "rate_limited": Refused("ratelimited", status=429, headers={"Retry-After": f"{retry_after or 1:g}"}),
             "forbidden": Refused("not_in_channel"),
             "not_found": Refused("channel_not_found"),
         }
-        self.server.faults.append(refusals[kind])
-
-    async def cut(self) -> None:
-        await self.server.cut()
-
-    async def break_sending(self) -> None:
-        self.server.dead = True
-
-    async def close(self) -> None: ...
 
 
 @asynccontextmanager
 async def slack_rig():
-    server = SlackServer()
-    async with serving(server.app()) as url:
-        server.url = url
+    async with wired(SlackServer()) as server:
         yield SlackRig(server)

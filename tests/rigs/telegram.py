@@ -16,9 +16,10 @@ from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.telegram.adapter import Telegram
 from sojourn.platforms.telegram.settings import TelegramSettings
-from sojourn.ports.platform import Button, File, PlatformAdapter, Refusal
+from sojourn.ports.platform import Button, File, PlatformAdapter
 from sojourn.testing.platform_rig import Posted
-from tests.rigs.loopback import hang_up, serving
+from tests.rigs.loopback import hang_up
+from tests.rigs.wired import WiredRig, wired
 
 BOT, TOKEN = 700100, "700100:AAE-rig-Token_of_a_bot_that_is_not_there"
 NAME = "sojourn_rig_bot"
@@ -267,7 +268,7 @@ def _file_of(upload: Any) -> File:
     return File(name=upload.filename, media_type=upload.content_type, data=upload.file.read())
 
 
-class TelegramRig:
+class TelegramRig(WiredRig[TelegramServer]):
     lacks: Mapping[str, str] = {"own messages": "Telegram does not tell a bot its own messages"}
     secret = TOKEN
     chats: Mapping[PlaceKind, str] = {"dm": "501", "group": str(FORUM)}
@@ -305,27 +306,16 @@ class TelegramRig:
         topic = int(place.thread) if place.thread else None
         await self.server.press(int(place.chat), topic, posted, button.value, by)
 
-    async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
-        refusals = {
+    def refusals(self, retry_after: float | None) -> Mapping[str, Refused]:
+        return {
             "bad_format": Refused(400, "Bad Request: can't parse entities: Can't find end of the entity"),
             "rate_limited": Refused(429, "Too Many Requests: retry after 7", retry_after=retry_after),
             "forbidden": Refused(403, "Forbidden: bot was blocked by the user"),
             "not_found": Refused(400, "Bad Request: chat not found"),
         }
-        self.server.faults.append(refusals[kind])
-
-    async def cut(self) -> None:
-        await self.server.cut()
-
-    async def break_sending(self) -> None:
-        self.server.dead = True
-
-    async def close(self) -> None: ...
 
 
 @asynccontextmanager
 async def telegram_rig():
-    server = TelegramServer()
-    async with serving(server.app()) as url:
-        server.url = url
+    async with wired(TelegramServer()) as server:
         yield TelegramRig(server)

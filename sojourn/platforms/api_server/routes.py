@@ -12,9 +12,9 @@ from sojourn.core.places import Sender
 from sojourn.platforms.api_server.chats import Chats
 from sojourn.platforms.api_server.replies import Answers, Replies
 from sojourn.platforms.api_server.settings import NAME, ApiServerSettings
-from sojourn.platforms.local_rooms import MOST_WORDS, room_name
+from sojourn.platforms.local_rooms import room_name
 from sojourn.platforms.rooms_account import US
-from sojourn.platforms.rooms_frames import Press, frames, is_in, shown
+from sojourn.platforms.rooms_frames import Press, Words, frames, is_in, shown
 from sojourn.ports.kit import Kit
 
 Chat = Annotated[str, Path(max_length=300, description="A name you choose; # begins one for several people.")]
@@ -29,16 +29,6 @@ _FAULTS: dict[int | str, dict[str, Any]] = {
     404: {"description": "There is no such thread, message or button."},
     503: {"description": "No gateway serves this platform."},
 }
-
-
-class Words(BaseModel):
-    """Something to say in a chat."""
-
-    model_config = ConfigDict(extra="forbid")
-    text: str = Field(min_length=1, max_length=MOST_WORDS)
-    thread: str | None = Field(default=None, max_length=20)
-    sender: str = Field(default="owner", min_length=1, max_length=100, description="Others than you have to be paired.")
-    name: str = Field(default="", max_length=100)
 
 
 class Headline(BaseModel):

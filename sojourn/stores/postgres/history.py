@@ -9,20 +9,29 @@ import psycopg
 
 from sojourn.core.text import opening_words, to_bytes, unescape
 from sojourn.ports.history import RawExchange, RawMessage, SessionFacts
+from sojourn.stores.facts import KnownFacts
 from sojourn.stores.postgres.address import Address
 from sojourn.stores.postgres.errors import translate
+from sojourn.stores.postgres.feed import ROOM
 
 _TOGETHER = 32  # sessions asked for in one go
 
 _FACTS = """
-SELECT s.id, s.source, s.title, s.model, s.started_at, s.archived, s.rewind_count, s.principal,
-       COALESCE(m.rows, 0), COALESCE(m.live, 0), COALESCE(m.last, 0), COALESCE(m.newest, s.started_at)
+SELECT s.id, s.source, s.title, s.model, s.started_at, s.archived, s.rewind_count, s.principal, s.born,
+       m.rows, m.live, m.last, m.newest
 FROM sessions s LEFT JOIN (
     SELECT session_id, count(*) AS rows, sum(active)::bigint AS live, max(id) AS last, max(timestamp) AS newest
-    FROM messages GROUP BY session_id
-) m ON m.session_id = s.id
-ORDER BY s.started_at DESC, s.born
+    FROM messages {where} GROUP BY session_id
+) m ON m.session_id = s.id {where_too}
 """
+_EVERY = _FACTS.format(where="", where_too="")
+_SOME = _FACTS.format(where="WHERE session_id = ANY(%s::text[])", where_too="WHERE s.id = ANY(%s::text[])")
+# Everything below the line was settled and seen; what stands above it is asked for again. See feed.py.
+_LINE = f"""
+SELECT COALESCE((SELECT value FROM meta WHERE key = 'feed_base')::bigint, 0)
+       + pg_snapshot_xmin(pg_current_snapshot())::text::bigint * {ROOM}, (SELECT count(*) FROM sessions)
+"""
+_TOUCHED = "SELECT DISTINCT session_id FROM changes WHERE n >= %s"
 _ROWS = """
 SELECT w.place, m.id, m.role, m.content, m.structured, m.tool_calls, m.tool_name
 FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) JOIN messages m ON m.session_id = w.id AND m.active = 1
@@ -48,13 +57,18 @@ class PostgresHistory:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self._fresh()
+
+    def _fresh(self) -> None:
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._facts, self._line = KnownFacts(), -1
 
     def __getstate__(self) -> str:
         return self._url
 
     def __setstate__(self, url: str) -> None:
-        self._url, self._connection = url, None
+        self._url = url
+        self._fresh()
 
     def _ask(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
         """All rows of an answer; texts come as the bytes they are."""
@@ -76,15 +90,16 @@ class PostgresHistory:
         return id(self), self._ask("SELECT pg_current_snapshot()::text")[0][0]
 
     def sessions(self) -> list[SessionFacts]:
-        return [
-            SessionFacts(
-                id=id_.decode(), source=_text(source), title=_text(title), model=_text(model), started_at=started,
-                archived=bool(archived), rewinds=rewinds, rows=count, active_rows=live, last_row=last,
-                last_active=newest, principal=whose.decode(),
-            )
-            for id_, source, title, model, started, archived, rewinds, whose, count, live, last, newest
-            in self._ask(_FACTS)
-        ]  # fmt: skip
+        """All are read once; after that only those which the feed of changes names."""
+        ((line, count),) = self._ask(_LINE)  # before anything else: what ends from now on is above the line
+        if 0 <= self._line <= line:
+            touched = [id_ for (id_,) in self._ask(_TOUCHED, self._line)]
+            names = [id_.decode() for id_ in touched]
+            self._facts.change(touched, self._ask(_SOME, names, names) if touched else ())
+        if not 0 <= self._line <= line or count != len(self._facts):
+            self._facts.list_again(self._ask(_EVERY))
+        self._line = line
+        return self._facts.listed()
 
     def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
         for start in range(0, len(sessions), _TOGETHER):
@@ -125,7 +140,3 @@ def _raw(value: bytes | None) -> bytes | None:
     if value is None or b"\x1a" not in value:
         return value
     return to_bytes(unescape(value.decode("utf-8", "replace")))
-
-
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else unescape(value.decode("utf-8", "replace"))

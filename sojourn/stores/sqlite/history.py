@@ -5,19 +5,20 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from sojourn.core.text import opening_words, to_bytes, unescape
 from sojourn.ports.history import RawExchange, RawMessage, SessionFacts
+from sojourn.stores.facts import KnownFacts
 from sojourn.stores.sqlite.connect import connect, translated
 
-_SESSIONS = """
-SELECT id, source, title, model, started_at, archived, rewind_count, principal
-FROM sessions ORDER BY started_at DESC, rowid
+_FACTS = """
+SELECT s.id, s.source, s.title, s.model, s.started_at, s.archived, s.rewind_count, s.principal, s.rowid, m.*
+FROM sessions s LEFT JOIN (
+    SELECT count(*), sum(active), max(id), max(timestamp), session_id FROM messages {where} GROUP BY session_id
+) m ON m.session_id = s.id {where_too}
 """
-_COUNTS = """
-SELECT session_id, count(*), sum(active), max(id), max(timestamp) FROM messages {where} GROUP BY session_id
-"""
+_EVERY = _FACTS.format(where="", where_too="")
+_ONE = _FACTS.format(where="WHERE session_id = ?1", where_too="WHERE s.id = ?1")
 _TOUCHED = "SELECT DISTINCT session_id FROM changes WHERE n > ?"
 _ROWS = """
 SELECT id, role, content, structured, tool_calls, tool_name
@@ -34,9 +35,6 @@ WHERE session_id = ? AND role = 'user' AND content IS NOT NULL ORDER BY timestam
 """
 
 
-_NO_ROWS: tuple[Any, ...] = (0, 0, 0, None)
-
-
 class SqliteHistory:
     """Picklable: only the path travels; each process opens the file for itself."""
 
@@ -46,8 +44,7 @@ class SqliteHistory:
 
     def _fresh(self) -> None:
         self._connection: sqlite3.Connection | None = None
-        self._counts, self._change = dict[bytes, tuple[Any, ...]](), -1
-        self._facts: dict[bytes, tuple[tuple[Any, ...], tuple[Any, ...], SessionFacts]] = {}
+        self._facts, self._change = KnownFacts(), -1
 
     def __getstate__(self) -> Path:
         return self.path
@@ -68,32 +65,26 @@ class SqliteHistory:
             return id(self._open()), int(self._open().execute("PRAGMA data_version").fetchone()[0])
 
     def sessions(self) -> list[SessionFacts]:
-        """Rows are counted once; after that only in sessions the feed of changes names."""
+        """All are read once; after that only those which the feed of changes names."""
         with translated(self.path):
             db = self._open()
             db.execute("BEGIN")  # all of it as of one moment
             try:
-                self._count(db)
-                rows = db.execute(_SESSIONS).fetchall()
+                self._look(db)
             finally:
                 db.execute("COMMIT")
-        before, self._facts = self._facts, {}
-        for row in rows:
-            count, seen = self._counts.get(row[0], _NO_ROWS), before.get(row[0])
-            is_same = seen is not None and seen[0] == row and seen[1] == count
-            self._facts[row[0]] = seen if seen is not None and is_same else (row, count, _made(row, count))
-        return [facts for _, _, facts in self._facts.values()]
+        return self._facts.listed()
 
-    def _count(self, db: sqlite3.Connection) -> None:
+    def _look(self, db: sqlite3.Connection) -> None:
         newest = db.execute("SELECT max(n) FROM changes").fetchone()[0] or 0
-        if self._change < 0 or newest < self._change:  # never counted, or another store lies here now
-            self._counts = {row[0]: row[1:] for row in db.execute(_COUNTS.format(where=""))}
-        elif newest > self._change:
-            one = _COUNTS.format(where="WHERE session_id = ?")
-            for (touched,) in db.execute(_TOUCHED, (self._change,)).fetchall():
-                row = db.execute(one, (touched.decode(),)).fetchone()
-                self._counts[touched] = row[1:] if row else _NO_ROWS
-        self._change = newest
+        if 0 <= self._change <= newest:
+            touched = [row[0] for row in db.execute(_TOUCHED, (self._change,))]
+            self._facts.change(touched, (row[:-1] for id_ in touched for row in db.execute(_ONE, (id_.decode(),))))
+            self._change = newest
+        count = db.execute("SELECT count(*) FROM sessions").fetchone()[0]
+        if self._change != newest or count != len(self._facts):  # never listed, or another store lies here now
+            self._facts.list_again(row[:-1] for row in db.execute(_EVERY))
+            self._change = newest
 
     def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
         for session in sessions:
@@ -121,16 +112,6 @@ class SqliteHistory:
             self._fresh()
 
 
-def _made(row: tuple[Any, ...], count: tuple[Any, ...]) -> SessionFacts:
-    id_, source, title, model, started, archived, rewinds, principal = row
-    rows, live, last, newest = count
-    return SessionFacts(
-        id=id_.decode(), source=_text(source), title=_text(title), model=_text(model), started_at=started,
-        archived=bool(archived), rewinds=rewinds, rows=rows, active_rows=live or 0, last_row=last or 0,
-        last_active=newest if newest is not None else started, principal=principal.decode(),
-    )  # fmt: skip
-
-
 def _is_escaped(row: RawMessage | RawExchange) -> bool:
     return any(isinstance(value, bytes) and b"\x1a" in value for value in row)
 
@@ -146,7 +127,3 @@ def _plain_exchange(row: RawExchange) -> RawExchange:
 
 def _raw(value: bytes | None) -> bytes | None:
     return None if value is None else to_bytes(unescape(value.decode("utf-8", "replace")))
-
-
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else unescape(value.decode("utf-8", "replace"))

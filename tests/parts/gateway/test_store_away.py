@@ -57,6 +57,45 @@ async def test_a_hand_off_goes_on_where_the_account_went(home, store):
         assert len(at.network.texts("42", done.thread_id)) == 1
 
 
+async def test_a_hand_off_goes_on_when_the_line_went_to_and_fro(home, store):
+    """One has its word in hand, the other one carries it and has the line again: each must not wait for the other."""
+    async with world(home, store, **QUICK) as at:
+        first = await at.start(apart=True)
+        second = await at.start(FakePlatform(at.network), apart=True)
+        first._inbox._at_once = 0  # it takes nothing for a while
+        session = await at.session("plant a tree")
+        done = asyncio.create_task(at.hand_over(session))
+        await at.rows("waiting", 1)
+        line = second.lines[0]
+        line.state, line.is_held = "up", True
+        await second._inbox._take()
+        [word] = await at.rows("running", 1)
+        assert word.owner == second.id
+        line.state, line.is_held = "elsewhere", False
+        first._inbox._at_once = 10
+        assert (await done).state == "completed"
+        assert len(at.network.texts("42", done.result().thread_id)) == 1
+
+
+async def test_a_line_that_is_down_takes_nothing_from_the_inbox_of_another(home, store):
+    async with world(home, store, **QUICK) as at:
+        first = await at.start(apart=True)
+        second = await at.start(FakePlatform(at.network), apart=True)
+        first.lines[0].tries = 6  # it will take its time
+        at.network.cut()
+        await at.until(lambda: (first.lines[0].state, second.lines[0].state) == ("down", "up"))
+        taken = store.claim_incoming
+
+        async def claim(owner, **given):
+            assert owner != first.id
+            return await taken(owner, **given)
+
+        store.claim_incoming = claim
+        at.network.say("42", "who is there?")
+        assert await at.texts("42", 1) == ["who is there?"]
+        assert not await first._inbox._take()
+
+
 async def test_two_sessions_that_arrive_in_one_place_wait_side_by_side(home, store):
     """Words wait for a session that comes to their place; so do two arrivals that another gateway still carries."""
     async with world(home, store) as at:

@@ -1,8 +1,11 @@
 """Search over HTTP: hits with marks, filters, pages."""
 
+from dataclasses import replace
+
 import pytest
 
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
+from sojourn.http import narrowing
 from tests.parts.http.conftest import say
 
 
@@ -59,6 +62,72 @@ async def test_pages_show_every_hit_once(client, session):
             break
         place = f"&before={page['next']}"
     assert seen == [("title", 0), ("tool", 3), ("user", 1)]
+
+
+@pytest.fixture
+async def garden(store):
+    """Six sessions that all called `weather`, by model, tag and archive."""
+    kinds = [("small", (), False), ("large", ("herbs",), False), ("large", ("herbs", "bed"), False),
+             ("large", ("herbs",), True), ("small", ("herbs",), True), ("large", (), False)]  # fmt: skip
+    for number, (model, tags, archived) in enumerate(kinds):
+        made = await store.create(title=f"garden {number}", model=model)
+        call = ToolCall(id="1", name="weather")
+        await say(store, made, user("rain today?"), assistant(None, [call]), tool_result(call, "no rain"))
+        now = await store.get(made.id)
+        await store.change(now, replace(now, tags=tags, archived=archived))
+
+
+@pytest.mark.parametrize(
+    ("query", "titles"),
+    [
+        ("tool=weather&model=large", "5321"),
+        ("tool=weather&tag=herbs", "4321"),
+        ("tool=weather&model=large&tag=Herbs&archived=no", "21"),
+        ("tool=weather&q=rain&model=large&tag=herbs&archived=yes", "3"),
+        ("q=rain&tag=herbs&tag=bed", "2"),
+        ("q=rain&source=cli&model=small&archived=no", "0"),
+        ("q=garden&model=large&archived=no", "521"),
+        ("q=rain&model=unheard-of", ""),
+    ],
+)
+async def test_filters_of_the_session_combine_with_words_and_tool(client, garden, query, titles):
+    found = [one["title"].removeprefix("garden ") for one in await hits(client, query)]
+    assert "".join(dict.fromkeys(found)) == titles
+
+
+async def test_archived_sessions_are_searched_unless_they_are_left_out(client, garden):
+    assert len(await hits(client, "tool=weather")) == len(await hits(client, "tool=weather&archived=any")) == 12
+
+
+async def pages(client, query):
+    found, place = [], ""
+    while place is not None:
+        page = (await client.get(f"/api/search?{query}{place and f'&before={place}'}")).json()
+        found.append([(one["title"], one["seq"]) for one in page["hits"]])
+        place = page["next"]
+    return found
+
+
+@pytest.mark.parametrize("few", [0, 8])
+async def test_pages_of_a_narrow_search_show_every_hit_once(client, garden, monkeypatch, few):
+    monkeypatch.setattr(narrowing, "_FEW", few)
+    found = await pages(client, "q=rain&model=large&archived=no&limit=2")
+    assert [hit for page in found for hit in page] == [(f"garden {n}", seq) for n in (5, 2, 1) for seq in (3, 1)]
+    assert [len(page) for page in found] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("known", [0, 2000])
+async def test_where_few_of_many_fit_a_page_may_be_empty_and_the_next_goes_on(client, garden, monkeypatch, known):
+    for name, value in {"_FEW": 0, "_KNOWN": known, "_HITS": 2, "_ROUNDS": 1}.items():
+        monkeypatch.setattr(narrowing, name, value)
+    found = await pages(client, "tool=weather&tag=bed&limit=1")
+    assert [] in found[:-1]  # which is not the end
+    assert [hit for page in found for hit in page] == [("garden 2", 3), ("garden 2", 2)]
+
+
+async def test_a_tag_that_cannot_be_one_is_refused_even_if_nothing_is_found(client):
+    answer = await client.get("/api/search?q=x&tag=two%20words")
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_input")
 
 
 @pytest.mark.parametrize("query", ["", "q=", "q=%21%3F", "q=%00", "q=%ed%a0%80"])

@@ -59,6 +59,26 @@ def test_a_tally_in_any_order_is_the_sum_of_all(order):
         assert tally.best(total.key) == sums.best(total.key)
 
 
+STEPS = st.lists(st.tuples(st.integers(0, 4), st.lists(st.sampled_from(TEXTS), max_size=3)), max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_sums_that_are_brought_up_to_date_equal_sums_from_scratch(steps):
+    """Sessions come, change and go (no words at all); records are held by the first among equals."""
+    history, last, sums = history_of(["error"], ["./a.py", "ok"]), [], None
+    for place, texts in steps:
+        if texts:
+            history.put(f"s{place}", *texts, started_at=1000.0 + place)
+        else:
+            history.facts.pop(f"s{place}", None)
+        same = {one.facts.id: one for one in last}
+        last = [old if (old := same.get(one.facts.id)) == one else one for one in scan(history).records]
+        sums, fresh = Sums(BOOK, last, sums), Sums(BOOK, last)
+        assert sums.totals() == fresh.totals()
+        assert [sums.best(one.key) for one in BOOK.totals] == [fresh.best(one.key) for one in BOOK.totals]
+
+
 def test_only_new_and_changed_sessions_are_read_again():
     history = history_of(["a"], ["b"], ["c"])
     first = scan(history)

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-/** One line over time. Gaps stay gaps: what nobody knows is not drawn as nothing. */
+/** A bar for each day. What nobody knows has none. */
 export function Chart({ x, y, label, money = false }: { x: number[]; y: Array<number | null>; label: string; money?: boolean }) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -15,7 +15,10 @@ export function Chart({ x, y, label, money = false }: { x: number[]; y: Array<nu
       {
         width: at.clientWidth, height: 200, cursor: { points: { size: 7 } },
         scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } }, // from nothing: a short axis would lie
-        series: [{}, { label, stroke: colour("--accent"), width: 2, fill: `${colour("--accent")}22`, points: { show: x.length < 60 || y.includes(null), size: 4 }, value: (_, value) => shown(value) }],
+        series: [
+          { value: (_, at) => (at === null ? "" : new Date(at * 1000).toISOString().slice(0, 10)) },
+          { label, stroke: colour("--accent"), width: 0, fill: colour("--accent"), points: { show: false }, paths: uPlot.paths.bars!({ size: [0.75, 28] }), value: (_, value) => shown(value) },
+        ],
         axes: [axis, { ...axis, size: 62, values: (_, ticks) => ticks.map((one) => (money ? `$${one}` : Intl.NumberFormat("en", { notation: "compact" }).format(one))) }],
       },
       [x, y], at,

@@ -1,4 +1,4 @@
-import { useMemo } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { count, useWords } from "@/i18n";
 
 /** A year of days, one square each; darker is more. */
@@ -18,9 +18,13 @@ export function Heat({ days }: { days: Array<{ day: string; messages: number }> 
     }
     return made;
   }, [days, language]);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (box.current) box.current.scrollLeft = box.current.scrollWidth; // where there is no room for all, the newest days
+  }, []);
   const active = cells.filter((one) => one.value).length;
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label={t("insights.activity")}>
+    <div className="scroll-x" ref={box} tabIndex={0} role="region" aria-label={t("insights.activity")}>
       <svg className="heat" viewBox="0 0 720 110" role="img" aria-label={t("insights.activity.label", { n: count(active, language) })}>
         {cells.map((one, index) => {
           const x = 4 + Math.floor(index / 7) * 13.4;

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Icon } from "@/components/Icon";
 import { LANGUAGES, useWords, type Language } from "@/i18n";
 import { useTabs } from "@/plugins/tabs";
@@ -10,6 +10,10 @@ export function Sidebar({ onPalette, onHelp }: { onPalette: () => void; onHelp: 
   const path = usePlace();
   const tabs = useTabs();
   const [, redraw] = useState(0);
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone they may be wider than the screen
+  }, [path, tabs]);
   const dark = document.documentElement.dataset["theme"] === "dark";
   const turn = () => {
     applyTheme(dark ? "light" : "dark");
@@ -19,7 +23,7 @@ export function Sidebar({ onPalette, onHelp }: { onPalette: () => void; onHelp: 
     <header className="sidebar">
       <a className="brand" href="/" onClick={follow}><img src="/assets/icon.svg" alt="" width="28" height="28" /> <span>Sojourn</span></a>
       <button className="palette-button" onClick={onPalette}><Icon name="search" size={16} /> <span>{t("palette.open")}</span> <kbd>Ctrl K</kbd></button>
-      <nav aria-label={t("nav.label")}>
+      <nav ref={nav} aria-label={t("nav.label")}>
         {tabs.map((page) => (
           <a key={page.path} href={page.path} onClick={follow} aria-current={path === page.path || path.startsWith(`${page.path}/`) || path.startsWith(`${page.path}?`) ? "page" : undefined}>
             <Icon name={page.icon} /> <span>{page.label}</span>

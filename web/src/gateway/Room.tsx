@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { Icon } from "@/components/Icon";
 import { Markdown } from "@/components/Markdown";
 import { Trouble } from "@/components/Trouble";
+import { Buttons } from "@/gateway/Buttons";
 import { gatewayApi, type Note } from "@/gateway/gatewayApi";
 import { iso } from "@/gateway/Lines";
 import { useRoom } from "@/gateway/useRoom";
@@ -54,7 +55,7 @@ function Said({ notes, room, sender }: { notes: Note[]; room: string; sender: st
   return (
     <div className="room" ref={box} tabIndex={0} role="log" aria-label={room}>
       {!notes.length && <p className="empty">{t("room.silent")}</p>}
-      {notes.filter((one) => !one.thread).map((one) => (one.opens ? <Thread key={one.n} opening={one} notes={notes} sender={sender} /> : <Words key={one.n} note={one} />))}
+      {notes.filter((one) => !one.thread).map((one) => (one.opens ? <Thread key={one.n} opening={one} notes={notes} sender={sender} /> : <Words key={one.n} note={one} notes={notes} sender={sender} />))}
     </div>
   );
 }
@@ -65,18 +66,21 @@ function Thread({ opening, notes, sender }: { opening: Note; notes: Note[]; send
   return (
     <details className="thread" open data-thread={id}>
       <summary><Icon name="list" size={15} /> <strong>{opening.text}</strong> <span className="dim mono">{id}</span></summary>
-      {notes.filter((one) => one.thread === id).map((one) => <Words key={one.n} note={one} />)}
+      {notes.filter((one) => one.thread === id).map((one) => <Words key={one.n} note={one} notes={notes} sender={sender} />)}
       <Say room={opening.room} thread={id} sender={sender} label={t("room.reply", { thread: opening.text })} />
     </details>
   );
 }
 
-function Words({ note }: { note: Note }) {
+function Words({ note, notes, sender }: { note: Note; notes: Note[]; sender: string }) {
   const { t, language } = useWords();
+  const who = note.ours ? "Sojourn" : note.by === "owner" ? t("room.me") : note.name || note.by;
+  if (note.pressed) return <p className="dim pressed" data-note={note.n}><Icon name="check" size={14} /> <strong>{who}</strong> {t("room.pressed", { label: note.text })}</p>;
   return (
     <div className={note.ours ? "note-row ours" : "note-row"} data-note={note.n}>
-      <p className="dim"><strong>{note.ours ? "Sojourn" : note.by === "owner" ? t("room.me") : note.name || note.by}</strong> {ago(iso(note.at), language)}</p>
+      <p className="dim"><strong>{who}</strong> {ago(iso(note.at), language)}</p>
       {note.ours ? <Markdown text={note.text} /> : <p className="plain">{note.text}</p>}
+      {note.buttons.length > 0 && <Buttons note={note} presses={notes.filter((one) => one.answers === note.n)} sender={sender} />}
     </div>
   );
 }

@@ -64,6 +64,9 @@ export interface Note {
   ours: boolean;
   thread: string | null;
   opens: boolean;
+  buttons: Array<{ label: string; value: string }>;
+  pressed: string; // it is a button that somebody pressed, and `answers` is the number it stood under
+  answers: number;
   at: number;
 }
 
@@ -91,6 +94,8 @@ export const gatewayApi = {
   rooms: async (signal?: AbortSignal) => (await getJson<{ rooms: string[] }>(ROOMS, signal)).rooms,
   say: (room: string, text: string, thread: string | null, sender: string) =>
     sendJson<Note>("POST", `${ROOMS}/${part(room)}/messages`, { text, thread, ...(sender ? { sender, name: sender } : {}) }),
+  press: (room: string, n: number, value: string, sender: string) =>
+    sendJson<Note>("POST", `${ROOMS}/${part(room)}/messages/${n}/press`, { value, ...(sender ? { sender, name: sender } : {}) }),
   /** What was said in a room and what is said there now; one that is changed comes again under its number. */
   async *notes(room: string, after: number, signal: AbortSignal): AsyncGenerator<Note> {
     for await (const frame of frames(`${ROOMS}/${part(room)}/events?after=${after}`, { signal })) yield JSON.parse(frame.data) as Note;

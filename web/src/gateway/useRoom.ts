@@ -3,6 +3,7 @@ import { ApiError, wasAborted } from "@/api/http";
 import { gatewayApi, type Note } from "@/gateway/gatewayApi";
 
 const PAUSE = 1000; // milliseconds before a line that broke is taken up again
+const FRESH = 40; // of the newest notes, a question may have been answered while the line was broken
 
 /** A room as it is and as it goes on, by number. */
 export function useRoom(room: string): { notes: Note[]; error: unknown } {
@@ -17,7 +18,7 @@ export function useRoom(room: string): { notes: Note[]; error: unknown } {
       let last = 0;
       while (!leaving.signal.aborted) {
         try {
-          for await (const note of gatewayApi.notes(room, last, leaving.signal)) {
+          for await (const note of gatewayApi.notes(room, Math.max(0, last - FRESH), leaving.signal)) {
             kept.set(note.n, note);
             last = Math.max(last, note.n);
             setNotes([...kept.values()].sort((a, b) => a.n - b.n));

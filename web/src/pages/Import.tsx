@@ -47,7 +47,7 @@ export default function Import() {
       <Trouble error={error} />
       {state && (state.running || state.report || state.error) && <Going state={state} />}
       {found === null && <p role="status" className="dim">{t("welcome.looking")}</p>}
-      {found?.length === 0 && <p className="empty">{t("import.none")}</p>}
+      {found?.length === 0 && <div className="empty"><p>{t("import.none")}</p><p>{t("import.where")} <code>sojourn import PATH</code></p></div>}
       <ul className="histories">
         {found?.map((one) => (
           <li key={`${one.source}:${one.home}`} className="card row">

@@ -47,7 +47,7 @@ function Row({ session, current }: { session: Session | undefined; current: bool
   if (!session) return <div className="session-row missing" aria-busy="true" />;
   return (
     <a className="session-row" href={`/sessions/${encodeURIComponent(session.id)}`} onClick={follow} aria-current={current ? "true" : undefined}>
-      <span className="session-title">{session.pinned && <Icon name="pin" size={13} />} {session.title ?? (session.preview || session.id)}</span>
+      <span className="session-title">{session.pinned && <Icon name="pin" size={13} />} <span>{session.title ?? (session.preview || session.id)}</span></span>
       <span className="session-meta">
         <span className="pill">{session.source}</span> {session.tags.slice(0, 3).map((tag) => <span key={tag} className="pill">#{tag}</span>)}
         <span>{ago(session.last_active, language)}</span> <span>{t("sessions.messages", { n: count(session.message_count, language) })}</span> {session.model && <span className="session-model">{session.model}</span>}

@@ -13,15 +13,29 @@ interface Found {
   error: unknown;
 }
 
+interface Page {
+  hits: Hit[];
+  next: number | null;
+}
+
+/** The next page that has something in it: where few of many sessions fit, one may come back empty before the end. */
+async function ask(address: string, before: number | null, signal?: AbortSignal): Promise<Page> {
+  for (;;) {
+    const page = await getJson<Page>(before === null ? address : `${address}&before=${before}`, signal);
+    if (page.hits.length || page.next === null) return page;
+    before = page.next;
+  }
+}
+
 function useHits(wanted: Wanted, limit: number): Found {
   const [hits, setHits] = useState<Hit[] | null>(null);
   const [next, setNext] = useState<number | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const address = `/api/search?${query({ ...wanted, model: "", tag: "", archived: "" as "no" }, { q: wanted.text.trim(), tool: wanted.tool.trim(), limit: String(limit) })}`;
+  const address = `/api/search?${query(wanted, { q: wanted.text.trim(), tool: wanted.tool.trim(), limit: String(limit) })}`;
   useEffect(() => {
     const asked = new AbortController();
     const timer = setTimeout(() => {
-      getJson<{ hits: Hit[]; next: number | null }>(address, asked.signal).then(
+      ask(address, null, asked.signal).then(
         (page) => { setHits(page.hits); setNext(page.next); setError(null); },
         (problem: unknown) => { if (!wasAborted(problem)) setError(problem); },
       );
@@ -31,18 +45,21 @@ function useHits(wanted: Wanted, limit: number): Found {
       asked.abort();
     };
   }, [address]);
-  const more = () => void getJson<{ hits: Hit[]; next: number | null }>(`${address}&before=${next}`).then((page) => { setHits((old) => [...(old ?? []), ...page.hits]); setNext(page.next); }, setError);
+  const more = () => void ask(address, next).then((page) => { setHits((old) => [...(old ?? []), ...page.hits]); setNext(page.next); }, setError);
   return { hits, more: next === null ? null : more, error };
 }
 
 const placeOf = (hit: Hit): string => `/sessions/${encodeURIComponent(hit.session)}${hit.seq ? `?at=${hit.seq}` : ""}`;
+
+/** Whether filters may hide what would be found without them. */
+const isNarrow = (wanted: Wanted): boolean => Boolean(wanted.source || wanted.model || wanted.tag || wanted.since || wanted.until || wanted.archived);
 
 /** What was said, with the words that were looked for marked in it. */
 export function Hits({ wanted }: { wanted: Wanted }) {
   const { t, language } = useWords();
   const { hits, more, error } = useHits(wanted, 50);
   if (error) return <Trouble error={error} />;
-  if (hits?.length === 0) return <p className="empty">{t("sessions.nohits", { words: wanted.text })}</p>;
+  if (hits?.length === 0) return <p className="empty">{t(isNarrow(wanted) ? "sessions.nohitsfit" : "sessions.nohits", { words: wanted.text })}</p>;
   return (
     <ul className="hits" aria-busy={hits === null} aria-label={t("sessions.hits")}>
       {hits?.map((hit, index) => (
@@ -63,7 +80,7 @@ export function ByTool({ wanted }: { wanted: Wanted }) {
   const { t, language } = useWords();
   const { hits, more, error } = useHits({ ...wanted, text: "" }, 200);
   if (error) return <Trouble error={error} />;
-  if (hits?.length === 0) return <p className="empty">{t("sessions.nocalls", { tool: wanted.tool })}</p>;
+  if (hits?.length === 0) return <p className="empty">{t(isNarrow(wanted) ? "sessions.nocallsfit" : "sessions.nocalls", { tool: wanted.tool })}</p>;
   const sessions = new Map<string, Hit[]>();
   for (const hit of hits ?? []) sessions.set(hit.session, [...(sessions.get(hit.session) ?? []), hit]);
   const calls = (found: Hit[]) => found.filter((one) => one.role === "tool").length;

@@ -10,10 +10,10 @@ export interface Wanted {
   tool: string;
   since: string;
   until: string;
-  archived: "no" | "yes" | "any";
+  archived: "" | "no" | "yes" | "any"; // unsaid: the list leaves them out, a search finds them
 }
 
-export const ANY: Wanted = { text: "", source: "", model: "", tag: "", tool: "", since: "", until: "", archived: "no" };
+export const ANY: Wanted = { text: "", source: "", model: "", tag: "", tool: "", since: "", until: "", archived: "" };
 const PAGE = 100;
 const KEPT = 60; // pages; what was seen longer ago is asked for again
 
