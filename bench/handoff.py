@@ -79,13 +79,13 @@ async def load(home: str, messages: int, chats: int) -> dict[str, Any]:
     kit = App(config.load({"home": home, "gateway.owners": ",".join(f"fake:{n}" for n in range(chats))}))
     network = FakeNetwork()
     gateway = Gateway(kit, [PlainPlatform(network)])
-    begun = time.time()
+    begun, used = time.time(), time.process_time()
     for n in range(messages):
         network.say(str(n % chats), f"message {n}", Sender(id=str(n % chats)))
     running = asyncio.create_task(gateway.run())
     while sum(len(network.texts(str(n))) for n in range(chats)) < messages:  # noqa: ASYNC110  it has no bell
         await asyncio.sleep(0.25)
-    seconds = time.time() - begun
+    seconds, used = time.time() - begun, time.process_time() - used
     wrong = [n for n in range(chats) if network.texts(str(n)) != [f"message {m}" for m in range(n, messages, chats)]]
     rows = await kit.store.incoming(states=("done",), limit=messages)
     starts = dict[str, float]()
@@ -100,7 +100,7 @@ async def load(home: str, messages: int, chats: int) -> dict[str, Any]:
     return {
         "seconds": seconds, "per_second": messages / seconds, "wrong": len(wrong),
         "p50_wait": statistics.median(waits), "p95_wait": statistics.quantiles(waits, n=20)[-1],
-        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "cpu_ms": used / messages * 1000, "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }  # fmt: skip
 
 
@@ -125,6 +125,7 @@ async def main() -> None:
         limit("an idle gateway", idle * 100, "% of a core", most=2),
         Bar("10,000 messages of 500 chats", full["per_second"], None, "per second", None, "reported", True),
         Bar("… waiting for their turn, 95th of 100", full["p95_wait"], None, "s", None, "reported", True),
+        Bar("… processor time for each message", full["cpu_ms"], None, "ms", None, "reported", True),
         Bar("… memory", full["megabytes"], None, "MB", None, "reported", True),
         limit("… chats answered wrongly", full["wrong"], "chats", most=0),
     ]

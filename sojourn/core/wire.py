@@ -6,9 +6,9 @@ The API rounds times and unpacks structured texts for people; between our own pr
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -17,12 +17,17 @@ from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Recorded, SessionId, TurnId
 
 T = TypeVar("T")
+Make = Callable[[Json], Any]
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def to_wire(value: Any) -> Json:
     """A dataclass becomes an object of its fields, whatever is in it likewise."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: to_wire(getattr(value, one.name)) for one in fields(value)}
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if (names := _fields(kind)) is not None:  # type: ignore[arg-type]  # a class is hashable
+        return {name: to_wire(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): to_wire(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -32,26 +37,38 @@ def to_wire(value: Any) -> Json:
 
 def from_wire(kind: type[T], raw: Mapping[str, Json]) -> T:
     """The value of that kind; fields this version does not know are left out."""
-    hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type]  # a class is hashable
-    return kind(**{name: _made(hints[name], value) for name, value in raw.items() if name in hints})
+    makes: dict[str, Make | None] = _makes(kind)  # type: ignore[arg-type]  # a class is hashable
+    return kind(**{name: _made(makes[name], value) for name, value in raw.items() if name in makes})
 
 
-@lru_cache
-def _hints(kind: type) -> dict[str, Any]:
-    known = {one.name for one in fields(kind)}
-    return {name: hint for name, hint in get_type_hints(kind).items() if name in known}
+@lru_cache(maxsize=1024)
+def _fields(kind: type) -> tuple[str, ...] | None:
+    """The names of a dataclass's fields; None for any other kind."""
+    return tuple(one.name for one in fields(kind)) if is_dataclass(kind) else None
 
 
-def _made(hint: Any, raw: Json) -> Any:
-    if raw is None:
-        return None
+@lru_cache(maxsize=1024)
+def _makes(kind: type) -> dict[str, Make | None]:
+    """How each field is made of what was sent; None for what stays as it is. Hints are looked into once."""
+    known = _fields(kind) or ()
+    return {name: _make(hint) for name, hint in get_type_hints(kind).items() if name in known}
+
+
+def _make(hint: Any) -> Make | None:
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        return _made(next(arg for arg in args if arg is not type(None)), raw)
+        return _make(next(arg for arg in args if arg is not type(None)))
+    if origin is tuple and args[-1] is Ellipsis:
+        each = _make(args[0])
+        return lambda raw: tuple(_made(each, inner) for inner in raw)
     if origin is tuple:
-        each = [args[0]] * len(raw) if args[-1] is Ellipsis else args
-        return tuple(_made(one, inner) for one, inner in zip(each, raw, strict=True))
-    return from_wire(hint, raw) if isinstance(hint, type) and is_dataclass(hint) else raw
+        makes = [_make(one) for one in args]
+        return lambda raw: tuple(_made(one, inner) for one, inner in zip(makes, raw, strict=True))
+    return partial(from_wire, hint) if isinstance(hint, type) and is_dataclass(hint) else None
+
+
+def _made(make: Make | None, raw: Json) -> Any:
+    return raw if make is None or raw is None else make(raw)
 
 
 def cursor(last_active: float, session: str) -> str:

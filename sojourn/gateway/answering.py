@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from sojourn.core.errors import SessionBusy
 from sojourn.core.events import Chunk, Done, Failed, Progress
 from sojourn.core.messages import Json, Message, calls
-from sojourn.core.sessions import Session
+from sojourn.core.sessions import Session, TurnId
 from sojourn.gateway.asking import Asking
 from sojourn.gateway.desk import Desk
 from sojourn.gateway.growing import Growing
@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 class Outcome:
     """How a turn went, as its log tells it."""
 
+    turn: TurnId | None = None
     status: str = ""
     failed: Failed | None = None
     answered: bool = False  # an assistant has had the last word
@@ -63,12 +64,16 @@ class Answering:
         for again in range(_TRIES):
             key = (f"handoff:{handoff}" if handoff else f"gateway:{item.id}") + (f":{again}" if again else "")
             turn = await service.say(session.id, replace(said, key=key), by, when_busy="wait")
-            await self._desk.store.note_incoming(item, seconds=self._desk.lease, session=session.id, turn=turn.id)
+            if item.session != session.id:
+                item = await self._desk.store.note_incoming(
+                    item, seconds=self._desk.lease, session=session.id, turn=turn.id
+                )
             outcome = await self.follow(
                 turn, by, to, handoff=handoff, asks=asks, reached=reached, tells=tells, heard=letter_of(item)
             )
             if not outcome.was_cut_off:
                 return outcome
+            item = await self._desk.store.note_incoming(item, seconds=self._desk.lease)  # it is still ours
             await self._take_back(turn, by)
         if tells and outcome.failed:  # it is not asked for ever: what ends us each time must not do so again
             await self._desk.tell(to, f"in:{item.id}:cut", failure(outcome.failed))
@@ -90,7 +95,8 @@ class Answering:
         reached: Reached = lambda *_: None, tells: bool = True, heard: Letter | None = None,
     ) -> Outcome:  # fmt: skip
         """Brings what a turn says on its way, until it is over."""
-        outcome, growing, asking = Outcome(), Growing(self._desk, turn, to, handoff), Asking(self._desk, turn, to, by)
+        outcome, growing = Outcome(turn=turn.id), Growing(self._desk, turn, to, handoff)
+        asking = Asking(self._desk, turn, to, by)
         async with (
             self._signs.showing(to, heard),
             aclosing(self._desk.service.watch(turn.session, after=turn.after, principal=by.principal)) as log,

@@ -20,7 +20,7 @@ from sojourn.core.errors import (
     SojournError,
 )
 from sojourn.core.messages import Json
-from sojourn.core.sessions import Session, SessionId
+from sojourn.core.sessions import Session, SessionId, TurnId
 from sojourn.gateway import commands
 from sojourn.gateway.answering import Answering
 from sojourn.gateway.asking import pressed
@@ -61,23 +61,28 @@ class Handling:
     def __init__(self, desk: Desk, answering: Answering, arrivals: Arrivals, does: Commands) -> None:
         self._desk, self._answering, self._arrivals, self._does = desk, answering, arrivals, does
 
-    async def handle(self, item: Incoming, at: AtWork) -> None:
+    async def handle(self, item: Incoming, at: AtWork) -> TurnId | None:
+        """What is to be done, to its end. Gives the turn that was run for these words."""
         letter = letter_of(item)
         if letter.handoff:
-            return await self._arrivals.arrive(item, letter)
+            await self._arrivals.arrive(item, letter)
+            return None
         line = self._desk.lines[(item.platform, item.account)]
         person = await self._desk.people.known(line.adapter.info, letter.sender)
         if person is None:
-            return await self._stranger(item, letter)
+            await self._stranger(item, letter)
+            return None
         call = await self._call(item, letter, person)
         if letter.pressed:
-            return await pressed(self._desk, item, letter, person, call.by)
+            await pressed(self._desk, item, letter, person, call.by)
+            return None
         is_ours = letter.mentioned or (letter.place.kind == "thread" and call.spot.session is not None)
         if not is_ours or not (letter.text.strip() or letter.files):
-            return
+            return None
         if not line.adapter.info.system and (command := commands.parse(letter.text, line.adapter.info.prefix)):
-            return await self._command(item, call, *command)
-        await self._words(item, call, at)
+            await self._command(item, call, *command)
+            return None
+        return await self._words(item, call, at)
 
     async def _call(self, item: Incoming, letter: Letter, person: Person) -> Call:
         by = self._desk.speaker(item.platform, person, letter.sender)
@@ -104,15 +109,16 @@ class Handling:
         if reply:
             await self._desk.tell(self._address(item, call), f"in:{item.id}:reply", reply)
 
-    async def _words(self, item: Incoming, call: Call, at: AtWork) -> None:
+    async def _words(self, item: Incoming, call: Call, at: AtWork) -> TurnId | None:
         """A turn in the session of this place, which is opened now if there is none."""
         letter, person, by = call.letter, call.person, call.by
         to = self._address(item, call)
         if await watched(self._desk.store, call.spot.key):
-            return await self._desk.tell(to, f"in:{item.id}:reply", WATCHING)
+            await self._desk.tell(to, f"in:{item.id}:reply", WATCHING)
+            return None
         session = await self._desk.places.session(call.spot, person, by, chosen=item.session)
         if session.id != item.session:  # from here on an heir goes on in this session, whatever is bound here by then
-            await self._desk.store.note_incoming(item, seconds=self._desk.lease, session=session.id)
+            item = await self._desk.store.note_incoming(item, seconds=self._desk.lease, session=session.id)
         if session.id != call.spot.session and await self._desk.places.is_free(call.spot, session):
             with suppress(Conflict):  # bound meanwhile: this very session after a crash, or another by a hand-off
                 await self._desk.places.bind(call.spot, session.id, letter.place, person)
@@ -123,11 +129,13 @@ class Handling:
             at.question = question
 
         try:
-            await self._answering.answer(
+            outcome = await self._answering.answer(
                 item, session, said, by, replace(to, session=session.id), asks=asks, reached=at.heard.__setitem__
             )
+            return outcome.turn
         except NotDriving as error:
             await self._desk.tell(to, f"in:{item.id}:reply", _elsewhere(session, error))
+            return None
         except BeingHandedOver as error:
             raise NotYet(error) from error
 

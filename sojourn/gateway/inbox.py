@@ -159,7 +159,7 @@ class Receiving:
         try:
             while True:
                 try:
-                    await self._handling.handle(item, place)
+                    turn = await self._handling.handle(item, place)
                     break
                 except NotYet as wait:
                     if time.monotonic() > until:
@@ -170,7 +170,7 @@ class Receiving:
                     if not letter_of(item).handoff:
                         await self._arrivals_first(place)
                     await asyncio.sleep(_SOON)
-            await self._journal.finish_incoming(item)
+            await self._journal.finish_incoming(item, turn=turn)
         except LeaseLost as error:
             logger.info("incoming %s is cared for elsewhere: %s", item.id, error)
         except StoreUnavailable as error:

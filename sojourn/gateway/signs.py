@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from sojourn.core.errors import PlatformFailed
 from sojourn.gateway.desk import Desk
 from sojourn.gateway.letters import Address, Letter
-from sojourn.ports.platform import CanReact, CanType, PlatformAdapter, Sent
+from sojourn.ports.platform import CanReact, CanType, Sent
 
 _TYPING = 4.0
 _PATIENCE = 10.0
@@ -26,7 +26,8 @@ class Signs:
         """While an answer is written. `heard`: to what, if a person wrote it."""
         line = self._desk.lines.get((to.platform, to.account))
         tasks = list[asyncio.Task[None]]()
-        if line is not None and heard is not None and heard.id and not heard.handoff:
+        is_said = self._sign and heard is not None and heard.id and not heard.handoff
+        if heard is not None and is_said and line is not None and isinstance(line.adapter, CanReact):
             tasks.append(asyncio.create_task(self._seen(line.adapter, heard)))
         if line is not None and isinstance(line.adapter, CanType):
             tasks.append(asyncio.create_task(_type(line.adapter, to)))
@@ -37,11 +38,10 @@ class Signs:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _seen(self, adapter: PlatformAdapter, heard: Letter) -> None:
-        if self._sign and isinstance(adapter, CanReact):
-            with suppress(PlatformFailed, TimeoutError):
-                async with asyncio.timeout(_PATIENCE):
-                    await adapter.react(Sent(place=heard.place, id=heard.id), self._sign)
+    async def _seen(self, adapter: CanReact, heard: Letter) -> None:
+        with suppress(PlatformFailed, TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                await adapter.react(Sent(place=heard.place, id=heard.id), self._sign)
 
 
 async def _type(adapter: CanType, to: Address) -> None:

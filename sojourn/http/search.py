@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -11,11 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.http import shapes
-from sojourn.http.narrowing import Page, search_in
 from sojourn.http.params import BIGGEST, Asker, Exactly, StoreHere, exactly, faults
 from sojourn.http.sessions import ARCHIVED, whole
 from sojourn.http.texts import Instant, seconds
-from sojourn.ports.store import Listing, Search, SessionStore
+from sojourn.ports.store import Search
 
 router = APIRouter(prefix="/api", tags=["search"])
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -42,19 +40,11 @@ class Asked(BaseModel):
     limit: int = Field(default=20, ge=1, le=200)
     before: int | None = Field(default=None, ge=0, le=BIGGEST, description="The `next` of the page before.")
 
-    def sessions(self, asker: Principal) -> Listing | None:
-        """Those in which to look, if it asks for something that is known of sessions only."""
-        if not self.model and not self.tag and self.archived == "any":
-            return None
-        return Listing(
-            principal=asker, sources=tuple(self.source), tags=tuple(self.tag), model=self.model,
-            archived=ARCHIVED[self.archived],
-        )  # fmt: skip
-
     def search(self, inside: SessionId | None, asker: Principal) -> Search:
         return Search(
             text=self.q, principal=asker, session=inside, roles=tuple(self.role), sources=tuple(self.source),
-            tool=self.tool, since=seconds(self.since), until=seconds(self.until), limit=self.limit, before=self.before,
+            tags=tuple(self.tag), model=self.model, archived=ARCHIVED[self.archived], tool=self.tool,
+            since=seconds(self.since), until=seconds(self.until), limit=self.limit + 1, before=self.before,
         )  # fmt: skip
 
 
@@ -76,13 +66,9 @@ async def search(
     if not asked.q and not asked.tool:
         raise BadInput("Nothing is looked for.", hint="Give words as `q`, or the name of a `tool`.")
     inside = (await store.resolve(asked.session, principal=asker)).id if asked.session else None
-    wanted, sessions = asked.search(inside, asker), asked.sessions(asker)
-    shown, more = await (search_in(store, wanted, sessions) if sessions else _page(store, wanted))
+    found = await store.search(asked.search(inside, asker))
+    shown = found[: asked.limit]
+    more = shown[-1].at if len(found) > asked.limit else None
     if form:
         return exactly({"hits": shown, "next": more})
     return shapes.Hits(hits=[shapes.Hit.of(one) for one in shown], next=more)
-
-
-async def _page(store: SessionStore, search: Search) -> Page:
-    found = await store.search(replace(search, limit=search.limit + 1))
-    return found[: search.limit], found[search.limit - 1].at if len(found) > search.limit else None

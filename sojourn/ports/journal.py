@@ -161,8 +161,8 @@ class Inbox(Protocol):
         ...
 
     async def finish_incoming(
-        self, item: Incoming, state: Literal["done", "failed"] = "done", *, error: str = ""
-    ) -> Incoming: ...
+        self, item: Incoming, state: Literal["done", "failed"] = "done", *, error: str = "", turn: TurnId | None = None
+    ) -> Incoming: ...  # `turn`: which answered it
     async def release_incoming(self, item: Incoming, *, seconds: float = 0.0, error: str = "") -> Incoming:
         """Lets it wait again, for at least so long."""
         ...

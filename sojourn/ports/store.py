@@ -11,6 +11,7 @@ from sojourn.core.finding import Snippet
 from sojourn.core.health import Health
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Recorded, Session, SessionId, TurnId
+from sojourn.ports.records import Record
 
 Log = AsyncGenerator[Recorded, None]  # closing it ends the reading
 
@@ -43,6 +44,9 @@ class Search:
     session: SessionId | None = None
     roles: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()  # of the session: all of them
+    model: str = ""  # of the session
+    archived: bool | None = None  # None: both
     tool: str = ""
     since: float | None = None
     until: float | None = None
@@ -76,6 +80,16 @@ class Removed:
     left: tuple[str, ...] = field(default=())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Along:
+    """What is kept in the same moment as words in the log: all of it, or nothing."""
+
+    new: tuple[Record, ...] = ()  # Conflict when one is there already
+    put: tuple[Record, ...] = ()
+    drop: tuple[tuple[str, str], ...] = ()  # kind and key of records that go
+    lets_go: bool = False  # the lease ends with it
+
+
 class SessionStore(Protocol):
     """The sessions, their numbered log, and who may write to it."""
 
@@ -101,8 +115,11 @@ class SessionStore(Protocol):
     async def search(self, search: Search) -> list[Hit]: ...
 
     # the log
-    async def append(self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]:
-        """Kept, in order, before this returns; numbered 1, 2, 3 … for ever. LeaseLost, NotDriving."""
+    async def append(
+        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: Along | None = None
+    ) -> list[Recorded]:
+        """Kept, in order, before this returns; numbered 1, 2, 3 … for ever. LeaseLost, NotDriving. With nothing to add,
+        nothing is done."""
         ...
 
     def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Log: ...

@@ -52,8 +52,9 @@ class AgentService:
     def __init__(self, kit: Kit, loading: Loading, spending: Spending) -> None:
         self._kit, self._loading, self._spending = kit, loading, spending
 
-    async def prepare(self, begun: Begun, runtime: Runtime, pen: Pen, hearing: Hearing) -> Prepared:
-        session = await self._kit.store.get(begun.session)
+    async def prepare(
+        self, begun: Begun, session: Session, runtime: Runtime, pen: Pen, hearing: Hearing
+    ) -> Prepared:  # fmt: skip
         past = await self.history(begun)
         tools = tuple(tool for tool in await self._loading.tools() if tool.for_whom(session.principal))
         request = Request(
@@ -61,18 +62,18 @@ class AgentService:
             tools=tuple(tool.name for tool in tools), drop=begun.said.drop, template=begun.said.template,
             budget=SOURCE_TOKENS,
         )  # fmt: skip
+        purse, state = await self._spending.purse(begun.session, begun.id), await self._state(begun)
         given = await self._gather(request, pen)
         examples = tuple(message for one in given for message in one.examples)
         blocks = [block for one in given for block in one.blocks]
         if examples and not runtime.takes_tool_history:
             blocks, examples = [*blocks, _told(examples)], ()
-        purse = await self._spending.purse(begun.session, begun.id)
         turn = TurnInput(
             session=session, turn=begun.id, said=begun.said.text, internal=begun.said.internal,
             attachments=begun.said.attachments, history=past,
             blocks=tuple(blocks), examples=examples, graph=next((one.graph for one in given if one.graph), None),
             tools=tools, workspace=self._workspace(session, begun, pen, hearing), model=begun.model,
-            state=await self._state(begun), read_attachment=self._reader(session), ask=hearing.ask,
+            state=state, read_attachment=self._reader(session), ask=hearing.ask,
             steered=hearing.steered, may_spend=purse.may_spend,
         )  # fmt: skip
         return Prepared(turn, request)

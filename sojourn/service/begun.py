@@ -63,9 +63,14 @@ class Begun:
         metadata = Metadata(session_id=self.session, turn_id=self.id, runtime=self.runtime, model=self.model)
         return [metadata, message]
 
+    @property
+    def key(self) -> str:
+        """Under which it is on record."""
+        return f"{self.session}/{self.id}"
+
     def record(self) -> Record:
         return Record(
-            kind=KIND, key=f"{self.session}/{self.id}", value=to_wire(self), principal=self.principal,
+            kind=KIND, key=self.key, value=to_wire(self), principal=self.principal,
             session=self.session,
         )  # fmt: skip
 
@@ -77,7 +82,7 @@ async def on_record(store: RecordStore, session: SessionId | None = None) -> lis
 
 
 async def off_record(store: RecordStore, begun: Begun) -> None:
-    await store.delete_record(KIND, f"{begun.session}/{begun.id}")
+    await store.delete_record(KIND, begun.key)
 
 
 async def running(store: WholeStore, session: SessionId) -> Begun | None:

@@ -48,11 +48,18 @@ async def _has_begun(store: WholeStore, turn: Turn, known: Record) -> bool:
         await asyncio.sleep(PAUSE)
 
 
+def claims(begun: Begun) -> tuple[Record, ...]:
+    """Once this is kept, the key stands for this turn. It must be new. Nothing for a request without a key."""
+    if not begun.said.key:
+        return ()
+    value = {"turn": begun.id, "after": begun.after, "said": _print(begun)}
+    return (Record(kind=_KIND, key=_key(begun), value=value, session=begun.session),)
+
+
 async def claim(store: RecordStore, begun: Begun) -> None:
     """From now on the key stands for this turn. Conflict if it stands for another."""
-    if begun.said.key:
-        value = {"turn": begun.id, "after": begun.after, "said": _print(begun)}
-        await store.put_record(Record(kind=_KIND, key=_key(begun), value=value, session=begun.session), expect=0)
+    for record in claims(begun):
+        await store.put_record(record, expect=0)
 
 
 async def let_go(store: RecordStore, begun: Begun) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sojourn.core.errors import (
@@ -19,10 +19,11 @@ from sojourn.core.errors import (
     SojournError,
     StoreUnavailable,
 )
-from sojourn.core.sessions import Lease, TurnId
+from sojourn.core.sessions import Lease, Session, TurnId
 from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import Summarises
 from sojourn.ports.service import Turn
+from sojourn.ports.store import Along
 from sojourn.service import keys, titles
 from sojourn.service.agent import AgentService
 from sojourn.service.begun import PAUSE, TRIES, Begun, lease_soon, off_record, on_record, running
@@ -34,6 +35,15 @@ from sojourn.service.recovery import Recovery
 from sojourn.service.turn import Ending, Turns
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A turn that has begun, with its pen, and the session as it was then."""
+
+    begun: Begun
+    pen: Pen
+    session: Session
 
 
 class Line:
@@ -92,9 +102,9 @@ class Line:
 
     async def _wait(self, begun: Begun) -> None:
         if opened := await self._until_open(begun):
-            await self._run(*opened)
+            await self._run(opened)
 
-    async def _until_open(self, begun: Begun) -> tuple[Begun, Pen] | None:
+    async def _until_open(self, begun: Begun) -> Opened | None:
         """Until it is the oldest one that waits and the session is free. None: it came to nothing, and that is told."""
         while not self._closing.is_set():
             lease = None
@@ -123,7 +133,7 @@ class Line:
         await self._give_up(begun, Interrupted("Sojourn was stopped before this was answered.", hint="Say it again."))
         return None
 
-    async def _open_or_give_up(self, begun: Begun, lease: Lease) -> tuple[Begun, Pen] | None:
+    async def _open_or_give_up(self, begun: Begun, lease: Lease) -> Opened | None:
         try:
             return await self._open(begun, lease)
         except StoreUnavailable:
@@ -154,31 +164,31 @@ class Line:
 
     # running
     async def _start(self, begun: Begun, lease: Lease) -> Turn:
-        begun, pen = await self._open(begun, lease, claim=True)
-        self._begin(begun, self._run(begun, pen))
-        return begun.turn
+        opened = await self._open(begun, lease, claim=True)
+        self._begin(opened.begun, self._run(opened))
+        return opened.begun.turn
 
-    async def _open(self, begun: Begun, lease: Lease, *, claim: bool = False) -> tuple[Begun, Pen]:
-        """Puts the turn on record and its opening into the log: now it has begun. Those before it have ended."""
+    async def _open(self, begun: Begun, lease: Lease, *, claim: bool = False) -> Opened:
+        """Puts the turn on record and its opening into the log, in one step: now it has begun. Those before it have
+        ended."""
         pen = Pen(self._store, lease, begun.id)
         try:
             for one in await on_record(self._store, begun.session):
                 if one.state == "running" and one.id != begun.id:  # it has no lease any more, for that is ours
                     await self._recovery.end_under(lease, one)
-            begun = begun.running(lease, (await self._store.get(begun.session)).last_seq)
+            session = await self._store.get(begun.session)
+            begun = begun.running(lease, session.last_seq)
             pen.after = begun.after
-            if claim:
-                await keys.claim(self._store, begun)
-            await self._store.put_record(begun.record(), lease=lease)
-            await pen(*begun.opening())
+            along = Along(new=keys.claims(begun) if claim else (), put=(begun.record(),))
+            await pen.begin(*begun.opening(), along=along)
         except BaseException as error:
-            if not isinstance(error, StoreUnavailable) or not error.retryable:
+            if not pen.is_unsure and (not isinstance(error, StoreUnavailable) or not error.retryable):
                 await off_record(self._store, begun)
                 await keys.let_go(self._store, begun)
             # else nobody knows how much of it was kept: whatever is on record is ended when the store is back
             await pen.let_go()
             raise
-        return begun, pen
+        return Opened(begun, pen, replace(session, last_seq=pen.after))
 
     def _begin(self, begun: Begun, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work, name=f"turn {begun.id}")
@@ -191,19 +201,22 @@ class Line:
         if not task.cancelled() and (error := task.exception()):
             logger.error("turn %s of session %s could not be ended", begun.id, begun.session, exc_info=error)
 
-    async def _run(self, begun: Begun, pen: Pen) -> None:
-        named = await self._name(begun)
-        if outcome := await self._turns.run(begun, pen):
+    async def _run(self, opened: Opened) -> None:
+        begun, session = opened.begun, opened.session
+        named = await self._name(opened)
+        session = replace(session, title=session.title or named)
+        if outcome := await self._turns.run(begun, opened.pen, session):
             after = asyncio.create_task(self._after(begun, named, *outcome))
             self._afterwards.add(after)
             after.add_done_callback(self._afterwards.discard)
 
     # afterwards
-    async def _name(self, begun: Begun) -> str | None:
+    async def _name(self, opened: Opened) -> str | None:
         """The title a new session gets from its first request, if it has none."""
+        begun = opened.begun
+        if begun.said.internal or opened.session.title:
+            return None
         try:
-            if begun.said.internal or (await self._store.get(begun.session)).title:
-                return None
             return await titles.give(self._store, begun.session, titles.words_of(begun.said.text))
         except SojournError as error:
             logger.warning("session %s got no title: %s", begun.session, error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
@@ -13,6 +14,7 @@ from sojourn.ports.runtime import Runtime
 from sojourn.ports.tool import Tool
 
 T = TypeVar("T")
+_FRESH = 1.0  # seconds for which the tools are the same
 
 
 class Loading:
@@ -23,6 +25,7 @@ class Loading:
         self._runtimes: dict[str, Runtime] = {}
         self._context: tuple[ContextSource, ...] | None = None
         self._learners: tuple[Learns, ...] | None = None
+        self._tools, self._tools_until = tuple[Tool, ...](), 0.0
 
     async def _made(self, make: Callable[[], T]) -> T:
         async with self._one:
@@ -35,8 +38,11 @@ class Loading:
         return self._runtimes[name]
 
     async def tools(self) -> tuple[Tool, ...]:
-        """Asked anew for each turn: a server that brings tools may have come or gone."""
-        return await self._made(self._kit.tools)
+        """Asked anew every second: a server that brings tools may have come or gone."""
+        if time.monotonic() > self._tools_until:
+            self._tools = await self._made(self._kit.tools)
+            self._tools_until = time.monotonic() + _FRESH
+        return self._tools
 
     async def context(self) -> tuple[ContextSource, ...]:
         if self._context is None:

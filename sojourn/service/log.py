@@ -15,7 +15,7 @@ from sojourn.core.errors import LeaseLost, NotDriving, NotFound, StoreUnavailabl
 from sojourn.core.events import Done, Yielded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Lease, Recorded, TurnId
-from sojourn.ports.store import SessionStore
+from sojourn.ports.store import Along, SessionStore
 from sojourn.service.course import Course
 
 LEASE_SECONDS = 30.0
@@ -34,8 +34,10 @@ class Pen:
         self.course = Course()
         self.after = 0  # the last number in the log that is known here
         self.lock = asyncio.Lock()  # whoever uses the lease while it might change
-        self.closed = self._is_free = False
+        self.closed = self.is_free = False
+        self.is_unsure = False  # the store went away, and whether the last items were kept is not known
         self._waiting: list[Yielded] = []
+        self._along: Along | None = None  # goes along with the next items
         self._writing: asyncio.Task[None] | None = None
 
     async def __call__(self, *items: Yielded) -> None:
@@ -57,12 +59,23 @@ class Pen:
             self._writing = asyncio.create_task(self._write())
         return len(self._waiting) <= _MOST
 
-    async def end(self, *items: Yielded) -> None:
-        """Keeps the last items. Whatever anybody brings after them is left out: `done` is last."""
+    async def begin(self, *items: Yielded, along: Along) -> None:
+        """Keeps the first items in one step with what goes along."""
+        self._along = along
+        await self(*items)
+
+    async def end(self, *items: Yielded, along: Along | None = None) -> None:
+        """Keeps the last items in one step with what goes along. Whatever anybody brings after them is left out:
+        `done` is last."""
+        await self.flush()
+        if self.closed:
+            return  # somebody else has had the last word
+        self._along = along
         for item in items:
             self.soon(item)
         self.closed = True
         await self.flush()
+        self.is_free = along is not None and along.lets_go and self.course.over
 
     async def flush(self) -> None:
         """Returns when everything is kept; raises, once, why it could not be."""
@@ -84,30 +97,43 @@ class Pen:
         while self._waiting:
             async with self.lock:
                 batch, self._waiting = self._waiting, []
-                for kept in await self._append(batch):
+                along, self._along = self._along, None
+                for kept in await self._append(batch, along):
                     self.course.see(kept)
                     self.after = kept.seq
         self._writing = None
 
-    async def _append(self, batch: list[Yielded]) -> list[Recorded]:
+    async def _append(self, batch: list[Yielded], along: Along | None) -> list[Recorded]:
         """Keeps them once, also when the store goes away meanwhile and nobody knows whether they were kept."""
         gone, pause = 0.0, 0.1
         while True:
             try:
-                if gone and (kept := await self._kept_before()):
-                    return kept
-                return await self.store.append(self.lease, batch, turn=self.turn)
+                kept = await self._kept_before(along) if gone else []
+                kept = kept or await self.store.append(self.lease, batch, turn=self.turn, along=along)
+                self.is_unsure = False
+                return kept
             except StoreUnavailable as error:
-                gone = gone or time.monotonic()
+                self.is_unsure, gone = True, gone or time.monotonic()
                 if not error.retryable or time.monotonic() > gone + _AWAY:
                     raise
                 logger.warning("turn %s waits for the store: %s", self.turn, error)
             await asyncio.sleep(pause)
             pause = min(pause * 2, 2.0)
 
-    async def _kept_before(self) -> list[Recorded]:
-        """What stands in the log and was not known to be kept. Renewing waits for an append that is still under way."""
-        self.lease = await self.store.renew(self.lease, LEASE_SECONDS)
+    async def _kept_before(self, along: Along | None) -> list[Recorded]:
+        """What stands in the log and was not known to be kept. Renewing waits for an append that is still under way;
+        one that let go of the lease, too, was the end."""
+        try:
+            self.lease = await self.store.renew(self.lease, LEASE_SECONDS)
+        except (LeaseLost, NotDriving):
+            kept = await self._since()
+            if along is None or not along.lets_go or not any(isinstance(one.item, Done) for one in kept):
+                raise
+            return kept
+        return await self._since()
+
+    async def _since(self) -> list[Recorded]:
+        """What stands in the log of this turn, after the last number that is known here."""
         return [kept async for kept in self.store.read(self.lease.session, after=self.after) if kept.turn == self.turn]
 
     async def hold(self) -> None:
@@ -129,18 +155,17 @@ class Pen:
             self.lease = await self.store.lease(
                 old.session, holder=old.holder, surface=surface, seconds=LEASE_SECONDS
             )  # fmt: skip
-            since = [kept async for kept in self.store.read(old.session, after=self.after) if kept.turn == self.turn]
-            if any(isinstance(kept.item, Done) for kept in since):
+            if any(isinstance(kept.item, Done) for kept in await self._since()):
                 self.closed, self._waiting = True, []
 
     async def let_go(self) -> None:
         """Once is enough."""
-        if self._is_free:
+        if self.is_free:
             return
         with suppress(*GONE, StoreUnavailable):  # then it is gone, or will be soon
             async with self.lock:
                 await self.store.renew(self.lease, 0)
-                self._is_free = True
+                self.is_free = True
 
 
 @asynccontextmanager

@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 from sojourn.core.errors import Conflict, Interrupted, SessionBusy, SojournError
 from sojourn.core.events import Done
-from sojourn.core.sessions import Lease, SessionId, TurnId
+from sojourn.core.sessions import Lease, Recorded, SessionId, TurnId
+from sojourn.ports.store import Along
 from sojourn.ports.whole import WholeStore
-from sojourn.service.begun import Begun, break_lease, off_record, on_record
+from sojourn.service.begun import KIND, Begun, break_lease, off_record, on_record
 from sojourn.service.course import Course, told
 from sojourn.service.log import held
 from sojourn.service.process import is_dead
@@ -61,9 +62,10 @@ class Recovery:
     async def end_under(self, lease: Lease, begun: Begun, error: SojournError | None = None) -> None:
         """The same, for who has the lease: nobody else writes any more."""
         course = await self._course(begun)
-        if not course.over:
+        if course.over:
+            await off_record(self._store, begun)
+        else:
             await self._write_end(lease, begun, course, error)
-        await off_record(self._store, begun)  # last: what is cut off before is done again
 
     async def _course(self, begun: Begun) -> Course:
         course = Course()
@@ -73,13 +75,20 @@ class Recovery:
         return course
 
     async def _write_end(self, lease: Lease, begun: Begun, course: Course, error: SojournError | None) -> None:
+        """All that is missing, and off record, in one step: whoever is killed here leaves no turn half ended. While we
+        have the lease nobody else writes, so the numbers are known before."""
+        last = (await self._store.get(begun.session)).last_seq
         status = "failed" if error else "cancelled" if begun.state == "stopped" else "interrupted"
         missing = [] if course.begun else begun.opening()
         why = error or _why(course)
-        for kept in await self._store.append(lease, [*missing, *course.loose_ends(status)], turn=begun.id):
-            course.see(kept)
+        items = [*missing, *course.loose_ends(status)]
+        for seq, item in enumerate(items, last + 1):
+            course.see(Recorded(session=begun.session, seq=seq, at=0.0, item=item, turn=begun.id))
         failed = [] if course.failed or status == "cancelled" else [told(why)]
-        await self._store.append(lease, [*failed, Done(status=status, messages=tuple(course.ids))], turn=begun.id)
+        done = Done(status=status, messages=tuple(course.ids))
+        await self._store.append(
+            lease, [*items, *failed, done], turn=begun.id, along=Along(drop=((KIND, begun.key),))
+        )  # fmt: skip
         logger.warning("turn %s of session %s ended as %s", begun.id, begun.session, status)
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from sojourn.core.errors import SpendingLimit
 from sojourn.core.messages import Json
-from sojourn.core.sessions import Lease, SessionId, TurnId
+from sojourn.core.sessions import SessionId, TurnId
 from sojourn.core.settings import Settings
 from sojourn.ports.records import Record, RecordStore
 
@@ -48,20 +48,20 @@ class Spending:
                     hint=f"Raise agent.spend_{what}_usd, or choose a runtime that costs nothing.",
                 )
 
-    async def book(self, lease: Lease, turn: TurnId, usage: Mapping[str, Json]) -> None:
-        """Adds what a turn used; of one that failed, what it had cost by then. Only the holder of a session's lease
-        writes its record, so nothing is lost."""
-        _, cost = self._running.pop(turn, (lease.session, 0.0))
+    async def booked(self, session: SessionId, turn: TurnId, usage: Mapping[str, Json]) -> Record | None:
+        """The books with what a turn used; of one that failed, what it had cost by then. None: it cost nothing. Only
+        the holder of a session's lease keeps its record, so nothing is lost."""
+        _, cost = self._running.pop(turn, (session, 0.0))
         used = {name: _number(usage.get(name)) for name in _SUMMED}
         used["cost_usd"] = used["cost_usd"] or cost
         if not any(used.values()):
-            return
-        key = f"{_today()}/{lease.session}"
+            return None
+        key = f"{_today()}/{session}"
         known = await self._store.get_record(_KIND, key)
         before = known.value if known else {}
         total = {name: _number(before.get(name)) + used[name] for name in _SUMMED}
         total["turns"] = _number(before.get("turns")) + 1
-        await self._store.put_record(Record(kind=_KIND, key=key, value=total, session=lease.session), lease=lease)
+        return Record(kind=_KIND, key=key, value=total, session=session)
 
 
 class Purse:

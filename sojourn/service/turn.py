@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, RuntimeFailed, SojournError, StoreUnavailable
 from sojourn.core.events import Done, Failed, Progress, encode, nothing
 from sojourn.core.messages import Json
+from sojourn.core.sessions import Session
 from sojourn.ports.context import Request
 from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import Given
+from sojourn.ports.store import Along
 from sojourn.service.agent import AgentService
 from sojourn.service.approvals import Approvals
-from sojourn.service.begun import Begun, off_record
+from sojourn.service.begun import KIND, Begun, off_record
 from sojourn.service.course import Course, told
 from sojourn.service.hearing import Hearing
 from sojourn.service.keeping import Keeping
@@ -60,13 +62,13 @@ class Turns:
         self._kit, self._loading, self._agent = kit, loading, agent
         self._spending, self._closing = spending, closing
 
-    async def run(self, begun: Begun, pen: Pen) -> tuple[Ending, Course] | None:
+    async def run(self, begun: Begun, pen: Pen, session: Session) -> tuple[Ending, Course] | None:
         """Runs to its end whether or not anyone is watching. None: the session went to somebody else."""
         started, ending = time.monotonic(), Ending()
         patience = float(self._kit.settings["agent.approval_seconds"])
         approvals = Approvals(self._kit.store, begun.session, begun.principal)
         hearing = Hearing(pen, approvals, patience=patience)
-        work = asyncio.create_task(self._work(begun, pen, hearing, ending))
+        work = asyncio.create_task(self._work(begun, pen, session, hearing, ending))
         outside = [asyncio.create_task(one) for one in (hearing.listen(), pen.hold(), self._closed())]
         try:
             await asyncio.wait({work, *outside}, return_when=asyncio.FIRST_COMPLETED)
@@ -80,10 +82,10 @@ class Turns:
             await _cut(work, *outside)
             await pen.let_go()
 
-    async def _work(self, begun: Begun, pen: Pen, hearing: Hearing, ending: Ending) -> None:
+    async def _work(self, begun: Begun, pen: Pen, session: Session, hearing: Hearing, ending: Ending) -> None:
         """Prepares, dispatches, and keeps what the runtime gives until it is done."""
         runtime, keep = await self._loading.runtime(begun.runtime), Keeping(self._kit.store, begun, pen)
-        prepared = await self._agent.prepare(begun, runtime, pen, hearing)
+        prepared = await self._agent.prepare(begun, session, runtime, pen, hearing)
         ending.request = prepared.request
         await pen(Progress("running", {"runtime": begun.runtime, "model": begun.model}))
         async with _closing(runtime.run(prepared.turn)) as given:
@@ -132,18 +134,20 @@ class Turns:
                 ending.fail(error if isinstance(error, SojournError) else _foreign(begun.runtime, error))
 
     async def _write_end(self, begun: Begun, pen: Pen, hearing: Hearing, ending: Ending, seconds: float) -> None:
-        """Loose ends first, then why it failed, then exactly one done."""
+        """Loose ends first, then why it failed, then exactly one done; with it the turn is off record, and what it
+        cost is in the books."""
         if ending.status not in ("completed", "cancelled") and ending.failed is None:
             ending.fail(RuntimeFailed(f"{begun.runtime} could not finish.", hint="Try again, or another runtime."))
         await pen.flush()
         await pen(*hearing.unheard(), *pen.course.loose_ends(ending.status))
-        async with pen.lock:
-            await self._spending.book(pen.lease, begun.id, ending.usage)
+        books = await self._spending.booked(begun.session, begun.id, ending.usage)
         usage = {**ending.usage, "seconds": round(seconds, 3)}
         done = Done(status=ending.status, usage=usage, messages=tuple(pen.course.ids))
-        await pen.end(*[ending.failed] if ending.failed else [], done)
-        await pen.let_go()
-        await off_record(self._kit.store, begun)  # last: what is cut off before is seen by the next process
+        along = Along(put=(books,) if books else (), drop=((KIND, begun.key),), lets_go=True)
+        await pen.end(*[ending.failed] if ending.failed else [], done, along=along)
+        if not pen.is_free:  # somebody else has written its end
+            await pen.let_go()
+            await off_record(self._kit.store, begun)
 
 
 def _foreign(runtime: str, error: Exception) -> RuntimeFailed:

@@ -15,6 +15,7 @@ Needs pytest and pytest-asyncio in its automatic mode.
 
 from __future__ import annotations
 
+from sojourn.testing.store_along import AlongContract
 from sojourn.testing.store_handoffs import HandoffsContract
 from sojourn.testing.store_history import HistoryContract
 from sojourn.testing.store_ingest import IngestContract
@@ -31,8 +32,8 @@ from sojourn.testing.store_wheel import WheelContract
 
 
 class StoreContract(
-    SessionsContract, LogContract, WheelContract, WatchContract, SearchContract, SecretsContract, RemovalContract,
-    IngestContract, UpkeepContract, HistoryContract, RecordsContract, HandoffsContract,
+    SessionsContract, LogContract, AlongContract, WheelContract, WatchContract, SearchContract, SecretsContract,
+    RemovalContract, IngestContract, UpkeepContract, HistoryContract, RecordsContract, HandoffsContract,
     JournalContract,
 ):  # fmt: skip
     """All of it. The parts can be used one by one while a store is being written."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Chunk
 from sojourn.core.messages import Message, assistant, user
+from sojourn.core.sessions import SessionId
 from sojourn.core.terms import MAX_CHARS, TOOL_HEAD, TOOL_TAIL
 from sojourn.ports.store import Hit, Search
 from sojourn.ports.whole import WholeStore
@@ -31,6 +33,9 @@ from sojourn.testing.store_steps import (
 CODE = "def get_user_name(userId): return HTTPServer.parseURL('https://x.org/a-b', v2=True)"
 CHINESE = "数据库连接失败，请检查错误信息。"
 JAPANESE = "東京でラーメンを食べました。コンピュータも買った"
+
+
+MODELS = ("small", "large", "large")
 
 
 class SearchContract:
@@ -226,6 +231,24 @@ class SearchContract:
         assert await found(store, "apple", sources=("web", "matrix")) == [(web, 1)]
         assert await found(store, "apple", session=cli, roles=("user",)) == [(cli, 1)]
         assert await found(store, "apple", session=cli, sources=("web",)) == []
+
+    async def test_hits_are_narrowed_by_what_is_known_of_their_session(self, store: WholeStore) -> None:
+        ids = [await begin(store, "apple", title=f"apple {n}", model=one) for n, one in enumerate(MODELS)]
+        for id_, tags, archived in ((ids[0], ("tree",), False), (ids[1], ("tree", "red"), True)):
+            now = await store.get(id_)
+            await store.change(now, replace(now, tags=tags, archived=archived))
+
+        async def sessions(**asked: Any) -> list[int]:
+            return sorted({ids.index(SessionId(session)) for session, _ in await found(store, "apple", **asked)})
+
+        assert await sessions() == [0, 1, 2]
+        assert await sessions(model="large") == [1, 2]
+        assert await sessions(model="larg") == []
+        assert await sessions(tags=("Tree",)) == [0, 1]
+        assert await sessions(tags=("tree", "red")) == [1]
+        assert await sessions(archived=True) == [1]
+        assert await sessions(archived=False, model="large") == [2]
+        assert await sessions(archived=False, tags=("tree",), roles=("user",)) == [0]
 
     async def test_hits_are_narrowed_by_time(self, store: WholeStore) -> None:
         session = await begin(store, *(replace(user("apple"), timestamp=at) for at in (100.0, 200.0, 300.0)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
-import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections import Counter
 from collections.abc import Callable
@@ -47,9 +46,9 @@ class Gateways:
                     async with asyncio.timeout(120):
                         assert await one.stdout.readline() == b"ready\n", self.log.read_text()[-3000:]
 
-    async def disturb(self, until: float) -> None:
+    async def disturb(self, over: asyncio.Event) -> None:
         """Now and then one dies, sometimes while it is only starting."""
-        while time.monotonic() < until:
+        while not over.is_set():
             await asyncio.sleep(self._chance.uniform(0.5, 4.0))
             await self._kill(self._running.pop(self._chance.randrange(len(self._running))))
             self.killed += 1
@@ -66,9 +65,9 @@ class Gateways:
             await self._kill(one)
 
     def met(self, *words: str) -> list[str]:
-        """What they told with these words in it."""
+        """What they told with one of these words in it; all of it without any."""
         lines = self.log.read_text("utf-8", "replace").splitlines()
-        return [line for line in lines if any(word in line for word in words)]
+        return [line for line in lines if not words or any(word in line for word in words)]
 
 
 class Restarts:
@@ -78,8 +77,8 @@ class Restarts:
         self._server, self._chance = server, chance
         self.done = 0
 
-    async def disturb(self, until: float) -> None:
-        while time.monotonic() < until:
+    async def disturb(self, over: asyncio.Event) -> None:
+        while not over.is_set():
             await asyncio.sleep(self._chance.uniform(3.0, 12.0))
             how = self._chance.choice(("kill", "kill", "immediate", "fast"))
             await self._apart(self._server.kill if how == "kill" else partial(self._server.stop, how))
@@ -110,11 +109,11 @@ class Actor:
         self.refused = set[str]()
         self.asked = Counter[str]()
 
-    async def run(self, until: float) -> None:
+    async def run(self, over: asyncio.Event) -> None:
         while self.session is None:
             with suppress(SojournError):
                 self.session = (await self.kit.service.open(CLI)).id
-        while time.monotonic() < until:
+        while not over.is_set():
             await asyncio.sleep(self.chance.uniform(0.2, 3.5))
             step = self.chance.choice((self._say, self._say, self._hand_over, self._take))
             with suppress(SojournError):

@@ -101,7 +101,9 @@ class Check:
         for kept in log:
             if isinstance(kept.item, Metadata):
                 if now is not None:
-                    self._problems.append(f"two writers in {session}: {kept.turn} begins within {now}")
+                    told = [f"two writers in {session}: {kept.turn} begins within {now}"]
+                    told += [f"{one.seq} {one.at:.3f} {one}" for one in log if one.turn in (kept.turn, now)]
+                    self._problems.append("\n  ".join([*told, *self._gateways.met(str(kept.turn), str(now))]))
                 now = kept.turn
             elif isinstance(kept.item, Done):
                 now = None

@@ -151,12 +151,15 @@ class MemoryBoxes(Waking):
             return incoming_from(change(data, "inbox", item.id, item.fence, values))
 
     async def finish_incoming(
-        self, item: Incoming, state: Literal["done", "failed"] = "done", *, error: str = ""
+        self, item: Incoming, state: Literal["done", "failed"] = "done", *, error: str = "", turn: TurnId | None = None
     ) -> Incoming:
         with self._writing() as data:
-            done = incoming_from(change(data, "inbox", item.id, item.fence, {
+            values: dict[str, Any] = {
                 "state": state, "error": safe(error, data.redact), "finished_at": data.clock(), **_NO_CLAIM, "ahead": 0,
-            }))  # fmt: skip
+            }  # fmt: skip
+            if turn is not None:
+                values["turn_id"] = escape(turn)
+            done = incoming_from(change(data, "inbox", item.id, item.fence, values))
             if state == "done":
                 data.drop_files({item.id})
             return done

@@ -12,7 +12,9 @@ from sojourn.stores.memory.waking import Waking
 from sojourn.stores.records import not_as_expected, record_from, record_row
 
 
-def put(data: Data, record: Record, expect: int | None, lease: Lease | None) -> Record:
+def put(
+    data: Data, record: Record, expect: int | None, lease: Lease | None, *, rung: SessionId | None = None
+) -> Record:  # fmt: skip
     row = record_row(record, data.redact, now=data.clock())
     if lease is not None:
         check(data, lease)
@@ -26,14 +28,14 @@ def put(data: Data, record: Record, expect: int | None, lease: Lease | None) -> 
     if old:
         row |= {"revision": found + 1, "created_at": old["created_at"]}
     records[key] = row
-    if record.session is not None:
-        data.changed(record.session, "changed")
-    else:
+    if record.session is None:
         data.touched.add(RECORDS)
+    elif record.session != rung:
+        data.changed(record.session, "changed")
     return record_from(row)
 
 
-def delete(data: Data, kind: str, key: str, expect: int | None) -> bool:
+def delete(data: Data, kind: str, key: str, expect: int | None, *, rung: SessionId | None = None) -> bool:
     names = escape(kind), escape(key)
     row = data.tables["records"].get(names)
     if row is None:
@@ -41,7 +43,7 @@ def delete(data: Data, kind: str, key: str, expect: int | None) -> bool:
     if expect is not None and expect != row["revision"]:
         raise not_as_expected(kind, key, expect=expect, found=row["revision"])
     del data.tables["records"][names]
-    if row["session_id"] is not None:
+    if row["session_id"] not in (None, rung):
         data.changed(row["session_id"], "changed")
     return True
 

@@ -9,6 +9,7 @@ from sojourn.core.rows import is_hit, message_from, searchable
 from sojourn.core.text import unescape
 from sojourn.ports.store import Hit, Search
 from sojourn.stores.memory.data import Data, Row
+from sojourn.stores.memory.sessions import is_wanted
 
 
 def search(data: Data, asked: Search) -> list[Hit]:
@@ -50,8 +51,7 @@ def _messages(data: Data, asked: Search, clauses: tuple[Clause, ...]) -> Iterato
 
 def _is_wanted(session: Row, at: float, asked: Search) -> bool:
     return (
-        session["principal"] == asked.principal
-        and (not asked.sources or unescape(session["source"]) in asked.sources)
+        is_wanted(session, asked)
         and (asked.since is None or at >= asked.since)
         and (asked.until is None or at < asked.until)
     )

@@ -23,7 +23,7 @@ from sojourn.core.sessions import (
 from sojourn.core.tables import BY_NAME
 from sojourn.core.terms import terms
 from sojourn.core.text import unescape
-from sojourn.ports.store import Listing
+from sojourn.ports.store import Listing, Search
 from sojourn.stores.memory.data import Data, Row
 
 _ZEROS = (
@@ -140,15 +140,22 @@ def count(data: Data, listing: Listing) -> int:
     return sum(_is_listed(row, replace(listing, before=None)) for row in data.sessions())
 
 
-def _is_listed(row: Row, asked: Listing) -> bool:
-    wanted = {clean_tag(tag) for tag in asked.tags}
+def is_wanted(row: Row, asked: Listing | Search) -> bool:
+    """What a listing and a search can both ask of a session."""
+    tags = {clean_tag(tag) for tag in asked.tags}
     return (
         row["principal"] == asked.principal
         and (asked.archived is None or bool(row["archived"]) == asked.archived)
-        and (asked.pinned is None or bool(row["pinned"]) == asked.pinned)
         and (not asked.sources or unescape(row["source"]) in asked.sources)
-        and wanted <= set(unescape(row["tags"]).split(","))
+        and tags <= set(unescape(row["tags"]).split(","))
         and (not asked.model or unescape(row["model"] or "") == asked.model)
+    )
+
+
+def _is_listed(row: Row, asked: Listing) -> bool:
+    return (
+        is_wanted(row, asked)
+        and (asked.pinned is None or bool(row["pinned"]) == asked.pinned)
         and (not asked.parent or row["parent_session_id"] == asked.parent)
         and (asked.since is None or row["last_active"] >= asked.since)
         and (asked.until is None or row["last_active"] < asked.until)

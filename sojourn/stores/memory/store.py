@@ -17,7 +17,8 @@ from sojourn.core.tables import TABLES
 from sojourn.ports.admin import Progress, Stats, Verdict
 from sojourn.ports.ingest import Ingested
 from sojourn.ports.source import Transcript
-from sojourn.ports.store import Hit, Listing, Log, Removed, Search
+from sojourn.ports.store import Along, Hit, Listing, Log, Removed, Search
+from sojourn.stores.memory import along as kept_along
 from sojourn.stores.memory import ingest, log, sessions, upkeep
 from sojourn.stores.memory.bindings import MemoryBindings
 from sojourn.stores.memory.boxes import MemoryBoxes
@@ -67,9 +68,14 @@ class MemoryStore(MemoryRecords, MemoryHandoffs, MemoryBoxes, MemoryBindings, Me
         return search_in(self._data, search)
 
     # the log
-    async def append(self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]:
+    async def append(
+        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: Along | None = None
+    ) -> list[Recorded]:
         with self._writing() as data:
-            return log.append(data, lease, items, turn)
+            if along is None:
+                return log.append(data, lease, items, turn)
+            with data.whole():
+                return kept_along.append(data, lease, items, turn, along)
 
     async def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Log:
         for item in log.read(self._data, session, after, messages_only):

@@ -59,8 +59,12 @@ def note(db: Db, item: Incoming, seconds: float, session: SessionId | None, turn
     return incoming_from(change(db, _BOX, item.id, item.fence, values))
 
 
-def finish(db: Db, item: Incoming, state: str, error: str) -> Incoming:
-    values = {"state": state, "error": safe(error, db.redact), "finished_at": db.now(), **_NO_CLAIM, "ahead": 0}
+def finish(db: Db, item: Incoming, state: str, error: str, turn: TurnId | None) -> Incoming:
+    values: dict[str, Any] = {
+        "state": state, "error": safe(error, db.redact), "finished_at": db.now(), **_NO_CLAIM, "ahead": 0,
+    }  # fmt: skip
+    if turn is not None:
+        values["turn_id"] = escape(turn)
     done = incoming_from(change(db, _BOX, item.id, item.fence, values))
     if state == "done":
         db.run("DELETE FROM inbox_files WHERE inbox_id = ?", (item.id,))
@@ -100,9 +104,9 @@ class SqlInbox(Transactions):
         return await self._write(lambda db: note(db, item, seconds, session, turn))
 
     async def finish_incoming(
-        self, item: Incoming, state: Literal["done", "failed"] = "done", *, error: str = ""
+        self, item: Incoming, state: Literal["done", "failed"] = "done", *, error: str = "", turn: TurnId | None = None
     ) -> Incoming:
-        return await self._write(lambda db: finish(db, item, state, error))
+        return await self._write(lambda db: finish(db, item, state, error, turn))
 
     async def release_incoming(self, item: Incoming, *, seconds: float = 0.0, error: str = "") -> Incoming:
         return await self._write(lambda db: release(db, item, seconds, error))

@@ -10,7 +10,7 @@ from sojourn.core.text import escape
 from sojourn.ports.records import Record
 from sojourn.stores.journal import RECORDS
 from sojourn.stores.records import after_prefix, not_as_expected, record_from, record_row
-from sojourn.stores.sql.db import Db, insertion
+from sojourn.stores.sql.db import Db, Row, insertion
 from sojourn.stores.sql.log import exists, guard
 from sojourn.stores.sql.transactions import Transactions
 
@@ -29,6 +29,13 @@ _NEXT = (
 
 
 def put(db: Db, record: Record, expect: int | None, lease: Lease | None) -> Record:
+    return record_from(keep(db, record, expect, lease))
+
+
+def keep(
+    db: Db, record: Record, expect: int | None, lease: Lease | None = None, *, rung: SessionId | None = None
+) -> Row:  # fmt: skip
+    """The row as it is now. `rung`: whoever watches that session hears of it anyway."""
     row = record_row(record, db.redact, now=db.now())
     if lease is not None:
         guard(db, lease, "lease_fence = lease_fence", ())
@@ -42,11 +49,11 @@ def put(db: Db, record: Record, expect: int | None, lease: Lease | None) -> Reco
         kept = db.one(_ANYWAY if expect is None else _NEW, [row[name] for name in BY_NAME["records"].columns])
     if kept is None:
         raise not_as_expected(record.kind, record.key, expect=expect or 0, found=_revision(db, record.kind, record.key))
-    if record.session is not None:
-        db.changed(record.session, "changed")
-    else:
+    if record.session is None:
         db.touched.add(RECORDS)
-    return record_from(kept)
+    elif record.session != rung:
+        db.changed(record.session, "changed")
+    return kept
 
 
 def _revision(db: Db, kind: str, key: str) -> int:
@@ -85,7 +92,7 @@ def find(
     return [record_from(row) for row in rows]
 
 
-def delete(db: Db, kind: str, key: str, expect: int | None) -> bool:
+def delete(db: Db, kind: str, key: str, expect: int | None, *, rung: SessionId | None = None) -> bool:
     names = (escape(kind), escape(key))
     guarded = "" if expect is None else " AND revision = ?"
     gone = db.one(
@@ -96,7 +103,7 @@ def delete(db: Db, kind: str, key: str, expect: int | None) -> bool:
         if expect is not None and (found := _revision(db, kind, key)):
             raise not_as_expected(kind, key, expect=expect, found=found)
         return False
-    if gone["session_id"] is not None:
+    if gone["session_id"] not in (None, rung):
         db.changed(gone["session_id"], "changed")
     return True
 

@@ -13,7 +13,7 @@ from sojourn.core.terms import tool_term
 from sojourn.core.text import escape, unescape
 from sojourn.ports.store import Hit, Search
 from sojourn.stores.sql.db import Db, Row, marks
-from sojourn.stores.sql.sessions import titled
+from sojourn.stores.sql.sessions import titled, wanted
 
 _PAGE = 500
 _COLUMNS = ", ".join(f"m.{name}" for name in MESSAGE_COLUMNS)
@@ -73,12 +73,11 @@ def _collect(
 
 
 def _filters(asked: Search) -> tuple[str, list[Any]]:
-    where = " AND s.principal = ? AND (m.active = 1 OR m.compacted = 1)"
-    values: list[Any] = [asked.principal]
-    for column, wanted in (("m.role", asked.roles), ("s.source", asked.sources)):
-        if wanted:
-            where += f" AND {column} IN ({marks(wanted)})"
-            values += map(escape, wanted)
+    conditions, values = wanted(asked)
+    where = f" AND {' AND '.join(conditions)} AND (m.active = 1 OR m.compacted = 1)"
+    if asked.roles:
+        where += f" AND m.role IN ({marks(asked.roles)})"
+        values += map(escape, asked.roles)
     for condition, value in (
         ("m.session_id = ?", asked.session and escape(asked.session)),
         ("m.timestamp >= ?", asked.since),
@@ -105,11 +104,8 @@ def _titles(db: Db, asked: Search, clauses: tuple[Clause, ...]) -> list[Hit]:
         return []
     if asked.before is not None and asked.before < FIRST_TITLE // 2:
         return []  # a page among messages
-    where = "s.principal = ? AND s.title_terms IS NOT NULL"
-    params: list[Any] = [asked.principal]
-    if asked.sources:
-        where += f" AND s.source IN ({marks(asked.sources)})"
-        params += map(escape, asked.sources)
+    conditions, params = wanted(asked)
+    where = f"{' AND '.join(conditions)} AND s.title_terms IS NOT NULL"
     for condition, value in (("s.started_at >= ?", asked.since), ("s.started_at < ?", asked.until)):
         if value is not None:
             where += f" AND {condition}"

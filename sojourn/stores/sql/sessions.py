@@ -21,7 +21,7 @@ from sojourn.core.sessions import (
     new_session_id,
 )
 from sojourn.core.text import escape
-from sojourn.ports.store import Listing
+from sojourn.ports.store import Listing, Search
 from sojourn.stores.sql.db import Db, Row, marks
 
 _SUMMARY = ", ".join(f"s.{name}" for name in SESSION_COLUMNS)
@@ -148,23 +148,33 @@ def count(db: Db, listing: Listing) -> int:
     return int(row["n"]) if row else 0
 
 
+def wanted(asked: Listing | Search) -> tuple[list[str], list[Any]]:
+    """What a listing and a search can both ask of a session."""
+    where, params = ["s.principal = ?"], list[Any]([asked.principal])
+    if asked.archived is not None:
+        where.append("s.archived = ?")
+        params.append(int(asked.archived))
+    if asked.sources:
+        where.append(f"s.source IN ({marks(asked.sources)})")
+        params += map(escape, asked.sources)
+    for tag in asked.tags:
+        where.append("(',' || s.tags || ',') LIKE ? ESCAPE '!'")
+        params.append(f"%,{_literal(escape(clean_tag(tag)))},%")
+    if asked.model:
+        where.append("s.model = ?")
+        params.append(escape(asked.model))
+    return where, params
+
+
 def _conditions(listing: Listing) -> tuple[list[str], list[Any]]:
-    where, params = ["s.principal = ?"], [listing.principal]
+    where, params = wanted(listing)
 
     def add(condition: str, *values: Any) -> None:
         where.append(condition)
         params.extend(values)
 
-    if listing.archived is not None:
-        add("s.archived = ?", int(listing.archived))
     if listing.pinned is not None:
         add("s.pinned = ?", int(listing.pinned))
-    if listing.sources:
-        add(f"s.source IN ({marks(listing.sources)})", *map(escape, listing.sources))
-    for tag in listing.tags:
-        add("(',' || s.tags || ',') LIKE ? ESCAPE '!'", f"%,{_literal(escape(clean_tag(tag)))},%")
-    if listing.model:
-        add("s.model = ?", escape(listing.model))
     if listing.parent:
         add("s.parent_session_id = ?", escape(listing.parent))
     if listing.since is not None:

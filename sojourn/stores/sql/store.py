@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -13,8 +14,9 @@ from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Reco
 from sojourn.core.tables import TABLES
 from sojourn.ports.ingest import Ingested
 from sojourn.ports.source import Transcript
-from sojourn.ports.store import Hit, Listing, Log, Removed, Search
+from sojourn.ports.store import Along, Hit, Listing, Log, Removed, Search
 from sojourn.stores.sql import admin, blobs, ingest, log, removal, sessions, wheel
+from sojourn.stores.sql import along as kept_along
 from sojourn.stores.sql.bell import EVERY, Ring
 from sojourn.stores.sql.bindings import SqlBindings
 from sojourn.stores.sql.gateways import SqlGateways
@@ -30,11 +32,13 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
     """SessionStore, Ingest and StoreAdmin as far as SQL goes."""
 
     # what a subclass brings, besides its transactions
+    @abstractmethod
     async def _search(self, asked: Search) -> list[Hit]:
-        raise NotImplementedError
+        """The best hits in an index of its own kind."""
 
+    @abstractmethod
     async def _changes(self, after: int, limit: int) -> list[Change]:
-        raise NotImplementedError
+        """The feed as far as it is settled."""
 
     # sessions
     async def create(
@@ -66,8 +70,10 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
         return await self._search(search)
 
     # the log
-    async def append(self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]:
-        return await self._write(lambda db: log.append(db, lease, items, turn))
+    async def append(
+        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: Along | None = None
+    ) -> list[Recorded]:
+        return await self._write(lambda db: kept_along.append(db, lease, items, turn, along))
 
     async def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Log:
         while True:
@@ -80,19 +86,21 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
                 return
 
     async def watch(self, session: SessionId, *, after: int = 0) -> Log:
-        await self._read(lambda db: log.exists(db, session))
-        ring = self.waiters.add(session)
+        ring, was_there = self.waiters.add(session), False
         self._listen()
         try:
             while True:
                 ring.take()
                 async for item in self.read(session, after=after):
-                    after = item.seq
+                    after, was_there = item.seq, True
                     yield item
+                was_there = True
                 async for item in self._live(ring, after):
                     after = item.seq
                     yield item
         except NotFound:
+            if not was_there:
+                raise
             return  # it was deleted while we watched
         finally:
             self.waiters.remove(ring, session)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
@@ -13,7 +14,7 @@ from sojourn.stores.sql.db import Db
 T = TypeVar("T")
 
 
-class Transactions:
+class Transactions(ABC):
     """A database says here how it runs a transaction and how it hears of others."""
 
     safety_net = 2.0  # seconds after which a watcher looks although nobody rang
@@ -21,16 +22,17 @@ class Transactions:
     def __init__(self) -> None:
         self.waiters = Waiters()
 
+    @abstractmethod
     async def _write(self, work: Callable[[Db], T]) -> T:
         """Runs `work` in one transaction; it is on disk when this returns."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _read(self, work: Callable[[Db], T]) -> T:
-        raise NotImplementedError
+        """Runs `work` on the store as it is at one moment."""
 
+    @abstractmethod
     def _listen(self) -> None:
         """From now on rings of other processes reach `self.waiters`."""
-        raise NotImplementedError
 
     async def _rest(self, rung: asyncio.Event, seconds: float | None = None) -> None:
         with suppress(TimeoutError):

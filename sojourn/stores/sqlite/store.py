@@ -16,7 +16,7 @@ from sojourn.core.redact import Redactor, redact
 from sojourn.core.sessions import Change, Lease, Recorded, SessionId, TurnId
 from sojourn.core.text import from_bytes
 from sojourn.ports.admin import Progress, Stats, Verdict
-from sojourn.ports.store import Hit, Removed, Search
+from sojourn.ports.store import Along, Hit, Removed, Search
 from sojourn.stores.sql import admin, removal
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.search import search
@@ -171,8 +171,10 @@ class SqliteStore(SqlStore):
                 connection.execute("ROLLBACK")
 
     # the log
-    async def append(self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None) -> list[Recorded]:
-        return await self._write(Append(lease, items, turn))
+    async def append(
+        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: Along | None = None
+    ) -> list[Recorded]:
+        return await self._write(Append(lease, items, turn, along))
 
     # search
     async def _search(self, asked: Search) -> list[Hit]:

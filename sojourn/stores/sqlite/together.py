@@ -17,8 +17,10 @@ from typing import Any, cast
 
 from sojourn.core.events import Event, Yielded, is_news
 from sojourn.core.sessions import Lease, Recorded, TurnId
+from sojourn.ports.store import Along
+from sojourn.stores.sql.along import append
 from sojourn.stores.sql.db import Db
-from sojourn.stores.sql.log import append, shown
+from sojourn.stores.sql.log import shown
 from sojourn.stores.sqlite.db import SqliteDb
 
 _MOST = 1000  # pieces in one statement
@@ -45,9 +47,10 @@ class Append:
     lease: Lease
     items: Sequence[Yielded]
     turn: TurnId | None
+    along: Along | None = None
 
     def __call__(self, db: Db) -> list[Recorded]:
-        return append(db, self.lease, self.items, self.turn)
+        return append(db, self.lease, self.items, self.turn, self.along)
 
 
 class Together:
@@ -87,7 +90,7 @@ class Together:
 
     def _is_pieces(self, work: Work) -> bool:
         """Only pieces of an answer, and their place is known. Anything else counts, or is looked for."""
-        known = isinstance(work, Append) and work.items and work.lease.session in self._last
+        known = isinstance(work, Append) and work.items and not work.along and work.lease.session in self._last
         return bool(known) and not is_news(cast(Append, work).items)
 
     def _keep(self, db: SqliteDb, group: Sequence[Work]) -> list[list[Recorded]] | None:

@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from sojourn.core.errors import KeyRefused
-from sojourn.core.messages import text_of
+from sojourn.core.events import Done
+from sojourn.core.messages import Message, text_of
 from sojourn.ports.store import Listing
-from sojourn.service import begun, keys, log
+from sojourn.service import begun, keys, local, log
 from sojourn.testing.fake_platform import FakePlatform
 from sojourn.testing.scripted import Call, Gate, Say
 from tests.parts.gateway.mortal import Mortal
@@ -15,28 +16,32 @@ from tests.parts.gateway.worlds import world
 
 QUICK = {"gateway_lease_seconds": 0.4}
 CRASHES = {
-    "before it was kept": ("keep_incoming", False, ""),
-    "after it was kept": ("keep_incoming", True, ""),
-    "after it was claimed": ("claim_incoming", True, ""),
-    "after the session was opened": ("create", True, ""),
-    "after the session was noted": ("note_incoming", True, ""),
-    "after the place was bound": ("bind", True, ""),
-    "after the key of the turn was taken": ("put_record", True, "idempotency"),
-    "before the message was finished": ("finish_incoming", False, ""),
-    "after the answer was claimed": ("claim_outgoing", True, ""),
+    "before it was kept": ("keep_incoming", False, None),
+    "after it was kept": ("keep_incoming", True, None),
+    "after it was claimed": ("claim_incoming", True, None),
+    "after the session was opened": ("create", True, None),
+    "after the session was noted": ("note_incoming", True, None),
+    "after the place was bound": ("bind", True, None),
+    "before the turn began": ("append", False, Message),
+    "after the turn had begun": ("append", True, Message),
+    "before the end of the turn": ("append", False, Done),
+    "after the end of the turn": ("append", True, Done),
+    "before the message was finished": ("finish_incoming", False, None),
+    "after the answer was claimed": ("claim_outgoing", True, None),
 }
 
 
 @pytest.mark.parametrize("moment", CRASHES)
 async def test_a_message_is_answered_once_whenever_the_gateway_dies(home, store, moment, monkeypatch):
-    call, after, kind = CRASHES[moment]
+    call, after, holding = CRASHES[moment]
     monkeypatch.setattr(keys, "_AT_ONCE", 0.1)
     monkeypatch.setattr(log, "LEASE_SECONDS", 0.5)
     monkeypatch.setattr(begun, "LEASE_SECONDS", 0.5)
+    monkeypatch.setattr(local, "SWEEP_SECONDS", 0.2)
     async with world(home, store, **QUICK) as at:
         dying = Mortal(store)
         await at.start(store=dying)
-        dying.dies(call, after=after, having=lambda *given, **_: not kind or given[0].kind == kind)
+        dying.dies(call, after=after, having=lambda *given, **_: not holding or isinstance(given[1][-1], holding))
         at.network.say("42", "hello there")
         await at.until(lambda: dying.dead)
         await at.stop(at.gateways[0])

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
-from sojourn.http import narrowing
 from tests.parts.http.conftest import say
 
 
@@ -108,21 +107,10 @@ async def pages(client, query):
     return found
 
 
-@pytest.mark.parametrize("few", [0, 8])
-async def test_pages_of_a_narrow_search_show_every_hit_once(client, garden, monkeypatch, few):
-    monkeypatch.setattr(narrowing, "_FEW", few)
+async def test_pages_of_a_narrow_search_show_every_hit_once(client, garden):
     found = await pages(client, "q=rain&model=large&archived=no&limit=2")
     assert [hit for page in found for hit in page] == [(f"garden {n}", seq) for n in (5, 2, 1) for seq in (3, 1)]
     assert [len(page) for page in found] == [2, 2, 2]
-
-
-@pytest.mark.parametrize("known", [0, 2000])
-async def test_where_few_of_many_fit_a_page_may_be_empty_and_the_next_goes_on(client, garden, monkeypatch, known):
-    for name, value in {"_FEW": 0, "_KNOWN": known, "_HITS": 2, "_ROUNDS": 1}.items():
-        monkeypatch.setattr(narrowing, name, value)
-    found = await pages(client, "tool=weather&tag=bed&limit=1")
-    assert [] in found[:-1]  # which is not the end
-    assert [hit for page in found for hit in page] == [("garden 2", 3), ("garden 2", 2)]
 
 
 async def test_a_tag_that_cannot_be_one_is_refused_even_if_nothing_is_found(client):

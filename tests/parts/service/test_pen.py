@@ -18,10 +18,10 @@ class Slow:
         self.store, self.go = store, asyncio.Semaphore(0)
         self.batches: list[list] = []
 
-    async def append(self, lease, items, *, turn):
+    async def append(self, lease, items, **more):
         self.batches.append(list(items))
         await self.go.acquire()
-        return await self.store.append(lease, items, turn=turn)
+        return await self.store.append(lease, items, **more)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from sojourn.ports.service import Said
 from sojourn.service import keys, local, log, turn
 from sojourn.service.begun import Begun, on_record
 from sojourn.service.process import this_process
+from sojourn.service.recovery import Recovery
 from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import (
     ME,
@@ -28,6 +29,7 @@ from sojourn.testing.service_steps import (
     unpaired,
     until,
 )
+from tests.parts.gateway.mortal import Killed, Mortal
 
 GONE = {**this_process(), "pid": 4_000_000}
 
@@ -257,6 +259,20 @@ async def test_a_dead_process_that_waited_does_not_keep_others_waiting(service, 
     await service.settle()
     await service._recovery.sweep()
     assert await on_record(store) == []
+
+
+async def test_a_process_that_is_killed_while_it_ends_a_turn_leaves_no_half_of_it(service, store, monkeypatch):
+    """Otherwise the next turn began within it."""
+    first, dying = await abandoned(store, state="queued"), Mortal(store)
+    dying.dies("append")
+    with pytest.raises(Killed):
+        await Recovery(dying, lambda _: False).sweep()
+    monkeypatch.setattr("sojourn.service.begun.TRIES", 2)
+    second = await service.say(first.session, Said(text="next"), ME)
+    await follow(service, second)
+    kept = [(one.turn, type(one.item)) async for one in store.read(first.session)]
+    bounds = [one for one in kept if one[1] in (Metadata, Done)]
+    assert bounds == [(first.id, Metadata), (first.id, Done), (second.id, Metadata), (second.id, Done)]
 
 
 async def test_a_key_whose_process_died_before_the_turn_began_starts_it_now(store, service, runtime, monkeypatch):

@@ -10,6 +10,7 @@ from sojourn.core.events import Done, Failed, Metadata
 from sojourn.core.messages import Message, assistant
 from sojourn.core.sessions import new_turn_id
 from sojourn.ports.service import Said
+from sojourn.service import log
 from sojourn.service.agent import AgentService
 from sojourn.service.begun import on_record
 from sojourn.service.local import LocalService
@@ -69,14 +70,48 @@ async def test_a_request_is_kept_once_when_the_line_breaks_at_its_beginning(serv
     assert (await said(store, session), faint.fainted) == (["hello", "hello"], 1)
 
 
-async def test_the_same_key_starts_one_turn_though_nobody_knew_whether_the_first_was_kept(service, store, faint):
+async def test_the_same_key_starts_one_turn_though_nobody_knew_whether_the_first_was_kept(
+    service, store, faint, monkeypatch
+):
     session = await opened(service)
-    faint.faints("put_record", after=True, having=lambda record, **_: record.kind == "turn")
+    monkeypatch.setattr(log, "_AWAY", -1.0)
+    faint.faints("append", after=True)
     with pytest.raises(StoreUnavailable):
         await service.say(session, Said(text="hello", key="k"), ME)
     turn = await service.say(session, Said(text="hello", key="k"), ME)
     assert ended(await follow(service, turn)) == ("interrupted", ["interrupted"])
     assert await said(store, session) == ["hello"]
+
+
+@pytest.mark.parametrize("after", [True, False], ids=["was kept", "was not kept"])
+async def test_a_turn_ends_once_though_the_line_breaks_at_its_end_which(service, store, faint, after):
+    session = await opened(service)
+    faint.faints("append", after=after, having=lambda _, items, **__: isinstance(items[-1], Done))
+    kept = await talk(service, session, "hello")
+    await service.settle()
+    assert (ended(kept), faint.fainted) == (("completed", []), 1)
+    assert [one.item.status async for one in store.read(session) if isinstance(one.item, Done)] == ["completed"]
+    assert await on_record(store) == []
+    await store.renew(await store.lease(session, holder="the next", surface="cli"), 0)  # nobody has to wait
+
+
+async def test_a_turn_that_lost_the_wheel_while_its_beginning_was_unsure_is_ended(service, store, faint, monkeypatch):
+    """Its opening was kept, which nobody knew; then the wheel went elsewhere: it must not stand without an end."""
+    session = await opened(service)
+    faint.faints("append", after=True)
+    renew = store.renew
+
+    async def and_gone(lease, seconds=30.0):
+        monkeypatch.setattr(store, "renew", renew)
+        await store.drive(session, "web")
+        return await renew(lease, seconds)
+
+    monkeypatch.setattr(store, "renew", and_gone)
+    with pytest.raises(NotDriving):
+        await service.say(session, Said(text="hello"), ME)
+    await Recovery(store, lambda _: False).sweep()
+    log_ = [type(one.item) async for one in store.read(session) if isinstance(one.item, (Metadata, Done))]
+    assert (log_, await on_record(store)) == ([Metadata, Done], [])
 
 
 async def test_a_turn_whose_past_cannot_be_read_was_interrupted_and_has_not_failed(service, monkeypatch):
