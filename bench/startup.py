@@ -34,6 +34,11 @@ def main() -> None:
         peer_home.mkdir()
         (peer_home / ".update_check").write_text('{"ts": 4102444800, "behind": 0, "rev": null, "ver": "0.19.0"}')
         environment = os.environ | {"SOJOURN_HOME": str(home), "HERMES_HOME": str(peer_home), "HOME": folder}
+        # Both are compiled once, as installed programs are; whether this machine keeps byte code or not.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        environment["PYTHONPYCACHEPREFIX"] = str(Path(folder) / "compiled")
+        for program in ([ours, "sessions", "list"], [ours, "--json", "sessions", "list"], [theirs, "--version"]):
+            run(program, environment)
         version, their_version = [], []
         for _ in range(ROUNDS):
             version.append(run([ours, "--version"], environment)[0])

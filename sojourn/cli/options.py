@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -53,17 +53,24 @@ class Command(click.Command):
 
 
 class Section(click.Group):
-    """A group of such commands."""
+    """A group of such commands. Those that come `later` are known by where they are, and loaded when they are used."""
 
     command_class = Command
     group_class = type
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: Any, later: Mapping[str, str] | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
         self.params.append(json_option())
+        self._later = later or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)  # in the order of the file, which is the order of use
+        return [*self.commands, *self._later]  # in the order of the file, which is the order of use
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self._later:
+            found: click.Command = load(self._later[cmd_name])
+            return found
+        return super().get_command(ctx, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sojourn.cli.words import iso
-from sojourn.core.health import Health
 from sojourn.core.messages import Message, calls, parts, text_of
 from sojourn.core.sessions import Recorded, Session
-from sojourn.ports.admin import Stats, Verdict
-from sojourn.ports.kit import ImportReport, MoveReport
-from sojourn.ports.source import Found
-from sojourn.ports.store import Hit, Removed
+
+if TYPE_CHECKING:  # every listing passes through here and shows none of them
+    from sojourn.core.health import Health
+    from sojourn.ports.admin import Stats, Verdict
+    from sojourn.ports.kit import ImportReport, MoveReport
+    from sojourn.ports.source import Found
+    from sojourn.ports.store import Hit, Removed
 
 _SESSION = tuple(one.name for one in fields(Session) if one.name not in ("principal", "driver_fence", "details"))
 _TIMES = ("started_at", "last_active", "ended_at")
