@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 WIDE = 160  # where there is no terminal to fit
 
@@ -27,7 +28,10 @@ def page(screen: Console, pieces: Iterable[RenderableType]) -> None:
     """Prints; what does not fit on a terminal goes through a pager."""
     if not screen.is_terminal:
         for piece in pieces:
-            screen.print(piece)
+            if isinstance(piece, Text) and screen.color_system is None and piece.cell_len <= screen.width:
+                screen.file.write(f"{piece.plain}\n")  # as it would be printed, without a look at every word
+            else:
+                screen.print(piece)
         return
     printed = _printed(screen, pieces)
     begun: list[str] = []
