@@ -31,7 +31,10 @@ def test_a_view_is_where_the_table_says(name):
 def every(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
     yield path, command
     if isinstance(command, Section):
-        for name, inner in command.commands.items():
+        here = click.Context(command)
+        for name in command.list_commands(here):
+            inner = command.get_command(here, name)
+            assert inner is not None, f"{path} {name} is not where its section says"
             yield from every(inner, f"{path} {name}")
 
 
