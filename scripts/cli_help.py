@@ -21,7 +21,7 @@ _BLOCK = re.compile(r"^```text\n\$ (sojourn[^\n]*?) --help\n.*?^```\n", re.MULTI
 
 
 def _refuse(flags: object) -> object:
-    raise NotImplementedError("help needs neither settings nor a store")
+    raise AssertionError("help needs neither settings nor a store")
 
 
 def contexts() -> Iterator[click.Context]:

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sojourn.core.errors import NotFound, SojournError
+from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import SETTINGS, Settings
 from sojourn.ports.admin import Progress
@@ -98,7 +98,7 @@ class SmallKit:
     async def rescue(
         self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
     ) -> ImportReport:
-        raise NotImplementedError
+        raise BadInput("A small kit brings in no histories.", hint="Use `sojourn.compose.build` for that.")
 
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
         return await self.store.forget(session)
@@ -113,7 +113,7 @@ class SmallKit:
         await self.store.restore(source, progress)
 
     async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
-        raise NotImplementedError
+        raise BadInput("A small kit moves no stores.", hint="Use `sojourn.compose.build` for that.")
 
     async def add_samples(self) -> int:
         return 0
