@@ -66,14 +66,43 @@ def messages(chance: random.Random, count: int, size: float, at: float) -> Itera
             given = json.dumps({argument: text(chance, 40)}) if chance.random() > 0.01 else '{"broken": '
             call = {"id": f"call_{number}_{step}", "type": "function", "function": {"name": tool, "arguments": given}}
             yield "assistant", None, json.dumps([call]), None, None, at + number, 1
-            result = json.dumps(
-                {"output": text(chance, _size(chance, size * 2)), "exit_code": chance.choice((0, 0, 1))}
-            )
+            result = json.dumps(answer(chance, tool, text(chance, _size(chance, size * 2))))
             yield "tool", result, None, call["id"], tool, at + number + 0.5, 1
             number += 2
         if number < count:
             yield "assistant", text(chance, _size(chance, size / 2)), None, None, None, at + number, 1
             number += 1
+
+
+def answer(chance: random.Random, tool: str, words: str) -> dict[str, Any]:
+    """What a tool answers, each in its own form; one in four fails and says so."""
+    fails = chance.random() < 0.25
+    if tool == "terminal":
+        return {"output": words, "exit_code": int(fails), "error": None}
+    if tool == "execute_code":
+        return {"status": "error" if fails else "success", "output": words, "tool_calls_made": 0}
+    if tool == "process":
+        return {"status": "exited", "output": words, "exit_code": int(fails), "uptime_seconds": 3}
+    if fails:
+        return {"success": False, "error": words[:200]}
+    lines = words.splitlines()
+    return {
+        "read_file": {"content": words, "total_lines": len(lines), "file_size": len(words), "truncated": False},
+        "write_file": {"bytes_written": len(words), "diff": words},
+        "patch": {"success": True, "diff": words, "files_modified": ["src/app/main.py"]},
+        "search_files": {
+            "total_count": len(lines),
+            "matches": [{"path": "a.py", "line": 1, "content": one} for one in lines],
+        },
+        "web_search": {
+            "success": True,
+            "data": {"web": [{"url": "https://example.org", "description": one} for one in lines]},
+        },
+        "web_extract": {
+            "results": [{"url": "https://example.org", "title": "Example", "content": words, "error": None}]
+        },
+        "browser_navigate": {"success": True, "url": "https://example.org", "title": "Example", "snapshot": words},
+    }.get(tool, {"success": True, "content": words})
 
 
 def _size(chance: random.Random, mean: float) -> int:

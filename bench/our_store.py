@@ -78,9 +78,11 @@ async def append(path: str, count: int, size: int, session: int = 990_000, toget
     store = SqliteStore(Path(path))
     await store.health()
     names = [f"bench_{session:06}_{os.getpid()}_{number}" for number in range(together)]
-    tasks = [_append(store, name, count // together, size, session) for name in names]
+    rows = [[made(row) for row in messages(session, count // together, size)] for _ in names]
+    for name in names:
+        await store.create(id=SessionId(name))
     begun = time.perf_counter()
-    results = await asyncio.gather(*tasks)
+    results = await asyncio.gather(*(_append(store, name, some) for name, some in zip(names, rows, strict=True)))
     seconds = time.perf_counter() - begun
     await store.close()
     lost = sum(result["lost"] for result in results)
@@ -90,9 +92,7 @@ async def append(path: str, count: int, size: int, session: int = 990_000, toget
     }  # fmt: skip
 
 
-async def _append(store: SqliteStore, name: str, count: int, size: int, seed: int) -> dict[str, Any]:
-    rows = [made(row) for row in messages(seed, count, size)]
-    await store.create(id=SessionId(name))
+async def _append(store: SqliteStore, name: str, rows: list[Message]) -> dict[str, Any]:
     lease = await store.lease(SessionId(name), holder="bench", surface="cli", seconds=3600)
     waits, errors = [], 0
     for row in rows:
@@ -103,7 +103,7 @@ async def _append(store: SqliteStore, name: str, count: int, size: int, seed: in
             errors += 1
         waits.append(time.perf_counter() - at)
     kept = (await store.get(SessionId(name))).message_count
-    return {"errors": errors, "lost": count - kept, "stall": max(waits)}
+    return {"errors": errors, "lost": len(rows) - kept, "stall": max(waits)}
 
 
 async def search(path: str, words: list[str], rounds: int) -> dict[str, Any]:

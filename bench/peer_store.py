@@ -49,9 +49,10 @@ def append(path: str, count: int, size: int, session: int = 990_000, together: i
     names = [f"bench_{session:06}_{os.getpid()}_{number}" for number in range(together)]
     for name in names:
         db.create_session(name, "cli")
+    rows = [list(messages(session, count // together, size)) for _ in names]
     begun = time.perf_counter()
     with ThreadPoolExecutor(together) as pool:
-        done = list(pool.map(lambda name: _append(db, name, count // together, size, session), names))
+        done = list(pool.map(lambda name, some: _append(db, name, some), names, rows))
     seconds = time.perf_counter() - begun
     mode = db._conn.execute("PRAGMA synchronous").fetchone()[0]
     db.close()
@@ -61,16 +62,16 @@ def append(path: str, count: int, size: int, session: int = 990_000, together: i
     }  # fmt: skip
 
 
-def _append(db: Any, name: str, count: int, size: int, seed: int) -> dict[str, Any]:
+def _append(db: Any, name: str, rows: list[Any]) -> dict[str, Any]:
     waits, errors = [], 0
-    for row in list(messages(seed, count, size)):
+    for row in rows:
         at = time.perf_counter()
         try:
             put(db, name, row)
         except Exception:  # noqa: BLE001  it is counted
             errors += 1
         waits.append(time.perf_counter() - at)
-    return {"errors": errors, "lost": count - len(db.get_messages(name)), "stall": max(waits)}
+    return {"errors": errors, "lost": len(rows) - len(db.get_messages(name)), "stall": max(waits)}
 
 
 def search(path: str, words: list[str], rounds: int) -> dict[str, Any]:

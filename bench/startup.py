@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import resource
 import statistics
 import subprocess
@@ -12,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import peer
+from bench import installed, peer
 from bench.report import bar, keep, limit
 from sojourn.core.messages import user
 from sojourn.core.sessions import OWNER
@@ -33,10 +32,8 @@ def main() -> None:
         peer_home = Path(folder) / "hermes"
         peer_home.mkdir()
         (peer_home / ".update_check").write_text('{"ts": 4102444800, "behind": 0, "rev": null, "ver": "0.19.0"}')
-        environment = os.environ | {"SOJOURN_HOME": str(home), "HERMES_HOME": str(peer_home), "HOME": folder}
-        # Both are compiled once, as installed programs are; whether this machine keeps byte code or not.
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        environment["PYTHONPYCACHEPREFIX"] = str(Path(folder) / "compiled")
+        environment = installed.environment(Path(folder))
+        environment |= {"SOJOURN_HOME": str(home), "HERMES_HOME": str(peer_home), "HOME": folder}
         for program in ([ours, "sessions", "list"], [ours, "--json", "sessions", "list"], [theirs, "--version"]):
             run(program, environment)
         version, their_version = [], []

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench import peer
+from bench import installed, peer
 from bench.report import Bar, keep, limit
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.shelf import FolderShelf
@@ -28,7 +28,7 @@ from sojourn.templates.mining import mine
 from sojourn.templates.remembering import recall, remember
 from sojourn.templates.suggesting import suggestions
 
-ROUNDS = 3
+ROUNDS = 5
 SESSIONS = 8564
 GENERATOR = Path(__file__).with_name("make_history.py")
 
@@ -65,7 +65,8 @@ def scanning(home: Path) -> dict[str, Any]:
 def alone(what: str, home: Path, cache: Path) -> dict[str, Any]:
     """A measurement in a process of its own."""
     command = [sys.executable, "-m", "bench.templates", "--one", what, str(home), str(cache)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    environment = installed.environment(cache.parent)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -90,6 +91,8 @@ def main(given: Path | None) -> None:
             ]
             subprocess.run([peer.python(), GENERATOR, *made], check=True, capture_output=True)
         rounds = []
+        alone("mine", home, folder / "first.json")  # compiles
+        alone("scan", home, folder / "none")
         for number in range(ROUNDS):
             rounds.append((alone("mine", home, folder / f"{number}.json"), alone("scan", home, folder / "none")))
         cold = median(one["seconds"] for one, _ in rounds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -146,14 +146,22 @@ class App:
             raise NotFound(f'"{source}" is not a known source.', hint=f"Known are: {', '.join(sorted(self._sources))}.")
         asked = [self._sources[source]] if source else list(self._sources.values())
         if path is None:
-            return [found for one in asked for found in one.find(self.settings.user_home, self.settings.places)]
+            found = (one for source in asked for one in source.find(self.settings.user_home, self.settings.places))
+            return _real(found)
         if not path.exists():
             raise NotFound(f"There is nothing at {path}.", hint="Give a folder or file of another agent's history.")
-        claimed = [found for one in asked if (found := one.claims(path))]
+        claimed = _real(one for source in asked for one in self._claimed(source, path))
         if not claimed:
             known = ", ".join(sorted(one.label for one in asked))
             raise SourceUnreadable(f"{path} is not a history of {known}.", hint="Name the program's own data folder.")
         return claimed
+
+    def _claimed(self, source: HistorySource, path: Path) -> Iterator[Found]:
+        """What a path is to a program: a history, and those of its profiles."""
+        if found := source.claims(path):
+            yield found
+        if isinstance(source, self.registry.load("sojourn.ports.source:WithProfiles")):
+            yield from source.profiles(path)
 
     async def rescue(
         self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
@@ -171,7 +179,14 @@ class App:
         ]
         erasers.append(lambda _: self.registry.load(f"{_FORGETTING}:erase_logs")(self.settings.home))
         forget = self.registry.load(f"{_FORGETTING}:forget")
-        removed: Removed = await forget(self.store, session, erasers=erasers, purge_backups=purge_backups)
+        removed: Removed = await forget(
+            self.store, session, home=self.settings.home, erasers=erasers, purge_backups=purge_backups
+        )
+        if self.settings["database_url"] and (self.settings.home / "state.db").exists():
+            note = (
+                "state.db in the home is a store of its own and may hold it too; forget it there without a database URL"
+            )
+            return replace(removed, left=(*removed.left, note))
         return removed
 
     def purge(self, removed: Removed) -> Removed:
@@ -234,6 +249,12 @@ class App:
                 await one.close()
         if "store" in self.__dict__:
             await self.store.close()
+
+
+def _real(found: Iterable[Found]) -> list[Found]:
+    """Each history once, under its real path: through a symlink it is still the same one."""
+    real = (replace(one, home=one.home.resolve()) for one in found)
+    return list({(one.source, one.home): one for one in real}.values())
 
 
 def build(flags: Mapping[str, Any] | None = None) -> App:

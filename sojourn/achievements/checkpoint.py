@@ -45,7 +45,7 @@ class Checkpoint:
         """Reads what is on the shelf, unless it is just what this object wrote itself."""
         if self._versions is not None and self._versions == self._on_shelf():
             return
-        self.known, self._folded, self._journaled = {}, 0, 0
+        self.known, self._folded, self._journaled, self._is_torn = {}, 0, 0, False
         document = self._shelf.read(NAME, lambda raw: raw.endswith(_END))
         if document is not None and self._take(document.split(b"\n")[:-2], _HEADER_END):
             self._folded = len(document)
@@ -104,7 +104,7 @@ class Checkpoint:
         data = self._document(generated_at)
         self._shelf.write(NAME, data)
         self._shelf.remove(JOURNAL)
-        self._folded, self._journaled = len(data), 0
+        self._folded, self._journaled, self._is_torn = len(data), 0, False
         self._versions = self._on_shelf()
 
     # -- form --------------------------------------------------------------

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session import Contribution
 from sojourn.achievements.totals import Listed
-from sojourn.ports.history import SessionFacts
+from sojourn.core.values import dataclass
+from sojourn.ports.history import Moment, SessionFacts
 
 FLAGS = {"port_conflict": "port_conflict_events"}  # fields that say yes or no about another field
 UNTITLED = "Untitled"
@@ -19,7 +19,7 @@ UNTITLED = "Untitled"
 class Fingerprint:
     """The signals that show a changed session: new rows, rewinds, compaction. Its title is none of them."""
 
-    updated_at: float
+    updated_at: Moment
     message_count: int
     rows: int
     last_row: int

@@ -159,7 +159,8 @@ class ScanCoordinator:
         return ScanJob(self.history, self._shelf, self.book, self.settings, self._scanner)
 
     def _is_due(self) -> bool:
-        return self.is_stale() and self._clock() >= self._status.next_try_at
+        left = self._status.next_try_at - self._clock()
+        return self.is_stale() and not 0 < left <= self.settings.most_wait  # longer only if the clock was turned back
 
     def _begin(self, *, force: bool, full: bool, partials: bool) -> None:
         """Called under the lock."""
@@ -188,10 +189,12 @@ class ScanCoordinator:
         except Exception as error:  # the edge of a scan: whatever it was, the last good answer stays
             logger.exception("the achievements scan failed")
             reason = f"{type(error).__name__}: {error}"
-        self._end(time.perf_counter() - began, has_scanned, reason)
-        if is_new:
-            self._save_status()
-        self._let_go()
+        try:
+            self._end(time.perf_counter() - began, has_scanned, reason)
+            if is_new:
+                self._save_status()
+        finally:
+            self._let_go()
 
     def _shelf_lock(self, *, force: bool) -> ScanLock | None:
         """Waits for a scan in another process. Its fresh result will do, unless this scan was asked for."""
@@ -212,6 +215,9 @@ class ScanCoordinator:
         def was_reset() -> bool:
             return self._status.resets != resets
 
+        if self._hears_of_reset():
+            job, resets = self._job, self._status.resets
+
         outcome = job.run(
             now=self._clock,
             full=full,
@@ -220,10 +226,19 @@ class ScanCoordinator:
             stopped=lambda: self._closing.is_set() or was_reset(),
         )
         with self._writing:
-            if was_reset() or ScanStatus.load(self._shelf).resets > resets:
+            if self._hears_of_reset() or was_reset():
                 raise ScanStopped
             job.keep(outcome, self.snapshots)
         return outcome.is_new
+
+    def _hears_of_reset(self) -> bool:
+        """Whether another process forgot everything: then nothing that this one remembers counts any longer."""
+        told = ScanStatus.load(self._shelf).resets
+        with self._lock:
+            if told <= self._status.resets:
+                return False
+            self._status.resets, self._job = told, self._new_job()
+            return True
 
     def _save_status(self) -> None:
         try:

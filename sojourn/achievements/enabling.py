@@ -17,17 +17,17 @@ _FLOW = re.compile(r"(\s+\w+:\s*)\[([^\[\]]*)\](\s*(?:#.*)?)$")
 
 def enable(text: str, name: str) -> str:
     """The text with the name in `plugins.enabled`."""
-    lines = text.splitlines()
+    lines = _lines(text)
     block = _block(lines)
     if block is None:
         if any(re.match(r"plugins\s*:", line) for line in lines):
             raise _by_hand(name)
         gap = [""] if lines and lines[-1].strip() else []
-        return "\n".join([*lines, *gap, "plugins:", "  enabled:", f"    - {name}", ""])
+        return _text([*lines, *gap, "plugins:", "  enabled:", f"    - {name}"], text)
     at = _key(lines, block, "enabled")
     if at is None:
         lines[block[0] : block[0]] = ["  enabled:", f"    - {name}"]
-        return "\n".join(lines) + "\n"
+        return _text(lines, text)
     if name in _names(lines, at, block[1]):
         return text
     flow = _FLOW.match(lines[at])
@@ -40,12 +40,12 @@ def enable(text: str, name: str) -> str:
         lines.insert(at + 1, f"{indent}- {name}")
     else:
         raise _by_hand(name)
-    return "\n".join(lines) + "\n"
+    return _text(lines, text)
 
 
 def forget_enabled(text: str, name: str) -> str:
     """The text without the name in `plugins.enabled`."""
-    lines = text.splitlines()
+    lines = _lines(text)
     block = _block(lines)
     at = _key(lines, block, "enabled") if block is not None else None
     if block is None or at is None:
@@ -60,14 +60,25 @@ def forget_enabled(text: str, name: str) -> str:
             if item is not None and item[2] == name:
                 del lines[number]
                 break
-    return "\n".join(lines) + "\n"
+    return _text(lines, text)
 
 
 def disabled_in(text: str, name: str) -> bool:
-    lines = text.splitlines()
+    lines = _lines(text)
     block = _block(lines)
     at = _key(lines, block, "disabled") if block is not None else None
     return block is not None and at is not None and name in _names(lines, at, block[1])
+
+
+def _lines(text: str) -> list[str]:
+    """Only line feeds end a line, with a carriage return or without; other breaks may stand in comments and texts."""
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
+
+
+def _text(lines: list[str], before: str) -> str:
+    """The lines with the line ends of the text they were taken from."""
+    end = "\r\n" if "\r\n" in before else "\n"
+    return end.join(lines) + end
 
 
 def _block(lines: list[str]) -> tuple[int, int] | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sojourn.achievements.counting import split_at_rest
 from sojourn.achievements.hits import Hits, word_after, word_before
 from sojourn.achievements.notation import Sequence, Token
 from sojourn.achievements.plan import Plan, Search
 from sojourn.core.errors import BadInput
+from sojourn.core.values import dataclass
 
 _SPACE = (
     rb"(?:[\x09-\x0d\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"

@@ -3,13 +3,18 @@
 A user plugin of the same name takes the place of the bundled one, but only if it is in `plugins.enabled`;
 so one line of `config.yaml` is needed too. Nothing else in that home is changed, and `state.json`, which
 holds the unlock dates, lies in the same folder and is never touched here.
+
+The dashboard gives the files under `dashboard/` to anybody who asks, without a token. So what we note for
+ourselves, a copy of `config.yaml` among it, lies above that folder and is for its owner only.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+import tempfile
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -34,14 +39,16 @@ class HermesPlugin:
         self._folder = self._home / "plugins" / NAME
         self._dashboard = self._folder / "dashboard"
         self._config = self._home / "config.yaml"
+        self._record_file, self._old_record_file = self._folder / _RECORD, self._dashboard / _RECORD
 
     def changes_to_install(self) -> list[str]:
         """What installing would do, one line each; nothing has happened yet."""
         if not self._home.is_dir():
             raise SourceUnreadable(f"There is no Hermes home at {self._home}.", hint="Give it with --hermes-home.")
-        if self._dashboard.exists() and not (self._dashboard / _RECORD).exists():
+        if self._dashboard.exists() and not self._is_installed():
             raise Conflict(f"{self._dashboard} is there already and is not ours.", hint="Move it away first.")
-        changes = [f"write {self._dashboard / name}" for name in (*FILES, _COMMAND, _RECORD)]
+        changes = [f"write {self._dashboard / name}" for name in FILES]
+        changes += [f"write {self._folder / name}" for name in (_COMMAND, _RECORD)]
         config = self._read_config()
         if disabled_in(config, NAME):
             raise BadInput(f"{self._config} lists {NAME} under plugins.disabled.", hint="Take it out there first.")
@@ -53,22 +60,28 @@ class HermesPlugin:
     def install(self) -> None:
         before = self._read_config()
         after = enable(before, NAME)
-        if not (self._dashboard / _RECORD).exists():  # installing again must not forget how it was at first
+        if not self._is_installed():  # installing again must not forget how it was at first
             record = {"config_existed": self._config.exists(), "config_before": before, "config_after": _digest(after)}
-            self._write(_RECORD, json.dumps(record, indent=2))
+            _replace(self._record_file, json.dumps(record, indent=2))
+        elif self._old_record_file.exists():
+            _replace(self._record_file, self._old_record_file.read_text("utf-8"))
+            self._old_record_file.unlink()
+            (self._dashboard / _COMMAND).unlink(missing_ok=True)
         source = files("sojourn.achievements") / "dropin"
         for name in FILES:
-            self._write(name, (source / name).read_text("utf-8"))
+            path = self._dashboard / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text((source / name).read_text("utf-8"), "utf-8")
         command = [self._python, "-m", "sojourn", "achievements", "answer-hermes", "--hermes-home", str(self._home)]
-        self._write(_COMMAND, json.dumps({"command": command}, indent=2))
+        _replace(self._folder / _COMMAND, json.dumps({"command": command}, indent=2))
         if after != before:
-            self._config.write_text(after, "utf-8")
+            _replace(self._config, after)
 
     def changes_to_uninstall(self) -> list[str]:
         record = self._record()
         if record is None:
             return []
-        changes = [f"remove {self._dashboard}"]
+        changes = [f"remove {path}" for path in (self._dashboard, self._folder / _COMMAND, self._record_file)]
         if self._config_restored(record) != self._read_config():
             changes.append(f"take {NAME} out of plugins.enabled: {self._config}")
         changes += [f"remove {self._folder / name}" for name in _SCAN_FILES if (self._folder / name).exists()]
@@ -82,9 +95,9 @@ class HermesPlugin:
         if restored is None:
             self._config.unlink(missing_ok=True)
         elif restored != self._read_config():
-            self._config.write_text(restored, "utf-8")
+            _replace(self._config, restored)
         shutil.rmtree(self._dashboard)
-        for name in _SCAN_FILES:
+        for name in (*_SCAN_FILES, _COMMAND, _RECORD):
             (self._folder / name).unlink(missing_ok=True)
 
     # -- parts -------------------------------------------------------------
@@ -98,21 +111,39 @@ class HermesPlugin:
 
     def _read_config(self) -> str:
         try:
-            return self._config.read_text("utf-8")
+            return self._config.read_bytes().decode("utf-8")  # line ends are the person's, too
         except FileNotFoundError:
             return ""
 
-    def _record(self) -> dict[str, Any] | None:
-        try:
-            record: dict[str, Any] = json.loads((self._dashboard / _RECORD).read_text("utf-8"))
-        except (FileNotFoundError, ValueError):
-            return None
-        return record
+    def _is_installed(self) -> bool:
+        return self._record_file.exists() or self._old_record_file.exists()
 
-    def _write(self, name: str, text: str) -> None:
-        path = self._dashboard / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
+    def _record(self) -> dict[str, Any] | None:
+        for path in (self._record_file, self._old_record_file):
+            try:
+                record: dict[str, Any] = json.loads(path.read_text("utf-8"))
+            except (FileNotFoundError, ValueError):
+                continue
+            return record
+        return None
+
+
+def _replace(path: Path, text: str) -> None:
+    """All of a file or nothing of it. A new one is for its owner only; one that was there keeps its mode."""
+    real = path.resolve()
+    real.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        if real.exists():
+            shutil.copymode(real, name)
+        Path(name).replace(real)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def _digest(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from sojourn.achievements.shelf import Shelf
 from sojourn.achievements.snapshot import Built, Snapshot, SnapshotStore, build_snapshot
 from sojourn.achievements.unlocks import Unlock
 from sojourn.achievements.workers import new_scanner
+from sojourn.core.values import dataclass
 from sojourn.ports.history import History
 
 logger = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ class ScanJob:
             store.see_again(outcome.snapshot)
             return None
         now = outcome.snapshot["generated_at"]
-        if unlocks.load(self._shelf) != outcome.unlocks:
+        if not unlocks.are_kept(self._shelf, outcome.unlocks):
             is_kept = self._kept("unlock dates", lambda: unlocks.save(self._shelf, outcome.unlocks))
             self._unsaved = {} if is_kept else dict(outcome.unlocks)
         sessions = {record.facts.id for record in outcome.records}

@@ -17,12 +17,12 @@ wins. Choices and options are spelled out while parsing, so that every `Sequence
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from itertools import product
 
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import Words
+from sojourn.core.values import dataclass
 
 
 class Token(Enum):

@@ -11,13 +11,13 @@ Engines work on UTF-8 bytes and know ASCII only, so an edge next to a byte above
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from sojourn.achievements.counting import Counter, ExistsCount, LineCount, MessageCount, SpotCount, WindowCount
 from sojourn.achievements.notation import Sequence, Token, sequences, to_re
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import MetricRule, ToolNamed, Words
+from sojourn.core.values import dataclass
 
 Kind = Literal["spots", "runs", "tails", "maybe", "surely"]
 

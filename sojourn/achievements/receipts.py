@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sojourn.achievements.contributions import Record, Sums, display_titles
@@ -16,6 +15,7 @@ from sojourn.achievements.session import SessionScanner
 from sojourn.achievements.totals import is_local, weekend_and_night
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import Achievement, MetricRule
+from sojourn.core.values import dataclass
 from sojourn.ports.history import History, RawMessage, SessionFacts
 
 _AROUND = 90  # bytes shown before and after the first hit
@@ -37,7 +37,7 @@ def receipts(
     if not 1 <= limit <= 200:
         raise BadInput(f"{limit} receipts cannot be shown at once.", hint="Ask for 1 to 200.")
     last_session, _, last_row = after.rpartition(":")
-    if after and not (last_session and last_row.isdigit()):
+    if after and not (last_session and last_row.isdecimal() and len(last_row) < 20):
         raise BadInput(f"{after!r} is not a place in the receipts.", hint="Use the `next` of an earlier page.")
     shown: list[dict[str, Any]] = []
     sources = _sources(book, badge, records)

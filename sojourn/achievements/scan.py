@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 from sojourn.achievements.contributions import Fingerprint, Known, Record, Tally
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session import Contribution, SessionScanner
 from sojourn.achievements.workers import Counted, count_here, count_in_processes, new_scanner
+from sojourn.core.values import dataclass
 from sojourn.ports.history import History, SessionFacts
 
 # Below this many rows to read, starting other processes costs more than it saves.
@@ -95,7 +95,7 @@ def scan_sessions(
         rescanned=len(to_read),
         reused=reused,
         messages=sum(facts.active_rows for facts in to_read),
-        problems=sum(record.contribution.problems for record in records),
+        problems=sum(record.contribution.problems + record.facts.malformed for record in records),
         damaged=tuple(desk.damaged),
         seconds=time.perf_counter() - began,
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -14,6 +13,7 @@ from sojourn.achievements.notation import sequences, to_re
 from sojourn.achievements.paths import collect_paths
 from sojourn.achievements.plan import Plan
 from sojourn.achievements.rules import RuleBook
+from sojourn.core.values import dataclass
 from sojourn.ports.history import RawMessage
 
 # Ignoring case makes these equal to ASCII letters; all other characters keep their own meaning.
@@ -94,7 +94,10 @@ class SessionScanner:
                     reading.sequence[name] = reading.sequence.get(name, 0) + 1
             if tool_calls:
                 self._read_calls(tool_calls, reading)
-        reading.names.update(map(self._name, named))
+        for raw in named:
+            name = self._name(raw)
+            reading.names.add(name)
+            reading.problems += not name.isascii() and name.encode() != raw
         return reading
 
     def _name(self, raw: bytes) -> str:
@@ -111,9 +114,15 @@ class SessionScanner:
 
     @staticmethod
     def _serialised(content: bytes, reading: Reading) -> bytes:
-        """Structured content counts as the JSON text Python writes: ASCII, a space after comma and colon."""
+        """Structured content counts as the JSON text Python writes: ASCII, a space after comma and colon.
+
+        A mere string in it counts as that string, and nothing as no text.
+        """
         try:
-            return _encode(json.loads(content.decode())).encode()
+            said = json.loads(content.decode())
+            if isinstance(said, str):
+                return said.encode("utf-8", "replace")  # half a character becomes a question mark: no word either
+            return b"" if said is None else _encode(said).encode()
         except (ValueError, RecursionError):
             reading.problems += 1
             return content.decode("utf-8", "replace").encode()
@@ -123,12 +132,13 @@ class SessionScanner:
         self._repeats = False
         try:
             calls = self._decode(raw.decode())
+            written = _encode(calls).encode() if self._repeats else raw
         except (ValueError, RecursionError) as error:
             reading.problems += not isinstance(error, json.JSONDecodeError)
             return
         if not calls:
             return
-        reading.calls.append(_encode(calls).encode() if self._repeats else raw)
+        reading.calls.append(written)
         reading.decoded_calls.append(calls)
         if not isinstance(calls, list):
             reading.problems += not isinstance(calls, str | dict)
@@ -174,7 +184,7 @@ class SessionScanner:
         calls = b"\n".join(reading.calls)
         starts, is_escaped = self._engine.paths(calls)
         if is_escaped or not calls.isascii():
-            calls = b"\n".join(_encode(one).encode() for one in reading.decoded_calls)
+            calls = b"\n".join(_written(one, reading) for one in reading.decoded_calls)
             starts, _ = self._engine.paths(calls)
         collect_paths(calls, starts, paths)
 
@@ -224,6 +234,14 @@ def _valid(content: bytes, reading: Reading) -> bytes:
         reading.problems += 1
         return content.decode("utf-8", "replace").encode()
     return content
+
+
+def _written(calls: Any, reading: Reading) -> bytes:
+    try:
+        return _encode(calls).encode()
+    except RecursionError:  # what could just be read is nested too deep to be written
+        reading.problems += 1
+        return b""
 
 
 def _folded(text: bytes) -> bytes:

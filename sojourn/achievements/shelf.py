@@ -74,7 +74,9 @@ class FolderShelf:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            os.write(file, data)
+            left = memoryview(data)
+            while left:  # a disk that is nearly full takes a part without complaint
+                left = left[os.write(file, left) :]
         finally:
             os.close(file)
 

@@ -7,7 +7,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sojourn.achievements.contributions import Numbers, Record, display_titles, session_row, totals
@@ -15,6 +14,7 @@ from sojourn.achievements.evaluate import item, nothing_yet, standing
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.shelf import Shelf
 from sojourn.achievements.unlocks import Unlock
+from sojourn.core.values import dataclass
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +73,8 @@ def pending_snapshot(book: RuleBook, now: int) -> Snapshot:
 def session_rows(book: RuleBook, sessions: Sequence[Record], previews: Previews) -> list[dict[str, Any]]:
     """All fields of all sessions, for those who ask for everything."""
     facts = [record.facts for record in sessions]
-    titles = display_titles(facts, previews([one.id for one in facts if not one.title]))
+    untitled = [one.id for one in facts if not one.title]
+    titles = display_titles(facts, previews(untitled) if untitled else {})  # a history that is gone has none
     return [session_row(book, record, titles[record.facts.id]) for record in sessions]
 
 

@@ -12,6 +12,12 @@ from sojourn.achievements.shelf import Shelf
 NAME = "scan_status.json"
 _REMEMBERED = 100  # durations kept for average and p95
 _PASSING = ("sessions_scanned_so_far", "sessions_expected_total")
+# What is believed of a document: a value of another kind is as good as none.
+_KINDS: Mapping[str, type | tuple[type, ...]] = {
+    "state": str, "started_at": int, "finished_at": int, "last_error": str, "last_duration_ms": int, "run_count": int,
+    "failure_count": int, "dedupe_hits": int, "stale_served": int, "durations_ms": list, "failures_in_a_row": int,
+    "next_try_at": (int, float), "resets": int,
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -40,11 +46,11 @@ class ScanStatus:
         try:
             data = shelf.read(NAME, lambda raw: True)
             written: Any = json.loads(data) if data is not None else {}
-            known = {one.name: written[one.name] for one in fields(cls) if one.name in written}
-        except (OSError, ValueError, TypeError):
+            known = {name: written[name] for name in _KINDS if isinstance(written.get(name), _KINDS[name])}
+        except (OSError, ValueError, AttributeError):
             known = {}
         status = cls(**known)
-        if status.state == "running":
+        if status.state != "failed":
             status.state = "failed" if status.last_error else "idle"
         return status
 

@@ -66,7 +66,7 @@ def dispatch(service: Achievements, method: str, path: str, query: Mapping[str, 
             return 200, service.session_badges(session)
         case "GET", ["achievements", badge, "receipts"]:
             limit = query.get("limit", "20")
-            if not limit.isdigit():
+            if not limit.isdecimal() or len(limit) > 3:
                 raise BadInput(f"limit={limit} is not a number.", hint="Ask for 1 to 200.")
             return 200, service.receipts(badge, after=query.get("after", ""), limit=int(limit))
         case "POST", ["rescan"]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from sojourn.core.feats import Total
+from sojourn.ports.history import Moment
 
 _RECORDS = (
     ("max_tool_calls_in_session", "tool_call_count", "tool calls in a single session"),
@@ -103,13 +104,13 @@ class Listed:
         self._models: Counter[str] = Counter()
         self._days: Counter[tuple[bool, bool]] = Counter()  # (weekend, night)
 
-    def add(self, started_at: float | None, model: str | None) -> None:
+    def add(self, started_at: Moment, model: str | None) -> None:
         self.count += 1
         if model:
             self._models[model] += 1
         self._days[weekend_and_night(started_at)] += 1
 
-    def take_away(self, started_at: float | None, model: str | None) -> None:
+    def take_away(self, started_at: Moment, model: str | None) -> None:
         """As if it had never been added."""
         self.count -= 1
         if model:
@@ -134,9 +135,9 @@ class Listed:
         }
 
 
-def weekend_and_night(started_at: float | None) -> tuple[bool, bool]:
+def weekend_and_night(started_at: Moment) -> tuple[bool, bool]:
     """Whether a session began on a Saturday or Sunday, and whether between 23:00 and 06:00, local time."""
-    if not started_at:
+    if not started_at or isinstance(started_at, str):
         return False, False
     try:
         local = time.localtime(started_at)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sojourn.achievements.shelf import Shelf
+from sojourn.core.values import dataclass
 
 NAME = "state.json"
 
@@ -29,12 +29,19 @@ class Unlock:
 def load(shelf: Shelf, *, inherited: Path | None = None) -> dict[str, Unlock]:
     """All records. `inherited` is the state.json of another program: its dates count where we have none."""
     data = shelf.read(NAME, lambda raw: _parsed(raw) is not None)
-    found = _parsed(data) if data is not None else None
-    records = found or {}
+    if data is None:  # no copy is whole: one odd record must not cost the others
+        data = shelf.read(NAME, lambda raw: True)
+    records = _parsed(data, partly=True) or {} if data is not None else {}
     if inherited is not None:
         with suppress(OSError):  # not there, or not for us: then there is nothing to take over
-            records = (_parsed(inherited.read_bytes()) or {}) | records
+            records = (_parsed(inherited.read_bytes(), partly=True) or {}) | records
     return records
+
+
+def are_kept(shelf: Shelf, records: Mapping[str, Unlock]) -> bool:
+    """Whether the document itself has exactly these; a good copy of a damaged one is not enough."""
+    data = shelf.read(NAME, lambda raw: True)
+    return not records if data is None else _parsed(data) == records
 
 
 def save(shelf: Shelf, records: Mapping[str, Unlock]) -> None:
@@ -42,15 +49,19 @@ def save(shelf: Shelf, records: Mapping[str, Unlock]) -> None:
     shelf.write(NAME, json.dumps(document, indent=2, sort_keys=True).encode())
 
 
-def _parsed(raw: bytes) -> dict[str, Unlock] | None:
-    """The records of a document; None if it is not one."""
+def _parsed(raw: bytes, *, partly: bool = False) -> dict[str, Unlock] | None:
+    """The records of a document; None if it is not one. `partly` leaves out those that are none."""
     try:
-        document = json.loads(raw)
-        unlocks = document["unlocks"]
-        return {badge: _record(value) for badge, value in unlocks.items() if isinstance(value, dict)}
-    except (ValueError, KeyError, TypeError, AttributeError):
+        unlocks = json.loads(raw)["unlocks"].items()
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+    records = {badge: _record(value) for badge, value in unlocks if isinstance(value, dict)}
+    found = {badge: record for badge, record in records.items() if record is not None}
+    return found if partly or len(found) == len(records) else None
 
 
-def _record(value: Mapping[str, Any]) -> Unlock:
-    return Unlock(int(value["unlocked_at"]), value.get("first_tier"), value.get("evidence"))
+def _record(value: Mapping[str, Any]) -> Unlock | None:
+    try:
+        return Unlock(int(value["unlocked_at"]), value.get("first_tier"), value.get("evidence"))
+    except (ValueError, KeyError, TypeError, OverflowError):
+        return None

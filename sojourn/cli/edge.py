@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -44,8 +45,23 @@ def start(args: Sequence[str], given: Given) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return _hang_up()
+    except OSError as error:
+        known = _no_place(error)
+        return _tell(given, args, known) if known else _confess(given, args, error)
     except Exception as error:  # noqa: BLE001  the command line's own edge: whatever else happens is a bug of ours
         return _confess(given, args, error)
+
+
+def _no_place(error: OSError) -> SojournError | None:
+    """A full disk, or a place that is not ours to write: no bug, wherever it was met."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        _hang_up()  # it may have been the output: what is still in its buffer must not be tried again
+        return SojournError(
+            f"{error.filename or 'The rest'} cannot be written: {error.strerror}.", hint="Free some space."
+        )
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return SojournError(f"{error.filename} cannot be used: {error.strerror}.", hint="Check its permissions.")
+    return None
 
 
 def _in_our_words(error: click.ClickException) -> BadInput:

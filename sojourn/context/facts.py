@@ -7,13 +7,13 @@ speak of the same records.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from sojourn.context.expansion import asked
 from sojourn.context.ranking import Index
 from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.redact import redact
 from sojourn.core.sessions import Principal, SessionId
+from sojourn.core.values import dataclass
 from sojourn.ports.records import Record, RecordStore
 
 KIND = "fact"

@@ -7,7 +7,6 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.context.expansion import as_said, asked
@@ -15,6 +14,7 @@ from sojourn.context.packing import packed
 from sojourn.context.ranking import Index
 from sojourn.context.words import words
 from sojourn.core.sessions import OWNER
+from sojourn.core.values import dataclass
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 from sojourn.ports.kit import Kit
 

@@ -6,7 +6,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sojourn.context.packing import LEAST, packed, sized
 from sojourn.context.senses import Senses
@@ -14,6 +13,7 @@ from sojourn.context.shortlist import Ranked, Shortlist
 from sojourn.context.words import words
 from sojourn.core.budget import fit
 from sojourn.core.skills import Skill, SkillProblem
+from sojourn.core.values import dataclass
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 from sojourn.ports.kit import Kit
 from sojourn.ports.skills import read_skills, skill_folders

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 from sojourn.context.extract import extract
@@ -17,6 +16,7 @@ from sojourn.context.packing import packed
 from sojourn.core.budget import fit, tokens
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, text_of
+from sojourn.core.values import dataclass
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 from sojourn.ports.kit import Kit
 from sojourn.ports.records import Record

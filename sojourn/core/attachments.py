@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from sojourn.core.messages import Message, parts, user
+from sojourn.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

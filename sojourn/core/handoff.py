@@ -13,11 +13,11 @@ If it fails before anything was delivered, the wheel goes back to the giver.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Literal, NewType, get_args
 
 from sojourn.core.errors import BeingHandedOver, Conflict
 from sojourn.core.sessions import SessionId
+from sojourn.core.values import dataclass
 
 HandoffId = NewType("HandoffId", str)
 Step = Literal["thread_ready", "bound", "turn_done", "delivered"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from sojourn.core.errors import BadInput
+from sojourn.core.values import dataclass
 
 PlaceKind = Literal["dm", "group", "channel", "thread"]
 

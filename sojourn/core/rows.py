@@ -30,6 +30,7 @@ _values = attrgetter(*_FIELDS)
 _TEXT_PLACES = tuple(at for at, name in enumerate(_FIELDS) if name in _TEXTS)
 _FLAG_PLACES = tuple(at for at, name in enumerate(_FIELDS) if name in _FLAGS)
 _NAME_PLACES = _FIELDS.index("role"), _FIELDS.index("native_id")
+_ESCAPED_PLACES = (*_TEXT_PLACES, *_NAME_PLACES)
 _TIME = _FIELDS.index("timestamp")
 
 # The columns of `messages` that hold a Message, in the order stores write them.
@@ -129,7 +130,10 @@ def message_from(row: Mapping[str, Any]) -> Message:
 
 def message_of(written: Iterable[Any]) -> Message:
     """The message that comes of the values of MESSAGE_COLUMNS when they are read again."""
-    values: list[Any] = [unescape(value) if isinstance(value, str) else value for value in written]
+    values: list[Any] = list(written)
+    for at in _ESCAPED_PLACES:
+        if isinstance(values[at], str):
+            values[at] = unescape(values[at])
     for at in _FLAG_PLACES:
         values[at] = bool(values[at])
     return Message(**dict(zip(_FIELDS, values, strict=True)))

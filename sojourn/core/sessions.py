@@ -7,12 +7,13 @@ import re
 import time
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NewType
 
 from sojourn.core.errors import BadInput, BadTitle
 from sojourn.core.events import Yielded, nothing
 from sojourn.core.messages import Json
+from sojourn.core.values import dataclass
 
 SessionId = NewType("SessionId", str)
 TurnId = NewType("TurnId", str)

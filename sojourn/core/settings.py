@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
+
+from sojourn.core.values import dataclass
 
 Kind = Literal["text", "path", "number", "decimal", "yes/no", "secret"]
 

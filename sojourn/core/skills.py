@@ -15,9 +15,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput
+from sojourn.core.values import dataclass
 
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024

@@ -6,9 +6,10 @@ signals and running processes belong to one store, and an index is built again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sojourn.core.rows import DETAIL_COLUMNS, MESSAGE_COLUMNS, SESSION_COLUMNS
+from sojourn.core.values import dataclass
+
+FILE_MARK = 0x534A524E  # "SJRN" in the header of a database file of ours: its application id
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ too many tasks, a need nobody meets, a circle.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Literal, get_args
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
+from sojourn.core.values import dataclass
 
 TaskState = Literal["waiting", "running", "done", "failed", "skipped"]
 MOST = 24  # tasks in a graph

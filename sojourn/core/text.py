@@ -16,6 +16,8 @@ _ESCAPED = re.compile("\x1a([0-9a-f]{4})")
 
 def escape(text: str) -> str:
     """The same text in a form that any store keeps unharmed."""
+    if text.isascii() and "\x00" not in text and "\x1a" not in text:
+        return text  # nearly always, and every row passes here: the pattern takes ten times as long to say so
     return _UNSAFE.sub(lambda hit: f"\x1a{ord(hit[0]):04x}", text)
 
 

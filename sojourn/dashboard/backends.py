@@ -8,7 +8,6 @@ import json
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -17,6 +16,7 @@ import httpx2
 from sojourn.core.errors import BadInput, StoreReadOnly
 from sojourn.core.manifest import Manifest
 from sojourn.core.settings import Settings
+from sojourn.core.values import dataclass
 from sojourn.dashboard.child import RAISED, Given
 from sojourn.dashboard.running import PluginDown, PluginTimeout, Running, start
 

@@ -15,7 +15,6 @@ import socket
 import sys
 import sysconfig
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ import uvicorn
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse
 
+from sojourn.core.values import dataclass
 from sojourn.dashboard.confining import confine
 
 ALIVE = "/alive"  # outside of what a plugin is asked for

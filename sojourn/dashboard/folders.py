@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.core.manifest import NAME, Manifest, is_inside, manifest
+from sojourn.core.values import dataclass
 
 MOST_MANIFEST = 64 * 1024
 # Words that stand behind the first slash of our own addresses; a tab of another plugin cannot be there.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import OWNER, Session, clean_title
+from sojourn.core.values import dataclass
 from sojourn.gateway.attached import unwatch, watch, watched
 from sojourn.gateway.bindings import Spot
 from sojourn.gateway.desk import Desk

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
+from sojourn.core.values import dataclass
 from sojourn.core.wire import to_wire
 from sojourn.gateway.letters import place_in
 from sojourn.gateway.people import pairs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from sojourn.core.attachments import Attachment
@@ -10,6 +10,7 @@ from sojourn.core.messages import Json
 from sojourn.core.places import Place, Sender, build_session_key
 from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Settings
+from sojourn.core.values import dataclass
 from sojourn.core.wire import from_wire, to_wire
 from sojourn.ports.journal import Draft, Incoming, Outgoing
 from sojourn.ports.platform import Button, Inbound

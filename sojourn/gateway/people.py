@@ -13,13 +13,13 @@ import re
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from sojourn.core.errors import BadInput, Conflict, NotAllowed, NotFound
 from sojourn.core.places import Sender
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
+from sojourn.core.values import dataclass
 from sojourn.ports.platform import PlatformInfo
 from sojourn.ports.records import Record, RecordStore
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done
 from sojourn.core.messages import Message, ToolCall, assistant
+from sojourn.core.values import dataclass
 from sojourn.http.asking import decoded
 
 _ROLES = {"developer": "system", "function": "tool"}

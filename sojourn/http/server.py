@@ -11,7 +11,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import FrameType
 
@@ -21,6 +21,7 @@ from fastapi import FastAPI
 from sojourn import __version__
 from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed
 from sojourn.core.settings import Settings
+from sojourn.core.values import dataclass
 from sojourn.http import announce, entering
 from sojourn.http.announce import Announcement
 from sojourn.http.app import make_app

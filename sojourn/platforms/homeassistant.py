@@ -12,13 +12,13 @@ import json
 import re
 import uuid
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sojourn.core.errors import BadInput, PlatformDown
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
+from sojourn.core.values import dataclass
 from sojourn.platforms.json_socket import JsonSocket, open_socket
 from sojourn.platforms.rest import Rest
 from sojourn.ports.kit import Kit

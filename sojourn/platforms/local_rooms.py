@@ -13,11 +13,12 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import quote, unquote
 
 from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.places import Sender
+from sojourn.core.values import dataclass
 from sojourn.core.wire import from_wire, to_wire
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Button

@@ -10,12 +10,12 @@ import hashlib
 import json
 import re
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.errors import BadInput, PlatformDown, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
+from sojourn.core.values import dataclass
 from sojourn.platforms.json_socket import open_socket
 from sojourn.platforms.position import Heard, Position
 from sojourn.platforms.rest import Rest

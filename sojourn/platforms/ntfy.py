@@ -10,7 +10,7 @@ import json
 import re
 import time
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import httpx2
@@ -18,6 +18,7 @@ import httpx2
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
+from sojourn.core.values import dataclass
 from sojourn.platforms.position import Position
 from sojourn.platforms.rest import Rest
 from sojourn.ports.kit import Kit

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from sojourn.core.events import Progress
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Session
 from sojourn.core.tasks import TaskGraph
+from sojourn.core.values import dataclass
 
 Stage = Literal["memory", "skills", "template", "tasks"]
 STAGES: tuple[Stage, ...] = ("memory", "skills", "template", "tasks")  # asked in this order
@@ -23,7 +23,7 @@ class Request:
     said: str
     history: tuple[Message, ...] = ()
     runtime: str = ""
-    tools: tuple[str, ...] = ()  # the names this session has
+    tools: tuple[str, ...] = ()  # the names this session has; () = the runtime brings its own
     drop: tuple[str, ...] = ()  # what the person does not want this time: names of sources or of a template
     template: str = ""  # the template the person asked for; "" = choose
     budget: int = 2000  # tokens this source may use

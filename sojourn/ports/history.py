@@ -7,8 +7,12 @@ the data for itself on first use. It never writes. The stores and the Hermes sou
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from sojourn.core.values import dataclass
+
+# Seconds since 1970. A foreign history may have text or nothing there instead, and that is shown as it is.
+Moment: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,14 +23,15 @@ class SessionFacts:
     source: str | None
     title: str | None
     model: str | None
-    started_at: float
+    started_at: Moment
     archived: bool
-    last_active: float  # newest message time over all rows, else started_at
+    last_active: Moment  # newest message time over all rows, else started_at
     rows: int  # rows of any kind, removed ones included
     active_rows: int  # rows that are part of the live transcript
     last_row: int  # highest row number, 0 when empty
     rewinds: int
     principal: str = "owner"  # whose it is; a foreign history is its owner's
+    malformed: int = 0  # values of its row that could not be taken as they are
 
 
 # One live row as it was stored: (row number, role, content, structured, tool calls, tool name).

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from sojourn.core.sessions import Principal, SessionId
+from sojourn.core.values import dataclass
 from sojourn.ports.source import Transcript
 
 Outcome = Literal["imported", "updated", "unchanged", "forgotten"]
@@ -30,6 +30,10 @@ class Ingest(Protocol):
 
     async def known(self, source: str, home: str) -> dict[str, str]:
         """The fingerprint under which each session of a history was last brought in."""
+        ...
+
+    async def forgotten(self, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
+        """Those sessions of a history that were forgotten here, and will not be brought in."""
         ...
 
     async def ingest(

@@ -7,12 +7,13 @@ row holds it for a while; if its time runs out, somebody else takes it up. Texts
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from sojourn.core.events import nothing
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId
+from sojourn.core.values import dataclass
 from sojourn.ports.platform import File
 
 Line = tuple[str, str]  # platform and account: one credential, one connection

@@ -6,11 +6,11 @@ name, an owner, safe concurrent change, and to go when its session goes, but no 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Lease, Principal, SessionId
+from sojourn.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

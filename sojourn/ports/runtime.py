@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol, runtime_checkable
 
 from sojourn.core.attachments import Attachment
@@ -11,6 +11,7 @@ from sojourn.core.events import Yielded, nothing
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Session, TurnId
 from sojourn.core.tasks import TaskGraph
+from sojourn.core.values import dataclass
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.tool import Question, Reply, Tool, Workspace
 
@@ -103,6 +104,13 @@ class CanSteer(Protocol):
     Where it cannot, such words wait and become the next turn."""
 
     steers: Literal[True]
+
+
+@runtime_checkable
+class BringsTools(Protocol):
+    """A runtime whose agent has tools of its own. Ours are not given to it, and which ones it has we do not know."""
+
+    brings_tools: Literal[True]
 
 
 @runtime_checkable

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
+from sojourn.core.values import dataclass
 from sojourn.ports.store import Hit, Listing, Log, Search
 from sojourn.ports.tool import Reply
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sojourn.core.messages import Message
+from sojourn.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,13 @@ class Reader(Protocol):
         ...
 
     def read(self, native_id: str) -> Transcript: ...  # SourceUnreadable
+
+
+@runtime_checkable
+class WithProfiles(Protocol):
+    """A program whose home may hold further homes of its own."""
+
+    def profiles(self, home: Path) -> list[Found]: ...
 
 
 class HistorySource(Protocol):

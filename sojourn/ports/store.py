@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from sojourn.core.events import Yielded
@@ -11,6 +11,7 @@ from sojourn.core.finding import Snippet
 from sojourn.core.health import Health
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Recorded, Session, SessionId, TurnId
+from sojourn.core.values import dataclass
 from sojourn.ports.records import Record
 
 Log = AsyncGenerator[Recorded, None]  # closing it ends the reading
@@ -75,6 +76,7 @@ class Removed:
 
     session: SessionId
     rows: Mapping[str, int]
+    sessions: tuple[SessionId, ...] = ()  # it, and the sub-agents that went with it
     files: tuple[str, ...] = ()
     backups: tuple[str, ...] = ()  # copies that may still hold it
     left: tuple[str, ...] = field(default=())

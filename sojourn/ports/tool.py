@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -11,6 +10,7 @@ from sojourn.core.arguments import check, described
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId
+from sojourn.core.values import dataclass
 
 Effect = Literal["reads", "writes", "runs"]
 

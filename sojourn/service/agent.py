@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import SojournError
@@ -20,9 +20,10 @@ from sojourn.core.events import Progress
 from sojourn.core.examples import as_text
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Session
+from sojourn.core.values import dataclass
 from sojourn.ports.context import STAGES, ContextBlock, ContextSource, Contribution, Request
 from sojourn.ports.kit import Kit
-from sojourn.ports.runtime import Past, Runtime, TurnInput
+from sojourn.ports.runtime import BringsTools, Past, Runtime, TurnInput
 from sojourn.service.begun import Begun
 from sojourn.service.hearing import Hearing
 from sojourn.service.keeping import STATE
@@ -59,8 +60,8 @@ class AgentService:
         tools = tuple(tool for tool in await self._loading.tools() if tool.for_whom(session.principal))
         request = Request(
             session=session, said=begun.said.text, history=tuple(one.message for one in past), runtime=runtime.name,
-            tools=tuple(tool.name for tool in tools), drop=begun.said.drop, template=begun.said.template,
-            budget=SOURCE_TOKENS,
+            tools=() if isinstance(runtime, BringsTools) else tuple(tool.name for tool in tools),
+            drop=begun.said.drop, template=begun.said.template, budget=SOURCE_TOKENS,
         )  # fmt: skip
         purse, state = await self._spending.purse(begun.session, begun.id), await self._state(begun)
         given = await self._gather(request, pen)
@@ -95,9 +96,10 @@ class AgentService:
         sources = await self._loading.context()
         for stage in STAGES:
             asked = [one for one in sources if one.stage == stage and one.name not in request.drop]
+            answers = await asyncio.gather(*(self._ask(one, request, pen) for one in asked))
             if stage == "template" and request.template == "none":
-                continue
-            for contribution in await asyncio.gather(*(self._ask(one, request, pen) for one in asked)):
+                continue  # they were told, to remember that none is wanted
+            for contribution in answers:
                 await pen(*contribution.shown)
                 given.append(contribution)
         blocks = [block for one in given for block in one.blocks]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from sojourn.core.attachments import said as said_message
@@ -12,6 +12,7 @@ from sojourn.core.errors import Conflict, SessionBusy
 from sojourn.core.events import Done, Metadata, Yielded
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Lease, Principal, SessionId, TurnId, new_turn_id
+from sojourn.core.values import dataclass
 from sojourn.core.wire import from_wire, to_wire
 from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.service import Said, Speaker, Turn

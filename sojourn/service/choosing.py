@@ -6,10 +6,11 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sojourn.core.errors import Conflict, NotFound, RuntimeFailed, SojournError
 from sojourn.core.sessions import Session, SessionId
+from sojourn.core.values import dataclass
 from sojourn.ports.kit import Kit
 from sojourn.ports.records import Record
 from sojourn.ports.runtime import CanSteer, Ready

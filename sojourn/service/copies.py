@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from sojourn.core.errors import BadInput
@@ -19,11 +19,10 @@ OpenAt = Callable[[Path], WholeStore]  # the file store of a home folder
 async def save(here: StoreAdmin, open_at: OpenAt, target: Path, progress: Progress | None = None) -> Path:
     """Everything in one file, with proof; it appears whole or not at all."""
     if target.is_dir():
-        target = target / f"sojourn-{time.strftime('%Y%m%d-%H%M%S')}.db"
+        target = target / f"sojourn-{datetime.now().astimezone().strftime('%Y%m%d-%H%M%S-%f')[:-3]}.db"
     if target.exists():
         raise BadInput(f"{target} is already there.", hint="Name a file that does not exist, or a folder.")
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tempfile.TemporaryDirectory(prefix=".sojourn-copy-", dir=target.parent) as folder:
+    with _workshop(target.parent) as folder:
         store = open_at(Path(folder))
         try:
             await move(here, store, progress)
@@ -32,6 +31,17 @@ async def save(here: StoreAdmin, open_at: OpenAt, target: Path, progress: Progre
             await store.close()
         made.replace(target)
     return target
+
+
+def _workshop(place: Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder to work in, beside where the copy is to be."""
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return tempfile.TemporaryDirectory(prefix=".sojourn-copy-", dir=place)
+    except OSError as error:
+        raise BadInput(
+            f"Nothing can be written to {place}: {error.strerror}.", hint="Name a place you may write to."
+        ) from error
 
 
 async def load(here: StoreAdmin, open_at: OpenAt, source: Path, progress: Progress | None = None) -> None:

@@ -15,6 +15,7 @@ from sojourn.ports.source import Found, HistorySource, Listed, Reader, Transcrip
 
 _BATCH_BYTES = 2_000_000  # a transaction holds about this much text, so that no other writer waits long
 _BATCH_SESSIONS = 50
+FORGOTTEN = "it was forgotten here"
 
 
 @dataclass(slots=True)
@@ -58,6 +59,9 @@ async def rescue(
                 listed = list(reader.sessions())
                 tally.found = len(listed)
                 todo = _to_read(listed, await store.known(source.name, home), tally)
+                away = await store.forgotten(source.name, home, [one.native_id for one in todo])
+                tally.skipped += [(one.native_id, FORGOTTEN) for one in todo if one.native_id in away]
+                todo = [one for one in todo if one.native_id not in away]
                 if dry_run:
                     tally.imported = len(todo)
                 else:

@@ -17,6 +17,7 @@ from sojourn.ports.plugin import Plugin
 from sojourn.ports.source import Found, Listed, Transcript
 from sojourn.sources.foreign import ForeignDb, columns, tables
 
+_FILE = "state.db"
 _STRUCTURED = "\0json:"
 _TEXTS = (
     "content", "tool_calls", "tool_call_id", "tool_name", "finish_reason", "reasoning", "reasoning_content",
@@ -146,30 +147,35 @@ class Hermes:
 
     def find(self, user_home: Path, environment: Mapping[str, str]) -> list[Found]:
         home = Path(environment["HERMES_HOME"]) if environment.get("HERMES_HOME") else user_home / ".hermes"
-        profiles = sorted((home / "profiles").glob("*")) if (home / "profiles").is_dir() else []
-        return [found for place in (home, *profiles) if (found := self._look(place / "state.db"))]
+        own = self._look(home / _FILE)
+        return [*([own] if own else []), *self.profiles(home)]
+
+    def profiles(self, home: Path) -> list[Found]:
+        places = sorted((home / "profiles").glob("*")) if (home / "profiles").is_dir() else []
+        return [found for place in places if (found := self._look(place / _FILE))]
 
     def claims(self, path: Path) -> Found | None:
-        return self._look(path / "state.db" if path.is_dir() else path)
+        return self._look(path / _FILE if path.is_dir() else path)
 
     def _look(self, path: Path) -> Found | None:
         if not path.is_file():
             return None
         size = path.stat().st_size
+        home = path.parent if path.name == _FILE else path  # a copy under another name is a history of its own
         db = ForeignDb(path)
         try:
             version, sessions = db.asked(_facts)
         except SourceUnreadable as error:
-            return Found(source=self.name, home=path.parent, bytes=size, problem=str(error)) if _may_be(path) else None
+            return Found(source=self.name, home=home, bytes=size, problem=str(error)) if _may_be(path) else None
         finally:
             db.close()
         if not version:
             return None
-        return Found(source=self.name, home=path.parent, sessions=sessions, bytes=size, version=f"schema {version}")
+        return Found(source=self.name, home=home, sessions=sessions, bytes=size, version=f"schema {version}")
 
     @contextmanager
     def open(self, home: Path) -> Iterator[HermesReader]:
-        db = ForeignDb(home / "state.db")
+        db = ForeignDb(home if home.is_file() else home / _FILE)
         try:
             yield HermesReader(db)
         finally:
@@ -186,7 +192,7 @@ def _facts(db: sqlite3.Connection) -> tuple[int, int]:
 
 def _may_be(path: Path) -> bool:
     """A damaged file in Hermes' place is shouted about; any other unreadable file is none of its business."""
-    return path.name == "state.db"
+    return path.name == _FILE
 
 
 plugin = Plugin(name="hermes", summary="Brings in the history of Hermes Agent.", sources=[Hermes])

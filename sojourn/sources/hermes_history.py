@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.core.errors import SourceUnreadable, StoreCorrupt
 from sojourn.core.text import opening_words
-from sojourn.ports.history import RawExchange, RawMessage, SessionFacts
+from sojourn.core.values import dataclass
+from sojourn.ports.history import Moment, RawExchange, RawMessage, SessionFacts
 from sojourn.sources.foreign import Damaged, ForeignDb, columns
 
 _Answer = TypeVar("_Answer")
@@ -112,8 +112,9 @@ def _queries(db: sqlite3.Connection) -> _Queries:
     session_has, message_has = columns(db, "sessions"), columns(db, "messages")
     if not session_has or not message_has:
         raise SourceUnreadable("This database has no sessions and messages.", hint="Is it a Hermes state.db?")
-    wanted = ("source", "title", "model", "started_at", "archived", "rewind_count")
+    wanted = ("source", "title", "model", "started_at", "rewind_count")
     facts = ", ".join(name if name in session_has else "NULL" for name in wanted)
+    archived = "archived IS NOT 0" if "archived" in session_has else "0"  # nobody repairs an unknown one
     can_remove = "active" in message_has
     live = " AND ifnull(active, 1) = 1" if can_remove else ""
     dead = "SUM(active IS NOT NULL AND active <> 1)" if can_remove else "0"
@@ -123,7 +124,7 @@ def _queries(db: sqlite3.Connection) -> _Queries:
     is_odd = "CASE typeof(content) WHEN 'text' THEN content < char(1) WHEN 'null' THEN 0 ELSE 2 END"
     ties = ", ".join(one if one in message_has else "NULL" for one in ("tool_call_id", "effect_disposition"))
     return _Queries(
-        sessions=f"SELECT id, {facts} FROM sessions ORDER BY started_at DESC, rowid",
+        sessions=f"SELECT id, {facts}, {archived} FROM sessions ORDER BY started_at DESC, rowid",
         counts=f"SELECT session_id, {numbers} FROM messages GROUP BY 1",
         count_one=f"SELECT {numbers} FROM messages WHERE session_id = ?1",
         removed=removed if can_remove and _is_by_index(db, removed) else "",
@@ -161,7 +162,7 @@ class _Counts:
         if known is None or changed is None:
             known = {row[0]: row[1:] for row in db.execute(ask.counts)}
         else:
-            known = known | {one: db.execute(ask.count_one, (one.decode(),)).fetchone() for one in changed}
+            known = known | {one: db.execute(ask.count_one, (_text(one),)).fetchone() for one in changed}
         self._known, self._last, self._total = known, last, total
         return known
 
@@ -180,27 +181,29 @@ class _Facts:
     """The sessions as they were listed. One that still looks the same is the same object, so nobody compares twice."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, tuple[tuple[Any, ...], _Count, SessionFacts]] = {}
+        self._rows: list[tuple[Any, ...]] = []
+        self._counts: dict[bytes, _Count] = {}
+        self._facts: dict[bytes, SessionFacts] = {}
 
     def of_all(self, db: sqlite3.Connection, ask: _Queries, counts: dict[bytes, _Count]) -> list[SessionFacts]:
-        before, self._known = self._known, {}
-        for row in db.execute(ask.sessions):
-            if not isinstance(row[0], bytes) or not row[0]:
-                continue
-            count, seen = counts.get(row[0], _NO_ROWS), before.get(row[0])
-            is_same = seen is not None and seen[0] == row and seen[1] == count
-            self._known[row[0]] = seen if seen is not None and is_same else (row, count, _made(row, count))
-        return [facts for _, _, facts in self._known.values()]
+        rows = [row for row in db.execute(ask.sessions) if isinstance(row[0], bytes) and row[0]]
+        changed = {one for one, _ in counts.items() ^ self._counts.items()}
+        if rows != self._rows:  # whole lists are compared in a moment, and mostly they are equal
+            before = {row[0]: row for row in self._rows}
+            changed |= {row[0] for row in rows if row != before.get(row[0])}
+        facts = self._facts | {row[0]: _made(row, counts.get(row[0], _NO_ROWS)) for row in rows if row[0] in changed}
+        self._rows, self._counts, self._facts = rows, counts, {row[0]: facts[row[0]] for row in rows}
+        return list(self._facts.values())
 
 
 def _made(row: tuple[Any, ...], count: _Count) -> SessionFacts:
-    id_, source, title, model, started_at, archived, rewinds = row
-    started = _time(started_at) or 0.0
-    rows, active, newest, last, _ = count
+    id_, source, title, model, started_at, rewinds, archived = row
+    started, (rows, active, newest, last, _) = _moment(started_at), count
     return SessionFacts(
         id=_text(id_) or "", source=_text(source), title=_text(title), model=_text(model),
-        started_at=started, archived=bool(archived), last_active=_time(newest) or started,
-        rows=rows, active_rows=active, last_row=last, rewinds=rewinds or 0,
+        started_at=started, archived=bool(archived), last_active=started if newest is None else _moment(newest),
+        rows=rows, active_rows=active, last_row=last, rewinds=rewinds if isinstance(rewinds, int) else 0,
+        malformed=isinstance(started, str) + sum(isinstance(one, bytes) and not _is_text(one) for one in row[:4]),
     )  # fmt: skip
 
 
@@ -222,8 +225,16 @@ def _text(value: object) -> str | None:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _time(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _moment(value: object) -> Moment:
+    return float(value) if isinstance(value, int | float) else _text(value)
 
 
 def _odd(row: tuple[Any, ...]) -> RawMessage:
@@ -237,5 +248,7 @@ def _odd(row: tuple[Any, ...]) -> RawMessage:
             json.loads(content[len(_STRUCTURED) :].decode())
         except ValueError:
             return number, role, content, False, tool_calls, tool_name
+        except RecursionError:  # nested too deep for us: JSON all the same, and its reader says so
+            pass
         return number, role, content[len(_STRUCTURED) :], True, tool_calls, tool_name
     return number, role, content, False, tool_calls, tool_name

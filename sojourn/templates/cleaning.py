@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 from sojourn.core.messages import Json
 from sojourn.core.redact import redact
-from sojourn.templates.values import ToolCallExample
+from sojourn.core.values import dataclass
+from sojourn.templates.values import SessionTemplate, ToolCallExample
 
 RESULT_CHARS = 2000
-# A person's folder, on any system: what stands before it is nobody's business.
+# A person's folder, on any system: what stands before it is nobody's business. Elsewhere `home` is like any folder.
 _HOME = re.compile(
-    r"(?<![\w~])(?:/(?:home|Users)/[^/\s\"'\\:<>|]+|/root(?=[/\s\"']|$)"
-    r"|[A-Za-z]:\\{1,2}Users\\{1,2}[^\\\s\"'/]+)"
+    # where a path begins: also right after `-I`, and after the n of a line break that is escaped, as in JSON
+    r"(?:(?<![\w~])|(?<=\\[nrt])|(?<=[\s\"'=]-[A-Za-z])|(?<=^-[A-Za-z]))"
+    r"(?:(?:(?:/(?:var|usr|export))?/home|(?:/System/Volumes/Data|(?:/mnt|/cygdrive)?/[a-z])?/Users)"
+    r"/[^/\s\"'\\:<>|,;()]+"
+    r"|/root(?=[/\s\"':,;)\\]|$)"
+    r"|[A-Za-z]:[\\/]{1,4}Users[\\/]{1,4}(?:[^\\/:*?\"'<>|\r\n]{1,40}(?=[\\/])|[^\\\s\"'/,;()]+))"
 )
 
 
@@ -24,6 +29,11 @@ class Cleaner:
     """Makes an example fit to be kept."""
 
     result_chars: int = RESULT_CHARS
+
+    def template(self, template: SessionTemplate) -> SessionTemplate:
+        """Somebody else's template, or one that was edited, as one of ours would be kept."""
+        examples = [self.example(one) for one in template.examples]
+        return replace(template, examples=examples, description=self.text(template.description))
 
     def example(self, example: ToolCallExample) -> ToolCallExample:
         return ToolCallExample(
@@ -36,7 +46,7 @@ class Cleaner:
     def arguments(self, arguments: Mapping[str, Json]) -> dict[str, Json]:
         """Blacked out as one JSON text, because a secret is often known by the name before it."""
         found: Json = json.loads(redact(json.dumps(dict(arguments), ensure_ascii=False)))
-        return {name: self._value(value) for name, value in found.items()}
+        return {_HOME.sub("~", name): self._value(value) for name, value in found.items()}
 
     def _value(self, value: Json) -> Json:
         if isinstance(value, str):
@@ -44,7 +54,7 @@ class Cleaner:
         if isinstance(value, list):
             return [self._value(one) for one in value]
         if isinstance(value, dict):
-            return {name: self._value(one) for name, one in value.items()}
+            return {_HOME.sub("~", name): self._value(one) for name, one in value.items()}
         return value
 
 

@@ -82,7 +82,7 @@ def list_(given: Given, kind: str | None) -> None:
         broken = [{"name": one.name, "problem": one.problem} for one in shelf.unreadable]
         _emit({"templates": [one.template.to_dict() for one in shelf.kept], "unreadable": broken})
         return
-    screen.show_list(_console(given), shelf)
+    screen.show_list(_console(given), shelf, kind)
     screen.warn_unreadable(Console(stderr=True), shelf)
 
 
@@ -235,6 +235,7 @@ def stats(given: Given) -> None:
 @templates.command()
 @_name
 @click.argument("file", type=click.Path(path_type=Path), required=False)
+@_shared
 @click.pass_obj
 def export(given: Given, name: str, file: Path | None) -> None:
     """Write a template as JSON to a file, or to the screen."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,13 @@ from sojourn.core.budget import tokens
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.examples import as_text
 from sojourn.core.messages import Json
+from sojourn.core.values import dataclass
 from sojourn.ports.history import History
 from sojourn.ports.kit import Kit
 from sojourn.templates.cleaning import Cleaner
 from sojourn.templates.extract import MAX_EXAMPLES, read
-from sojourn.templates.inject import Fitted, as_messages, fitted, inject
+from sojourn.templates.fitting import cut, fitted
+from sojourn.templates.inject import as_messages, inject
 from sojourn.templates.library import Kept, Library
 from sojourn.templates.making import session_in, template_of
 from sojourn.templates.mining import Progress, Yield, mine
@@ -26,6 +28,8 @@ from sojourn.templates.outcomes import Comparison, Outcome, compared
 from sojourn.templates.remembering import place, recall, remember
 from sojourn.templates.suggesting import Inbox, Suggestion, suggestions
 from sojourn.templates.values import SessionTemplate, described, task_type
+
+TOKENS = 2000  # what templates may use in a turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,7 @@ class Preview:
     text: str  # the same in words, for runtimes that take no tool history
     tokens: int
     left_out: tuple[str, ...]
+    mapped: tuple[str, ...]  # tools that have another name there
 
 
 class Desk:
@@ -104,13 +109,13 @@ class Desk:
 
     async def suggest(self, home: Path | None = None, progress: Progress | None = None) -> Yield:
         """Mines the whole history and fills the inbox."""
-        decided = [one.shape for one in await self.inbox.all() if one.state != "waiting"]
+        decided = {one.shape: one.needed for one in await self.inbox.all() if one.state != "waiting"}
         found, made = await asyncio.to_thread(self._mined, home, progress, decided)
         await self.inbox.fill(made)
         return found
 
     def _mined(
-        self, home: Path | None, progress: Progress | None, decided: Sequence[str]
+        self, home: Path | None, progress: Progress | None, decided: Mapping[str, float]
     ) -> tuple[Yield, list[Suggestion]]:
         history: History = history_of(self._kit, home)
         file = place(self._kit.settings.home, self._address(home))
@@ -134,24 +139,21 @@ class Desk:
 
     async def edit(self, name: str, changes: Changes) -> SessionTemplate | Suggestion:
         """Changes a template of the library, or a suggestion that waits."""
+
+        def changed(kept: Kept) -> Kept:
+            return replace(kept, template=self._cleaner.template(changes.applied(kept.template)))
+
         try:
-            kept = await self.library.get(name)
+            return (await self.library.change(name, changed)).template
         except NotFound as absent:
             return await self._edit_suggestion(name, changes, absent)
-        made = changes.applied(kept.template)
-        if made.name != name:
-            await self.library.save(replace(kept, template=made))
-            await self.library.delete(name)
-        else:
-            await self.library.save(replace(kept, template=made), replace=True)
-        return made
 
     async def _edit_suggestion(self, id: str, changes: Changes, absent: NotFound) -> Suggestion:
         try:
             old = await self.inbox.get(id)
         except NotFound:
             raise absent from None
-        new = replace(old, template=changes.applied(old.template))
+        new = replace(old, template=self._cleaner.template(changes.applied(old.template)), edited=True)
         await self.inbox.put(new)
         return new
 
@@ -164,15 +166,16 @@ class Desk:
         notes = await self.library.notes("outcome")
         return compared(names, [Outcome.from_dict(one) for one in notes.values()])
 
-    async def preview(self, name: str, messages: Sequence[dict[str, Any]] = (), tools: Sequence[str] = ()) -> Preview:
+    async def preview(
+        self, name: str, messages: Sequence[dict[str, Any]] = (), tools: Sequence[str] = (), budget: int = TOKENS
+    ) -> Preview:
         """What would be sent, and how many tokens it is. Nothing is counted."""
-        fit: Fitted = fitted((await self.library.get(name)).template, tools)
+        fit = cut(fitted((await self.library.get(name)).template, tools), budget)
         text = as_text(as_messages(fit.template))
-        return Preview(inject(fit.template, messages), text, tokens(text), fit.left_out)
+        return Preview(inject(fit.template, messages), text, tokens(text), fit.left_out, fit.mapped)
 
     async def take_in(self, data: Json, *, replaces: bool = False) -> SessionTemplate:
         """Keeps a template that was given as JSON: cleaned like one of ours."""
-        given = SessionTemplate.from_dict(data)
-        template = replace(given, examples=[self._cleaner.example(one) for one in given.examples])
+        template = self._cleaner.template(SessionTemplate.from_dict(data))
         await self.library.save(Kept(template), replace=replaces)
         return template

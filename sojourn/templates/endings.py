@@ -17,6 +17,7 @@ _GAVE_UP = _WORDS.sought("gave_up")
 _ROW = re.compile(r"\S(?:\t|  +| ?\| ?)\S|^\s*(?:\d+\s+[^\s，。]+$|\[\d+\])")  # of a table or a list
 _ENDED = ("cancel", "terminat", "abort", "interrupt", "取消", "终止", "中止", "中断")
 _NOTHING_MOVED = Sought(_WORDS.pattern("nothing_moved"), _WORDS["moved_needs"])
+_COUNTED = re.compile(r"\d\s?(?:/|of|out of|／)\s?\d")
 _PART = Sought(_WORDS.pattern("part"), _WORDS["moved_needs"])
 # The last word of a test run; what its tests wrote before is their matter.
 _PASSED = re.compile(_WORDS.pattern("passed"))
@@ -100,7 +101,7 @@ def is_what_was_asked(word: str, call: str) -> bool:
 
 def _is_part(line: str) -> bool:
     """Whether it tells of a part of what was to be moved."""
-    is_counted = " of " in line or "/" in line or "／" in line
+    is_counted = (" of " in line or "/" in line or "／" in line) and _COUNTED.search(line)
     hit = _PART.search(line) if is_counted else None
     counts = [int(one[:18]) for one in hit.groups() if one] if hit else [0, 0]
     return counts[0] < counts[1]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic_core import from_json
 
 from sojourn.core.examples import is_example, is_example_id
 from sojourn.core.messages import Json, Message, text_of
+from sojourn.core.values import dataclass
 from sojourn.ports.history import RawExchange
 
 EMPTY: Mapping[str, Json] = {}
@@ -72,7 +72,7 @@ def json_of(text: str | bytes) -> Json:
     """`json.loads` for a million small texts: pydantic's parser takes half as long. What it does not understand, such
     as half a character, is left to Python's."""
     try:
-        found: Json = from_json(text)
+        found: Json = from_json(text, cache_strings="keys")  # the values are hardly ever the same
     except ValueError:
         found = json.loads(text if isinstance(text, str) else text.decode("utf-8", "replace"))
     return found
@@ -82,7 +82,16 @@ def conversation(rows: Sequence[RawExchange]) -> Conversation:
     """Puts the rows of one session together."""
     reading = _Reading()
     for row in rows:
-        reading.take(row)
+        role, extra = row[1], row[8]
+        if extra and b"ephemeral" in extra and is_example(Message(role=_text(role), extra=_text(extra))):
+            continue
+        if role == b"tool":
+            reading.answered(row)
+        elif role == b"user":
+            words = _said(row[2], row[3])
+            reading.spoken.append(Spoken(len(reading.spoken) + 1, len(reading.exchanges), words))
+        elif row[4]:
+            reading.asked(row[0], row[4])
     return Conversation(reading.exchanges, reading.spoken)
 
 
@@ -93,20 +102,7 @@ class _Reading:
         self._open: dict[str, Exchange] = {}  # calls with an id that wait for their answer
         self._nameless: dict[str, Exchange] = {}  # those without one, by their place
 
-    def take(self, row: RawExchange) -> None:
-        number, role, content, structured, calls, tool, call_id, effect, extra = row
-        if extra and b"ephemeral" in extra and is_example(Message(role=_text(role), extra=_text(extra))):
-            return
-        if role == b"user":
-            words = _said(content, structured)
-            self.spoken.append(Spoken(len(self.spoken) + 1, len(self.exchanges), words))
-        elif role == b"tool":
-            text = content.decode("utf-8", "replace") if content and not structured else _said(content, structured)
-            self._answer(number, text, tool, call_id.decode("utf-8", "replace") if call_id else "", effect, extra)
-        elif calls:
-            self._ask(number, calls)
-
-    def _ask(self, row: int, raw: bytes) -> None:
+    def asked(self, row: int, raw: bytes) -> None:
         try:
             found = json_of(raw)
         except (ValueError, RecursionError):
@@ -122,17 +118,18 @@ class _Reading:
             else:
                 self._nameless[str(len(self.exchanges))] = asked
 
-    def _answer(
-        self, row: int, text: str, tool: bytes | None, call_id: str, effect: bytes | None, extra: bytes | None
-    ) -> None:
+    def answered(self, row: RawExchange) -> None:
+        number, _, content, structured, _, tool, raw_id, effect, extra = row
+        call_id = raw_id.decode("utf-8", "replace") if raw_id else ""
         asked = self._open.pop(call_id, None) if call_id else None
-        if asked is None and is_example_id(call_id):
-            return
         if asked is None:
+            if is_example_id(call_id):
+                return
             asked = self._next_open(_text(tool), by_id=not call_id)
-        if asked is None:
-            return
-        asked.result, asked.result_row = text, row
+            if asked is None:
+                return
+        asked.result_row = number
+        asked.result = content.decode("utf-8", "replace") if content and not structured else _said(content, structured)
         if effect:
             asked.effect = _text(effect)
         if extra:

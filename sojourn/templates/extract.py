@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput
+from sojourn.core.values import dataclass
 from sojourn.ports.history import History, RawExchange, TellsExchanges
 from sojourn.templates import tools
 from sojourn.templates.exchanges import Conversation, Exchange, conversation
@@ -14,8 +14,6 @@ from sojourn.templates.undone import undone
 from sojourn.templates.values import TaskType, ToolCallExample
 
 MAX_EXAMPLES = 10
-FIRST_TURNS = 30
-
 
 UNDONE = Verdict(False, "it was undone later")
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.messages import Json
 from sojourn.templates.files import locked, translated, write_json
-from sojourn.templates.library import About, Kept, NoteKind, Shelf, Unreadable, absent, newest_first, taken
-from sojourn.templates.naming import check_name
+from sojourn.templates.library import About, Kept, NoteKind, Shelf, Step, Unreadable, absent, newest_first, taken, used
+from sojourn.templates.naming import check_file_name, check_name
 from sojourn.templates.values import SessionTemplate
 
 FOLDER = "session-templates"
@@ -32,16 +31,19 @@ class FolderLibrary:
         return await asyncio.to_thread(self._all)
 
     async def get(self, name: str) -> Kept:
-        return await asyncio.to_thread(self._get, check_name(name))
+        return await asyncio.to_thread(self._get, check_file_name(name))
 
     async def save(self, kept: Kept, *, replace: bool = False) -> None:
         await asyncio.to_thread(self._save, kept, replace)
 
     async def delete(self, name: str) -> bool:
-        return await asyncio.to_thread(self._delete, check_name(name))
+        return await asyncio.to_thread(self._delete, check_file_name(name))
+
+    async def change(self, name: str, step: Step) -> Kept:
+        return await asyncio.to_thread(self._change, check_file_name(name), step)
 
     async def count_use(self, name: str) -> int:
-        return await asyncio.to_thread(self._count_use, check_name(name))
+        return (await self.change(name, used)).template.usage_count
 
     async def notes(self, kind: NoteKind) -> dict[str, Json]:
         return await asyncio.to_thread(self._notes, kind)
@@ -100,18 +102,29 @@ class FolderLibrary:
             write_json(self._file(name), kept.template.to_dict())
 
     def _delete(self, name: str) -> bool:
-        with locked(self.folder / ".lock"), translated(self.folder):
+        with locked(self.folder / ".lock"):
             was_there = self._file(name).exists()
-            self._file(name).unlink(missing_ok=True)
-            self._about(name).unlink(missing_ok=True)
+            self._remove(name)
         return was_there
 
-    def _count_use(self, name: str) -> int:
+    def _remove(self, name: str) -> None:
+        with translated(self.folder):
+            self._file(name).unlink(missing_ok=True)
+            self._about(name).unlink(missing_ok=True)
+
+    def _change(self, name: str, step: Step) -> Kept:
         with locked(self.folder / ".lock"):
-            kept = self._get(name)
-            counted = replace(kept.template, usage_count=kept.template.usage_count + 1)
-            write_json(self._file(name), counted.to_dict())
-        return counted.usage_count
+            old = self._get(name)
+            new = step(old)
+            is_renamed = new.template.name != name
+            if is_renamed and self._file(check_name(new.template.name)).exists():
+                raise taken(new.template.name)
+            if is_renamed or new.about != old.about:
+                write_json(self._about(new.template.name), new.about.to_dict())
+            write_json(self._file(new.template.name), new.template.to_dict())
+            if is_renamed:
+                self._remove(name)
+        return new
 
     def _notes(self, kind: NoteKind) -> dict[str, Json]:
         folder = self.folder / _BESIDE / kind

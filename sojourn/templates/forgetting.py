@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from sojourn.core.sessions import SessionId
 from sojourn.ports.kit import Kit
@@ -26,7 +27,7 @@ async def forget_in(library: Library, session: str) -> list[str]:
             await library.delete(kept.template.name)
             changed.append(name)
         elif session in kept.about.sessions:
-            await library.save(_without(kept, session), replace=True)
+            await library.change(kept.template.name, partial(_without, session))
             changed.append(name)
     for suggestion in await Inbox(library).all():
         if session in {one for one, _ in suggestion.evidence}:
@@ -38,7 +39,7 @@ async def forget_in(library: Library, session: str) -> list[str]:
     return changed
 
 
-def _without(kept: Kept, session: str) -> Kept:
+def _without(session: str, kept: Kept) -> Kept:
     """Nobody noted which words came from which session, so all of them go."""
     left = tuple(one for one in kept.about.sessions if one != session)
     return replace(kept, about=replace(kept.about, sessions=left, requests=()))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from sojourn.core.examples import example_ids, marked
-from sojourn.core.messages import Json, Message, ToolCall, assistant, tool_result
-from sojourn.templates import tools
+from sojourn.core.messages import Message, ToolCall, assistant, tool_result
 from sojourn.templates.parameters import parameters_of
 from sojourn.templates.values import SessionTemplate, ToolCallExample
 
@@ -52,33 +50,6 @@ def _arguments(example: ToolCallExample) -> str:
     return json.dumps(dict(example.arguments), ensure_ascii=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """A template in the tools of one session, and what could not be kept."""
-
-    template: SessionTemplate
-    left_out: tuple[str, ...] = ()
-
-
-def fitted(template: SessionTemplate, available: Collection[str]) -> Fitted:
-    """Examples of tools this session lacks are mapped to one that does the same, or left out, and that is said.
-    A session that names no tools is taken to have them all."""
-    if not available:
-        return Fitted(template)
-    kept: list[ToolCallExample] = []
-    said: list[str] = []
-    for example in template.examples:
-        tool = tools.mapped(example.tool_name, available)
-        if tool is None:
-            said.append(f"{example.tool_name} (this session has no such tool)")
-        elif tool == example.tool_name:
-            kept.append(example)
-        else:
-            given: Mapping[str, Json] = tools.renamed(example.arguments, example.tool_name, tool)
-            kept.append(replace(example, tool_name=tool, arguments=given))
-    return Fitted(replace(template, examples=kept), tuple(dict.fromkeys(said)))
-
-
 def as_messages(template: SessionTemplate, taken: Collection[str] = ()) -> tuple[Message, ...]:
     """The block as messages of ours, each marked as an example."""
     if not template.examples:
@@ -88,12 +59,3 @@ def as_messages(template: SessionTemplate, taken: Collection[str] = ()) -> tuple
         call = ToolCall(id=name, name=example.tool_name, arguments=_arguments(example))
         found += [assistant(None, [call]), tool_result(call, example.result)]
     return tuple(marked(one, template.name) for one in found)
-
-
-def with_user_first(examples: Sequence[Message], template: str = "") -> tuple[Message, ...]:
-    """For providers that want a person to speak first: a line that says nobody did."""
-    at = next((place for place, one in enumerate(examples) if one.role != "system"), len(examples))
-    if at == len(examples) or examples[at].role == "user":
-        return tuple(examples)
-    line = marked(Message(role="user", content="[Examples follow; no person said this.]"), template)
-    return (*examples[:at], line, *examples[at:])

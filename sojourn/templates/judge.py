@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sojourn.core.messages import Json
+from sojourn.core.values import dataclass
 from sojourn.templates import answers, fields, notices, pages, products, programs, tools
 from sojourn.templates.calls import Arguments, Call
 from sojourn.templates.exchanges import json_of

@@ -5,12 +5,13 @@ Two implementations keep one contract: files in a folder, and records in a share
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
 from typing import Any, Literal, Protocol
 
 from sojourn.core.errors import Conflict, NotFound
 from sojourn.core.messages import Json
+from sojourn.core.values import dataclass
 from sojourn.templates.values import SessionTemplate
 
 NoteKind = Literal["suggestion", "outcome"]
@@ -68,6 +69,9 @@ class Shelf:
     unreadable: Sequence[Unreadable] = ()
 
 
+Step = Callable[[Kept], Kept]
+
+
 class Library(Protocol):
     """Templates by name; a use is counted exactly, whoever else counts at the same moment."""
 
@@ -75,10 +79,16 @@ class Library(Protocol):
     async def get(self, name: str) -> Kept: ...  # NotFound; BadInput when it cannot be read
     async def save(self, kept: Kept, *, replace: bool = False) -> None: ...  # Conflict when the name is taken
     async def delete(self, name: str) -> bool: ...
+    async def change(self, name: str, step: Step) -> Kept: ...  # in one step, so that no use gets lost; may rename
     async def count_use(self, name: str) -> int: ...  # the count with this use; NotFound
     async def notes(self, kind: NoteKind) -> dict[str, Json]: ...
     async def read_note(self, kind: NoteKind, key: str) -> Json | None: ...
     async def note(self, kind: NoteKind, key: str, value: Json | None) -> None: ...  # None takes it away
+
+
+def used(kept: Kept) -> Kept:
+    """The template, used once more."""
+    return replace(kept, template=replace(kept.template, usage_count=kept.template.usage_count + 1))
 
 
 def absent(name: str) -> NotFound:

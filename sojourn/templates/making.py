@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
-from sojourn.core.errors import NotFound
+from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.history import History
 from sojourn.templates.cleaning import Cleaner
 from sojourn.templates.exchanges import Conversation
@@ -22,6 +22,8 @@ def template_of(
     most: int = MAX_EXAMPLES, taken: Iterable[str] = (), cleaner: Cleaner | None = None,
 ) -> Kept:  # fmt: skip
     """A template of what worked in a session. NotFound when nothing did, and why."""
+    if most < 1:
+        raise BadInput(f"A template of {most} examples is none.", hint="Ask for at least one.")
     found = examples(talk, most)
     if not found:
         raise NotFound(f'Session "{session}" makes no template: {_why_nothing(talk)}', hint="Choose another session.")

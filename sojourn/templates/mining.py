@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput, StoreCorrupt
 from sojourn.core.sessions import OWNER
 from sojourn.core.side_by_side import in_processes, parcels
+from sojourn.core.values import dataclass
 from sojourn.ports.history import History, SessionFacts, TellsExchanges
 from sojourn.templates.shapes import Digest, digest, fingerprint
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
+from pathlib import Path
 
 from sojourn.core.errors import BadInput
 from sojourn.templates.values import TaskType
@@ -24,6 +26,17 @@ def check_name(raw: str) -> str:
             hint="Use letters, digits, spaces and . _ - +, beginning with a letter or digit.",
         )
     return name
+
+
+def check_file_name(raw: str) -> str:
+    """The name, if a file of the folder may have it: one made by another program is reached too, nothing outside is."""
+    name = str(raw)
+    try:
+        is_plain = name[:1] not in ("", ".") and Path(name).name == name and not {"\\", "\0"} & set(name)
+        is_short = len(os.fsencode(name)) <= 250
+    except UnicodeEncodeError:
+        is_plain = is_short = False
+    return name if is_plain and is_short else check_name(name)
 
 
 def default_name(task_type: TaskType, session: str, now: float | None = None) -> str:

@@ -57,10 +57,18 @@ def program() -> Kit:
     return kit
 
 
+def _file_in(home: Path) -> Path:
+    return home if home.name == "state.db" else home / "state.db"
+
+
+def has_history(home: Path) -> bool:
+    return _file_in(home).exists()
+
+
 def history_at(home: Path) -> History:
     """The history in a home folder, ours or Hermes'."""
-    file = home if home.name == "state.db" else home / "state.db"
-    if not file.exists():
+    file = _file_in(home)
+    if not has_history(home):
         raise NotFound(f"There is no history at {home}.", hint="Name the folder that holds a state.db.")
     made: History = load(_OURS)(file) if _is_ours(file) else load(HERMES)(file)
     return made

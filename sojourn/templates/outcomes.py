@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from statistics import mean
 from typing import Any
 
 from sojourn.core.budget import tokens
 from sojourn.core.examples import is_example
 from sojourn.core.messages import Json, Message, calls, text_of
+from sojourn.core.values import dataclass
 from sojourn.templates.exchanges import Exchange
 from sojourn.templates.judge import judge
 from sojourn.templates.tools import classify
@@ -124,14 +125,14 @@ class Comparison:
     @property
     def verdict(self) -> str:
         ours, theirs = self.with_it, self.without
+        if ours.sessions + self.dropped >= ENOUGH and 2 * self.dropped >= ours.sessions + self.dropped:
+            return "retire: it is mostly dropped"
         if ours.sessions < ENOUGH or theirs.sessions < ENOUGH:
             return "too early to say"
         if ours.success < theirs.success - WORSE:
             return "retire: sessions with it succeed less often"
         if ours.success <= theirs.success and ours.turns >= theirs.turns and ours.tokens >= theirs.tokens:
             return "retire: sessions with it are not better, shorter or cheaper"
-        if 2 * self.dropped >= ours.sessions + self.dropped:
-            return "retire: it is mostly dropped"
         return "it pays"
 
     @property

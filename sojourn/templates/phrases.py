@@ -10,22 +10,30 @@ from importlib.resources import files
 
 
 class Sought:
-    """A pattern that is tried only where one of the `words` stands without which it cannot be found (in lower case).
-    Most lines have none of them, and a history has millions of lines."""
+    """A pattern that is tried only where one of the `words` stands without which it cannot be found (in lower case),
+    and, if there are any, one of `others` too. Most lines have none of them, and a history has millions of lines."""
 
-    __slots__ = ("_pattern", "_words")
+    __slots__ = ("_others", "_pattern", "_plain_words", "_words")
 
-    def __init__(self, pattern: str, words: Sequence[str]) -> None:
-        self._pattern, self._words = re.compile(pattern), tuple(words)
+    def __init__(self, pattern: str, words: Sequence[str], others: Sequence[str] = ()) -> None:
+        self._pattern, self._words, self._others = re.compile(pattern), tuple(words), tuple(others)
+        self._plain_words = tuple(filter(str.isascii, words))
 
     def may_be_in(self, folded: str) -> bool:
-        for word in self._words:  # noqa: SIM110  `any` takes twice as long
-            if word in folded:
-                return True
-        return False
+        return _has_any(folded, self._plain_words if folded.isascii() else self._words)
 
     def search(self, text: str) -> re.Match[str] | None:
-        return self._pattern.search(text) if self.may_be_in(text.lower()) else None
+        folded = text.lower()
+        if not self.may_be_in(folded) or (self._others and not _has_any(folded, self._others)):
+            return None
+        return self._pattern.search(text)
+
+
+def _has_any(folded: str, words: Sequence[str]) -> bool:
+    for word in words:  # noqa: SIM110  `any` takes twice as long
+        if word in folded:
+            return True
+    return False
 
 
 class Phrases(dict[str, tuple[str, ...]]):
@@ -36,8 +44,9 @@ class Phrases(dict[str, tuple[str, ...]]):
         return "|".join(self[name])
 
     def sought(self, name: str) -> Sought:
-        """A table as one pattern, tried only where one of the words in the table `<name>_needs` stands."""
-        return Sought(self.pattern(name), self[f"{name}_needs"])
+        """A table as one pattern, tried only where one of the words in the table `<name>_needs` stands, and one of
+        those in `<name>_needs_too`."""
+        return Sought(self.pattern(name), self[f"{name}_needs"], self.get(f"{name}_needs_too", ()))
 
 
 @cache

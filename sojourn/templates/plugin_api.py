@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from sojourn.ports.kit import Kit
-from sojourn.templates.desk import Changes, Desk
+from sojourn.templates.desk import TOKENS, Changes, Desk
 from sojourn.templates.extract import MAX_EXAMPLES
 from sojourn.templates.library import Kept
 from sojourn.templates.values import task_type
@@ -52,6 +52,7 @@ class Previewing(BaseModel):
 
     messages: list[dict[str, Any]] = Field(default=[], max_length=2000)
     tools: list[str] = Field(default=[], max_length=1000)
+    budget: int = Field(default=TOKENS, ge=0, le=1_000_000, description="Tokens there is room for, as in a turn.")
 
 
 def router(kit: Kit) -> APIRouter:
@@ -90,10 +91,10 @@ def _reading(api: APIRouter, desk: Desk) -> None:
     @api.post("/templates/{name}/preview")
     async def preview(name: str, body: Previewing) -> Answer:
         """What would be sent, and how many tokens it is. Nothing is counted."""
-        made = await desk.preview(name, body.messages, body.tools)
+        made = await desk.preview(name, body.messages, body.tools, body.budget)
         return {
             "messages": list(made.messages), "text": made.text, "tokens": made.tokens,
-            "left_out": list(made.left_out),
+            "left_out": list(made.left_out), "mapped": list(made.mapped),
         }  # fmt: skip
 
 

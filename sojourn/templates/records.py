@@ -8,8 +8,8 @@ from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
 from sojourn.ports.records import Record, RecordStore
-from sojourn.templates.library import About, Kept, NoteKind, Shelf, Unreadable, absent, newest_first, taken
-from sojourn.templates.naming import check_name
+from sojourn.templates.library import About, Kept, NoteKind, Shelf, Step, Unreadable, absent, newest_first, taken, used
+from sojourn.templates.naming import check_file_name, check_name
 from sojourn.templates.values import SessionTemplate
 
 KIND = "template"
@@ -17,7 +17,7 @@ _PAGE = 500
 
 
 class RecordLibrary:
-    """A use is counted by compare-and-swap: whoever was too late reads again and repeats."""
+    """What is changed is changed by compare-and-swap: whoever was too late reads again and repeats."""
 
     def __init__(self, store: RecordStore) -> None:
         self._store = store
@@ -39,7 +39,7 @@ class RecordLibrary:
         return found
 
     async def get(self, name: str) -> Kept:
-        return _kept(await self._record(check_name(name)))
+        return _kept(await self._record(check_file_name(name)))
 
     async def _record(self, name: str) -> Record:
         record = await self._store.get_record(KIND, name)
@@ -55,18 +55,24 @@ class RecordLibrary:
             raise taken(record.key) from error
 
     async def delete(self, name: str) -> bool:
-        return await self._store.delete_record(KIND, check_name(name))
+        return await self._store.delete_record(KIND, check_file_name(name))
 
-    async def count_use(self, name: str) -> int:
+    async def change(self, name: str, step: Step) -> Kept:
         while True:
-            record = await self._record(check_name(name))
-            kept = _kept(record)
-            kept.template.usage_count += 1
+            record = await self._record(check_file_name(name))
+            new = step(_kept(record))
+            if new.template.name != name:
+                await self.save(new)
+                await self.delete(name)
+                return new
             try:
-                await self._store.put_record(replace(record, value=_value(kept)), expect=record.revision)
+                await self._store.put_record(replace(record, value=_value(new)), expect=record.revision)
             except Conflict:
                 continue
-            return kept.template.usage_count
+            return new
+
+    async def count_use(self, name: str) -> int:
+        return (await self.change(name, used)).template.usage_count
 
     async def notes(self, kind: NoteKind) -> dict[str, Json]:
         return {record.key: record.value for record in await self._listed(f"{KIND}-{kind}")}

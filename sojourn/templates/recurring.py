@@ -7,10 +7,13 @@ random is chance and left out; what says the same as a better shape is merged in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import log2
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, repeat
+from math import fsum, log2
+from operator import add
 
+from sojourn.core.values import dataclass
 from sojourn.templates.shapes import Digest
 
 LEAST_SESSIONS = 3
@@ -20,7 +23,8 @@ _BY_CHANCE = 3.0  # a shape has to be so many times as frequent as chance would 
 _SAME = 0.6  # share of steps from which two shapes say the same
 _COVERED = 0.7  # share of sessions from which a longer shape makes a part of it superfluous
 
-_END = ""  # stands after each session
+_END = "\0"  # stands after each session, and for every step that too few of them hold
+_KINDS = 0x10FFFF  # as many as there are letters
 
 Gram = tuple[str, ...]
 
@@ -44,95 +48,85 @@ class Shape:
 
 def recurring(digests: Mapping[str, Digest], *, least: int = LEAST_SESSIONS, most: int = MOST) -> list[Shape]:
     """The best shapes of a history, best first."""
-    grams = _frequent(digests, least)
-    chance = _Chance(digests)
-    scored = [(chance.score(gram, seen), gram) for gram, seen in grams.items()]
-    ranked = sorted(((score, gram) for score, gram in scored if score > 0), key=lambda one: (-one[0], one[1]))
-    chosen: list[tuple[float, Gram]] = []
-    for score, gram in ranked[: most * 200]:
-        if len(chosen) < most and not any(_says_the_same(gram, better, grams) for _, better in chosen):
-            chosen.append((score, gram))
-    runs = _runs(digests, [gram for _, gram in chosen])
-    return [Shape(gram, runs[gram], round(score, 2)) for score, gram in chosen]
+    line = _Line([one.steps for one in digests.values()], least)
+    seen = _frequent(line, least)
+    ranked = sorted((-line.score(run, count), line.steps_of(run), run) for run, count in seen.items())
+    chosen: list[tuple[float, Gram, str]] = []
+    for score, steps, run in ranked[: most * 200]:
+        if len(chosen) < most and score < 0 and not any(_says_the_same(run, better, seen) for *_, better in chosen):
+            chosen.append((-score, steps, run))
+    return [Shape(steps, _runs(digests, line.texts, run), round(score, 2)) for score, steps, run in chosen]
 
 
-def _frequent(digests: Mapping[str, Digest], least: int) -> dict[Gram, int]:
-    """Every run of steps that enough sessions hold, with the number of sessions.
+class _Line:
+    """All sessions, a letter for each kind of step: a run of steps is a piece of text, and texts are searched, cut and
+    counted many times faster than lists are."""
 
-    All sessions stand one after the other here, and a run is a number: that of a run one step shorter, and that of the
-    step after it. A run can only be frequent where it is without its last step, and without its first; without that,
-    growing them would take for ever.
-    """
-    steps: dict[str, int] = {}
-    line = [steps.setdefault(step, len(steps)) for one in digests.values() for step in (*one.steps, _END)]
-    whose = [number for number, one in enumerate(digests.values()) for _ in range(len(one.steps) + 1)]
-    words, end, held = list(steps), steps.get(_END), max(len(digests), 1)
-    names: list[Gram] = [(step,) for step in words]
-    runs = {at: step for at, step in enumerate(line) if step != end}  # by the place where each begins
-    found: dict[Gram, int] = {}
-    for length in range(SHORTEST, LONGEST + 1):
-        grown = {at: run * len(words) + line[at + length - 1] for at, run in runs.items() if at + 1 in runs}
-        counts = Counter([one // held for one in {run * held + whose[at] for at, run in grown.items()}])
-        frequent = {run: number for number, run in enumerate(run for run, seen in counts.items() if seen >= least)}
-        names = [(*names[run // len(words)], words[run % len(words)]) for run in frequent]
-        found.update(zip(names, (counts[run] for run in frequent), strict=True))
-        runs = {at: frequent[run] for at, run in grown.items() if run in frequent}
-    return found
+    def __init__(self, sessions: Sequence[Gram], least: int) -> None:
+        holds = Counter(chain.from_iterable(map(set, sessions)))
+        self._steps = [_END, *[step for step, seen in holds.items() if seen >= least]][:_KINDS]
+        letters = {step: chr(number) for number, step in enumerate(self._steps) if number}
+        self.texts = ["".join([letters.get(step, _END) for step in steps]) for steps in sessions]
+        self._counts = Counter("".join(self.texts))
+        self._holds = {letter: holds[step] for step, letter in letters.items()}
+        self._total, self._sessions = max(sum(map(len, self.texts)), 1), max(len(sessions), 1)
 
+    def steps_of(self, run: str) -> Gram:
+        return tuple(self._steps[ord(letter)] for letter in run)
 
-class _Chance:
-    """How often a shape would come if steps followed each other at random."""
-
-    def __init__(self, digests: Mapping[str, Digest]) -> None:
-        self._counts: Counter[str] = Counter()
-        self._holds: Counter[str] = Counter()
-        for one in digests.values():
-            self._counts.update(one.steps)
-            self._holds.update(set(one.steps))
-        self._total, self._sessions = max(sum(self._counts.values()), 1), max(len(digests), 1)
-
-    def score(self, gram: Gram, seen: int) -> float:
-        """0 for chance; else more for shapes that are frequent, long, and made of steps that say something."""
+    def is_more_than_chance(self, run: str, seen: int) -> bool:
+        """Whether steps that follow each other at random would make the run less often than that."""
         expected = float(self._total)
-        for step in gram:
-            expected *= self._counts[step] / self._total
-        if seen < _BY_CHANCE * expected:
+        for letter in run:
+            expected *= self._counts[letter] / self._total
+        return seen >= _BY_CHANCE * expected - 1e-9  # so that a tie is a tie
+
+    def score(self, run: str, seen: int) -> float:
+        """0 for chance; else more for shapes that are frequent, long, and made of steps that say something."""
+        if not self.is_more_than_chance(run, seen):
             return 0.0
-        told = sum(log2(self._sessions / self._holds[step] + 1) for step in set(gram))
-        return log2(1 + seen) * told
+        return log2(1 + seen) * fsum(log2(self._sessions / self._holds[letter] + 1) for letter in set(run))
 
 
-def _says_the_same(gram: Gram, better: Gram, seen: Mapping[Gram, int]) -> bool:
-    """Near-duplicates: one inside the other with about the same evidence, or mostly the same steps."""
-    mine, theirs = set(gram), set(better)
-    if _is_part(gram, better) and seen[better] >= _COVERED * seen[gram]:
-        return True
-    return _is_part(better, gram) or len(mine & theirs) >= _SAME * len(mine | theirs)
+def _frequent(line: _Line, least: int) -> dict[str, int]:
+    """Every run of steps that enough sessions hold and that is not chance, with the number of sessions.
 
-
-def _is_part(part: Gram, whole: Gram) -> bool:
-    return _place(part, whole) is not None
-
-
-def _runs(digests: Mapping[str, Digest], grams: Sequence[Gram]) -> dict[Gram, dict[str, tuple[int, ...]]]:
-    """Where each shape came first in each session."""
-    found: dict[Gram, dict[str, tuple[int, ...]]] = {gram: {} for gram in grams}
-    for session, one in digests.items():
-        held = set(one.steps)
-        for gram in grams:
-            if held.issuperset(gram) and (at := _place(gram, one.steps)) is not None:
-                found[gram][session] = one.places[at : at + len(gram)]
+    A run can only be frequent where it is without its last step; without that, growing them would take for ever. How
+    often it comes is counted first: in how many sessions that is, only for those that can still be worth it.
+    """
+    text = "".join(one + _END for one in line.texts)
+    whose = list(chain.from_iterable(repeat(number, len(one) + 1) for number, one in enumerate(line.texts)))
+    places: Iterable[int] = range(len(text) - 1)
+    runs = list(map(add, text, text[1:]))
+    found: dict[str, int] = {}
+    for length in range(SHORTEST, LONGEST + 1):  # nearly all pairs are frequent: from there on it is worth looking
+        often = {run: count for run, count in Counter(runs).items() if count >= least and _END not in run}
+        telling = {run for run, count in often.items() if line.is_more_than_chance(run, count)}
+        held = {(run, whose[at]) for at, run in zip(places, runs, strict=True) if run in telling}
+        found.update((run, seen) for run, seen in Counter([run for run, _ in held]).items() if seen >= least)
+        if length == SHORTEST:
+            places, runs = range(len(text) - length), list(map(add, runs, text[length:]))
+        else:
+            places = [at for at, run in zip(places, runs, strict=True) if run in often]
+            runs = [text[at : at + length + 1] for at in places]
     return found
 
 
-def _place(part: Gram, whole: Gram) -> int | None:
-    """Where a run of steps begins first."""
-    at = -1
-    for _ in range(whole.count(part[0])):
-        at = whole.index(part[0], at + 1)
-        if whole[at : at + len(part)] == part:
-            return at
-    return None
+def _says_the_same(run: str, better: str, seen: Mapping[str, int]) -> bool:
+    """Near-duplicates: one inside the other with about the same evidence, or mostly the same steps."""
+    if run in better and seen[better] >= _COVERED * seen[run]:
+        return True
+    mine, theirs = set(run), set(better)
+    return better in run or len(mine & theirs) >= _SAME * len(mine | theirs)
+
+
+def _runs(digests: Mapping[str, Digest], texts: Sequence[str], run: str) -> dict[str, tuple[int, ...]]:
+    """Where a shape came first in each session."""
+    return {
+        session: one.places[at : at + len(run)]
+        for (session, one), text in zip(digests.items(), texts, strict=True)
+        if (at := text.find(run)) >= 0
+    }
 
 
 def limited(shape: Shape, sessions: Sequence[str]) -> Shape:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import log
 
 from sojourn.core.budget import tokens
 from sojourn.core.examples import as_text
 from sojourn.core.terms import terms
+from sojourn.core.values import dataclass
 from sojourn.templates.inject import as_messages
 from sojourn.templates.library import Kept
+from sojourn.templates.making import chosen
 from sojourn.templates.values import TaskType
 
 MOST = 3  # templates at a time
 LEAST = 0.12  # below this a request does not look like a template's task
+SURE = 1.0  # three signs: it sounds like a type of task, whatever other words it has
 _SMALL_WORDS = (
     "a an the and or of to in on for with from at by is are be it this that these those i you we me my our your can "
     "could would please do does did make get all any some as if then so not no yes what which how why when where who "
@@ -54,7 +57,8 @@ def likely_types(request: str) -> dict[TaskType, float]:
 
 
 def ranked(request: str, approved: Sequence[Kept]) -> list[Match]:
-    """The templates that fit a request, the best first; among equals the less used, then the better proven."""
+    """The templates that fit a request, the best first; among equals the less used, then the better proven. Where no
+    words say which one is meant but the request clearly sounds like a type of task: one template of that type."""
     said = words_of(request)
     own = {one.template.name: _own(one) for one in approved if one.template.examples}
     weight = _weights(list(own.values()))
@@ -68,19 +72,29 @@ def ranked(request: str, approved: Sequence[Kept]) -> list[Match]:
         score = fit + 0.1 * likely[one.template.task_type] if shared else 0.0
         if score >= LEAST:
             found.append(Match(one, round(score, 3), cost(one), _because(one, shared, weight)))
-    return sorted(found, key=_order)
+    return sorted(found, key=_order) or _of_the_type(likely, approved)
+
+
+def _of_the_type(likely: Mapping[TaskType, float], approved: Sequence[Kept]) -> list[Match]:
+    first, second = sorted(likely, key=lambda kind: -likely[kind])[:2]
+    if likely[first] < SURE or likely[second] >= likely[first]:
+        return []
+    one = chosen(approved, first)
+    why = f"your request sounds like a {first.value} task"
+    return [Match(one, round(0.1 * likely[first], 3), cost(one), why)] if one else []
 
 
 def within(matches: Sequence[Match], budget: int, most: int = MOST) -> tuple[list[Match], list[str]]:
-    """The first few that the budget has room for, and what it had no room for, in words."""
+    """The first few that the budget has room for, and what it had no room for, in words. The best one is worth cutting:
+    it is chosen if there is room for its first example."""
     chosen: list[Match] = []
     left_out: list[str] = []
     for one in matches:
         if len(chosen) >= most:
             break
-        if one.tokens <= budget:
+        if one.tokens <= budget or (not chosen and _least(one.kept) <= budget):
             chosen.append(one)
-            budget -= one.tokens
+            budget -= min(one.tokens, budget)
         else:
             left_out.append(f'template "{one.kept.template.name}" ({one.tokens} tokens, {budget} left)')
     return chosen, left_out
@@ -88,6 +102,10 @@ def within(matches: Sequence[Match], budget: int, most: int = MOST) -> tuple[lis
 
 def cost(kept: Kept) -> int:
     return tokens(as_text(as_messages(kept.template)))
+
+
+def _least(kept: Kept) -> int:
+    return tokens(as_text(as_messages(replace(kept.template, examples=kept.template.examples[:1]))))
 
 
 def _own(kept: Kept) -> set[str]:

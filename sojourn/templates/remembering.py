@@ -6,10 +6,13 @@ The file is a convenience: without it, or if it is torn, everything is simply re
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_json
 
 from sojourn.core.errors import StoreUnavailable
+from sojourn.templates.exchanges import json_of
 from sojourn.templates.files import make_folder, translated
 from sojourn.templates.mining import Known
 from sojourn.templates.shapes import VERSION, Digest
@@ -26,7 +29,7 @@ def place(home: Path, history: str) -> Path:
 def recall(file: Path) -> Known:
     """What is known; nothing, when the file is not there, not whole, or of another version."""
     try:
-        data = json.loads(file.read_bytes())
+        data: Any = json_of(file.read_bytes())
         if data["version"] != VERSION:
             return {}
         steps: list[str] = data["steps"]
@@ -45,12 +48,12 @@ def remember(file: Path, known: Known) -> None:
         session: [mark, [numbers.setdefault(step, len(numbers)) for step in found.steps], found.places]
         for session, (mark, found) in known.items()
     }
-    text = json.dumps({"version": VERSION, "sessions": sessions, "steps": list(numbers)}, separators=(",", ":"))
+    text = to_json({"version": VERSION, "sessions": sessions, "steps": list(numbers)})
     fresh = file.with_suffix(".new")
     try:
         with translated(file):
             make_folder(file.parent)
-            fresh.write_text(text, "utf-8")
+            fresh.write_bytes(text)
             fresh.chmod(0o600)
             fresh.replace(file)
     except StoreUnavailable:

@@ -21,7 +21,10 @@ from sojourn.templates.values import ToolCallExample
 _SHOWN = 600  # characters of a result
 
 
-def show_list(console: Console, shelf: Shelf) -> None:
+def show_list(console: Console, shelf: Shelf, kind: str | None = None) -> None:
+    if not shelf.kept and kind:
+        console.print(f"No templates of type {kind}.")
+        return
     if not shelf.kept:
         console.print("No templates yet. `sojourn templates create SESSION_ID` makes one of what worked there.")
         return

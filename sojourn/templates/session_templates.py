@@ -10,17 +10,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sojourn.core.errors import NotFound
+from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.history import History
 from sojourn.ports.kit import Kit
 from sojourn.templates import tools
-from sojourn.templates.exchanges import Conversation
+from sojourn.templates.exchanges import Conversation, json_of
 from sojourn.templates.extract import MAX_EXAMPLES, examples, read, task_type_of
 from sojourn.templates.folder import FolderLibrary
 from sojourn.templates.inject import inject
 from sojourn.templates.library import Library, Unreadable
 from sojourn.templates.making import chosen, session_in, template_of
-from sojourn.templates.opening import history_at, history_of, library_of, program
+from sojourn.templates.opening import has_history, history_at, history_of, library_of, program
 from sojourn.templates.values import SessionTemplate, TaskType, ToolCallExample, task_type
 
 T = TypeVar("T")
@@ -30,7 +30,8 @@ class SessionTemplates:
     """The templates of a folder, made from the sessions of a home.
 
     Without arguments: the folder and the store the program is set up with. `template_dir` alone: the sessions are
-    those of the home it lies in. `home` names another one, ours or Hermes'; it is only read.
+    those of the home it lies in, or, where that is none, the program's. `home` names another one, ours or Hermes'; it
+    is only read.
     """
 
     def __init__(
@@ -57,13 +58,15 @@ class SessionTemplates:
             return self._given
         if self._home is not None:
             return history_at(self._home)
-        return history_at(self._folder.parent) if self._folder is not None else history_of(self._kit)
+        if self._folder is not None and has_history(self._folder.parent):
+            return history_at(self._folder.parent)
+        return history_of(self._kit)
 
     def _talk(self, session_id: str) -> Conversation:
         return read(self._history, session_in(self._history, session_id))
 
-    def classify_task_type(self, calls: str | Iterable[Any], *, turns: int | None = None) -> TaskType:
-        """What a session is about: by its id, or by its tool calls in any shape. `turns` looks at the first so many."""
+    def classify_task_type(self, calls: str | Iterable[Any], turns: int | None = None) -> TaskType:
+        """What a session is about: by its id, or by its tool calls in any shape. `turns=30` looks at the first 30."""
         if isinstance(calls, str):
             return task_type_of(self._talk(calls), turns=turns)
         return tools.classify(_names(calls, turns))
@@ -98,8 +101,8 @@ class SessionTemplates:
         if template.examples:
             try:
                 template.usage_count = self._line.wait(self._library.count_use(template.name))
-            except NotFound:
-                template.usage_count += 1  # one that was never kept counts for itself
+            except (NotFound, BadInput):
+                template.usage_count += 1  # one that was never kept, or cannot be, counts for itself
         return made
 
     def list_templates(self, task_type: TaskType | str | None = None) -> list[SessionTemplate]:
@@ -144,11 +147,20 @@ def _named(one: Any) -> list[str]:
         return [one.tool_name]
     if not isinstance(one, Mapping):
         return [one.name] if isinstance(getattr(one, "name", None), str) else []
-    if isinstance(one.get("tool_calls"), list):
-        return [name for call in one["tool_calls"] for name in _named(call)]
+    if asked := one.get("tool_calls"):
+        return [name for call in _listed(asked) for name in _named(call)]
     inner = one.get("function")
     name = one.get("name") or one.get("tool_name") or (inner.get("name") if isinstance(inner, Mapping) else None)
     return [name] if isinstance(name, str) and name and "role" not in one else []
+
+
+def _listed(asked: Any) -> list[Any]:
+    """Tool calls as messages hold them, or as JSON text, which is how they are stored."""
+    try:
+        found = json_of(asked) if isinstance(asked, str | bytes) else asked
+    except (ValueError, RecursionError):
+        return []
+    return found if isinstance(found, list) else []
 
 
 class _Line:

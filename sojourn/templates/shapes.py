@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from sys import intern
 
+from sojourn.core.values import dataclass
 from sojourn.ports.history import RawExchange, SessionFacts
 from sojourn.templates import judge, shells, tools
 from sojourn.templates.exchanges import Exchange, conversation
 from sojourn.templates.extract import verdicts
 
-VERSION = f"1.{judge.VERSION}"  # grows when shapes change: then everything is read again
+VERSION = f"2.{judge.VERSION}"  # grows when shapes change: then everything is read again
 _SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,8})$")
 
 

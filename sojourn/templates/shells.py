@@ -20,6 +20,8 @@ def _set(words: str) -> frozenset[str]:
 
 
 _BEFORE = _set("sudo time nohup env exec xargs nice timeout gtimeout stdbuf")
+_WITH_A_WORD = _set("-u -g -I --user --group")  # options of these that take one: `sudo -u postgres psql`
+_NUMBER = re.compile(r"\d+(?:\.\d+)?[smhd]?")
 _READERS = _set(
     "cat head tail less more grep egrep fgrep rg ag ack sed awk ls dir tree find fd wc sort uniq cut tr jq yq echo "
     "printf journalctl dmesg stat file du df ps pwd cd date env printenv history strings xxd od nl column tac rev bat "
@@ -93,11 +95,11 @@ def steps(command: str) -> tuple[Step, ...]:
         words = [word for word in part.split() if "=" not in word or not _ASSIGNS.fullmatch(word)]
         while words and words[0] in _BEFORE:
             words = words[1:]
-            while words and (words[0].startswith("-") or words[0].isdigit()):
-                words = words[1:]
+            while words and (words[0].startswith("-") or _NUMBER.fullmatch(words[0])):
+                words = words[2 if words[0] in _WITH_A_WORD else 1 :]
         if words:
             verb = next((word for word in words[1:] if word[0] != "-"), "")
-            found.append(Step(words[0].rpartition("/")[2], verb, tuple(words)))
+            found.append(Step(words[0].replace("\\", "/").rpartition("/")[2], verb, tuple(words)))
     return tuple(found)
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
+from sojourn.templates.hints import finder
 from sojourn.templates.phrases import Sought, chapter
 
 _WORDS = chapter("signs")
@@ -42,15 +44,6 @@ LOOKED_AT = 1_200  # characters from each end: a failure is told first or last
 _COMPLAINTS = ("not found", "No such file", "Permission den", "a direc", "annot find", "cannot open", "is denied")
 _CHINESE_COMPLAINTS = ("未找到命令", "没有那个文件", "权限不够", "目录", "找不到", "拒绝访问")
 
-# What a failing line holds, in lower case: whole words, which are looked up at once, and parts of words.
-_PARTS = tuple((part.encode(), part) for part in _WORDS["parts"])
-_PHRASES = tuple((phrase.encode(), phrase) for phrase in _WORDS["phrases"])
-_OF_PHRASES = frozenset(word.encode() for word in _WORDS["of_phrases"])  # without one of these there is no such phrase
-_TELLING = frozenset(word.encode() for word in _WORDS["words"]) | _OF_PHRASES
-_CHINESE_PARTS = _WORDS["chinese_parts"]
-_BETWEEN_WORDS = b'\t\r\n!"#$%&()+,-./:;<=>?@[\\]^_`{|}~'
-_FLAT = bytes(ord(" ") if one in _BETWEEN_WORDS else ord(chr(one).lower()) if one < 128 else one for one in range(256))
-
 
 class Line(NamedTuple):
     """A telling line and where it stands."""
@@ -73,16 +66,9 @@ def ends(text: str) -> str:
 
 
 def told(output: str) -> Told:
-    """Most outputs hold no word with which programs fail, and mining reads a hundred thousand: bytes are faster."""
+    """Most outputs hold no word with which programs fail, and mining reads a hundred thousand of them."""
     looked_at = ends(output)
-    flat = looked_at.encode("utf-8", "replace").translate(_FLAT)
-    hints = [part for raw, part in _PARTS if raw in flat]
-    if found := _TELLING.intersection(flat.split()):
-        hints += [word.decode() for word in found - _OF_PHRASES]
-        hints += [phrase for raw, phrase in _PHRASES if raw in flat]
-    if not looked_at.isascii():
-        hints += [part for part in _CHINESE_PARTS if part in looked_at]
-    return Told(output, looked_at, hints)
+    return Told(output, looked_at, finder()(looked_at))
 
 
 def failing_lines(said: Told, call: str = "") -> list[Line]:
@@ -125,7 +111,12 @@ def _is_fine(line: str) -> bool:
 def complains(line: str, call: str) -> bool:
     """Whether a program that was called says by name that it cannot."""
     hit = _BY_NAME.match(line)
-    return hit is not None and hit[1] in _WORD.findall(call[:4000]) and not _is_fine(line)
+    return hit is not None and hit[1] in _words(call) and not _is_fine(line)
+
+
+@lru_cache(maxsize=16)  # a call has many lines
+def _words(call: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(call[:4000]))
 
 
 def failing_line(text: str) -> str:
@@ -151,7 +142,8 @@ def is_vain_try(line: str) -> bool:
 
 def is_verdict(line: str) -> bool:
     """A count of what failed, or a test run's last word."""
-    return _VERDICT.search(line) is not None
+    is_worth_it = "FAIL" in line or "not ok" in line or _COUNTS.search(line)
+    return bool(is_worth_it) and _VERDICT.search(line) is not None
 
 
 def is_good(line: str) -> bool:

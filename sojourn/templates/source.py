@@ -13,12 +13,12 @@ from sojourn.core.messages import Message, calls
 from sojourn.core.sessions import OWNER
 from sojourn.ports.context import Contribution, Request, Stage
 from sojourn.ports.kit import Kit
-from sojourn.templates.inject import as_messages, fitted
+from sojourn.templates.fitting import Fitted, cut, fitted
+from sojourn.templates.inject import as_messages
 from sojourn.templates.library import Kept, Library
 from sojourn.templates.opening import library_of
 from sojourn.templates.outcomes import Outcome
 from sojourn.templates.relevance import ranked, within
-from sojourn.templates.values import SessionTemplate
 
 NAME = "templates"
 
@@ -39,12 +39,16 @@ class TemplateSource:
         self._library, self._automatic, self._most = library, automatic, most
 
     async def contribute(self, request: Request) -> Contribution:
-        if request.session.principal != OWNER or NAME in request.drop or request.template == "none":
+        if request.session.principal != OWNER or NAME in request.drop:
             return Contribution()
         known = await self._outcome(request.session.id)
+        if request.template == "none":
+            await self._dropped(known, known.templates)
+            return Contribution()
         known = await self._dropped(known, request.drop)
         if request.template and request.template not in known.templates:
             kept = await self._library.get(request.template)
+            known = await self._dropped(known, known.templates)  # one that is chosen takes the place of others
             return await self._use(request, known, [(kept, "you asked for it")])
         if known.templates or known.turns or request.history:
             return await self._again(request, known)
@@ -83,8 +87,8 @@ class TemplateSource:
         left_out: list[str] = []
         budget = request.budget
         for kept, because in wanted:
-            fit = fitted(kept.template, request.tools)
-            template = _cut(fit.template, budget)
+            fit = cut(fitted(kept.template, request.tools), budget)
+            template = fit.template
             block = as_messages(template, taken)
             left_out += [f'example of template "{template.name}": {one}' for one in fit.left_out]
             if not block:
@@ -96,7 +100,7 @@ class TemplateSource:
             taken |= {call.id for message in block for call in calls(message)}
             if count:
                 await self._library.count_use(template.name)
-            shown.append(_told(template, because, spent, fit.left_out))
+            shown.append(_told(fit, because, spent))
         used = [str(one.detail["name"]) for one in shown]
         if count and used:
             await self._note(replace(known, templates=tuple(dict.fromkeys([*known.templates, *used]))))
@@ -119,18 +123,13 @@ class TemplateSource:
         await self._library.note("outcome", outcome.session, outcome.to_dict())
 
 
-def _cut(template: SessionTemplate, budget: int) -> SessionTemplate:
-    """As many of the first examples as the budget has room for."""
-    while template.examples and tokens(as_text(as_messages(template))) > budget:
-        template = replace(template, examples=template.examples[:-1], description=template.description)
-    return template
-
-
-def _told(template: SessionTemplate, because: str, spent: int, left_out: Sequence[str]) -> Progress:
+def _told(fit: Fitted, because: str, spent: int) -> Progress:
+    template = fit.template
     return Progress(
         "template",
         {
             "name": template.name, "task_type": template.task_type.value, "because": because,
-            "examples": len(template.examples), "tokens": spent, "left_out": list(left_out),
+            "examples": len(template.examples), "tokens": spent, "left_out": list(fit.left_out),
+            "mapped": list(fit.mapped),
         },
     )  # fmt: skip

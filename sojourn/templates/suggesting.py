@@ -9,21 +9,25 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from math import inf
 from typing import Any, Literal, cast
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
+from sojourn.core.values import dataclass
 from sojourn.ports.history import History
 from sojourn.templates import tools
 from sojourn.templates.cleaning import Cleaner
+from sojourn.templates.exchanges import Conversation, Exchange
 from sojourn.templates.extract import read
-from sojourn.templates.library import About, Kept, Library
+from sojourn.templates.library import About, Kept, Library, taken
 from sojourn.templates.making import REQUEST_CHARS, free
 from sojourn.templates.naming import check_name
 from sojourn.templates.parameters import generalised
-from sojourn.templates.recurring import MOST, Shape, recurring
+from sojourn.templates.recurring import LEAST_SESSIONS, MOST, Shape, recurring
 from sojourn.templates.shapes import Digest
 from sojourn.templates.values import SessionTemplate, ToolCallExample, described
 
@@ -44,13 +48,19 @@ class Suggestion:
     requests: tuple[str, ...] = ()
     score: float = 0.0
     state: State = "waiting"
+    edited: bool = False  # by a person: mining leaves it as it is
+
+    @property
+    def needed(self) -> float:
+        """How many sessions must hold the shape before it is asked about (again)."""
+        return {"waiting": 0, "rejected": 2 * self.sessions}.get(self.state, inf)
 
     def to_dict(self) -> dict[str, Json]:
         return {
             "id": self.id, "shape": self.shape, "sessions": self.sessions,
             "evidence": [{"session": session, "row": row} for session, row in self.evidence],
             "template": self.template.to_dict(), "requests": list(self.requests), "score": self.score,
-            "state": self.state,
+            "state": self.state, "edited": self.edited,
         }  # fmt: skip
 
     @classmethod
@@ -60,6 +70,7 @@ class Suggestion:
             id=str(data["id"]), shape=str(data["shape"]), sessions=int(data["sessions"]), evidence=tuple(evidence),
             template=SessionTemplate.from_dict(data["template"]), requests=tuple(data.get("requests", ())),
             score=float(data.get("score", 0.0)), state=cast("State", data.get("state", "waiting")),
+            edited=data.get("edited") is True,
         )  # fmt: skip
 
 
@@ -93,23 +104,28 @@ class Inbox:
         await self._library.note("suggestion", suggestion.id, suggestion.to_dict())
 
     async def fill(self, suggestions: Sequence[Suggestion]) -> None:
-        """What mining found takes the place of what waited. What was decided stays decided."""
+        """What mining found takes the place of what waited. What was decided stays decided, and what was edited stays
+        as it is: only its evidence grows."""
         before = {one.id: one for one in await self.all()}
         known = {one.about.shape for one in (await self._library.all()).kept if one.about.shape}
         for old in before.values():
-            if old.state == "waiting" and old.id not in {one.id for one in suggestions}:
+            if old.state == "waiting" and not old.edited and old.id not in {one.id for one in suggestions}:
                 await self._library.note("suggestion", old.id, None)
         for new in suggestions:
             old_one = before.get(new.id)
-            if new.shape in known or (old_one and not _comes_back(old_one, new)):
+            if new.shape in known or (old_one and new.sessions < old_one.needed):
                 continue
-            await self.put(new)
+            is_edited = old_one is not None and old_one.edited and old_one.state == "waiting"
+            await self.put(replace(new, template=old_one.template, edited=True) if old_one and is_edited else new)
 
     async def approve(self, id: str, *, name: str | None = None) -> Kept:
         """Makes it a template of the library."""
         suggestion = await self.get(id)
-        taken = [one.template.name for one in (await self._library.all()).kept]
-        wish = check_name(name) if name else free(suggestion.template.name, taken)
+        there = (await self._library.all()).kept
+        if twin := next((one for one in there if one.about.shape == suggestion.shape), None):
+            raise taken(twin.template.name)
+        names = [one.template.name for one in there]
+        wish = check_name(name) if name else free(suggestion.template.name, names)
         template = replace(suggestion.template, name=wish, created_at=time.time())
         about = About(
             requests=suggestion.requests, sessions=tuple(session for session, _ in suggestion.evidence),
@@ -125,40 +141,43 @@ class Inbox:
         return suggestion
 
 
-def _comes_back(old: Suggestion, new: Suggestion) -> bool:
-    if old.state == "rejected":
-        return new.sessions >= 2 * old.sessions
-    return old.state == "waiting"
-
-
 def suggestions(
     history: History, digests: Mapping[str, Digest], newest: Sequence[str], *, cleaner: Cleaner | None = None,
-    most: int = MOST, decided: Sequence[str] = (),
+    most: int = MOST, decided: Mapping[str, float] | None = None,
 ) -> list[Suggestion]:  # fmt: skip
     """The best shapes of a history as suggestions. `newest` are its sessions, newest first; `decided` shapes a person
-    has already spoken about make room for others."""
+    has already spoken about make room for others until so many sessions hold them."""
     clean = cleaner or Cleaner()
-    shapes = recurring(digests, most=most + len(decided))
-    open_ones = [shape for shape in shapes if shape.words not in set(decided)]
+    needed = decided or {}
+    shapes = recurring(digests, most=most + len(needed))
+    open_ones = [shape for shape in shapes if shape.sessions >= needed.get(shape.words, 0)]
     order = {session: place for place, session in enumerate(newest)}
-    return [made for shape in open_ones[:most] if (made := _suggestion(history, shape, order, clean)) is not None]
+    talk_of = cache(partial(read, history))  # good shapes stand in the same sessions
+    return [made for shape in open_ones[:most] if (made := _suggestion(talk_of, shape, order, clean)) is not None]
 
 
-def _suggestion(history: History, shape: Shape, order: Mapping[str, int], clean: Cleaner) -> Suggestion | None:
+def _suggestion(
+    talk_of: Callable[[str], Conversation], shape: Shape, order: Mapping[str, int], clean: Cleaner
+) -> Suggestion | None:
     sessions = sorted(shape.runs, key=lambda session: order.get(session, len(order)))
     runs: list[list[ToolCallExample]] = []
     requests: list[str] = []
     evidence: list[tuple[str, int]] = []
+    seen: set[Hashable] = set()
     for session in sessions[:RUNS]:
-        talk = read(history, session)
+        talk = talk_of(session)
         places = shape.runs[session]
         if not places or places[-1] >= len(talk.exchanges):
             continue  # it changed while we looked
         calls = [talk.exchanges[at] for at in places]  # mining judged them
+        if (own := _own(talk.request, calls)) in seen:
+            continue  # the same run again, in a branch or a copy of its session: that proves nothing more
+        seen.add(own)
         runs.append([clean.example(ToolCallExample(one.tool, one.parsed(), one.result or "")) for one in calls])
         requests.append(clean.text(talk.request[:REQUEST_CHARS]))
         evidence.append((session, calls[0].row))
-    if len(runs) < 2:
+    sessions_left = shape.sessions - (min(len(sessions), RUNS) - len(runs))
+    if len(runs) < 2 or sessions_left < LEAST_SESSIONS:
         return None
     evidence += [(session, 0) for session in sessions[RUNS:EVIDENCE]]
     id = hashlib.blake2b(shape.words.encode(), digest_size=4).hexdigest()
@@ -166,12 +185,19 @@ def _suggestion(history: History, shape: Shape, order: Mapping[str, int], clean:
     template = SessionTemplate(
         name=f"{_slug(shape.steps)}-{id[:4]}", task_type=tools.classify(one.tool_name for one in examples),
         examples=examples, source_session_id=evidence[0][0],
-        description=f"{described(len(examples))}, seen in {shape.sessions} sessions: {shape.words}"[:300],
+        description=f"{described(len(examples))}, seen in {sessions_left} sessions: {shape.words}"[:300],
     )  # fmt: skip
     return Suggestion(
-        id=id, shape=shape.words, sessions=shape.sessions, evidence=tuple(evidence), template=template,
+        id=id, shape=shape.words, sessions=sessions_left, evidence=tuple(evidence), template=template,
         requests=tuple(dict.fromkeys(filter(None, requests))), score=shape.score,
     )  # fmt: skip
+
+
+def _own(request: str, calls: Sequence[Exchange]) -> Hashable:
+    """What tells a run from a copy of it. Calls have ids of their own; where they have none, no two are the same."""
+    if not all(one.id for one in calls):
+        return object()
+    return request, *((one.id, one.arguments, one.result) for one in calls)
 
 
 def _same_tools(runs: Sequence[list[ToolCallExample]]) -> list[list[ToolCallExample]]:

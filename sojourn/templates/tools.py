@@ -38,6 +38,11 @@ def _data() -> Mapping[str, Any]:
     return data
 
 
+def table(name: str) -> Any:
+    """One of the tables of the data."""
+    return _data()[name]
+
+
 @cache
 def _kinds() -> Mapping[str, str]:
     same = _table()["same"]

@@ -10,11 +10,14 @@ from sojourn.templates import shells, tools
 from sojourn.templates.exchanges import Conversation, Exchange
 
 _SAID = re.compile(
-    r"\s*(?:no,? |please |wait,? |stop,? )*"
+    r"\A\s*(?:no,? |please |wait,? |stop,? )*"
     r"(?:undo|revert|roll (?:that|it|this)? ?back|take (?:that|it) back|put it back)\b"
-    r"|\s*(?:请)?(?:撤销|撤回|回滚|还原|恢复原样)",
+    r"|(?<!n't )(?<!not )\b(?:undo|revert) (?:it|that|this|everything|(?:the|your|these|those)(?: last)? changes?)\b"
+    r"|\A\s*(?:请)?(?:撤销|撤回|回滚|还原|恢复原样)|(?<![别要])(?:撤销|撤回|回滚|还原)(?:刚才|上一步|这|那|它|掉|一下)|改回(?:去|来|原样)",
     re.IGNORECASE,
 )
+_HINTS = ("undo", "revert", "back", "撤", "回", "还原", "恢复原样")  # one of them is in everything that `_SAID` finds
+_INTO_A_FILE = re.compile(r"\bsed\s(?:-\S+\s+)*-\w*i|>\s*(?![&>\s]|/dev/null)")
 _LONGEST = 200  # characters: longer words are a new request that happens to begin so
 _WRITES = ("write_file", "patch")
 _REMOVERS = ("delete_file", "remove_file", "undo_edit")
@@ -26,7 +29,8 @@ def undone(conversation: Conversation, worked: Sequence[bool]) -> set[int]:
     calls = conversation.exchanges
     kinds = [tools.kind(call.tool) for call in calls]
     written = {at: tools.path_of(calls[at].parsed()) for at, kind in enumerate(kinds) if kind in _WRITES and worked[at]}
-    if not written:
+    said = [one for one in conversation.spoken if len(one.text) <= _LONGEST and _takes_back(one.text)]
+    if not written and not said:
         return set()
     found = _turned_round(calls, written)
     takers = [at for at, kind in enumerate(kinds) if kind in _TAKERS and worked[at]]
@@ -35,10 +39,22 @@ def undone(conversation: Conversation, worked: Sequence[bool]) -> set[int]:
     for at, name in put_back:
         meant = list(written) if name == "*" else names.get(name.removeprefix("./").rstrip("/"), ())
         found.update(one for one in meant if one < at)
-    for spoken in conversation.spoken:
-        if len(spoken.text) <= _LONGEST and _SAID.match(spoken.text):
-            found |= {one for one in written if one < spoken.before and calls[one].turn == spoken.turn - 1}
+    for spoken in said:
+        meant = [at for at in range(spoken.before) if calls[at].turn == spoken.turn - 1 and worked[at]]
+        found.update(at for at in meant if at in written or (kinds[at] == "terminal" and _changes(calls[at])))
     return found
+
+
+def _takes_back(text: str) -> bool:
+    """Whether somebody says so. Hardly anybody does: looking for the words first is many times faster."""
+    folded = text.lower()
+    return any(hint in folded for hint in _HINTS) and _SAID.search(text) is not None
+
+
+def _changes(call: Exchange) -> bool:
+    """Whether a command may have done something that can be taken back."""
+    command = shells.command_of(tools.command_in(call.parsed()))
+    return not shells.only_reads(command) or _INTO_A_FILE.search(command) is not None
 
 
 def _turned_round(calls: Sequence[Exchange], written: Mapping[int, str]) -> set[int]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
+from sojourn.core.values import dataclass
+
+LAST_TIME = 250_000_000_000  # seconds since 1970, in the year 9892: what comes later has no date
 
 
 class TaskType(Enum):
@@ -52,8 +56,8 @@ class ToolCallExample:
         if not isinstance(name, str) or not name:
             raise BadInput("An example has no tool_name.", hint="Each example names its tool.")
         return cls(
-            tool_name=name, arguments=arguments if isinstance(arguments, Mapping) else {},
-            result=result if isinstance(result, str) else "" if result is None else str(result),
+            tool_name=name, arguments=_arguments(arguments),
+            result=result if isinstance(result, str) else "" if result is None else _json(result),
             success=data.get("success", True) is not False,
         )  # fmt: skip
 
@@ -93,6 +97,8 @@ class SessionTemplate:
             raise BadInput("`examples` is not a list of objects.", hint="Each example is an object with tool_name.")
         if not isinstance(used, int) or not isinstance(made, int | float):
             raise BadInput("`usage_count` and `created_at` must be numbers.", hint="Mend the file, or delete it.")
+        if not abs(made) <= LAST_TIME:
+            raise BadInput("`created_at` is no time.", hint="It is counted in seconds since 1970.")
         source = data.get("source_session_id")
         return cls(
             name=data["name"], task_type=task_type(data.get("task_type", "mixed")),
@@ -100,6 +106,20 @@ class SessionTemplate:
             description=str(data.get("description") or ""), created_at=float(made), usage_count=used,
             source_session_id=source if isinstance(source, str) else None,
         )  # fmt: skip
+
+
+def _arguments(given: Json) -> Mapping[str, Json]:
+    """The arguments as an object; text that is none becomes an empty one."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return {}
+    return given if isinstance(given, Mapping) else {}
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def described(examples: int) -> str:

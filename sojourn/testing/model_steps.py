@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Event
 from typing import Any, TypeAlias
+
+from sojourn.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sojourn.core.errors import Forgotten, NotFound, SessionBusy
-from sojourn.core.events import Chunk
+from sojourn.core.events import Chunk, Progress
 from sojourn.core.sessions import OWNER, SessionId
+from sojourn.ports.records import Record
 from sojourn.ports.store import Listing
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_steps import GUEST, asks, begin, bring, dump, foreign, found, rows, say, turn
@@ -118,6 +119,8 @@ class RemovalContract:
         await bring(store, foreign("abc", "canary"), foreign("other", "words"))
         await store.forget(SessionId("abc"))
         assert "abc" not in await store.known("hermes", "/home/me/.hermes")
+        assert await store.forgotten("hermes", "/home/me/.hermes", ["abc", "other"]) == {"abc"}
+        assert await store.forgotten("hermes", "/home/me/.hermes", []) == set()
         [one, other] = await bring(store, foreign("abc", "canary", "more"), foreign("other", "words"), mark="2")
         assert (one.outcome, one.session, one.new_messages) == ("forgotten", None, 0)
         assert other.outcome == "updated"
@@ -130,6 +133,8 @@ class RemovalContract:
         await store.forget(SessionId("hermes-abc"))
         [brought] = await bring(store, foreign("abc", "canary"), home="/odd \udcff home")
         assert brought.outcome == "forgotten"
+        assert await store.forgotten("hermes", "/odd \udcff home", ["abc", "b"]) == {"abc"}
+        assert await store.forgotten("hermes", "/another/home", ["abc"]) == set()
         [other] = await bring(store, foreign("abc", "another one"), home="/another/home")
         assert other.outcome == "imported"
 
@@ -140,6 +145,47 @@ class RemovalContract:
         with pytest.raises(Forgotten):
             await store.create(id=helper)
         assert helper not in repr(await dump(store))
+
+    async def test_what_went_is_named_with_its_sub_agents(self, store: WholeStore) -> None:
+        for take in (store.delete, store.forget):
+            parent = await begin(store, "a")
+            helper = await begin(store, "b", parent=parent, source="subagent")
+            assert set((await take(parent)).sessions) == {parent, helper}
+
+    async def test_what_was_remembered_of_a_session_goes_when_it_is_forgotten(self, store: WholeStore) -> None:
+        session, other = await begin(store, "a"), await begin(store, "b")
+        for key, source in (("one", session), ("two", other), ("three", None)):
+            value = {"text": f"canary {key} from {session}", "source_session": source}
+            await store.put_record(Record(kind="fact", key=key, value=value))
+        removed = await store.forget(session)
+        assert removed.rows["records"] == 1
+        assert [one.key for one in await store.list_records("fact")] == ["three", "two"]
+        await store.delete(other)
+        assert len(await store.list_records("fact")) == 2, "to delete is not to forget"
+
+    async def test_what_others_recalled_of_a_session_is_told_no_more_when_it_is_forgotten(
+        self, store: WholeStore, again: WholeStore | None
+    ) -> None:
+        session, other = await begin(store, "a", title='my "canary" 100%'), await begin(store, "b", title="kept")
+        quoted, about = 'From “my "canary" 100%”', {"title": "From “kept”", "origin": f"session {other}"}
+        block = {
+            "kind": "recall",
+            "title": quoted,
+            "origin": f"session {session}, today",
+            "reason": "canary",
+            "tokens": 7,
+        }
+        prepared = Progress("prepare", {"blocks": [block, about], "left_out": [quoted]})
+        spoken = Chunk(
+            'They call it “my "canary" 100%” too.'
+        )  # what was said elsewhere stays: it is not ours to change
+        await say(again or store, other, Progress("memory", block), prepared, spoken)
+        await store.forget(session)
+        told = [kept.item.detail async for kept in store.read(other) if isinstance(kept.item, Progress)]
+        gone = "a forgotten session"
+        left = {"kind": "recall", "title": gone, "origin": gone, "reason": gone, "tokens": 7}
+        assert told == [left, {"blocks": [left, about], "left_out": [gone]}]
+        assert [kept.item async for kept in store.read(other)][-1] == spoken
 
     async def test_a_store_goes_on_working_after_forgetting(self, store: WholeStore, again: WholeStore | None) -> None:
         other = await begin(again or store, "apple")

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from sojourn.core.errors import BadConfig, NotAllowed
+from sojourn.core.values import dataclass
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import Question, Tool, Workspace
 

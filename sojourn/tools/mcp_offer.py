@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from sojourn.core.values import dataclass
 from sojourn.ports.plugin import Plugin
 
 

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from sojourn.core.errors import BadConfig, PlatformDown, SojournError
 from sojourn.core.messages import Json
+from sojourn.core.values import dataclass
 
 KEYS = {"command", "args", "env", "cwd", "url", "headers", "trusted", "seconds"}
 PAGES = 50  # of a listing

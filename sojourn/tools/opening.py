@@ -8,10 +8,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, NotAllowed
+from sojourn.core.values import dataclass
 
 _MAGIC = (
     (b"\x89PNG", "a PNG picture"), (b"\xff\xd8\xff", "a JPEG picture"), (b"GIF8", "a GIF picture"),

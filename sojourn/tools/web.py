@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import urljoin
 
 import httpx2
 
 from sojourn.core.errors import BadInput, PlatformDown
+from sojourn.core.values import dataclass
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
 from sojourn.tools.addresses import Target, target_of

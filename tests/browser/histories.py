@@ -25,6 +25,7 @@ _BATCH = 2000
 START = 1_763_000_000.0
 SAID = "the port was taken so we read the log, found the error in main.py, and ran the tests again until they passed"
 WORDS = SAID.split()
+_CALL = "call_"
 
 
 async def one_real(store: SqliteStore, calls: int) -> SessionId:
@@ -35,7 +36,7 @@ async def one_real(store: SqliteStore, calls: int) -> SessionId:
     items = [user("Why does the build fail? Traceback (most recent call last): error: port 8080 is already in use")]
     for number in range(calls):
         call = ToolCall(
-            id=f"c{number}",
+            id=f"{_CALL}{number}",
             name=chance.choice(("terminal", "read_file", "web_search")),
             arguments='{"command": "git status"}',
         )
@@ -69,12 +70,17 @@ async def _fill(home: Path, sessions: int, calls: int, titles: Sequence[str]) ->
             ])  # fmt: skip
             if calls:
                 await store.import_rows("messages", [
-                    (len(rows) * (number + 1) + index + 1, f"copy-{number:06}", *row[2:])
+                    (len(rows) * (number + 1) + index + 1, f"copy-{number:06}", *_own_calls(row, number)[2:])
                     for number in numbers for index, row in enumerate(rows)
                 ])  # fmt: skip
         await store.delete(real)
     finally:
         await store.close()
+
+
+def _own_calls(row: tuple, number: int) -> tuple:
+    """A row whose calls are not those of another session: a mere copy proves nothing."""
+    return tuple(one.replace(_CALL, f"{_CALL}{number}_") if isinstance(one, str) else one for one in row)
 
 
 def _session(row: tuple, at: dict[str, int], number: int, full: bool, title: str) -> tuple:

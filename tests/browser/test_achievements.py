@@ -120,10 +120,9 @@ def test_a_cold_scan_counts_up_while_badges_appear_and_then_falls_silent(chromiu
             "one => getComputedStyle(one).fontVariantCaps"
         )
         seen, unlocked, skeleton = [], [], 0
-        while banner.count():  # until it is gone; each look is quick
+        while told := banner.all_inner_texts():  # until it is gone; each look is quick
             if found := re.search(
-                r"Scanned ([\d,]+) of 24,000 sessions · (\d+)%\. Badges unlock as more history streams in\.",
-                banner.inner_text(),
+                r"Scanned ([\d,]+) of 24,000 sessions · (\d+)%\. Badges unlock as more history streams in\.", told[0]
             ):
                 seen.append((int(found[1].replace(",", "")), int(found[2])))
                 unlocked.append(page.locator("[data-state=unlocked]").count())

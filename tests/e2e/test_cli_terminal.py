@@ -1,8 +1,10 @@
 """The installed `sojourn` on a real terminal: questions, colours, the pager, Ctrl-C."""
 
+import codecs
 import fcntl
 import os
 import pty
+import select
 import struct
 import subprocess
 import sys
@@ -13,36 +15,44 @@ from pathlib import Path
 import pytest
 
 SOJOURN = str(Path(sys.executable).with_name("sojourn"))
+COLUMNS, LINES = 80, 24
 
 
 class Person:
-    """Somebody at a terminal of 80 by 24."""
+    """Somebody at a terminal."""
 
     def __init__(self, *args: str, **environment: str) -> None:
         env = {**os.environ, "TERM": "xterm-256color", **environment}
         env.pop("COLUMNS", None)
         self.line, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
         self.process = subprocess.Popen(
             [SOJOURN, *args], stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
         os.close(theirs)
         self.seen = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a character may come in two pieces
 
-    def sees(self, words: str, seconds: float = 30) -> None:
+    def sees(self, words: str, seconds: float = 60) -> None:
         """Waits until that is on the screen."""
         until = time.monotonic() + seconds
-        while words not in self.seen:
-            went_on = self.read() and time.monotonic() < until
+        while not self.has_seen(words):
+            went_on = self.has_more(until - time.monotonic()) and self.read()
             assert went_on, f"{words!r} never came; there is {self.seen[-1500:]!r}"
+
+    def has_seen(self, words: str) -> bool:
+        return words in self.seen
+
+    def has_more(self, seconds: float) -> bool:
+        return bool(select.select([self.line], [], [], max(0.0, seconds))[0])
 
     def read(self) -> bool:
         try:
             got = os.read(self.line, 4096)
         except OSError:  # Linux says it so when the other side is gone
             return False
-        self.seen += got.decode("utf-8", "replace")
+        self.seen += self._decoder.decode(got)
         return bool(got)
 
     def types(self, text: str) -> None:

@@ -13,12 +13,13 @@ import pytest
 
 from sojourn import config
 from sojourn.compose import App
+from sojourn.context.facts import Facts
 from sojourn.core.errors import Forgotten, NotFound
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import OWNER, SessionId
 from sojourn.ports.source import Transcript
-from sojourn.ports.store import Search
+from sojourn.ports.store import Listing, Search
 
 CANARY = "quokkacanary"
 SOJOURN = Path(sys.executable).with_name("sojourn")
@@ -90,6 +91,45 @@ async def test_what_plugins_counted_of_it_goes_too(home: Path) -> None:
     await app.forget(session)
     await app.close()
     assert places(home, CANARY, session) == []
+
+
+async def test_what_plugins_counted_of_its_sub_agents_goes_too(home: Path) -> None:
+    app, session = await filled(home)
+    [child] = await app.store.find(Listing(parent=session))
+    await app.close()
+    subprocess.run([SOJOURN, "achievements", "--json"], check=True, capture_output=True)
+    assert places(home, child.id) != ["state.db"], "the scan knows the sub-agent"
+    app = App(config.load({"home": str(home)}))
+    await app.forget(session)
+    await app.close()
+    assert places(home, child.id) == []
+
+
+async def test_a_fact_that_was_said_in_it_goes_too(home: Path) -> None:
+    app, session = await filled(home)
+    facts = Facts(app.store, OWNER)
+    await facts.add(f"the {CANARY} is blue", source_session=session)
+    kept = await facts.add("grass is green")
+    await app.forget(session)
+    assert await facts.all() == [kept]
+    await app.close()
+    assert places(home, CANARY, session) == []
+
+
+async def test_every_kind_of_copy_under_the_home_is_listed_and_purged(home: Path) -> None:
+    app, session = await filled(home)
+    (home / "backups").mkdir()
+    for place in ("beside.sqlite", "backups/old.sqlite3", "state.db.before-restore-1"):
+        await app.store.backup(home / place)
+    for place in (".state.db.restored", "backups/.half.db.part"):  # what a killed process leaves
+        (home / place).write_text(CANARY)
+    (home / "notes.txt").write_text("mine")
+    removed = await app.forget(session, purge_backups=True)
+    await app.close()
+    assert len(removed.files) >= 5
+    assert removed.backups == ()
+    assert places(home, CANARY) == []
+    assert (home / "notes.txt").exists()
 
 
 async def test_copies_are_listed_and_purged_only_when_asked(home: Path) -> None:

@@ -24,6 +24,8 @@ from sojourn.core.sessions import Session
 from sojourn.ports.store import Listing, Search
 from sojourn.stores.sqlite.store import SqliteStore
 
+SOJOURN = Path(sys.executable).with_name("sojourn")
+
 
 @pytest.fixture
 async def filled(home: Path) -> Path:
@@ -171,6 +173,48 @@ async def test_a_full_disk_loses_nothing_and_says_so(mounted: Path) -> None:
     again = SqliteStore(mounted / "state.db")
     assert len([item async for item in again.read(session.id)]) == kept
     await again.close()
+
+
+@needs_root
+async def test_a_disk_that_is_full_before_we_come_can_be_read(mounted: Path) -> None:
+    store = SqliteStore(mounted / "state.db")
+    await store.create(title="from before")
+    await store.close()
+    (mounted / "filling").write_bytes(b"x" * shutil.disk_usage(mounted).free)
+    store = SqliteStore(mounted / "state.db")
+    assert [session.title for session in await store.find(Listing())] == ["from before"]
+    for refused in (store.create(title="no room"), store.index()):
+        with pytest.raises(StoreFull):
+            await refused
+    health = await store.health()
+    assert (health.state, health.readable, health.code) == ("read-only", True, "store_full")
+    (mounted / "filling").unlink()
+    await store.create(title="room again")
+    assert len(await store.find(Listing())) == 2
+    assert (await store.health()).state == "healthy"
+    await store.close()
+
+
+@needs_root
+def test_a_command_on_a_full_or_read_only_disk_says_so_in_one_line(mounted: Path) -> None:
+    home = mounted / "home"
+
+    def told(*args: str) -> str:
+        ran = subprocess.run([SOJOURN, "--home", str(home), *args], capture_output=True, text=True)
+        assert ran.returncode not in (0, 70), ran.stdout
+        assert "Traceback" not in ran.stderr
+        assert len(ran.stderr.splitlines()) == 2, ran.stderr
+        return ran.stderr
+
+    subprocess.run([SOJOURN, "--home", str(home), "welcome"], check=True, capture_output=True, stdin=subprocess.DEVNULL)
+    (mounted / "filling").write_bytes(b"x" * shutil.disk_usage(mounted).free)
+    assert "(store_full)" in told("sessions", "title", "sample_01", "mine")
+    assert "(store_full)" in told("store", "backup")
+    assert "No space left" in told("config", "set", "redact", "no")
+    subprocess.run(["mount", "-o", "remount,ro", str(mounted)], check=True)
+    for args in (["store", "backup"], ["store", "backup", str(home / "x.db")], ["config", "set", "redact", "no"]):
+        assert "Read-only file system" in told(*args)
+    assert [file.name for file in home.rglob("*.part*")] in ([], [".config.toml.part"])
 
 
 @needs_root

@@ -98,6 +98,20 @@ async def test_a_copy_of_a_server_is_one_file_and_comes_back(home: Path, postgre
         await one.close()
 
 
+async def test_forgetting_on_a_server_names_the_copies_in_the_home(home: Path, postgres_url: str) -> None:
+    app = await filled(home)
+    await app.migrate(postgres_url)
+    await app.close()
+    there = App(config.load({"home": str(home), "database_url": postgres_url}))
+    (home / "backups").mkdir()
+    copy = await there.backup(home / "backups")
+    session = (await there.store.find(Listing(limit=1)))[0]
+    removed = await there.forget(session.id)
+    await there.close()
+    assert removed.backups == (str(copy),)
+    assert any("state.db in the home" in left for left in removed.left)
+
+
 async def test_an_address_nobody_understands_is_refused(home: Path) -> None:
     app = App(config.load({"home": str(home)}))
     with pytest.raises(BadConfig):

@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from sojourn import compose, config
 from sojourn.core.examples import is_example
 from sojourn.core.messages import Message
 from sojourn.plugins import BUILT_INS, Registry
+from sojourn.templates import ToolCallExample
 from sojourn.templates.folder import FolderLibrary
 from sojourn.testing.hermes_rig import HermesRig
 from sojourn.testing.model_server import ModelServer
@@ -44,13 +46,16 @@ class Parrot:
 
 asyncio.run(acp.run_agent(Parrot()))
 """
-NEEDED = ("sqlite", "templates", "acp", "hermes-runtime")
+NEEDED = ("sqlite", "templates", "acp", "hermes-runtime", "tools")
+# One of its examples uses a tool that we do not have. These agents have their own, so it is told to them all the same.
+SEARCHED = ToolCallExample("web_search", {"query": "where is it?"}, "the blog's host is web1")
+KNOWN = replace(TEMPLATE, template=replace(TEMPLATE.template, examples=[*TEMPLATE.template.examples, SEARCHED]))
 
 
 async def program(home: Path, settings: str) -> compose.App:
     home.mkdir(parents=True, exist_ok=True)
     (home / "config.toml").write_text(settings)
-    await FolderLibrary(home / "session-templates").save(TEMPLATE)
+    await FolderLibrary(home / "session-templates").save(KNOWN)
     registry = Registry([one for one in BUILT_INS if one.name in NEEDED], lambda: ())
     return compose.App(config.load({"home": str(home), "agent.titles": False}), registry)
 
@@ -72,6 +77,7 @@ async def test_an_agent_behind_acp_is_told_the_examples_in_words(home, tmp_path)
         assert 'Template "deploying" (terminal)' in heard
         assert "deploy --to {{place}}" in heard
         assert "deployed to staging in 3 s" in heard
+        assert "the blog's host" in heard
         assert stages(kept, "template")[0]["name"] == "deploying"
         assert not any(is_example(one) for one in await kept_messages(kit, session))
         plain = await talk(kit.service, await opened(kit.service), ASKED, runtime="acp", template="none")
@@ -93,6 +99,7 @@ async def test_a_real_hermes_is_told_them_too_and_its_model_hears_it(home, tmp_p
             heard = model.asked[-1].text()
             assert "deploy --to {{place}}" in heard
             assert "deployed to staging in 3 s" in heard
+            assert "the blog's host" in heard
             assert model.asked[-1].last_said().endswith(ASKED)
             assert [one.role for one in await kept_messages(kit, session)] == ["user", "assistant"]
         finally:

@@ -18,7 +18,7 @@ from sojourn.templates.library import About, Kept
 from sojourn.templates.mining import mine
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.model_steps import Call, Say
-from sojourn.testing.service_steps import ended, of, opened, stages, talk
+from sojourn.testing.service_steps import ended, opened, stages, talk
 
 ASKED = "deploy the blog to staging"
 EXAMPLES = [
@@ -176,13 +176,12 @@ async def test_the_session_is_sent_the_same_block_again_and_can_drop_it(kit, mod
     ).template.usage_count == 1
 
 
-async def test_a_runtime_without_tool_history_gets_the_examples_as_words(kit, tmp_path):
-    quiet = tuple(one.name for one in kit.context() if one.name != "templates")
-    kept = await talk(kit.service, await opened(kit.service), ASKED, drop=quiet, runtime="echo")
-    assert stages(kept, "template")[0]["name"] == "deploying"
-    [prepared] = stages(kept, "prepare")
-    assert prepared["tokens"] >= 0
-    assert not [one for one in of(Message, kept) if is_example(one)]
+async def test_one_run_without_it_is_enough_to_be_rid_of_it(kit, model, tmp_path):
+    session, _ = await said(kit, cwd=str(tmp_path))
+    await said(kit, session=session, text="again", template="none")
+    _, kept = await said(kit, session=session, text="and then?")
+    assert stages(kept, "template") == []
+    assert ["template_0" in json.dumps(one.body) for one in model.asked if one.streams] == [True, False, False]
 
 
 async def test_what_became_of_it_is_measured(kit, tmp_path):

@@ -1,7 +1,7 @@
 """Achievements in a Hermes dashboard: hands each request to Sojourn, which runs in a process and Python of its own.
 
 Written by `sojourn achievements install-hermes-plugin`; needs nothing but what the dashboard itself uses.
-`sojourn.json` beside this file names the command. The badges are those of hermes-achievements (PCinkusz, MIT).
+`sojourn.json` in the plugin's folder names the command. The badges are those of hermes-achievements (PCinkusz, MIT).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-COMMAND_FILE = Path(__file__).with_name("sojourn.json")
+COMMAND_FILE = Path(__file__).parents[1] / "sojourn.json"  # here, anybody could ask the dashboard for it
 PATIENCE = 330.0  # seconds: a little more than Sojourn lets anybody wait
 router = APIRouter()
 

@@ -21,6 +21,7 @@ from sojourn.core.sessions import Session, clean_title
 from sojourn.ports.store import Listing
 
 _SHOWN = 15
+_A_MOMENT = 5.0  # seconds: the last words of an answer are read before its turn has ended
 _PATIENCE = 60.0
 
 
@@ -178,7 +179,7 @@ class Actions:
         """Shows how it goes. When it has arrived, this chat ends as with /quit; else the session is intact here."""
         if not rest:
             raise BadInput("Hand it to whom?", hint="/handoff and a platform: local, telegram:42 …")
-        if talk.is_busy:
+        if not await talk.is_idle_within(_A_MOMENT):
             raise BadInput("A turn is running.", hint="Wait for it or stop it (Ctrl-C), then hand it over.")
         session, to = await talk.begin(), rest.replace(" ", ":", 1)
         lines = self._program_line_by_line(talk, "handoff", session.id, "--to", to)

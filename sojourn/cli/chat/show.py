@@ -115,7 +115,7 @@ class Show:
             case "thinking":
                 self._now("thinking")
             case "template" if detail.get("name"):
-                yield _aside(f"used template {detail['name']} because {detail.get('because') or detail.get('reason')}")
+                yield _aside(_used(detail))
             case "memory" if detail.get("title"):
                 yield _aside(f"remembered {detail['title']}: {detail.get('reason', '')}")
             case "prepare" if detail.get("problem"):
@@ -184,6 +184,13 @@ class Show:
 
 def _markdown(text: str) -> RenderableType:
     return Padding(Markdown(text, code_theme="ansi_dark"), (0, 0, 1, 0))
+
+
+def _used(detail: Mapping[str, Any]) -> str:
+    """A template that is before this conversation, why, and what of it is different here."""
+    words = f"used template {detail['name']} because {detail.get('because') or detail.get('reason')}"
+    changed = [*detail.get("mapped", ()), *(f"without {one}" for one in detail.get("left_out", ()))]
+    return f"{words} ({'; '.join(map(str, changed))})" if changed else words
 
 
 def _aside(words: str) -> RenderableType:

@@ -182,6 +182,14 @@ class Talk:
     def is_busy(self) -> bool:
         return self.show.doing is not None
 
+    async def is_idle_within(self, seconds: float) -> bool:
+        """Whether no turn runs, or the one that runs ends within that time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.is_busy:  # noqa: ASYNC110  the watcher shows it, nobody rings
+                    await asyncio.sleep(0.05)
+        return not self.is_busy
+
 
 async def keep_file(service: Service, session: Session, path: Path) -> Attachment:
     """Keeps a file with a session."""

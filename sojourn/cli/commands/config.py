@@ -67,8 +67,10 @@ def rows(settings: Settings) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it; a secret stays one."""
-    return str(value) if isinstance(value, (Secret, Path)) else value
+    """A value as JSON has it; a secret stays one, and none at all is an empty text."""
+    if isinstance(value, Secret):
+        return str(value) if value else ""
+    return str(value) if isinstance(value, Path) else value
 
 
 @config.command("path")

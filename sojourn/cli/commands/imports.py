@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,12 +57,14 @@ async def imports(given: Given, kit: Kit, what: str | None, dry_run: bool, yes: 
         click.echo("  Name one that is elsewhere: `sojourn import PATH`.")
     reports = await look(given, kit, found)
     todo = worth_importing(found, reports)
-    if found and not todo and not given.json:
-        click.echo("There is nothing new to import.")
+    if found and not todo:
+        reports = [replace(one, dry_run=dry_run) for one in reports]  # all there was to do has been done
+        if not given.json:
+            click.echo("There is nothing new to import.")
     if todo and not dry_run:
         if yes or (given.is_asking and given.ask(f"Import {_total(todo, reports)} now?", default=True)):
-            done = await bring(given, kit, todo)
-            reports = [one for one in reports if one.problem] + done
+            done = {(one.source, one.home): one for one in await bring(given, kit, todo)}
+            reports = [done.get((one.source, one.home)) or replace(one, dry_run=False) for one in reports]
         elif not given.json:
             click.echo("Nothing was imported." + ("" if given.is_asking else " Say it with --yes."))
     if given.json:

@@ -16,7 +16,8 @@ from sojourn.ports.kit import Kit
 from sojourn.ports.store import Listing, Removed, SessionStore
 
 FOR_EVER = """Forgetting is for ever:
-  · every message, its place in the search index and what plugins made of it are erased;
+  · every message, its place in the search index, the facts that were remembered in it and what plugins
+    made of it are erased;
   · the store's file is rewritten, so that no byte of it stays in free pages;
   · an import will not bring it back.
   The program it was imported from keeps its own copy, which we never touch."""
@@ -86,7 +87,7 @@ def _offer_purge(given: Given, kit: Kit, removed: Removed) -> None:
     for backup in removed.backups:
         click.echo(f"  {backup}")
     if not given.is_asking:
-        click.echo("  `sojourn sessions forget --purge-backups` deletes them along with the session.")
+        click.echo("  Delete them by hand; with --purge-backups they go along with the session.")
     elif given.ask("Delete these copies too?"):
         kit.purge(removed)
         given.say(f"{many(len(removed.backups), 'copy', 'copies')} deleted.")

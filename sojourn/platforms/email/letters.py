@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from email.message import EmailMessage
 from email.utils import format_datetime, formataddr, localtime, make_msgid
 
 from imap_tools import MailMessage
 
 from sojourn.core.places import Place, Sender
+from sojourn.core.values import dataclass
 from sojourn.platforms.email.settings import EmailSettings
 from sojourn.platforms.email.wording import html_words, own_words, plain_subject
 from sojourn.platforms.markup import as_html

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret
+from sojourn.core.values import dataclass
 
 SECURITY = ("ssl", "starttls", "none")
 

@@ -14,7 +14,6 @@ import time
 import uuid
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
@@ -25,6 +24,7 @@ from starlette.routing import Route as At
 
 from sojourn.core.errors import BadInput, PlatformDown
 from sojourn.core.places import Place, Sender
+from sojourn.core.values import dataclass
 from sojourn.platforms.rest import Rest
 from sojourn.platforms.webhook.settings import Route, WebhookSettings
 from sojourn.platforms.webhook.signing import is_signed, sign

@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.messages import Json
+from sojourn.core.values import dataclass
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import Past, TurnInput
 from sojourn.runtimes.acp.ending import NOTHING, Usage

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
+from typing import Literal
 
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Progress
@@ -28,6 +29,7 @@ class AcpRuntime:
     name = "acp"
     label = "ACP agent"
     takes_tool_history = False
+    brings_tools: Literal[True] = True
 
     def __init__(self, settings: AcpSettings, environment: Mapping[str, str] | None = None) -> None:
         """`environment`: all the variables the agent sees; None gives it ours."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -19,6 +18,7 @@ from sojourn.core.errors import (
     SojournError,
 )
 from sojourn.core.messages import Json
+from sojourn.core.values import dataclass
 from sojourn.runtimes.hermes.settings import PLUGIN, HermesSettings
 
 QUICK = 2.0  # what answers at once, or is not there

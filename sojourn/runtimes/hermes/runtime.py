@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Literal
 
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Progress
@@ -32,6 +32,7 @@ class HermesRuntime:
     name = "hermes"
     label = "Hermes"
     takes_tool_history = False
+    brings_tools: Literal[True] = True
 
     def __init__(self, settings: HermesSettings) -> None:
         self._settings = settings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 import httpx2
 from pydantic_ai.exceptions import (
@@ -34,6 +33,7 @@ from sojourn.core.errors import (
     SojournError,
 )
 from sojourn.core.plain import plain
+from sojourn.core.values import dataclass
 from sojourn.runtimes.models.choice import Choice
 
 # What the library raises; and, when a server answers nonsense that is valid JSON, what its insides raise.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sojourn.core.values import dataclass
 from sojourn.runtimes.offline.trail import Entry
 
 _HIT = re.compile(

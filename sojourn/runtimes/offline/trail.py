@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from sojourn.core.messages import Json
+from sojourn.core.values import dataclass
 from sojourn.runtimes.offline.wishes import Wish
 
 _MOST = 50

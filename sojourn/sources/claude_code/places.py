@@ -15,11 +15,12 @@ from __future__ import annotations
 import mmap
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sojourn.core.text import from_bytes
+from sojourn.core.values import dataclass
 from sojourn.sources.jsonl import as_object
 from sojourn.sources.talk import seconds
 

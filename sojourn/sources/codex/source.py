@@ -11,11 +11,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from sojourn.core.errors import SourceUnreadable
+from sojourn.core.values import dataclass
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.source import Found, Listed, Transcript
 from sojourn.sources.codex.rollout import NAME, transcript

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import groupby
 from typing import Any
 
 from sojourn.core.messages import Message, ToolCall
+from sojourn.core.values import dataclass
 from sojourn.ports.source import Transcript
 from sojourn.sources.jsonl import as_object
 from sojourn.sources.spending import Spending

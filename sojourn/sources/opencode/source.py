@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.core.errors import SourceUnreadable
+from sojourn.core.values import dataclass
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.source import Found, Listed, Transcript
 from sojourn.sources.opencode.database import Database

@@ -39,10 +39,16 @@ def known(data: Data, source: str, home: str) -> dict[str, str]:
     return {unescape(key[2]): row["fingerprint"] for key, row in data.tables["imports"].items() if key[:2] == here}
 
 
+def is_away(data: Data, source: str, home: str, native: str) -> bool:
+    """Whether a session was forgotten here, by its origin or by its id."""
+    key = (escape(source), escape(home), escape(native))
+    return is_forgotten(data, "import", *key) or is_forgotten(data, "session", native)
+
+
 def bring_in(data: Data, source: str, home: str, mark: str, found: Transcript, principal: Principal) -> Ingested:
     native = found.native_id
     key = (escape(source), escape(home), escape(native))
-    if is_forgotten(data, "import", *key) or is_forgotten(data, "session", native):
+    if is_away(data, source, home, native):
         return Ingested(native_id=native, session=None, outcome="forgotten", note="it was forgotten here")
     row = data.tables["imports"].get(key)
     if row is None:

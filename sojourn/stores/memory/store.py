@@ -148,11 +148,11 @@ class MemoryStore(MemoryRecords, MemoryHandoffs, MemoryBoxes, MemoryBindings, Me
     # taking away
     async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed:
         with self._writing() as data, data.whole():
-            return Removed(session=session, rows=upkeep.delete(data, session, lease))
+            return upkeep.delete(data, session, lease)
 
     async def forget(self, session: SessionId) -> Removed:
         with self._writing() as data, data.whole():
-            return Removed(session=session, rows=upkeep.forget(data, session))
+            return upkeep.forget(data, session)
 
     # attachments
     async def put_blob(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> str:
@@ -164,6 +164,9 @@ class MemoryStore(MemoryRecords, MemoryHandoffs, MemoryBoxes, MemoryBindings, Me
     # bringing in
     async def known(self, source: str, home: str) -> dict[str, str]:
         return ingest.known(self._data, source, home)
+
+    async def forgotten(self, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
+        return {native for native in native_ids if ingest.is_away(self._data, source, home, native)}
 
     async def ingest(
         self, source: str, home: str, batch: Sequence[tuple[str, Transcript]], *, principal: Principal

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sojourn.core.errors import BadInput, NotFound
@@ -12,10 +13,13 @@ from sojourn.core.sessions import Lease, SessionId
 from sojourn.core.tables import BY_NAME, OF_A_SESSION
 from sojourn.core.text import escape, unescape
 from sojourn.ports.admin import Stats, Verdict
+from sojourn.ports.store import Removed
+from sojourn.stores import mentions
 from sojourn.stores.memory.data import OUR_KEYS, Data, Row
 from sojourn.stores.memory.log import check, check_idle
 from sojourn.stores.memory.sessions import tombstone
 from sojourn.stores.memory.standing import check_not_carried
+from sojourn.stores.records import json_value
 
 
 # taking away
@@ -33,7 +37,7 @@ def _is_subagent(row: Row) -> bool:
     return row["source"] == "subagent" or '"_delegate_from"' in (row["model_config"] or "")
 
 
-def delete(data: Data, session: SessionId, lease: Lease | None) -> dict[str, int]:
+def delete(data: Data, session: SessionId, lease: Lease | None) -> Removed:
     """Rows taken away, per table. Where it was imported from stays known, so that it does not come back."""
     members = family(data, session)
     if lease is not None and lease.session == session:
@@ -62,7 +66,8 @@ def delete(data: Data, session: SessionId, lease: Lease | None) -> dict[str, int
         data.log.pop(member, None)
         data.changed(member, "deleted")
     data.changes = {key: change for key, change in data.changes.items() if key[0] not in members or key[1] == "deleted"}
-    return {table: rows for table, rows in removed.items() if rows}
+    rows = {table: number for table, number in removed.items() if number}
+    return Removed(session=session, rows=rows, sessions=tuple(members))
 
 
 def _sweep(data: Data, table: str, used: set[str]) -> int:
@@ -72,11 +77,14 @@ def _sweep(data: Data, table: str, used: set[str]) -> int:
     return len(unused)
 
 
-def forget(data: Data, session: SessionId) -> dict[str, int]:
-    """`delete`, and hashes that keep the session, its sub-agents and their origins away. No name stays."""
+def forget(data: Data, session: SessionId) -> Removed:
+    """`delete`, what was remembered of them, and hashes that keep the session, its sub-agents and their origins away.
+    No name stays."""
     members = family(data, session)
     origins = {key: row for key, row in data.tables["imports"].items() if row["session_id"] in members}
+    titles = [row["title"] and unescape(row["title"]) for row in data.sessions() if row["id"] in members]
     removed = delete(data, session, None)
+    _unmention(data, mentions.names(members, titles))
     hashes = [tombstone("session", member) for member in members] + [tombstone("import", *key) for key in origins]
     for one in hashes:
         data.tables["tombstones"].setdefault((one,), {"hash": one, "at": data.clock()})
@@ -86,7 +94,25 @@ def forget(data: Data, session: SessionId) -> dict[str, int]:
     data.changed("", "deleted")
     data.touched = touched
     data.changes = {key: change for key, change in data.changes.items() if key[0] not in members}
-    return removed | ({"imports": len(origins)} if origins else {})
+    records = removed.rows.get("records", 0) + _unremember(data, members)
+    more = {table: number for table, number in (("records", records), ("imports", len(origins))) if number}
+    return replace(removed, rows={**removed.rows, **more})
+
+
+def _unremember(data: Data, members: Sequence[str]) -> int:
+    """Records that outlive a session but say that they were made of it (`source_session`): facts."""
+    values = {key: json_value(row["value"]) for key, row in data.tables["records"].items()}
+    told = [key for key, one in values.items() if isinstance(one, dict) and one.get("source_session") in members]
+    for key in told:
+        del data.tables["records"][key]
+    return len(told)
+
+
+def _unmention(data: Data, named: Sequence[str]) -> None:
+    """Events of other sessions tell what was recalled from these; they say that no more."""
+    for key, row in data.tables["events"].items():
+        if row["name"] == "progress" and (left := mentions.without(row["data"], named)) is not None:
+            data.tables["events"][key] = {**row, "data": left}
 
 
 # attachments

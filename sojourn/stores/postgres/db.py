@@ -81,7 +81,7 @@ class PostgresDb:
         for row in rows:
             self._later(sql, row)
 
-    def put_messages(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def put_messages(self, columns: tuple[str, ...], rows: Iterable[Sequence[Any]]) -> None:
         findable = ((*row, index.literal(message_from(dict(zip(columns, row, strict=True))))) for row in rows)
         first, all_columns = list(islice(findable, _FEW + 1)), (*columns, "terms")
         if len(first) <= _FEW:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -130,12 +131,12 @@ class PostgresStore(SqlStore):
 
     # taking away
     async def forget(self, session: SessionId) -> Removed:
-        rows = await self._write(lambda db: removal.forget(db, session))
+        removed = await self._write(lambda db: removal.forget(db, session))
         try:
             await asyncio.to_thread(self._line.alone, upkeep.sweep)
         except SojournError as error:
-            return Removed(session=session, rows=rows, left=(*upkeep.LEFT, f"it was not swept up: {error}"))
-        return Removed(session=session, rows=rows, left=upkeep.LEFT)
+            return replace(removed, left=(*upkeep.LEFT, f"it was not swept up: {error}"))
+        return replace(removed, left=upkeep.LEFT)
 
     # looking after
     async def stats(self) -> Stats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, Protocol
 
 from sojourn.core.redact import Redactor
@@ -27,7 +28,7 @@ class Db(Protocol):
         ...
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None: ...
-    def put_messages(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def put_messages(self, columns: tuple[str, ...], rows: Iterable[Sequence[Any]]) -> None:
         """Adds rows of `messages`, and what the engine needs to find them by."""
         ...
 
@@ -42,6 +43,7 @@ def marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
 
-def insertion(table: str, columns: Sequence[str]) -> str:
+@cache
+def insertion(table: str, columns: tuple[str, ...]) -> str:
     """The statement that adds one row, its values in the order of the columns."""
     return f"INSERT INTO {table}({', '.join(columns)}) VALUES ({marks(columns)})"

@@ -15,7 +15,7 @@ from sojourn.ports.ingest import Ingested
 from sojourn.ports.source import Transcript
 from sojourn.stores.sql.db import Db, Row, insertion
 from sojourn.stores.sql.log import NUMBERED, tally
-from sojourn.stores.sql.sessions import insert, is_forgotten
+from sojourn.stores.sql.sessions import insert, is_forgotten, tombstone
 
 _INSERT_IMPORT = insertion(
     "imports", ("source", "source_home", "source_id", "session_id", "fingerprint", "at")
@@ -35,6 +35,18 @@ def known(db: Db, source: str, home: str) -> dict[str, str]:
         (escape(source), escape(home)),
     )
     return {unescape(row["source_id"]): row["fingerprint"] for row in rows}
+
+
+def forgotten(db: Db, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
+    hashes = {row["hash"] for row in db.all("SELECT hash FROM tombstones", ())} if native_ids else set()
+    if not hashes:
+        return set()
+    key = (escape(source), escape(home))
+    return {
+        native
+        for native in native_ids
+        if tombstone("import", *key, escape(native)) in hashes or tombstone("session", native) in hashes
+    }
 
 
 def bring_in(db: Db, source: str, home: str, fingerprint: str, found: Transcript, principal: Principal) -> Ingested:
@@ -151,7 +163,7 @@ def _usage(db: Db, session: SessionId, found: Transcript) -> None:
     for row in rows:
         given = {name: column(name, row.get(name), db.redact) for name in columns}
         kept = {name: value for name, value in given.items() if value is not None} | {"session_id": session}
-        db.run(insertion("session_model_usage", list(kept)), list(kept.values()))
+        db.run(insertion("session_model_usage", tuple(kept)), list(kept.values()))
 
 
 def _more(db: Db, session: SessionId, found: Transcript, *, is_same: bool) -> Ingested:

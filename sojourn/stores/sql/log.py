@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.errors import LeaseLost, NotDriving
@@ -12,6 +11,7 @@ from sojourn.core.messages import Message
 from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_of, message_row, opening, safe, spent
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
 from sojourn.core.text import escape, unescape
+from sojourn.core.values import dataclass
 from sojourn.stores.sql.db import Db, Row, insertion, marks
 from sojourn.stores.sql.sessions import get, no_session
 
@@ -58,11 +58,9 @@ def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) 
     kept: list[Recorded] = []
     for seq, item in enumerate(items, row["last_seq"] - len(items) + 1):
         if isinstance(item, Message):
-            values = list(message_row(item, db.redact, now=now))
-            values[_TURN] = values[_TURN] or turn
-            said.append((lease.session, seq, *values))
-            as_kept: Yielded = message_of(values)
-            kept.append(Recorded(session=lease.session, seq=seq, at=values[_TIME], item=as_kept, turn=values[_TURN]))
+            values, recorded = as_row(db, lease, seq, item, turn, now)
+            said.append(values)
+            kept.append(recorded)
         else:
             name, text, as_kept = shown(db, item)
             events.append((lease.session, seq, turn, name, text, now))
@@ -76,6 +74,18 @@ def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) 
     db.touched.add(lease.session)
     db.kept.setdefault(lease.session, []).extend(kept)
     return kept
+
+
+def as_row(
+    db: Db, lease: Lease, seq: int, item: Message, turn: TurnId | None, now: float
+) -> tuple[tuple[Any, ...], Recorded]:
+    """The values of NUMBERED, and the message that comes of them when they are read again."""
+    values = list(message_row(item, db.redact, now=now))
+    values[_TURN] = values[_TURN] or turn
+    recorded = Recorded(
+        session=lease.session, seq=seq, at=values[_TIME], item=message_of(values), turn=values[_TURN]
+    )  # fmt: skip
+    return (lease.session, seq, *values), recorded
 
 
 def shown(db: Db, item: Event) -> tuple[str, str, Event]:

@@ -159,7 +159,7 @@ def wanted(asked: Listing | Search) -> tuple[list[str], list[Any]]:
         params += map(escape, asked.sources)
     for tag in asked.tags:
         where.append("(',' || s.tags || ',') LIKE ? ESCAPE '!'")
-        params.append(f"%,{_literal(escape(clean_tag(tag)))},%")
+        params.append(f"%,{literal(escape(clean_tag(tag)))},%")
     if asked.model:
         where.append("s.model = ?")
         params.append(escape(asked.model))
@@ -207,7 +207,7 @@ def titled(clause: Clause) -> tuple[str, list[str]]:
     return f"(({condition}) OR s.title_terms LIKE ?)", [*patterns, f"% {clause.joined} %"]
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
     """A text inside a LIKE pattern, meaning only itself."""
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 

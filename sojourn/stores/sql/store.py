@@ -176,7 +176,7 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
 
     # taking away
     async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed:
-        return Removed(session=session, rows=await self._write(lambda db: removal.delete(db, session, lease)))
+        return await self._write(lambda db: removal.delete(db, session, lease))
 
     # attachments
     async def put_blob(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> str:
@@ -188,6 +188,9 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
     # bringing in
     async def known(self, source: str, home: str) -> dict[str, str]:
         return await self._read(lambda db: ingest.known(db, source, home))
+
+    async def forgotten(self, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
+        return await self._read(lambda db: ingest.forgotten(db, source, home, native_ids))
 
     async def ingest(
         self, source: str, home: str, batch: Sequence[tuple[str, Transcript]], *, principal: Principal

@@ -8,6 +8,7 @@ writer could then corrupt it.
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,10 +24,11 @@ from sojourn.core.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from sojourn.core.tables import FILE_MARK
 from sojourn.core.text import from_bytes
 
-APPLICATION_ID = 0x534A524E  # "SJRN" in the file's header
 BUSY_SECONDS = 30.0
+_LEAST_ROOM = 65_536  # bytes
 
 RESTORE = "Bring back a copy with `sojourn store restore`; your file is left as it is."
 
@@ -82,7 +84,7 @@ def check_ours(connection: sqlite3.Connection, path: Path, newest: int) -> int:
         mark = connection.execute("PRAGMA application_id").fetchone()[0]
         schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if mark != APPLICATION_ID:
+    if mark != FILE_MARK:
         if {"sessions", "messages", "schema_version"} <= tables:
             raise StoreForeign(
                 f"{path} was made by Hermes.",
@@ -95,6 +97,18 @@ def check_ours(connection: sqlite3.Connection, path: Path, newest: int) -> int:
             hint="Update Sojourn. Nothing was changed.",
         )
     return schema
+
+
+def full(path: Path) -> StoreFull:
+    return StoreFull(f"The disk that holds {path} is full.", hint="Free some space; nothing that was kept is lost.")
+
+
+def is_full(path: Path) -> bool:
+    """Whether there is no room for even the smallest files SQLite keeps beside a database."""
+    try:
+        return shutil.disk_usage(path.parent).free < _LEAST_ROOM
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -111,8 +125,8 @@ def translate(error: sqlite3.Error, path: Path) -> SojournError:
     kind = getattr(error, "sqlite_errorname", "") or ""
     if kind.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "malformed" in text or "not a database" in text:
         return StoreCorrupt(f"{path} is damaged: {text}.", hint=RESTORE)
-    if kind.startswith("SQLITE_FULL") or "disk is full" in text:
-        return StoreFull(f"The disk that holds {path} is full.", hint="Free some space; nothing that was kept is lost.")
+    if kind.startswith("SQLITE_FULL") or "disk is full" in text or (kind.startswith("SQLITE_IOERR") and is_full(path)):
+        return full(path)
     if kind.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StoreLocked(f"{path} is locked by another program: {text}.", hint="Wait, or stop the other program.")
     if kind.startswith("SQLITE_READONLY"):

@@ -11,10 +11,12 @@ from sojourn.core.redact import Redactor
 from sojourn.core.sessions import Recorded
 from sojourn.stores.sql.db import Row, insertion
 
-_CHANGED = (
-    "INSERT INTO changes(session_id, kind, n, at) VALUES (?, ?, (SELECT COALESCE(max(n), 0) + 1 FROM changes), ?) "
+CHANGED = (
+    "INSERT INTO changes(session_id, kind, n, at) "
+    "VALUES ({session}, {kind}, (SELECT COALESCE(max(n), 0) + 1 FROM changes), {at}) "
     "ON CONFLICT (session_id, kind) DO UPDATE SET n = excluded.n, at = excluded.at"
 )
+_CHANGED = CHANGED.format(session="?", kind="?", at="?")
 
 
 class SqliteDb:
@@ -44,7 +46,7 @@ class SqliteDb:
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         self._connection.executemany(sql, rows)
 
-    def put_messages(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def put_messages(self, columns: tuple[str, ...], rows: Iterable[Sequence[Any]]) -> None:
         self._connection.executemany(insertion("messages", columns), rows)  # found by the indexer later
 
     def now(self) -> float:

@@ -33,7 +33,8 @@ class Indexer:
 
     def nudge(self) -> None:
         """Something was written."""
-        self._nudged.set()
+        if not self._nudged.is_set():
+            self._nudged.set()
         if self._thread is None:
             started = threading.Thread(target=self._run_forever, name="sojourn-indexer", daemon=True)
             started.start()  # first: whoever closes meanwhile must not wait for a thread that does not run yet

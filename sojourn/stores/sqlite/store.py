@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sojourn.core.errors import SojournError, StoreReadOnly, StoreUnavailable
+from sojourn.core.errors import SojournError, StoreFull, StoreReadOnly, StoreUnavailable
 from sojourn.core.events import Yielded
 from sojourn.core.health import Health
 from sojourn.core.redact import Redactor, redact
@@ -23,7 +25,7 @@ from sojourn.stores.sql.search import search
 from sojourn.stores.sql.store import SqlStore
 from sojourn.stores.sqlite import index, upkeep
 from sojourn.stores.sqlite.bell import Bell
-from sojourn.stores.sqlite.connect import connect, is_writable, translate
+from sojourn.stores.sqlite.connect import connect, full, is_full, is_writable, translate
 from sojourn.stores.sqlite.db import SqliteDb
 from sojourn.stores.sqlite.history import SqliteHistory
 from sojourn.stores.sqlite.indexer import Indexer
@@ -50,6 +52,7 @@ class SqliteStore(SqlStore):
         self._asked_read_only = read_only
         self._opening = threading.Lock()
         self._is_open = self.read_only = False
+        self._full: StoreFull | None = None  # opened to read only, for want of room
         self._readers: list[sqlite3.Connection] = []
         self._reading = Readers(self._read_now, _READERS)
         self._post = Post()
@@ -61,28 +64,47 @@ class SqliteStore(SqlStore):
     # opening and closing
     def _open(self) -> None:
         with self._opening:
-            if self._is_open:
+            if self._is_open and (self._full is None or is_full(self.path)):
                 return
             exists = self.path.exists()
             self.read_only = self._asked_read_only or (exists and not is_writable(self.path))
+            self._full = None
             try:
-                ensure(self.path, self._migrations or known_migrations(), read_only=self.read_only)
-                run = self.path.parent / "run"
-                if not self.read_only:
-                    run.mkdir(mode=0o700, exist_ok=True)
-            except OSError as error:
-                raise StoreUnavailable(
-                    f"{self.path} cannot be made or opened: {error.strerror}.", hint="Choose a home you may write to."
-                ) from error
-            self._bell = Bell(run, self.waiters.wake, self.path)
-            if not self.read_only:
-                self._turnstile = Turnstile(run)
-                self._writer = Writer(
-                    self.path, connect(self.path, read_only=False), self._turnstile, self._after_commit, self._dress,
-                    self._post,
-                )  # fmt: skip
-                self._indexer = Indexer(self.path, run, self._turnstile, self._dress)
+                self._open_file()
+            except StoreFull as error:
+                if not exists:
+                    raise
+                self._full, self.read_only = error, True  # what is kept can still be read
+                self._open_file()
             self._is_open = True
+
+    def _open_file(self) -> None:
+        run = self.path.parent / "run"
+        try:
+            ensure(self.path, self._migrations or known_migrations(), read_only=self.read_only)
+            if not self.read_only:
+                run.mkdir(mode=0o700, exist_ok=True)
+                connection = connect(self.path, read_only=False)
+                self._turnstile = Turnstile(run)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise full(self.path) from error
+            raise StoreUnavailable(
+                f"{self.path} cannot be made or opened: {error.strerror}.", hint="Choose a home you may write to."
+            ) from error
+        self._bell = self._bell or Bell(run, self.waiters.wake, self.path)
+        if not self.read_only:
+            assert self._turnstile
+            self._writer = Writer(
+                self.path, connection, self._turnstile, self._after_commit, self._dress, self._post,
+            )  # fmt: skip
+            self._indexer = Indexer(self.path, run, self._turnstile, self._dress)
+
+    def _refusal(self) -> SojournError:
+        """Why nothing can be written."""
+        return self._full or StoreReadOnly(
+            f"{self.path} can only be read.", hint="Make the file and its folder writable."
+        )
 
     def _dress(self, connection: sqlite3.Connection) -> SqliteDb:
         return SqliteDb(connection, self.redactor)
@@ -119,10 +141,10 @@ class SqliteStore(SqlStore):
 
     # transactions
     async def _write(self, work: Callable[[Db], T]) -> T:
-        if not self._is_open:
+        if not self._is_open or self._full:
             await asyncio.to_thread(self._open)
         if self._writer is None:
-            raise StoreReadOnly(f"{self.path} can only be read.", hint="Make the file and its folder writable.")
+            raise self._refusal()
         loop = asyncio.get_running_loop()
         waiting: asyncio.Future[T] = loop.create_future()
 
@@ -160,7 +182,10 @@ class SqliteStore(SqlStore):
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
         finally:
-            self._readers.append(connection)
+            if self._full:
+                connection.close()  # it may have been opened as if nobody ever wrote
+            else:
+                self._readers.append(connection)
 
     def _ask(self, connection: sqlite3.Connection, work: Callable[[Db], T]) -> T:
         connection.execute("BEGIN")
@@ -185,7 +210,7 @@ class SqliteStore(SqlStore):
     async def index(self, progress: Callable[[int, int], None] | None = None) -> int:
         await asyncio.to_thread(self._open)
         if self._indexer is None:
-            raise StoreReadOnly(f"{self.path} can only be read.", hint="Make the file and its folder writable.")
+            raise self._refusal()
         return await asyncio.to_thread(self._indexer.catch_up, progress)
 
     # the feed
@@ -204,20 +229,20 @@ class SqliteStore(SqlStore):
 
     # taking away
     async def delete(self, session: SessionId, *, lease: Any = None) -> Removed:
-        def work(db: Db) -> dict[str, int]:
+        def work(db: Db) -> Removed:
             index.drop(db, removal.family(db, session))
             return removal.delete(db, session, lease)
 
-        return Removed(session=session, rows=await self._write(work))
+        return await self._write(work)
 
     async def forget(self, session: SessionId) -> Removed:
-        def work(db: Db) -> dict[str, int]:
+        def work(db: Db) -> Removed:
             index.drop(db, removal.family(db, session))
             return removal.forget(db, session)
 
-        rows = await self._write(work)
+        removed = await self._write(work)
         left = await asyncio.to_thread(self._scrub)
-        return Removed(session=session, rows=rows, backups=upkeep.backups_of(self.path), left=left)
+        return replace(removed, backups=upkeep.backups_of(self.path), left=left)
 
     def _scrub(self) -> tuple[str, ...]:
         assert self._turnstile
@@ -267,6 +292,10 @@ class SqliteStore(SqlStore):
                 code=error.code,
                 error=str(error),
                 hint=error.hint,
+            )
+        if self._full:
+            return Health(
+                state="read-only", store=place, code=self._full.code, error=str(self._full), hint=self._full.hint
             )
         if self.read_only:
             return Health(

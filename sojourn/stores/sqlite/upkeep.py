@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, StoreLocked
@@ -12,7 +16,7 @@ from sojourn.ports.admin import Progress, Stats, Verdict
 from sojourn.stores.sql import admin
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sqlite import index
-from sojourn.stores.sqlite.connect import check_ours, connect, translated
+from sojourn.stores.sqlite.connect import check_ours, connect, full, translated
 from sojourn.stores.sqlite.migrate import Migration, ensure
 
 _INDEX = "search_index"
@@ -55,17 +59,40 @@ def verify(db: Db, progress: Progress | None) -> Verdict:
     return Verdict(checked=admin.counted(db), problems=tuple(problems))
 
 
+def _moment() -> str:
+    """Now, for the name of a file: two copies in one second have two names."""
+    return datetime.now().astimezone().strftime("%Y%m%d-%H%M%S-%f")[:-3]
+
+
 def backup(path: Path, target: Path, progress: Progress | None) -> Path:
     """A consistent copy while others go on writing; it appears whole or not at all."""
     if target.is_dir():
-        target = target / f"sojourn-{time.strftime('%Y%m%d-%H%M%S')}.db"
+        target = target / f"sojourn-{_moment()}.db"
     if target.exists():
         raise BadInput(f"{target} is already there.", hint="Name a file that does not exist, or a folder.")
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = target.with_name(f".{target.name}.part")
-    _copy(path, part, progress)
-    part.replace(target)
+    with _no_leftovers(part):
+        _copy(path, part, progress)
+        part.replace(target)
     return target
+
+
+@contextmanager
+def _no_leftovers(part: Path) -> Iterator[None]:
+    """A copy that did not come about (a full disk, a store in use) is not left lying in the home."""
+    try:
+        part.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise full(part) from error
+        raise BadInput(
+            f"Nothing can be written to {part.parent}: {error.strerror}.", hint="Name a place you may write to."
+        ) from error
+    finally:
+        for ending in ("", "-wal", "-shm", "-journal"):
+            with suppress(OSError):
+                part.with_name(part.name + ending).unlink(missing_ok=True)
 
 
 def _copy(source: Path, target: Path, progress: Progress | None) -> None:
@@ -99,26 +126,33 @@ def restore(path: Path, source: Path, migrations: list[Migration], progress: Pro
         opened.close()
     if broken:
         raise BadInput(f"The copy {source} is damaged: {broken[0]}.", hint="Choose another copy.")
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _nobody_uses(path)
     fresh = path.with_name(f".{path.name}.restored")
-    _copy(source, fresh, progress)
-    with translated(fresh):
-        made = sqlite3.connect(fresh)
-        made.execute("PRAGMA journal_mode = WAL")
-        made.close()
+    with _no_leftovers(fresh):
+        _copy(source, fresh, progress)
+        with translated(fresh):
+            made = sqlite3.connect(fresh)
+            made.execute("PRAGMA journal_mode = WAL")
+            made.close()
+        _put_in_place(fresh, path)
+    ensure(path, migrations, read_only=False)
+
+
+def _put_in_place(fresh: Path, path: Path) -> None:
+    _nobody_uses(path)  # copying took its time
     if path.exists():
-        _nobody_uses(path)
-        aside = path.with_name(f"{path.name}.before-restore-{time.strftime('%Y%m%d-%H%M%S')}")
+        aside = path.with_name(f"{path.name}.before-restore-{_moment()}")
         for ending in ("-wal", "-shm", ""):
             part = path.with_name(path.name + ending)
             if part.exists():
                 part.replace(aside.with_name(aside.name + ending))
     fresh.replace(path)
-    ensure(path, migrations, read_only=False)
 
 
 def _nobody_uses(path: Path) -> None:
     """Refuses while another process has the store open: it would go on writing into the old file."""
+    if not path.exists():
+        return
     try:
         opened = sqlite3.connect(path, timeout=2.0, isolation_level=None)
         try:

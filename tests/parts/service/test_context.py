@@ -10,6 +10,7 @@ from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.tasks import Task, TaskGraph
 from sojourn.ports.context import ContextBlock, Contribution
 from sojourn.service import agent
+from sojourn.templates.desk import TOKENS
 from sojourn.testing.scripted import Fail, Say, ScriptedRuntime
 from sojourn.testing.service_steps import GUEST, ended, opened, stages, talk
 from sojourn.testing.turns import a_tool
@@ -84,13 +85,22 @@ async def test_what_does_not_fit_is_named(serve, runtime):
 
 
 async def test_what_is_not_wanted_is_not_asked(serve):
-    memory, template = Source("memory", "memory"), Source("library", "template")
-    service = serve(context=[memory, template])
+    memory = Source("memory", "memory")
+    service = serve(context=[memory])
+    await talk(service, await opened(service), "one", drop=("memory",))
+    assert memory.asked == []
+
+
+async def test_a_library_is_told_that_no_template_is_wanted_and_brings_none(serve, runtime):
+    brought = Contribution(examples=(assistant("an example"),), shown=(Progress("template", {"name": "t"}),))
+    library = Source("library", "template", brought)
+    service = serve(context=[library])
     session = await opened(service)
-    await talk(service, session, "one", drop=("memory",), template="none")
-    assert (memory.asked, template.asked) == ([], [])
+    kept = await talk(service, session, "one", template="none")
+    assert (stages(kept, "template"), runtime.seen[-1].examples) == ([], ())
     await talk(service, session, "two", template="weekly")
-    assert [one.template for one in template.asked] == ["weekly"]
+    assert [one.template for one in library.asked] == ["none", "weekly"]
+    assert runtime.seen[-1].examples == brought.examples
 
 
 @pytest.mark.parametrize("takes", [True, False])
@@ -126,6 +136,22 @@ async def test_a_guest_gets_only_tools_for_guests(serve, runtime):
     assert [one.name for one in runtime.seen[-1].tools] == ["terminal", "look"]
     await talk(service, await opened(service, GUEST), "hello", by=GUEST)
     assert runtime.seen[-1].tools == ()
+
+
+async def test_a_runtime_that_brings_its_own_tools_is_not_taken_to_have_ours(serve, runtime):
+    async def run(at, given):
+        raise AssertionError
+
+    look = Source("library", "template")
+    service = serve(tools=[a_tool("look", run)], context=[look])
+    await talk(service, await opened(service), "hello")
+    runtime.brings_tools = True
+    await talk(service, await opened(service), "hello")
+    assert [one.tools for one in look.asked] == [("look",), ()]
+
+
+def test_what_a_preview_has_room_for_is_what_a_turn_has_room_for():
+    assert agent.SOURCE_TOKENS == TOKENS
 
 
 async def test_the_prepared_context_is_the_same_for_every_runtime(serve, runtime):

@@ -205,12 +205,23 @@ def test_two_processes_share_one_scan(world):
     )  # fmt: skip
     world.history.slow = 0.02
     world.scans.run_if_needed()
-    other.run_if_needed()
+    other.run_if_needed(wait=10)
+    assert other.snapshots.get() is not None  # whoever waits has waited for the scan, wherever it ran
     while world.scans.is_running or other.is_running:
         time.sleep(0.01)
     assert len(world.history.reads) == 6
     assert other.snapshots.get() == world.scans.snapshots.get()
     assert world.scans.get_status()["run_count"] + other.get_status()["run_count"] == 1
+
+
+def test_a_forced_scan_waits_for_that_of_another_process(world):
+    lock = FolderShelf(world.folder).try_lock()
+    assert lock is not None
+    world.scans.run_if_needed(force=True, wait=0.3)
+    assert (world.scans.is_running, world.history.reads) == (True, [])
+    lock.release()
+    world.scans.run_if_needed(wait=10)
+    assert (world.scans.get_status()["run_count"], len(world.history.reads)) == (1, 6)
 
 
 def test_a_scan_that_is_closed_goes_on_where_it_was(world):
@@ -235,3 +246,42 @@ def test_the_badges_of_a_session_are_those_it_would_earn_alone(world):
     assert world.badges.session_badges("nobody") == {"session_id": "nobody", "badges": []}
     world.start()  # after a restart the record of earlier scans answers
     assert world.badges.session_badges("s0") == earned
+
+
+def test_a_reset_by_another_process_is_a_reset_for_this_one(world):
+    def unlocked(badges):
+        return {item["unlocked_at"] for item in badges.achievements()["achievements"] if item["unlocked"]}
+
+    world.scan()
+    here = world.scans, world.badges
+    world.start()  # the other process
+    world.badges.reset()
+    world.scans.close()
+    world.scans, world.badges = here
+    world.now += 200
+    world.scan()
+    assert unlocked(world.badges) == {1_000_200}
+    assert "1000200" in (world.folder / "state.json").read_text()
+    assert world.scans.get_status()["state"] == "idle"
+
+
+@pytest.mark.parametrize(
+    "said", ['{"state": 5, "durations_ms": null, "run_count": "x", "next_try_at": []}', "[]", "7", "{"]
+)
+def test_a_status_file_of_another_shape_stops_nothing(world, said):
+    world.folder.mkdir(exist_ok=True)
+    (world.folder / "scan_status.json").write_text(said)
+    world.start()
+    world.scan()
+    status = world.scans.get_status()
+    assert (status["state"], status["run_count"], world.scans.is_running) == ("idle", 1, False)
+
+
+def test_a_clock_that_is_turned_back_does_not_put_off_the_next_try(world):
+    world.history.error = SourceUnreadable("gone")
+    world.scan()
+    world.history.error = None
+    assert not world.scans.run_if_needed()
+    world.now -= 86_400
+    assert world.scans.run_if_needed(wait=10)
+    assert world.scans.get_status()["state"] == "idle"

@@ -53,13 +53,22 @@ def home(tmp_path):
 
 
 def everything_in(home):
-    return {str(path.relative_to(home)): path.read_text() for path in home.rglob("*") if path.is_file()}
+    return {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("config", [None, "model: x\n", "plugins:\n  enabled: [a]\n"])
+WRITTEN = [
+    None,
+    "model: x\n",
+    "plugins:\n  enabled: [a]\n",
+    "a: b\r\nplugins:\r\n  enabled: [a]\r\n",
+    "# a\u2028b\nc: d",
+]
+
+
+@pytest.mark.parametrize("config", WRITTEN)
 def test_uninstalling_puts_everything_back(home, config):
     if config is not None:
-        (home / "config.yaml").write_text(config)
+        (home / "config.yaml").write_bytes(config.encode())
     before = everything_in(home)
     plugin = HermesPlugin(home, "/usr/bin/python3")
     assert len(plugin.changes_to_install()) == 7
@@ -67,12 +76,60 @@ def test_uninstalling_puts_everything_back(home, config):
     plugin.install()
     plugin.install()
     assert NAME in (home / "config.yaml").read_text()
-    command = json.loads((home / "plugins" / NAME / "dashboard" / "sojourn.json").read_text())["command"]
+    command = json.loads((home / "plugins" / NAME / "sojourn.json").read_text())["command"]
     assert command[0] == "/usr/bin/python3"
     assert plugin.changes_to_uninstall()
     plugin.uninstall()
     assert everything_in(home) == before
     assert plugin.changes_to_uninstall() == []
+
+
+def test_what_the_dashboard_gives_to_anybody_holds_no_secret(home):
+    (home / "config.yaml").write_text("model:\n  api_key: sk-mine\n")
+    (home / "config.yaml").chmod(0o640)
+    HermesPlugin(home, "/opt/mine/python").install()
+    folder = home / "plugins" / NAME
+    for path in (folder / "dashboard").rglob("*"):
+        assert path.is_dir() or not re.search(r"sk-mine|/opt/mine", path.read_text())
+    for name in ("installed-by-sojourn.json", "sojourn.json"):
+        assert (folder / name).stat().st_mode & 0o077 == 0
+    assert (home / "config.yaml").stat().st_mode & 0o777 == 0o640
+
+
+def test_installing_again_takes_an_open_record_out_of_the_dashboard(home):
+    (home / "config.yaml").write_text("model: x\n")
+    before = everything_in(home)
+    plugin = HermesPlugin(home, "python")
+    plugin.install()
+    folder = home / "plugins" / NAME
+    for name in ("installed-by-sojourn.json", "sojourn.json"):
+        (folder / name).rename(folder / "dashboard" / name)
+    plugin.install()
+    assert {path.name for path in (folder / "dashboard").iterdir()} == {"manifest.json", "plugin_api.py", "dist"}
+    plugin.uninstall()
+    assert everything_in(home) == before
+
+
+def test_a_config_that_cannot_be_written_stays_whole(home, monkeypatch):
+    (home / "config.yaml").write_text("model: x\n")
+    plugin = HermesPlugin(home, "python")
+    plugin.install()
+    before = everything_in(home)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        plugin.uninstall()
+    assert everything_in(home) == before
+
+
+def test_lines_keep_their_ends():
+    windows = "model: x\r\nplugins:\r\n  enabled:\r\n  - a\r\n"
+    enabled = enable(windows, NAME)
+    assert enabled.count("\r\n") == enabled.count("\n") == windows.count("\n") + 1
+    assert forget_enabled(enabled, NAME) == windows
 
 
 def test_what_the_person_changed_meanwhile_stays(home):

@@ -36,6 +36,36 @@ def test_nonsense_in_the_state_file_is_not_an_answer(tmp_path):
         assert unlocks.load(shelf) == RECORDS
 
 
+def test_a_damaged_state_file_is_mended_by_the_next_scan(tmp_path):
+    history = ListedHistory()
+    history.put("s", "hello", model="ollama/x")
+
+    def scan():
+        job = ScanJob(history, FolderShelf(tmp_path), BOOK, ScanSettings(workers=1), scanner)
+        job.keep(job.run(), SnapshotStore(FolderShelf(tmp_path)))
+
+    scan()
+    whole = (tmp_path / "state.json").read_bytes()
+    (tmp_path / "state.json").write_bytes(b"")
+    scan()
+    assert (tmp_path / "state.json").read_bytes() == whole
+
+
+def test_one_odd_record_does_not_cost_the_others(tmp_path):
+    foreign = tmp_path / "state.json"
+    odd = '"a": {}, "b": {"unlocked_at": null}, "c": {"unlocked_at": 1e999}, "d": {"unlocked_at": "soon"}, "e": 5'
+    foreign.write_text('{"unlocks": {' + odd + ', "full_send": {"unlocked_at": 5}}}')
+    assert unlocks.load(FolderShelf(tmp_path / "ours"), inherited=foreign) == {"full_send": Unlock(5)}
+    assert unlocks.load(FolderShelf(tmp_path)) == {"full_send": Unlock(5)}
+
+
+def test_a_disk_that_takes_a_part_at_a_time_gets_all_of_a_line(tmp_path, monkeypatch):
+    whole = os.write
+    monkeypatch.setattr("os.write", lambda file, data: whole(file, bytes(data)[:7]))
+    FolderShelf(tmp_path).append("a.jsonl", b"one line that is longer\n")
+    assert (tmp_path / "a.jsonl").read_bytes() == b"one line that is longer\n"
+
+
 def test_dates_of_another_program_count_where_we_have_none(tmp_path):
     foreign = tmp_path / "state.json"
     foreign.write_text(json.dumps({"unlocks": {"full_send": {"unlocked_at": 5}, "patch_wizard": {"unlocked_at": 6}}}))

@@ -75,6 +75,7 @@ def test_one_swallowed_line_is_marked_without_showing_all_of_it(history):
     assert only["highlights"][0][0] == 0
 
 
-def test_a_place_that_does_not_exist_is_refused(history):
+@pytest.mark.parametrize("place", ["nonsense", "s:", ":1", "new:²", "new:" + "9" * 5000])
+def test_a_place_that_does_not_exist_is_refused(history, place):
     with pytest.raises(BadInput):
-        shown(history, "codex_conjurer", after="nonsense")
+        shown(history, "codex_conjurer", after=place)

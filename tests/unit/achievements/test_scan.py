@@ -193,6 +193,22 @@ def test_a_killed_scan_goes_on_where_it_was(tmp_path):
     assert len(again.known) == 11
 
 
+def test_a_journal_after_a_torn_one_is_read(tmp_path):
+    history, shelf = history_of(*[["error"]] * 3), FolderShelf(tmp_path)
+    checkpoint = Checkpoint(shelf, BOOK)
+    checkpoint.load()
+    scan(history, on_counted=checkpoint.note)
+    with (tmp_path / JOURNAL).open("ab") as journal:
+        journal.write(b'{"s9": {"finger')
+    next_one = Checkpoint(shelf, BOOK)  # a process that finds nothing new, and folds
+    next_one.load()
+    next_one.fold({"s0", "s1", "s2"}, 1)
+    next_one.note({"new": next_one.known["s0"]})  # and is killed after the next session
+    again = Checkpoint(shelf, BOOK)
+    again.load()
+    assert set(again.known) == {"s0", "s1", "s2", "new"}
+
+
 def kept_scan(history, folder):
     job = ScanJob(history, FolderShelf(folder), BOOK, SETTINGS, scanner)
     outcome = job.run()

@@ -13,14 +13,33 @@ from sojourn.core.redact import keep, redact
 A36 = "a1B2" * 9
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEvQIBADAN/+==\n-----END RSA PRIVATE KEY-----"
 
+HEX = "0a1b2c3d" * 8
+LONG = A36 * 3
+
 SECRETS = {
-    "api-key": ["sk-proj-" + A36, "sk-ant-api03-" + A36 + "_-x", "sk-" + A36, "pk-lf-" + A36],
-    "stripe-key": ["sk_live_" + A36, "rk_test_" + A36],
+    "api-key": [
+        "sk-proj-" + A36, "sk-ant-api03-" + A36 + "_-x", "sk-" + A36, "pk-lf-" + A36, "xai-" + LONG[:80],
+        "pplx-" + LONG[:48],
+        "csk-" + LONG[:48], "nvapi-" + LONG[:64], "tvly-dev-" + A36, "fc-" + HEX[:32], "key-" + HEX[:32],
+        "tgp_v1_" + LONG[:43], "r8_" + LONG[:37], "fw_" + LONG[:22], "sk_" + HEX[:48],
+        "lsv2_pt_" + HEX[:32] + "_" + HEX[:10],
+        "dop_v1_" + HEX, "shpat_" + HEX[:32], "lin_api_" + LONG[:40], "ntn_" + LONG[:46], "secret_" + LONG[:43],
+        "sbp_" + HEX[:40], "sb_secret_" + LONG[:31], "nfp_" + A36, "dckr_pat_" + LONG[:27],
+        "fm2_" + LONG, "sntrys_" + LONG,
+        "sgp_" + HEX[:40], "glsa_" + LONG[:32] + "_" + HEX[:8], "figd_" + LONG[:40], "hvs." + LONG[:90],
+        "dp.pt." + LONG[:43],
+        "PMAK-" + HEX[:24] + "-" + HEX[:34], "NRAK-" + A36[:27].upper(), "pul-" + HEX[:40], "ATATT3" + LONG,
+        "sk.eyJ1" + A36 + "." + LONG[:22], LONG[:14] + ".atlasv1." + LONG[:64], "dapi" + HEX[:32],
+        "xkeysib-" + HEX + "-" + LONG[:16],
+    ],
+    "twilio-key": ["SK" + HEX[:32]],
+    "discord-token": ["MTk4NjIyNDgzNDcxOTI1MjQ4" + ".Cl2FMQ." + LONG[:27]],
+    "stripe-key": ["sk_live_" + A36, "rk_test_" + A36, "whsec_" + LONG[:32]],
     "github-token": ["ghp_" + A36, "gho_" + A36, "github_pat_11ABC_" + A36],
-    "gitlab-token": ["glpat-" + "x1Y2" * 5],
+    "gitlab-token": ["glpat-" + "x1Y2" * 5, "gldt-" + "x1Y2" * 5, "glrt-" + "x1Y2" * 5],
     "slack-token": ["xoxb-123456789012-abcdefghij", "xapp-1-A123-456-abcdef"],
     "aws-key": ["AKIAIOSFODNN7EXAMPLE", "ASIAIOSFODNN7EXAMPLE"],
-    "google-key": ["AIza" + "x" * 35],
+    "google-key": ["AIza" + "x" * 35, "GOCSPX-" + LONG[:28]],
     "google-token": ["ya29.a0Af" + A36],
     "telegram-token": ["123456789:AA" + "x" * 33],
     "groq-key": ["gsk_" + A36 + "abcd"],
@@ -29,8 +48,9 @@ SECRETS = {
     "pypi-token": ["pypi-AgEIcHlwaS5vcmc" + A36 * 2],
     "sendgrid-key": ["SG." + "x" * 22 + "." + "y" * 43],
     "jwt": ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.SflKxwRJSMeKKF2QT4fw"],
-    "private-key": [PEM, PEM.replace("RSA ", ""), "-----BEGIN PRIVATE KEY-----\n" + (A36 + "\n") * 3],
-}
+    "private-key": [PEM, PEM.replace("RSA ", ""), "-----BEGIN PRIVATE KEY-----\n" + (A36 + "\n") * 3,
+                    "AGE-SECRET-KEY-1" + LONG[:58].upper()],
+}  # fmt: skip
 KEYS = [
     pytest.param(kind, secret, id=f"{kind}{number}")
     for kind, some in SECRETS.items()
@@ -86,6 +106,28 @@ def test_a_key_inside_json_inside_json_is_blacked_out(kind, secret):
         ("postgres://me:s3cr3t@localhost/db", "s3cr3t"),
         ("https://:tok3n@example.org/x.git", "tok3n"),
         ("redis://default:p%40ss:word@h:6379", "p%40ss:word"),
+        ("mysql://root:p@ssw0rd@db/prod", "ssw0rd"),
+        ("postgres://me:se/cr@et@$HOST/db", "cr@et"),
+        (f"https://{A36}@github.com/me/repo.git", A36),
+        (f"https://api.telegram.org/bot123456789:AA{LONG[:33]}/getMe", LONG[:33]),
+        (f"https://hooks.slack.com/services/T0AB/B0CD/{LONG[:24]}", LONG[:24]),
+        (f"https://discord.com/api/webhooks/123456789012345678/{LONG[:68]}", LONG[:68]),
+        (f"https://x.example/v1?key={A36}&alt=sse", A36),
+        (f"https://a.example/c?sv=2020&sig={A36}%3D", A36),
+        (f"AccountName=a;AccountKey={LONG[:86]}==;EndpointSuffix=core", LONG[:86]),
+        (f"Bearer {A36}", A36),
+        (f"Cookie: theme=dark_mode1; session={A36}; x=1", A36),
+        ("Set-Cookie: sid=abcdefgh1234; HttpOnly", "abcdefgh1234"),
+        ("password: hunter2", "hunter2"),
+        ('{"password": "hunter2"}', "hunter2"),
+        ("PGPASSWORD=abc1234 psql", "abc1234"),
+        ("my password is hunter2", "hunter2"),
+        ("tool --password hunter2222 --yes", "hunter2222"),
+        ("machine x.example login me password hunter2222", "hunter2222"),
+        ("curl -u admin:hunter2222 https://x.example", "hunter2222"),
+        ("curl -s https://x.example --user 'admin:hunter2222'", "hunter2222"),
+        ("mysql -h db -uroot -phunter2222 shop", "hunter2222"),
+        (f"Private-Lines: 2\n{LONG[:64]}\n{A36}", A36),
     ],
 )
 def test_a_value_is_blacked_out_for_the_name_before_it(text, secret):
@@ -118,6 +160,16 @@ def test_only_the_secret_goes():
         "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----", "-----BEGIN PRIVATE KEY----- is how it begins",
         "git@github.com:me/repo.git", "12:34:56", "[redacted:api-key]", "PWD=/home/me/projects",
         "password\n\n\n\n\n= hunter2222", "https://example.org:443/path", "os.environ['SECRET']",
+        "http://localhost:3000?email=me@example.org", "http://host:8080/a:b@c",
+        "http://{user}:{password}@{host}:{port}",
+        "http://$USER:$PASSWORD@$HOST", "https://medium.com/@someone", "git+https://github.com/me/repo@v1.2.3",
+        "password is required", "the password is 8 characters long", "password is sha256 hashed", "password: base64",
+        "--password-stdin", "--password PROMPT", "docker run -u 1000:1000 alpine", "mysql -p shop", "mysqldump -P3306",
+        "cookie: a sweet biscuit with 12 raisins", "Bearer authentication", "bearer tokens are fine",
+        "TASK-1234 SKU-9876",
+        "key-value", "secret_santa_2026_list", "fw_version_12", "fc-list : family", "NDA and OTHER things.",
+        "MTBF of 10",
+        "?key=PROJ-123", "the MD5 of it", "login as root", "hvs.example.org", "tvly-short1",
     ],
 )  # fmt: skip
 def test_what_is_no_secret_stays(text):
@@ -177,7 +229,9 @@ HOSTILE = [
     "authorization: ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAA", "-", "\\", '\\"', "a_",
     "11111111:AA",
     "AKIA", "ghp_", "xoxb-", "SG.aaaaaaaaaaaaaaaa.", "ya29.", "passwordapikey", "a" * 63 + "=", "sk-a", "\\nsk-",
-    "password \\\\\\\\\\\\\\",
+    "password \\\\\\\\\\\\\\", "curl ", "mysql ", "cookie: a=", "cookie: a=12345678; ", "MT", "password is ",
+    "://a:b@", "?key=",
+    "bearer ", "login a password ", "İpassword=", "Private-Lines: 1\n",
 ]  # fmt: skip
 
 

@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
+from dataclasses import replace
 
 import pytest
 
 from sojourn.core.errors import LeaseLost
 from sojourn.core.events import Chunk, Done, Metadata
-from sojourn.core.messages import user
+from sojourn.core.messages import ToolCall, assistant, user
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.stores.sqlite.together import Together
 
@@ -26,8 +27,8 @@ def groups(monkeypatch):
     seen = []
     real = Together._keep
 
-    def keep(self, db, group):
-        if (kept := real(self, db, group)) is not None:
+    def keep(self, db, door, group):
+        if (kept := real(self, db, door, group)) is not None:
             seen.append(len(group))
         return kept
 
@@ -154,3 +155,57 @@ async def test_watchers_hear_of_it_at_once_and_in_order(store, groups):
     assert [(await anext(log)).item.text for log in watching] == ["b"] * 3
     for log in watching:
         await log.aclose()
+
+
+async def talking(store, count):
+    """Sessions in which a person has said something."""
+    held = await leases(store, count)
+    for lease in held:
+        await store.append(lease, [user("how it began")])
+    return held
+
+
+async def test_a_message_takes_one_statement_and_counts_as_it_would_alone(store):
+    held = await talking(store, 2)
+    said = [
+        user("ü \\ \" ' \0 \udc80 𝄞"),
+        assistant("I look.", [ToolCall(id="c1", name="terminal", arguments="{}")] * 2),
+    ]
+    asked = statements(store)
+    kept = await store.append(held[0], said, turn="t_1")
+    assert {one.split(" VALUES")[0] for one in asked if not one.startswith("--")} == {"INSERT INTO told"}
+    store._writer._doing._last.clear()  # nothing is known of either: the long way
+    alone = await store.append(held[1], said, turn="t_1")
+    assert [replace(one.item, timestamp=0.0) for one in kept] == [replace(one.item, timestamp=0.0) for one in alone]
+    assert [(one.seq, one.turn) for one in kept] == [(one.seq, one.turn) for one in alone] == [(3, "t_1"), (4, "t_1")]
+    assert [one async for one in store.read(held[0].session, after=2)] == kept
+    first, second = [await store.get(lease.session) for lease in held]
+    assert (first.message_count, first.tool_call_count, first.last_seq, first.preview) == (3, 2, 4, "how it began")
+    assert (second.message_count, second.tool_call_count, second.last_seq, second.preview) == (3, 2, 4, "how it began")
+    assert first.last_active == kept[-1].at
+
+
+async def test_the_feed_names_a_session_whose_message_went_through_the_door(store):
+    held = await talking(store, 2)
+    before = await store.last_change()
+    await store.append(held[0], [user("again")])
+    assert [(c.session, c.kind) for c in await store.changes(after=before)] == [(held[0].session, "log")]
+
+
+async def test_the_opening_words_are_kept_whoever_spoke_first(store):
+    [lease] = await leases(store, 1)
+    await store.append(lease, [assistant("Good morning.")])
+    assert (await store.get(lease.session)).preview == ""
+    await store.append(lease, [user("Water the plants")])
+    assert (await store.get(lease.session)).preview == "Water the plants"
+
+
+async def test_messages_of_many_are_kept_together_and_who_lost_the_lease_is_refused_alone(store, groups):
+    held = await talking(store, 4)
+    groups.clear()
+    await held_up(store, *(store.append(lease, [user("together")]) for lease in held))
+    assert groups == [4]
+    await store.renew(held[1], 0)
+    found = await held_up(store, *(store.append(lease, [user("x")]) for lease in held))
+    assert [isinstance(one, LeaseLost) for one in found] == [False, True, False, False]
+    assert [(await store.get(lease.session)).message_count for lease in held] == [3, 2, 3, 3]

@@ -1,6 +1,7 @@
 """What every library of templates does, whatever it is made of."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -49,13 +50,46 @@ class LibraryContract:
         assert (await library.get("a")).template.usage_count == 25
         assert (await library.get("a")).about == ABOUT
 
+    async def test_a_use_while_somebody_edits_is_not_lost(self, library):
+        await library.save(kept("a"))
+
+        def edited(old):
+            return replace(old, template=replace(old.template, description="better"))
+
+        await asyncio.gather(
+            *(library.count_use("a") for _ in range(10)), *(library.change("a", edited) for _ in "1234")
+        )
+        found = await library.get("a")
+        assert (found.template.usage_count, found.template.description, found.about) == (10, "better", ABOUT)
+
+    async def test_a_change_may_rename_but_takes_no_name_away(self, library):
+        await library.save(kept("a", used=3))
+        await library.save(kept("b"))
+
+        def named(name):
+            return lambda old: replace(old, template=replace(old.template, name=name))
+
+        with pytest.raises(Conflict, match='already a template "b"'):
+            await library.change("a", named("b"))
+        await library.change("a", named("c"))
+        assert sorted(one.template.name for one in (await library.all()).kept) == ["b", "c"]
+        assert ((await library.get("c")).template.usage_count, (await library.get("c")).about) == (3, ABOUT)
+        with pytest.raises(BadInput):
+            await library.change("c", named("../x"))
+
     async def test_using_what_is_not_there_is_said(self, library):
         with pytest.raises(NotFound):
             await library.count_use("a")
 
     @pytest.mark.parametrize("name", ["../x", "nul\x00", "a" * 300])
     async def test_a_hostile_name_reaches_nothing(self, library, name):
-        for step in (library.get(name), library.delete(name), library.count_use(name), library.save(kept(name))):
+        for step in (
+            library.get(name),
+            library.delete(name),
+            library.count_use(name),
+            library.save(kept(name)),
+            library.change(name, lambda old: old),
+        ):
             with pytest.raises(BadInput):
                 await step
 

@@ -2,7 +2,9 @@
 
 import json
 
-from sojourn.templates import ToolCallExample
+import pytest
+
+from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.cleaning import Cleaner, trimmed
 
 
@@ -22,8 +24,41 @@ def test_secrets_and_personal_paths_are_stripped_from_arguments_and_results():
     assert '"n": [3, "~' in kept
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/home/ada", "/Users/ada", "/var/home/ada", "/usr/home/ada", "/export/home/ada", "/mnt/c/Users/ada",
+        "/c/Users/ada", "/cygdrive/d/Users/ada", "/System/Volumes/Data/Users/ada", "C:/Users/ada", r"C:\Users\ada",
+        "/root",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "around", ["{}/x", "cc -I{}/include", "-L{}/lib", "({}, {})", "PATH={}/bin:{}", "a\n{}\tb", "{}"]
+)
+def test_a_personal_folder_is_stripped_wherever_it_is_and_whatever_is_around_it(path, around):
+    text = around.replace("{}", path)
+    for kept in (Cleaner().text(text), json.loads(Cleaner().text(json.dumps({"output": text})))["output"]):
+        assert kept == around.replace("{}", "~")
+    assert list(Cleaner().arguments({text: {text: [text]}})) == [around.replace("{}", "~")]
+    assert "ada" not in json.dumps(Cleaner().arguments({text: {text: [text]}})).lower()
+
+
+def test_a_name_with_a_space_is_stripped_where_a_path_goes_on():
+    assert Cleaner().text(r"open c:\Users\Ada Lovelace\x.txt") == r"open ~\x.txt"
+
+
+def test_what_is_said_of_a_template_is_stripped_too():
+    given = SessionTemplate(
+        "a", TaskType.CODE, [ToolCallExample("t", {}, "/home/ada")], description="in /home/ada/blog"
+    )
+    made = Cleaner().template(given)
+    assert (made.description, made.examples[0].result) == ("in ~/blog", "~")
+
+
 def test_ordinary_text_stays_as_it_is():
-    example = ToolCallExample("terminal", {"command": "ls /homes /srv/home/x rooty"}, "a/home/b /rooted")
+    example = ToolCallExample(
+        "terminal", {"command": "ls /homes /srv/home/x rooty"}, "a/home/b /rooted https://x.org/home/news"
+    )
     assert Cleaner().example(example) == example
 
 

@@ -88,7 +88,8 @@ def test_a_call_that_was_never_answered_did_not_work():
     [
         ran("git checkout -- src/a.py"), ran("git restore src/a.py"), ran("rm src/a.py"), ran("rm -rf src/"),
         ran("git reset --hard HEAD"), did("delete_file", {"path": "src/a.py"}, '{"ok": true}'),
-        [user("undo that please")], [user("撤销刚才的修改")],
+        [user("undo that please")], [user("撤销刚才的修改")], [user("That broke the build. Can you undo it?")],
+        [user("I don't like it, revert your changes")], [user("不对，撤销刚才的修改")], [user("改回去吧")],
     ],
 )  # fmt: skip
 def test_work_that_was_taken_back_is_no_example(back):
@@ -104,8 +105,28 @@ def test_a_patch_and_its_opposite_are_both_no_examples():
     assert [one.verdict.success for one in judged(talk(*there, *back, *other))] == [False, False, True]
 
 
+def test_a_command_that_was_taken_back_is_no_example_but_what_only_looked_is():
+    made = [*ran("ls src 2>&1", id="1"), *ran("sed -i s/a/b/ src/a.py", id="2"), *ran("cat a > b", id="4")]
+    verdicts = judged(talk(user("rename it"), *made, user("no, undo that"), *ran("sed -i s/b/a/ src/a.py", id="3")))
+    assert [one.verdict.success for one in verdicts] == [True, False, False, True]
+
+
+def test_our_own_patches_and_their_opposites_are_known_too():
+    there = did("patch", {"path": "a", "old": "x", "new": "y"}, "Changed a.", id="1")
+    back = did("patch", {"path": "a", "old": "y", "new": "x"}, "Changed a.", id="2")
+    assert [one.verdict.success for one in judged(talk(*there, *back))] == [False, False]
+
+
 @pytest.mark.parametrize(
-    "later", [ran("rm other.py"), ran("git checkout main"), [user("undo the login bug in auth.py " * 9)]]
+    "later",
+    [
+        [user("good, don't undo it")],
+        [user("explain how undo works")],
+        [user("别撤销刚才的修改")],
+        ran("rm other.py"),
+        ran("git checkout main"),
+        [user("undo the login bug in auth.py " * 9)],
+    ],
 )
 def test_what_touches_something_else_takes_nothing_back(later):
     wrote = did("write_file", {"path": "src/a.py", "content": "x"}, '{"bytes_written": 1}')

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.core.errors import NotFound
+from sojourn.core.errors import Conflict, NotFound
 from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.folder import FolderLibrary
 from sojourn.templates.forgetting import forget_in
@@ -45,6 +45,24 @@ async def test_mining_again_replaces_what_waited(inbox):
     await inbox.fill([idea(), idea("bbbb2222", "c → d")])
     await inbox.fill([idea("bbbb2222", "c → d", sessions=9)])
     assert [(one.id, one.sessions) for one in await inbox.waiting()] == [("bbbb2222", 9)]
+
+
+async def test_mining_again_leaves_an_edit_as_it_is_and_only_adds_evidence(inbox):
+    await inbox.fill([idea(), idea("bbbb2222", "c → d")])
+    mine = replace(idea().template, name="mine", description="my own words")
+    for id in ("aaaa1111", "bbbb2222"):
+        await inbox.put(replace(await inbox.get(id), template=mine, edited=True))
+    await inbox.fill([idea(sessions=9)])
+    assert [(one.id, one.sessions, one.template.name) for one in await inbox.waiting()] == [
+        ("aaaa1111", 9, "mine"), ("bbbb2222", 4, "mine"),
+    ]  # fmt: skip
+
+
+async def test_one_is_approved_once(inbox):
+    await inbox.fill([idea()])
+    await inbox.approve("aaaa1111", name="mine")
+    with pytest.raises(Conflict, match='already a template "mine"'):
+        await inbox.approve("aaaa1111", name="again")
 
 
 async def test_an_approved_one_becomes_a_template_and_is_not_suggested_again(inbox, library):

@@ -5,7 +5,8 @@ import json
 from sojourn.core.examples import as_text, is_example
 from sojourn.core.messages import assistant, calls, user
 from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates.inject import as_messages, fitted, inject, with_user_first
+from sojourn.templates.fitting import fitted
+from sojourn.templates.inject import as_messages, inject
 
 TWO = [ToolCallExample("terminal", {"command": "ls"}, "a.txt"), ToolCallExample("read_file", {"path": "ä"}, "text")]
 TEMPLATE = SessionTemplate("listing", TaskType.FILE, TWO)
@@ -66,16 +67,9 @@ def test_as_text_the_same_examples_are_words():
     ]  # fmt: skip
 
 
-def test_a_provider_that_wants_a_person_first_gets_a_marked_line():
-    found = with_user_first(as_messages(TEMPLATE))
-    assert [one.role for one in found[:3]] == ["system", "user", "assistant"]
-    assert is_example(found[1])
-    assert with_user_first(found) == found
-    assert with_user_first(()) == ()
-
-
 def test_examples_of_tools_a_session_lacks_are_mapped_or_left_out_and_that_is_said():
     made = fitted(TEMPLATE, ["Read", "WebSearch"])
     assert [(one.tool_name, dict(one.arguments)) for one in made.template.examples] == [("Read", {"file_path": "ä"})]
     assert made.left_out == ("terminal (this session has no such tool)",)
+    assert made.mapped == ("read_file as Read",)
     assert fitted(TEMPLATE, []).template is TEMPLATE

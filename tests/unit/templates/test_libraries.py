@@ -45,13 +45,25 @@ async def test_a_file_that_cannot_be_read_is_named_and_hides_nothing(tmp_path):
     await library.save(kept("good"))
     (tmp_path / "torn.json").write_text('{"name": "torn", "exa')
     (tmp_path / "other.json").write_text("[]")
+    (tmp_path / "far.json").write_text('{"name": "far", "created_at": %s}' % ("9" * 400))
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
     shelf = await library.all()
     assert [one.template.name for one in shelf.kept] == ["good"]
-    assert [one.name for one in shelf.unreadable] == ["binary", "other", "torn"]
-    assert "torn.json is not valid JSON" in shelf.unreadable[2].problem
+    assert [one.name for one in shelf.unreadable] == ["binary", "far", "other", "torn"]
+    assert "torn.json is not valid JSON" in shelf.unreadable[3].problem
     with pytest.raises(BadInput, match=r"torn\.json"):
         await library.get("torn")
+
+
+async def test_a_file_that_another_program_named_is_used_and_deleted_like_any(tmp_path):
+    library, name = FolderLibrary(tmp_path), "Ada's template! (1)"
+    (tmp_path / f"{name}.json").write_text(json.dumps(kept(name).template.to_dict()))
+    [listed] = (await library.all()).kept
+    assert (await library.get(listed.template.name)).template.usage_count == 0
+    assert await library.count_use(name) == 1
+    assert await library.delete(name)
+    with pytest.raises(BadInput):
+        await library.save(kept(name))  # we make no such names
 
 
 async def test_a_template_is_one_plain_file_with_indent_two_that_only_its_owner_reads(tmp_path):

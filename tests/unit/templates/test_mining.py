@@ -1,5 +1,7 @@
 """What comes back in a history: found, merged, suggested, and read only once."""
 
+import pytest
+
 from sojourn.core.errors import StoreCorrupt
 from sojourn.core.examples import marked
 from sojourn.core.messages import user
@@ -10,6 +12,7 @@ from sojourn.templates.mining import mine
 from sojourn.templates.recurring import recurring
 from sojourn.templates.remembering import forget, place, recall, remember
 from sojourn.templates.shapes import Digest, digest, step
+from sojourn.templates.shells import skeleton
 from sojourn.templates.suggesting import suggestions
 from tests.unit.templates.worlds import BAD, did, ran, rows
 
@@ -86,6 +89,19 @@ def test_a_step_is_the_kind_of_a_call_without_what_varies():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("sudo -u ada psql list", "psql list"),
+        ("timeout 30s make test", "make test"),
+        ("xargs -I {} rm {}", "rm"),
+        (r"C:\Users\ada\bin\tool.exe go", "tool.exe go"),
+    ],
+)
+def test_what_stands_before_a_program_and_where_it_lies_is_no_part_of_a_step(command, kind):
+    assert skeleton(command) == kind
+
+
 def test_a_digest_holds_what_worked_and_the_same_step_again_is_one_step():
     messages = [
         *ran("ls", id="1"),
@@ -133,6 +149,16 @@ def test_a_suggestion_names_its_evidence_and_what_varies():
     assert made.template.source_session_id == "s0"
     assert made.requests[0] == "update b0 and push it"
     assert made.sessions == 4
+
+
+def test_copies_of_a_session_prove_nothing_more():
+    def suggested(sessions):
+        history = Past(sessions | {f"z{n}": noise(100 + n) for n in range(6)})
+        return suggestions(history, shapes_of(history), list(sessions))
+
+    assert suggested({f"s{n}": [*chore("b"), *noise(0)] for n in range(4)}) == []
+    mixed = {f"s{n}": [*chore(f"b{min(n, 2)}"), *noise(n)] for n in range(5)}
+    assert [one.sessions for one in suggested(mixed)] == [3]
 
 
 def test_suggested_examples_are_cleaned_like_saved_ones():

@@ -44,6 +44,8 @@ def test_a_turn_adds_what_happened_in_it_and_examples_count_for_nothing():
         (many(6, templates=("t",), failed=3), many(6), "retire: sessions with it succeed less often"),
         (many(6, templates=("t",)), many(6), "retire: sessions with it are not better, shorter or cheaper"),
         (many(6, templates=("t",), turns=1) + many(9, dropped=("t",)), many(6), "retire: it is mostly dropped"),
+        (many(9, dropped=("t",)), [], "retire: it is mostly dropped"),
+        (many(3, dropped=("t",)), [], "too early to say"),
     ],
 )
 def test_the_verdict_follows_from_the_figures(with_it, without, expected):

@@ -38,6 +38,23 @@ def test_a_request_that_looks_like_nothing_known_gets_nothing(request_):
     assert ranked(request_, SHELF) == []
 
 
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        ("install docker and restart it", ["b"]),  # clearly work for a terminal, though no word of it is known
+        ("install it and restart it", []),  # two signs are not clear
+        ("安装依赖，然后运行测试", ["b"]),
+        ("run a python script to compute it, install it, deploy it", []),  # as much the one as the other
+        ("search the latest news", []),  # clear, but there is no template of that type
+    ],
+)
+def test_a_request_that_clearly_sounds_like_a_type_gets_one_template_of_it(request_, expected):
+    shelf = [kept("a", "water plants", used=2), kept("b", "feed cats", used=1), kept("c", "x", kind=TaskType.FILE)]
+    found = ranked(request_, shelf)
+    assert [one.kept.template.name for one in found] == expected
+    assert all(one.because == "your request sounds like a terminal task" for one in found)
+
+
 def test_it_is_said_what_they_share_and_how_well_it_is_proven():
     [best, *_] = ranked("deploy the blog", [kept("a", "deploy the blog", sessions=("1", "2", "3"))])
     assert best.because == "it shares deploy, blog with your request, proven in 3 sessions"
@@ -60,6 +77,15 @@ def test_at_most_three_and_only_what_the_budget_has_room_for():
     chosen, left_out = within(matches, one + 5)
     assert len(chosen) == 1
     assert left_out[0].startswith('template "t1"')
+
+
+def test_the_best_one_is_chosen_although_it_has_to_be_cut():
+    long = kept("long", "deploy it")
+    long.template.examples *= 20
+    matches = ranked("deploy", [long, kept("short", "deploy the shop")])
+    assert [one.kept.template.name for one in within(matches, matches[0].tokens // 4, most=1)[0]] == ["long"]
+    chosen, left_out = within(matches, 5)
+    assert (chosen, len(left_out)) == ([], 2)
 
 
 def test_a_template_without_examples_is_never_relevant():

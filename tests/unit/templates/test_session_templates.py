@@ -7,7 +7,7 @@ import pytest
 
 from sojourn.core.errors import BadInput, Conflict, NotFound, SourceUnreadable
 from sojourn.core.messages import user
-from sojourn.templates import SessionTemplates, TaskType, ToolCallExample
+from sojourn.templates import SessionTemplate, SessionTemplates, TaskType, ToolCallExample
 from tests.unit.templates.worlds import BAD, GOOD, did, fill, hermes
 
 ID = "20260102_030405_1a2b3c4d"
@@ -80,6 +80,17 @@ def test_a_template_without_examples_is_not_counted_as_used(ours):
     assert made.usage_count == ours.list_templates()[0].usage_count == 0
 
 
+def test_one_that_was_never_kept_counts_for_itself_whatever_it_is_called(ours):
+    mine = SessionTemplate("a/b: mine", TaskType.CODE, [ToolCallExample("execute_code", {}, "1")])
+    assert len(ours.inject_into_messages(mine, [])) == 3
+    assert mine.usage_count == 1
+
+
+def test_a_template_of_no_examples_is_not_asked_for(ours):
+    with pytest.raises(BadInput, match="A template of 0 examples"):
+        ours.create_template(ID, max_examples=0)
+
+
 def test_deleting_says_whether_it_was_there(ours):
     ours.create_template(ID, "a")
     assert (ours.delete_template("a"), ours.delete_template("a")) == (True, False)
@@ -97,8 +108,10 @@ def test_a_type_can_be_told_of_a_session_calls_or_messages(ours):
     assert ours.classify_task_type(ID) is ours.classify_task_type(ID, turns=30) is TaskType.TERMINAL
     for given in (["execute_code"], [call], [{"name": "execute_code"}], [{"role": "assistant", "tool_calls": [call]}]):
         assert ours.classify_task_type(given) is TaskType.CODE
+    stored = [{"role": "assistant", "tool_calls": json.dumps([call])}, {"role": "assistant", "tool_calls": "torn["}]
+    assert ours.classify_task_type(stored) is TaskType.CODE
     late = [{"role": "user"}, {"role": "assistant", "tool_calls": [call]}, {"role": "user"}, {"name": "terminal"}]
-    assert ours.classify_task_type(late, turns=1) is TaskType.CODE
+    assert ours.classify_task_type(late, turns=1) is ours.classify_task_type(late, 1) is TaskType.CODE
     assert ours.classify_task_type([]) is TaskType.MIXED
 
 
@@ -148,9 +161,18 @@ def test_without_arguments_the_program_s_own_home_is_used(home):
     assert (home / "session-templates" / "own.json").exists()
 
 
+def test_a_template_dir_that_lies_in_no_home_is_for_the_program_s_sessions(home, tmp_path):
+    fill(home, {ID: WORKED})
+    templates = SessionTemplates(str(tmp_path / "else" / "where"))
+    assert templates.create_template(ID, "own").examples
+    templates.close()
+    assert (tmp_path / "else" / "where" / "own.json").exists()
+    assert not (home / "session-templates").exists()
+
+
 def test_no_history_and_no_database_are_told_apart(tmp_path):
     with pytest.raises(NotFound, match="no history at"):
-        SessionTemplates(tmp_path / "a" / "b").extract_from_session("x")
+        SessionTemplates(tmp_path / "a" / "b", home=tmp_path / "a").extract_from_session("x")
     (tmp_path / "state.db").write_text("no database at all, but long enough to be looked at" * 20)
     with pytest.raises(SourceUnreadable):
         SessionTemplates(tmp_path / "t").extract_from_session("x")

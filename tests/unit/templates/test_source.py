@@ -103,6 +103,23 @@ async def test_one_that_is_dropped_stays_away_and_that_is_noted(source, library)
     assert (await library.read_note("outcome", "s1"))["dropped"] == ["deploying"]
 
 
+async def test_running_without_it_drops_it_for_the_rest_of_the_session(source, library):
+    await source.contribute(request())
+    assert (await source.contribute(request(template="none"))).examples == ()
+    assert (await source.contribute(request("and now?", history=[user("x")]))).examples == ()
+    note = await library.read_note("outcome", "s1")
+    assert (note["templates"], note["dropped"]) == ([], ["deploying"])
+
+
+async def test_one_that_is_chosen_takes_the_place_of_the_one_before(source, library):
+    await library.save(kept("other", request="something else"))
+    await source.contribute(request())
+    for said in ("go", "and now?"):
+        given = await source.contribute(request(said, template="other", history=[user("x")]))
+        assert [one.detail["name"] for one in given.shown] == ["other"]
+    assert (await library.read_note("outcome", "s1"))["dropped"] == ["deploying"]
+
+
 async def test_ids_that_are_taken_in_the_session_are_not_used_again(source):
     given = await source.contribute(request("go", template="deploying", history=ran("ls", id="template_0")))
     assert [call.id for one in given.examples for call in calls(one)] == ["template_0_2", "template_1"]
@@ -111,6 +128,7 @@ async def test_ids_that_are_taken_in_the_session_are_not_used_again(source):
 async def test_examples_are_put_into_the_tools_of_the_session_or_left_out_aloud(source, library):
     given = await source.contribute(request(tools=("shell", "Read")))
     assert {call.name for one in given.examples for call in calls(one)} == {"shell"}
+    assert given.shown[0].detail["mapped"] == ["terminal as shell"]
     none = await source.contribute(request(session="s2", tools=("Read",)))
     assert none.examples == ()
     assert none.left_out == (
@@ -124,7 +142,21 @@ async def test_one_that_was_asked_for_is_cut_to_the_budget(source, library):
     await library.save(kept("long", result="word " * 300))
     given = await source.contribute(request(template="long", budget=500))
     assert len(given.examples) == 3
+    assert given.left_out == ('example of template "long": terminal (no room)',)
+    assert given.shown[0].detail["left_out"] == ["terminal (no room)"]
     assert (await source.contribute(request(session="s2", template="long", budget=50))).examples == ()
+
+
+async def test_one_of_ten_long_examples_comes_by_itself_as_far_as_there_is_room(source, library):
+    await library.delete("deploying")
+    ten = [ToolCallExample("terminal", {"command": f"step {n}"}, "word " * 300) for n in range(10)]
+    template = SessionTemplate("long", TaskType.TERMINAL, ten)
+    await library.save(Kept(template, About(requests=("deploy the blog to staging",), sessions=("s0",))))
+    given = await source.contribute(request())
+    [shown] = given.shown
+    assert 0 < shown.detail["examples"] < 10
+    assert 0 < shown.detail["tokens"] <= request().budget
+    assert given.left_out[0].endswith("(no room)")
 
 
 async def test_what_became_of_a_session_is_noted_with_and_without_a_template(source, library):

@@ -35,11 +35,19 @@ def test_a_template_has_these_keys_in_this_order_and_no_others():
     assert made["description"] == "Template with 1 examples"
 
 
+def test_arguments_and_results_of_another_shape_are_read_as_what_they_say():
+    read = ToolCallExample.from_dict({"tool_name": "t", "arguments": '{"a": 1}', "result": {"b": None}})
+    assert (read.arguments, read.result) == ({"a": 1}, '{"b": null}')
+    assert ToolCallExample.from_dict({"tool_name": "t", "arguments": "torn{"}).arguments == {}
+
+
 @pytest.mark.parametrize(
     "data",
     [
         None, [], {}, {"name": 3}, {"name": "a", "task_type": "dance"}, {"name": "a", "examples": {}},
         {"name": "a", "examples": [1]}, {"name": "a", "examples": [{}]}, {"name": "a", "usage_count": "many"},
+        {"name": "a", "created_at": 10**400}, {"name": "a", "created_at": float("nan")},
+        {"name": "a", "created_at": 1e30},
     ],
 )  # fmt: skip
 def test_what_is_no_template_is_refused_with_the_reason(data):

@@ -1,5 +1,7 @@
-from tests.unit.cli.conftest import fill
-from tests.unit.cli.test_sessions import BIKE, GARDEN
+import sqlite3
+
+from tests.parts.cli.conftest import fill
+from tests.parts.cli.test_sessions import BIKE, GARDEN
 
 
 def test_figures(sojourn, home):
@@ -18,8 +20,6 @@ def test_a_whole_store_verifies(sojourn, home):
 
 
 def test_a_store_that_is_not_whole_exits_with_5(sojourn, home):
-    import sqlite3
-
     fill(home, BIKE)
     with sqlite3.connect(home / "state.db") as db:
         db.execute("UPDATE sessions SET message_count = 99")
@@ -36,6 +36,28 @@ def test_a_copy_brings_back_what_was_deleted(sojourn, home):
     assert sojourn("store", "restore", copy).code == 2
     assert sojourn("store", "restore", copy, "--yes").code == 0
     assert len(sojourn("sessions", "list", "--json").json) == 1
+
+
+def test_copies_made_in_the_same_second_have_names_of_their_own(sojourn, home):
+    fill(home, BIKE)
+    copies = {sojourn("store", "backup", "--json").json["path"] for _ in range(3)}
+    assert len(copies) == 3
+    for _ in range(2):
+        assert sojourn("store", "restore", min(copies), "--yes").code == 0
+    assert len([one for one in home.glob("state.db.before-restore-*") if one.suffix.count("-") == 4]) == 2
+
+
+def test_a_restoring_that_is_refused_leaves_no_copy_behind(sojourn, home):
+    fill(home, BIKE)
+    copy = sojourn("store", "backup", "--json").json["path"]
+    before = sorted(home.rglob("*"))
+    other = sqlite3.connect(home / "state.db")
+    other.execute("BEGIN")
+    other.execute("SELECT * FROM sessions").fetchall()
+    ran = sojourn("store", "restore", copy, "--yes")
+    other.close()
+    assert (ran.code, "in use" in ran.err) == (5, True)
+    assert sorted(home.rglob("*")) == before
 
 
 def test_a_move_proves_that_both_sides_agree(sojourn, home, tmp_path):

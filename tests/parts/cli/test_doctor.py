@@ -1,6 +1,6 @@
 from sojourn.plugins import Stranger
-from tests.unit.cli.conftest import HERE, registry
-from tests.unit.cli.diary import write_diary
+from tests.parts.cli.conftest import HERE, registry
+from tests.parts.cli.diary import write_diary
 
 
 def checks(ran):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
-from tests.unit.cli.conftest import fill
+from tests.parts.cli.conftest import fill
 
 LS = ToolCall(id="c1", name="terminal", arguments='{"command": "ls"}')
 GARDEN = (

@@ -1,6 +1,7 @@
 import pytest
 
-from tests.unit.cli.diary import write_diary
+from tests.parts.cli.diary import write_diary
+from tests.unit.sources.test_hermes import hermes_db
 
 
 @pytest.fixture
@@ -63,6 +64,39 @@ class TestImport:
         assert ran.code == 6
         assert "FOUND BUT NOT READABLE" in ran.out
         assert "(source_unreadable)" in ran.err
+
+    def test_through_a_symlink_it_is_the_same_history(self, sojourn, home, tmp_path):
+        sojourn("import", "--yes")
+        (tmp_path / "link").symlink_to(home.parent / ".diary")
+        assert "There is nothing new to import." in sojourn("import", str(tmp_path / "link"), "--yes").out
+        assert len(sessions(sojourn)) == 2
+
+    def test_what_was_forgotten_is_not_promised_again(self, sojourn):
+        sojourn("import", "--yes")
+        sojourn("sessions", "forget", "Tuesday", "--yes")
+        out = " ".join(sojourn("import", "--yes").out.split())
+        assert "would import 0, unchanged 1, skipped 1 because it was forgotten here" in out
+        assert "There is nothing new to import." in out
+
+    def test_scripts_are_told_about_every_history(self, sojourn, home):
+        hermes_db(home.parent / ".hermes" / "state.db", "one")
+        sojourn("import", "diary", "--yes")
+        first, second = sojourn("import", "--yes", "--json").json
+        assert sorted(
+            (one["source"], one["imported"], one["unchanged"], one["dry_run"]) for one in (first, second)
+        ) == [
+            ("diary", 0, 2, False),
+            ("hermes", 1, 0, False),
+        ]
+        assert {one["dry_run"] for one in sojourn("import", "--yes", "--json").json} == {False}
+        assert {one["dry_run"] for one in sojourn("import", "--dry-run", "--json").json} == {True}
+
+    def test_the_path_of_a_home_brings_its_profiles_too(self, sojourn, tmp_path):
+        old = tmp_path / "old" / ".hermes"
+        hermes_db(old / "state.db", "one")
+        hermes_db(old / "profiles" / "work" / "state.db", "two")
+        assert [one["imported"] for one in sojourn("import", str(old), "--yes", "--json").json] == [1, 1]
+        assert sessions(sojourn) == {"one", "two"}
 
     def test_from_a_path(self, sojourn, home, tmp_path):
         elsewhere = tmp_path / "old diary"

@@ -71,5 +71,5 @@ plugin = Plugin(
     name="diary",
     summary="Reads diaries.",
     sources=[Diary],
-    commands=["tests.unit.cli.diary:write_page", "tests.unit.cli.not_there:torn_page"],
+    commands=["tests.parts.cli.diary:write_page", "tests.parts.cli.not_there:torn_page"],
 )

@@ -7,8 +7,8 @@ import pytest
 
 from sojourn import compose, config
 from sojourn.http.app import make_app
-from tests.unit.templates.conftest import registry
-from tests.unit.templates.test_commands import ID, WORKED
+from tests.parts.templates.conftest import registry
+from tests.parts.templates.test_commands import ID, WORKED
 from tests.unit.templates.test_mining import chore, noise
 from tests.unit.templates.worlds import fill
 
@@ -53,6 +53,13 @@ async def test_a_preview_says_what_would_be_sent_and_counts_nothing(api):
     assert "→ terminal" in shown["text"]
     lacking = (await api.post("/templates/listing/preview", json={"tools": ["web_search"]})).json()
     assert (lacking["messages"], lacking["left_out"]) == ([], ["terminal (this session has no such tool)"])
+    tight = (await api.post("/templates/listing/preview", json={"messages": said, "budget": 5})).json()
+    assert (tight["messages"], tight["left_out"]) == (said, ["terminal (no room)"])
+    other = (await api.post("/templates/listing/preview", json={"tools": ["Bash"]})).json()
+    assert (other["messages"][1]["tool_calls"][0]["function"]["name"], other["mapped"]) == (
+        "Bash",
+        ["terminal as Bash"],
+    )
     assert (await api.get("/templates/listing")).json()["usage_count"] == 0
 
 

@@ -69,6 +69,18 @@ def test_a_failure_exits_non_zero_with_the_reason(sojourn, filled, args, code, r
     assert (ran_.code, reason in ran_.err, ran_.out) == (code, True, "")
 
 
+def test_a_list_of_one_type_does_not_deny_the_others(sojourn, filled):
+    sojourn("templates", "create", ID, "--name", "listing")
+    assert sojourn("templates", "list", "--type", "code").out == "No templates of type code.\n"
+
+
+def test_a_file_with_an_impossible_date_is_named_beside_the_others(sojourn, filled):
+    sojourn("templates", "create", ID, "--name", "good")
+    (filled / "session-templates" / "late.json").write_text('{"name": "late", "created_at": 1e30}')
+    ran_ = sojourn("templates", "list")
+    assert (ran_.code, "good" in ran_.out, "late cannot be read" in ran_.err) == (0, True, True)
+
+
 def test_a_hermes_home_is_read_without_importing(sojourn, home, tmp_path):
     calls = json.dumps([{"id": "1", "function": {"name": "terminal", "arguments": '{"command": "ls"}'}}])
     rows = [{"role": "assistant", "tool_calls": calls}, {"role": "tool", "tool_call_id": "1", "content": GOOD}]
@@ -95,6 +107,7 @@ def test_export_and_import_carry_a_template_over(sojourn, filled, tmp_path):
     file = tmp_path / "one.json"
     assert sojourn("templates", "export", "one", str(file)).code == 0
     assert json.loads(sojourn("templates", "export", "one").out) == json.loads(file.read_text())
+    assert sojourn("templates", "export", "one", str(file), "--json").json == {"file": str(file)}
     assert sojourn("templates", "import", str(file)).code == 4
     assert sojourn("templates", "import", str(file), "--replace").code == 0
     file.write_text(file.read_text().replace('"one"', '"two"').replace("a.txt", "/home/ada/a.txt"))
@@ -108,6 +121,8 @@ def test_a_template_can_be_edited(sojourn, filled):
     made = sojourn("templates", "edit", "one", *changed, "--json").json
     assert (made["name"], made["task_type"], made["description"]) == ("two", "code", "for lists")
     assert [one["name"] for one in sojourn("templates", "list", "--json").json["templates"]] == ["two"]
+    made = sojourn("templates", "edit", "two", "--description", "for /home/ada/site", "--json").json
+    assert made["description"] == "for ~/site"
     assert sojourn("templates", "edit", "two", "--drop", "9").code == 2
     assert "at least one example" in sojourn("templates", "edit", "two", "--drop", "1").err
     assert "nobody is here to edit" in sojourn("templates", "edit", "two").err
@@ -133,6 +148,25 @@ def test_a_rejected_suggestion_is_not_asked_about_again(sojourn, home):
     [idea] = sojourn("templates", "suggest", "--json").json["suggestions"]
     assert sojourn("templates", "reject", idea["id"], "--never", "--json").json == {"id": idea["id"], "state": "never"}
     assert "Nothing came back" in sojourn("templates", "suggest").out
+
+
+def test_a_rejected_suggestion_comes_back_when_its_evidence_has_doubled(sojourn, home):
+    others = {f"z{n}": noise(50 + n) for n in range(6)}
+    fill(home, {f"s{n}": [*chore(f"b{n}"), *noise(n)] for n in range(4)} | others)
+    [idea] = sojourn("templates", "suggest", "--json").json["suggestions"]
+    sojourn("templates", "reject", idea["id"])
+    for more, waiting in ((range(4, 7), []), (range(7, 8), [idea["id"]])):
+        fill(home, {f"s{n}": [*chore(f"b{n}"), *noise(n)] for n in more})
+        found = sojourn("templates", "suggest", "--json").json["suggestions"]
+        assert [one["id"] for one in found] == waiting
+
+
+def test_an_edit_of_a_suggestion_outlives_the_next_look_at_the_history(sojourn, home):
+    fill(home, {f"s{n}": [*chore(f"b{n}"), *noise(n)] for n in range(4)} | {f"z{n}": noise(50 + n) for n in range(6)})
+    [idea] = sojourn("templates", "suggest", "--json").json["suggestions"]
+    sojourn("templates", "edit", idea["id"], "--description", "the usual round")
+    [again] = sojourn("templates", "suggest", "--json").json["suggestions"]
+    assert (again["id"], again["template"]["description"]) == (idea["id"], "the usual round")
 
 
 def test_forgetting_a_session_takes_its_templates(sojourn, filled):

@@ -11,8 +11,8 @@ from sojourn.cli.given import Given
 from sojourn.cli.main import sojourn as root
 from sojourn.cli.options import Section
 from sojourn.cli.table import COMMANDS, VIEWS, load, view
-from tests.unit.cli.conftest import fill, registry
-from tests.unit.cli.test_sessions import BIKE, GARDEN
+from tests.parts.cli.conftest import fill, registry
+from tests.parts.cli.test_sessions import BIKE, GARDEN
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -102,3 +102,8 @@ def test_only_that_line_changes(key, value, old, new):
 def test_a_table_that_is_not_there_is_added():
     assert written("redact = true\n", BY_NAME["server.port"], "1") == "redact = true\n\n[server]\nport = 1\n"
     assert written("", BY_NAME["redact"], "1") == "redact = true\n"
+
+
+def test_a_secret_that_is_not_set_is_an_empty_text_for_scripts(sojourn):
+    values = {row["name"]: row["value"] for row in sojourn("config", "--json").json}
+    assert (values["server.token"], values["database_url"]) == ("", "")

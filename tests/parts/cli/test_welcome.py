@@ -1,6 +1,6 @@
 """The first look, with and without somebody there."""
 
-from tests.unit.cli.diary import write_diary
+from tests.parts.cli.diary import write_diary
 
 
 def titles(sojourn):

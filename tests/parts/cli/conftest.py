@@ -19,12 +19,12 @@ from sojourn.core.sessions import OWNER
 from sojourn.plugins import BUILT_INS, Registry, Stranger
 from sojourn.ports.source import Transcript
 
-HERE = "tests.unit.cli"
-SQLITE = tuple(one for one in BUILT_INS if one.name == "sqlite")
+HERE = "tests.parts.cli"
+BUILT_IN = tuple(one for one in BUILT_INS if one.name in ("sqlite", "hermes"))
 
 
 def registry(*strangers: Stranger) -> Registry:
-    return Registry(SQLITE, lambda: [Stranger("diary", f"{HERE}.diary"), *strangers])
+    return Registry(BUILT_IN, lambda: [Stranger("diary", f"{HERE}.diary"), *strangers])
 
 
 @dataclass

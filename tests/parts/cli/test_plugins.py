@@ -8,13 +8,13 @@ import pytest
 
 from sojourn.core.errors import BadInput, Missing, NotFound, SojournError
 from sojourn.plugins import BUILT_INS, BuiltIn, Registry, Stranger, command_name
-from tests.unit.cli.conftest import HERE, registry
+from tests.parts.cli.conftest import HERE, registry
 
 
 def test_a_stranger_comes_through_the_same_door():
     offers = registry()
-    assert [plugin.name for plugin in offers.all()] == ["sqlite", "diary"]
-    assert [plugin.name for plugin in offers.with_sources()] == ["diary"]
+    assert [plugin.name for plugin in offers.all()] == ["sqlite", "hermes", "diary"]
+    assert [plugin.name for plugin in offers.with_sources()] == ["hermes", "diary"]
     assert offers.commands()["write-page"] == "Reads diaries."
     assert offers.command("write-page").name == "write-page"
     assert offers.command("nothing-like-it") is None
@@ -31,7 +31,7 @@ def test_a_stranger_comes_through_the_same_door():
 )
 def test_a_broken_plugin_is_named_and_the_rest_works(dotted, kind, told):
     offers = registry(Stranger("torn", dotted))
-    assert [plugin.name for plugin in offers.all()] == ["sqlite", "diary"]
+    assert [plugin.name for plugin in offers.all()] == ["sqlite", "hermes", "diary"]
     assert told in str(offers.problems["torn"])
     with pytest.raises(kind):
         offers.plugin("torn")
@@ -48,7 +48,7 @@ def test_a_plugin_that_lacks_a_package_says_which(tmp_path, monkeypatch):
 
 def test_nobody_takes_the_name_of_a_built_in():
     offers = registry(Stranger("sqlite", f"{HERE}.diary"))
-    assert [plugin.name for plugin in offers.all()] == ["sqlite", "diary"]
+    assert [plugin.name for plugin in offers.all()] == ["sqlite", "hermes", "diary"]
     assert offers.plugin("sqlite").store is not None
     assert any("belongs to a built-in" in str(error) for error in offers.problems.values())
 
@@ -104,7 +104,7 @@ def test_a_strangers_command_runs_and_is_in_the_help(sojourn):
 def test_a_command_that_cannot_be_loaded_is_one_line(sojourn):
     ran = sojourn("torn-page")
     assert ran.code == 1
-    assert ran.err.startswith("✗ tests.unit.cli.not_there:torn_page cannot be loaded")
+    assert ran.err.startswith("✗ tests.parts.cli.not_there:torn_page cannot be loaded")
 
 
 def garden(home, **manifest):

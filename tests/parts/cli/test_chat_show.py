@@ -110,6 +110,14 @@ def test_nothing_a_model_says_moves_the_cursor():
     assert "\x1b" not in shown(BEGIN, Chunk("a\x1b[2Jb"), assistant("a\x1b[2Jb"), Done())
 
 
+def test_a_template_that_is_used_is_named_with_the_reason():
+    used = Progress("template", {"name": "deploy", "because": "it shares staging with your request"})
+    assert "used template deploy because it shares staging with your request" in shown(BEGIN, used, Done())
+    changed = {"mapped": ["Bash as terminal"], "left_out": ["browse (this session has no such tool)"]}
+    told = shown(BEGIN, Progress("template", {"name": "x", "because": "you asked for it", **changed}), Done())
+    assert "(Bash as terminal; without browse (this session has no such tool))" in " ".join(told.split())
+
+
 @pytest.mark.parametrize(
     "stage", ["prepare", "queued", "running", "thinking", "task", "memory", "template", "unheard-of"]
 )
