@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from sojourn.templates.hints import finder
-from sojourn.templates.phrases import Sought, chapter
+from sojourn.templates.phrases import Sought, Spotted, chapter
 
 _WORDS = chapter("signs")
-_OPENS = re.compile("|".join((*_WORDS["english"], *_WORDS["chinese"])))
+_OPENS = Sought(*_WORDS["english"], *_WORDS["chinese"])
 _HOLDS = _WORDS.sought("anywhere")
 _COUNTS = _WORDS.sought("count")  # what a test run or a build says in numbers
 _MARGIN = " \t│›>|•"  # what stands before a line
@@ -25,9 +25,8 @@ _MAY_NOT = re.compile(r"(?:Permission denied|权限不[够足]|Operation not per
 _FINE = _WORDS.sought("fine")
 _NONE_FAILED = re.compile(r"(?<!\d)0 (?:failed|failing|errors?|failures?)\b|失败 ?0\b")
 _VERDICT = Sought(
-    rf"^(?!(?:ERROR|WARN|INFO|DEBUG)\w*[:\s\[]).*?(?:{_WORDS.pattern('count')})"
-    r"|^\s*(?:FAIL(?:ED)?|not ok)\b(?!\s?[:=]?\s*0\b)",
-    (*_WORDS["count_needs"], "not ok"),
+    rf"^(?!(?:ERROR|WARN|INFO|DEBUG)\w*[:\s\[]).*?(?:{_WORDS.pattern('count')})",
+    r"^\s*(?:FAIL(?:ED)?|not ok)\b(?!\s?[:=]?\s*0\b)",
 )
 # What was counted.
 _STATISTIC = re.compile(r"[^\n:：=]{1,40}[:：=]\s{0,8}[\d.,]{1,20}\s?(?:%|times|次|of \d{1,12})?\W*")
@@ -36,7 +35,7 @@ _CODED = re.compile(_WORDS.pattern("coded"))
 _MINOR = _WORDS.sought("minor")
 _TRY = re.compile(r"(?i:\bretrying\b|\b(?:attempt|try) #?\d)|(?:后|等待|正在)重试|第 ?\d+ ?次")
 _FAILED_TRY = re.compile(r"(?i:fail|refused|timed? ?out|error)|失败|超时|出错|拒绝")
-_BY_NAME = re.compile(_WORDS.pattern("by_name"))
+_BY_NAME = _WORDS.sought("by_name")
 _WORD = re.compile(r"[\w.+-]+")
 _ABSENT = re.compile(r"(?i:no such|not found|does not exist|doesn't exist|not running)|没有那个|不存在|找不到")
 _UNKNOWN = re.compile(r"(?:command |\w: )not found|未找到命令|module named|Cannot find module|not recognized")
@@ -53,11 +52,13 @@ class Line(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What a program said: all of it, its beginning and end, and the words in these with which programs fail."""
+    """What a program said: all of it, its beginning and end, and the words in these with which programs fail; `near`
+    says which patterns are worth trying on a line of it."""
 
     whole: str
     ends: str
     hints: list[str]
+    near: Spotted
 
 
 def ends(text: str) -> str:
@@ -68,12 +69,13 @@ def ends(text: str) -> str:
 def told(output: str) -> Told:
     """Most outputs hold no word with which programs fail, and mining reads a hundred thousand of them."""
     looked_at = ends(output)
-    return Told(output, looked_at, finder()(looked_at))
+    return Told(output, looked_at, *finder()(looked_at))
 
 
 def failing_lines(said: Told, call: str = "") -> list[Line]:
     """The lines a failing program would write, in order."""
-    return [one for one in _lines_with(said.hints, said.ends) if complains(one.text, call) or _is_failing(one.text)]
+    lines, near = _lines_with(said.hints, said.ends), said.near
+    return [one for one in lines if complains(one.text, call, near) or _is_failing(one.text, near)]
 
 
 def _lines_with(hints: Sequence[str], text: str) -> list[Line]:
@@ -91,27 +93,27 @@ def _lines_with(hints: Sequence[str], text: str) -> list[Line]:
     return [Line(at, text[at : end if (end := text.find("\n", at)) >= 0 else None]) for at in sorted(starts)]
 
 
-def _is_failing(line: str) -> bool:
-    return _is_sign(line) and (is_verdict(line) or not _is_fine(line))
+def _is_failing(line: str, near: Spotted) -> bool:
+    return _is_sign(line, near) and (is_verdict(line, near) or not _is_fine(line, near))
 
 
-def _is_sign(line: str) -> bool:
+def _is_sign(line: str, near: Spotted) -> bool:
     bare = line.lstrip(_MARGIN)
-    if len(line) - len(bare) <= 8 and _OPENS.match(bare):
+    if len(line) - len(bare) <= 8 and _OPENS.match(bare, near):
         return True
-    return bool(_HOLDS.search(line) or _COUNTS.search(line))
+    return bool(_HOLDS.search(line, near) or _COUNTS.search(line, near))
 
 
-def _is_fine(line: str) -> bool:
-    if _FINE.search(line) or _MINOR.search(line):
+def _is_fine(line: str, near: Spotted) -> bool:
+    if _FINE.search(line, near) or _MINOR.search(line, near):
         return True
     return bool(_STATISTIC.fullmatch(line.strip())) and not _CODED.match(line)
 
 
-def complains(line: str, call: str) -> bool:
+def complains(line: str, call: str, near: Spotted) -> bool:
     """Whether a program that was called says by name that it cannot."""
-    hit = _BY_NAME.match(line)
-    return hit is not None and hit[1] in _words(call) and not _is_fine(line)
+    hit = _BY_NAME.match(line, near)
+    return hit is not None and hit[1] in _words(call) and not _is_fine(line, near)
 
 
 @lru_cache(maxsize=16)  # a call has many lines
@@ -140,9 +142,9 @@ def is_vain_try(line: str) -> bool:
     return bool(_TRY.search(line)) and bool(_FAILED_TRY.search(line))
 
 
-def is_verdict(line: str) -> bool:
+def is_verdict(line: str, near: Spotted | None = None) -> bool:
     """A count of what failed, or a test run's last word."""
-    is_worth_it = "FAIL" in line or "not ok" in line or _COUNTS.search(line)
+    is_worth_it = "FAIL" in line or "not ok" in line or _COUNTS.search(line, near)
     return bool(is_worth_it) and _VERDICT.search(line) is not None
 
 

@@ -149,8 +149,9 @@ def talking(chromium: Browser, scripted: Serving) -> Iterator[Site]:
 
 
 def say(page: Page, words: str) -> None:
-    page.get_by_label("Say something").fill(words)
-    page.keyboard.press("Enter")
+    box = page.get_by_label("Say something")
+    box.fill(words)
+    box.press("Enter")
 
 
 @pytest.fixture

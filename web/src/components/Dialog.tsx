@@ -8,7 +8,10 @@ export function Dialog({ label, close, children, wide = false, closeLabel = "Clo
     const before = document.activeElement as HTMLElement | null;
     ref.current?.showModal();
     ref.current?.querySelector<HTMLElement>("input, textarea")?.focus(); // else the first button, which closes it
-    return () => before?.focus?.();
+    return () => {
+      const now = document.activeElement;
+      if (!now || now === document.body) before?.focus?.(); // whoever went on elsewhere meanwhile is left there
+    };
   }, []);
   return (
     <dialog ref={ref} className={wide ? "dialog wide" : "dialog"} aria-label={label} onClose={close} onClick={(event) => event.target === ref.current && close()}>
