@@ -25,8 +25,8 @@ from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.sources.hermes_history import HermesHistory
 from sojourn.templates.mining import mine
+from sojourn.templates.proving import suggestions
 from sojourn.templates.remembering import recall, remember
-from sojourn.templates.suggesting import suggestions
 
 ROUNDS = 5
 SESSIONS = 8564

@@ -25,8 +25,9 @@ from sojourn.templates.mining import Progress, Yield, mine
 from sojourn.templates.naming import check_name
 from sojourn.templates.opening import history_of, library_of
 from sojourn.templates.outcomes import Comparison, Outcome, compared
+from sojourn.templates.proving import suggestions
 from sojourn.templates.remembering import place, recall, remember
-from sojourn.templates.suggesting import Inbox, Suggestion, suggestions
+from sojourn.templates.suggesting import Inbox, Suggestion
 from sojourn.templates.values import SessionTemplate, described, task_type
 
 TOKENS = 2000  # what templates may use in a turn

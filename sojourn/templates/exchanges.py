@@ -21,18 +21,28 @@ EMPTY: Mapping[str, Json] = {}
 
 @dataclass(slots=True)
 class Exchange:
-    """One call and its answer; `result` is None when none came. `turn` counts what the person said, from 1."""
+    """One call and its answer, which is None when none came. `turn` counts what the person said, from 1."""
 
     row: int
     turn: int
     id: str
     tool: str
     arguments: str  # JSON text, as the model wrote it
-    result: str | None = None
-    result_row: int = 0
+    answer: bytes | str | None = None  # as it is kept: most are never read as text
     effect: str | None = None
     extra: Mapping[str, Json] | None = None
     _parsed: Mapping[str, Json] | None = None
+
+    @property
+    def result(self) -> str | None:
+        if isinstance(self.answer, bytes):
+            self.answer = self.answer.decode("utf-8", "replace")
+        return self.answer
+
+    @property
+    def raw(self) -> bytes:
+        answer = self.answer
+        return answer if isinstance(answer, bytes) else (answer or "").encode("utf-8", "replace")
 
     def parsed(self) -> Mapping[str, Json]:
         """The arguments; what is no JSON object becomes an empty one."""
@@ -119,7 +129,7 @@ class _Reading:
                 self._nameless[str(len(self.exchanges))] = asked
 
     def answered(self, row: RawExchange) -> None:
-        number, _, content, structured, _, tool, raw_id, effect, extra = row
+        _, _, content, structured, _, tool, raw_id, effect, extra = row
         call_id = raw_id.decode("utf-8", "replace") if raw_id else ""
         asked = self._open.pop(call_id, None) if call_id else None
         if asked is None:
@@ -128,8 +138,7 @@ class _Reading:
             asked = self._next_open(_text(tool), by_id=not call_id)
             if asked is None:
                 return
-        asked.result_row = number
-        asked.result = content.decode("utf-8", "replace") if content and not structured else _said(content, structured)
+        asked.answer = content if content and not structured else _said(content, structured)
         if effect:
             asked.effect = _text(effect)
         if extra:

@@ -9,6 +9,7 @@ from sojourn.core.values import dataclass
 from sojourn.ports.history import History, RawExchange, TellsExchanges
 from sojourn.templates import tools
 from sojourn.templates.exchanges import Conversation, Exchange, conversation
+from sojourn.templates.glance import seem_fine
 from sojourn.templates.judge import Verdict, judge
 from sojourn.templates.undone import undone
 from sojourn.templates.values import TaskType, ToolCallExample
@@ -41,10 +42,23 @@ def judged(talk: Conversation) -> list[Judged]:
 
 def verdicts(talk: Conversation) -> list[Verdict]:
     """The verdicts alone: each result is judged, then what was undone later is taken back."""
-    found = [judge(one.tool, one.parsed, one.result, extra=one.extra, effect=one.effect) for one in talk.exchanges]
+    found = [verdict_on(one) for one in talk.exchanges]
     for at in undone(talk, [verdict.success for verdict in found]):
         found[at] = UNDONE
     return found
+
+
+def verdict_on(call: Exchange) -> Verdict:
+    """By its result alone."""
+    return judge(call.tool, call.parsed, call.result, extra=call.extra, effect=call.effect)
+
+
+def has_worked(talk: Conversation, places: Sequence[int]) -> bool:
+    """Whether the calls at these places worked and lasted. Of the others a first look will do: what they were matters
+    only for what they took back."""
+    if not all(verdict_on(talk.exchanges[at]).success for at in places):
+        return False
+    return undone(talk, seem_fine(talk.exchanges)).isdisjoint(places)
 
 
 def examples(talk: Conversation, most: int = MAX_EXAMPLES) -> list[ToolCallExample]:

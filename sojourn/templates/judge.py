@@ -16,8 +16,6 @@ from sojourn.templates import answers, fields, notices, pages, products, program
 from sojourn.templates.calls import Arguments, Call
 from sojourn.templates.exchanges import json_of
 
-VERSION = 2  # grows when verdicts change: what was mined before is then read again
-
 _CODE_LINE = re.compile(
     r"\s*(?:.{0,80}\n){0,3}?(?:Exit code:? |Process exited with code )(-?\d+)[^\n]*"
     r"(?:\n(?:Wall time|Original token).*)*(?:\nOutput:)?"

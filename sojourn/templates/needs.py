@@ -1,4 +1,4 @@
-"""What a pattern cannot do without, read off the pattern itself: words of which one stands in every text it is found in.
+"""What a pattern cannot do without, read off the pattern itself: words of which every text that it fits holds one.
 
 Looking for words takes a hundredth of trying a pattern, and most lines of a history hold none of them.
 """

@@ -80,7 +80,7 @@ def _exchanges(kept: Sequence[Message]) -> list[Exchange]:
     found = {call.id: Exchange(0, 0, call.id, call.name, call.arguments) for one in kept for call in calls(one)}
     for one in kept:
         if one.role == "tool" and one.tool_call_id in found:
-            found[one.tool_call_id].result = text_of(one)
+            found[one.tool_call_id].answer = text_of(one)
             found[one.tool_call_id].effect = one.effect_disposition
     return list(found.values())
 

@@ -1,4 +1,4 @@
-"""The shape of a session: which kinds of steps worked, one after the other, without what varies from run to run."""
+"""The shape of a session: which kinds of steps came one after the other, without what varies from run to run."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from sys import intern
 
 from sojourn.core.values import dataclass
 from sojourn.ports.history import RawExchange, SessionFacts
-from sojourn.templates import judge, shells, tools
+from sojourn.templates import shells, tools
 from sojourn.templates.exchanges import Exchange, conversation
-from sojourn.templates.extract import verdicts
+from sojourn.templates.glance import seem_fine
 
-VERSION = f"2.{judge.VERSION}"  # grows when shapes change: then everything is read again
+VERSION = "3"  # grows when shapes change: then everything is read again
 _SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,8})$")
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What mining needs to know of a session: the steps that worked, and the place of each among its calls.
-    The same step again and again is one step."""
+    """What mining needs to know of a session: the steps that seem to have worked, and the place of each among its
+    calls. The same step again and again is one step."""
 
     steps: tuple[str, ...]
     places: tuple[int, ...]
@@ -30,10 +30,10 @@ def digest(rows: Sequence[RawExchange]) -> Digest:
     """The digest of a session's rows."""
     steps: list[str] = []
     places: list[int] = []
-    talk = conversation(rows)
-    for place, verdict in enumerate(verdicts(talk)):
-        if verdict.success:
-            found = intern(step(talk.exchanges[place]))  # there are few kinds and many steps
+    calls = conversation(rows).exchanges
+    for place, is_fine in enumerate(seem_fine(calls)):
+        if is_fine:
+            found = intern(step(calls[place]))  # there are few kinds and many steps
             if not steps or steps[-1] is not found:
                 steps.append(found)
                 places.append(place)

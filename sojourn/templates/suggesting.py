@@ -6,34 +6,22 @@ evidence has doubled; one that is never to be asked about again stays away for g
 
 from __future__ import annotations
 
-import hashlib
-import re
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
 from math import inf
 from typing import Any, Literal, cast
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.core.values import dataclass
-from sojourn.ports.history import History
-from sojourn.templates import tools
 from sojourn.templates.cleaning import Cleaner
-from sojourn.templates.exchanges import Conversation, Exchange
-from sojourn.templates.extract import read
 from sojourn.templates.library import About, Kept, Library, taken
-from sojourn.templates.making import REQUEST_CHARS, free
+from sojourn.templates.making import free
 from sojourn.templates.naming import check_name
-from sojourn.templates.parameters import generalised
-from sojourn.templates.recurring import LEAST_SESSIONS, MOST, Shape, recurring
-from sojourn.templates.shapes import Digest
-from sojourn.templates.values import SessionTemplate, ToolCallExample, described
+from sojourn.templates.values import SessionTemplate
 
 State = Literal["waiting", "approved", "rejected", "never"]
-RUNS = 5  # how many runs are read again to see what varies
-EVIDENCE = 20  # how many sessions are named as evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +30,8 @@ class Suggestion:
 
     id: str
     shape: str
-    sessions: int
-    evidence: tuple[tuple[str, int], ...]  # (session, row of the first call)
+    sessions: int  # that hold the shape, without those that proved otherwise
+    evidence: tuple[tuple[str, int], ...]  # the newest that were judged: (session, row of the first call)
     template: SessionTemplate
     requests: tuple[str, ...] = ()
     score: float = 0.0
@@ -139,77 +127,3 @@ class Inbox:
         suggestion = replace(await self.get(id), state="never" if never else "rejected")
         await self.put(suggestion)
         return suggestion
-
-
-def suggestions(
-    history: History, digests: Mapping[str, Digest], newest: Sequence[str], *, cleaner: Cleaner | None = None,
-    most: int = MOST, decided: Mapping[str, float] | None = None,
-) -> list[Suggestion]:  # fmt: skip
-    """The best shapes of a history as suggestions. `newest` are its sessions, newest first; `decided` shapes a person
-    has already spoken about make room for others until so many sessions hold them."""
-    clean = cleaner or Cleaner()
-    needed = decided or {}
-    shapes = recurring(digests, most=most + len(needed))
-    open_ones = [shape for shape in shapes if shape.sessions >= needed.get(shape.words, 0)]
-    order = {session: place for place, session in enumerate(newest)}
-    talk_of = cache(partial(read, history))  # good shapes stand in the same sessions
-    return [made for shape in open_ones[:most] if (made := _suggestion(talk_of, shape, order, clean)) is not None]
-
-
-def _suggestion(
-    talk_of: Callable[[str], Conversation], shape: Shape, order: Mapping[str, int], clean: Cleaner
-) -> Suggestion | None:
-    sessions = sorted(shape.runs, key=lambda session: order.get(session, len(order)))
-    runs: list[list[ToolCallExample]] = []
-    requests: list[str] = []
-    evidence: list[tuple[str, int]] = []
-    seen: set[Hashable] = set()
-    for session in sessions[:RUNS]:
-        talk = talk_of(session)
-        places = shape.runs[session]
-        if not places or places[-1] >= len(talk.exchanges):
-            continue  # it changed while we looked
-        calls = [talk.exchanges[at] for at in places]  # mining judged them
-        if (own := _own(talk.request, calls)) in seen:
-            continue  # the same run again, in a branch or a copy of its session: that proves nothing more
-        seen.add(own)
-        runs.append([clean.example(ToolCallExample(one.tool, one.parsed(), one.result or "")) for one in calls])
-        requests.append(clean.text(talk.request[:REQUEST_CHARS]))
-        evidence.append((session, calls[0].row))
-    sessions_left = shape.sessions - (min(len(sessions), RUNS) - len(runs))
-    if len(runs) < 2 or sessions_left < LEAST_SESSIONS:
-        return None
-    evidence += [(session, 0) for session in sessions[RUNS:EVIDENCE]]
-    id = hashlib.blake2b(shape.words.encode(), digest_size=4).hexdigest()
-    examples = generalised(_same_tools(runs))
-    template = SessionTemplate(
-        name=f"{_slug(shape.steps)}-{id[:4]}", task_type=tools.classify(one.tool_name for one in examples),
-        examples=examples, source_session_id=evidence[0][0],
-        description=f"{described(len(examples))}, seen in {sessions_left} sessions: {shape.words}"[:300],
-    )  # fmt: skip
-    return Suggestion(
-        id=id, shape=shape.words, sessions=sessions_left, evidence=tuple(evidence), template=template,
-        requests=tuple(dict.fromkeys(filter(None, requests))), score=shape.score,
-    )  # fmt: skip
-
-
-def _own(request: str, calls: Sequence[Exchange]) -> Hashable:
-    """What tells a run from a copy of it. Calls have ids of their own; where they have none, no two are the same."""
-    if not all(one.id for one in calls):
-        return object()
-    return request, *((one.id, one.arguments, one.result) for one in calls)
-
-
-def _same_tools(runs: Sequence[list[ToolCallExample]]) -> list[list[ToolCallExample]]:
-    """Runs of several programs in the words of the first."""
-
-    def like(one: ToolCallExample, tool: str) -> ToolCallExample:
-        return replace(one, tool_name=tool, arguments=tools.renamed(one.arguments, one.tool_name, tool))
-
-    names = [one.tool_name for one in runs[0]]
-    return [[like(one, tool) for one, tool in zip(run, names, strict=True)] for run in runs if len(run) == len(names)]
-
-
-def _slug(steps: Sequence[str]) -> str:
-    words = re.findall(r"[a-z0-9]+", " ".join(steps).lower())
-    return "-".join(dict.fromkeys(words))[:40].strip("-") or "steps"

@@ -9,11 +9,11 @@ from sojourn.ports.history import SessionFacts
 from sojourn.templates.cleaning import Cleaner
 from sojourn.templates.exchanges import conversation
 from sojourn.templates.mining import mine
+from sojourn.templates.proving import suggestions
 from sojourn.templates.recurring import recurring
 from sojourn.templates.remembering import forget, place, recall, remember
 from sojourn.templates.shapes import Digest, digest, step
 from sojourn.templates.shells import skeleton
-from sojourn.templates.suggesting import suggestions
 from tests.unit.templates.worlds import BAD, did, ran, rows
 
 CHORE = ["terminal git pull", "terminal pytest", "terminal git push"]
@@ -102,7 +102,7 @@ def test_what_stands_before_a_program_and_where_it_lies_is_no_part_of_a_step(com
     assert skeleton(command) == kind
 
 
-def test_a_digest_holds_what_worked_and_the_same_step_again_is_one_step():
+def test_a_digest_holds_what_seems_to_have_worked_and_the_same_step_again_is_one_step():
     messages = [
         *ran("ls", id="1"),
         *ran("ls -la", id="2"),
@@ -159,6 +159,38 @@ def test_copies_of_a_session_prove_nothing_more():
     assert suggested({f"s{n}": [*chore("b"), *noise(0)] for n in range(4)}) == []
     mixed = {f"s{n}": [*chore(f"b{min(n, 2)}"), *noise(n)] for n in range(5)}
     assert [one.sessions for one in suggested(mixed)] == [3]
+
+
+def polite(branch):
+    """A chore that fails where only the judge sees it."""
+    return [
+        user(f"update {branch} and push it"), *ran(f"git pull origin {branch}", id="1"),
+        *ran("./deploy.sh", "nothing was deployed, giving up", id="2"), *ran(f"git push origin {branch}", id="3"),
+    ]  # fmt: skip
+
+
+def test_a_shape_that_does_not_hold_when_it_is_judged_is_not_suggested():
+    history = Past({f"s{n}": [*polite(f"b{n}"), *noise(n)] for n in range(5)})
+    assert [one.sessions for one in recurring(shapes_of(history))] == [5]
+    assert suggestions(history, shapes_of(history), list(history.raw)) == []
+
+
+def test_only_runs_that_hold_are_evidence():
+    def talk(n):
+        return [*(polite if n in (0, 3) else chore)(f"b{n}"), *noise(n)]
+
+    history = Past({f"s{n}": talk(n) for n in range(14)} | {f"z{n}": noise(100 + n) for n in range(6)})
+    digests = {id: Digest(tuple(CHORE), (0, 1, 2)) if id[0] == "s" else one for id, one in shapes_of(history).items()}
+    [made] = suggestions(history, digests, list(history.raw))
+    assert [session for session, _ in made.evidence] == [f"s{n}" for n in (1, 2, 4, 5, 6, 7, 8, 9, 10, 11)]
+    assert made.sessions == 12  # two proved otherwise, two were not looked at
+
+
+def test_what_was_undone_later_is_no_evidence():
+    taken_back = [*did("write_file", {"path": "a.py"}, id="1"), *ran("pytest -q", id="2"), user("undo that please")]
+    history = Past({f"s{n}": [user(f"try {n}"), *taken_back] for n in range(4)} | {f"z{n}": noise(n) for n in range(9)})
+    assert [one.words for one in recurring(shapes_of(history))] == ["write_file .py → terminal pytest"]
+    assert suggestions(history, shapes_of(history), list(history.raw)) == []
 
 
 def test_suggested_examples_are_cleaned_like_saved_ones():
