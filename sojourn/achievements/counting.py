@@ -94,10 +94,12 @@ class MessageCount:
 class WindowCount:
     """Rows with identifier runs: the neighbourhood of their hits is cut out and given to `re`.
 
-    `reach` is how much text after the hits it takes to judge them.
+    `reach` is how much text after the hits it takes to judge them. Where none of the `runs` is found there is nothing
+    to judge, and mostly none is.
     """
 
     numbers: tuple[int, ...]
+    runs: tuple[int, ...]
     pattern: re.Pattern[str]
     reach: int
 
@@ -106,9 +108,10 @@ class WindowCount:
 
     def spans(self, hits: Hits) -> list[Span]:
         """Hits are looked for in stretches of overlapping places."""
-        places = [(start, end) for start, _, end in sorted_spans(hits, self.numbers)]
-        if not places:
-            return []
+        spans = sorted_spans(hits, self.numbers)
+        if not any(hits.ends[number] for number in self.runs):
+            return apart(spans)
+        places = [(start, end) for start, _, end in spans]
         found: list[Span] = []
         begin, end = places[0]
         for start, stop in [*places[1:], (len(hits.data) + 1, 0)]:

@@ -83,7 +83,8 @@ def _counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search
             raise BadInput(f"{rule.key} mixes [id+] and [..].", hint="Make two rules of it.")
         numbers = tuple(number("runs" if row.has(Token.IDENT) else "spots", row) for row in rows)
         longest = max(len(piece) for row in rows for piece in row.pieces if isinstance(piece, str))
-        return WindowCount(numbers, re.compile(to_re(rows), re.IGNORECASE), reach=longest + 2)
+        runs = tuple(one for one, row in zip(numbers, rows, strict=True) if row.has(Token.IDENT))
+        return WindowCount(numbers, runs, re.compile(to_re(rows), re.IGNORECASE), reach=longest + 2)
     if any(row.has(Token.REST) for row in rows):
         return _line_counter(rule, rows, searches)
     return _spot_counter(rows, tuple(number("spots", row) for row in rows))

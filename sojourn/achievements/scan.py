@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from contextlib import ExitStack
+from functools import cache, cached_property, partial
 
 from sojourn.achievements.contributions import Fingerprint, Known, Record, Tally
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session import Contribution, SessionScanner
-from sojourn.achievements.workers import Counted, count_here, count_in_processes, new_scanner
+from sojourn.achievements.workers import Counted, count_here, count_in_processes, new_crew, new_scanner
+from sojourn.core.side_by_side import LARGE, Crew
 from sojourn.core.values import dataclass
-from sojourn.ports.history import History, SessionFacts
+from sojourn.ports.history import History, SessionFacts, TellsSize
 
 # Below this many rows to read, starting other processes costs more than it saves.
 IN_PROCESS_ROWS = 8_000
@@ -66,27 +68,33 @@ def scan_sessions(
     `progress_every` sessions. Raises ScanStopped when `stopped` says so before the end.
     """
     began = time.perf_counter()
-    listed = [facts for facts in history.sessions() if not facts.archived]
-    listed = listed[:limit] if limit and limit > 0 else listed
-    desk = _Desk(listed, known or {}, before or {})
-    to_read = [facts for facts in listed if facts.id not in desk.counted]
-    reused = len(listed) - len(to_read)
-    reported = reused // progress_every
-    if workers == 1 or sum(facts.active_rows for facts in to_read) <= in_process_rows:
-        parcels = _counted_here(history, scanner or partial(new_scanner, book), to_read)
-    else:
-        sizes = [(facts.id, facts.active_rows) for facts in to_read]
-        parcels = count_in_processes(book, history, sizes, workers=workers, gentle=gentle, stopped=stopped)
-    for finished in parcels:
-        fresh = desk.take(finished)
-        if on_counted is not None and fresh:
-            on_counted(fresh)
-        if stopped():
-            break
-        done = len(desk.counted) + len(desk.damaged)
-        if progress_callback is not None and done // progress_every > reported and done < len(listed):
-            reported = done // progress_every
-            progress_callback(Progress(desk.tally(book), len(listed)))
+    with ExitStack() as until_done:
+        new_hands = partial(_hands, until_done, partial(new_crew, book, history, workers=workers, gentle=gentle))
+        early = new_hands() if workers != 1 and not known and _is_large(history) else None
+        listed = [facts for facts in history.sessions() if not facts.archived]
+        listed = listed[:limit] if limit and limit > 0 else listed
+        desk = _Desk(listed, known or {}, before or {})
+        to_read = [facts for facts in listed if facts.id not in desk.counted]
+        reused = len(listed) - len(to_read)
+        reported = reused // progress_every
+        at_hand = _AtHand(history, scanner or partial(new_scanner, book))
+        parcels: Iterator[list[Counted]]
+        if workers == 1 or sum(facts.active_rows for facts in to_read) <= in_process_rows:
+            parcels = ([one] for one in at_hand.each([facts.id for facts in to_read]))
+        else:
+            sizes = [(facts.id, facts.active_rows) for facts in to_read]
+            here = None if gentle else at_hand.count
+            parcels = count_in_processes(early or new_hands(), sizes, here=here, stopped=stopped)
+        for finished in parcels:
+            fresh = desk.take(finished)
+            if on_counted is not None and fresh:
+                on_counted(fresh)
+            if stopped():
+                raise ScanStopped
+            done = len(desk.counted) + len(desk.damaged)
+            if progress_callback is not None and done // progress_every > reported and done < len(listed):
+                reported = done // progress_every
+                progress_callback(Progress(desk.tally(book), len(listed)))
     if stopped():
         raise ScanStopped
     records = desk.records()
@@ -99,6 +107,28 @@ def scan_sessions(
         damaged=tuple(desk.damaged),
         seconds=time.perf_counter() - began,
     )
+
+
+def _hands(until_done: ExitStack, make: Callable[[], Crew]) -> Crew:
+    return until_done.enter_context(make())
+
+
+def _is_large(history: History) -> bool:
+    """Whether a first scan will surely want other processes: they can start while its sessions are listed."""
+    return isinstance(history, TellsSize) and history.size() > LARGE
+
+
+class _AtHand:
+    """Counting in this very process, with a scanner that is made when it is first needed."""
+
+    def __init__(self, history: History, scanner: Callable[[], SessionScanner]) -> None:
+        self._history, self._scanner = history, cache(scanner)
+
+    def each(self, sessions: Sequence[str]) -> Iterator[Counted]:
+        return count_here(self._scanner(), self._history, sessions) if sessions else iter(())
+
+    def count(self, sessions: list[str]) -> list[Counted]:
+        return list(self.each(sessions))
 
 
 class _Desk:
@@ -155,11 +185,3 @@ class _Desk:
             for facts in self._listed
             if facts.id in self.counted
         ]
-
-
-def _counted_here(
-    history: History, scanner: Callable[[], SessionScanner], to_read: Sequence[SessionFacts]
-) -> Iterator[list[Counted]]:
-    if to_read:
-        for one in count_here(scanner(), history, [facts.id for facts in to_read]):
-            yield [one]

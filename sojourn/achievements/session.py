@@ -19,6 +19,7 @@ from sojourn.ports.history import RawMessage
 # Ignoring case makes these equal to ASCII letters; all other characters keep their own meaning.
 _FOLDS = ((b"\xc4\xb0", b"i"), (b"\xc4\xb1", b"i"), (b"\xc5\xbf", b"s"), (b"\xe2\x84\xaa", b"k"))
 _encode = json.JSONEncoder().encode
+_SPACES = frozenset(("", " ", "\t", "\n", "\r"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class SessionScanner:
         self._lowered = {
             rule.rule.key: re.compile(to_re(sequences(rule.lowered))) for rule in plan.rules if rule.lowered is not None
         }
-        self._decode = json.JSONDecoder(object_pairs_hook=self._object).decode
+        self._decoder = json.JSONDecoder(object_pairs_hook=self._object)
         self._repeats = False  # whether the JSON being decoded says a key twice
         self._marks: dict[str, tuple[str, ...]] = {}  # tool name → keys of the rules it counts for
         self._decoded: dict[bytes, str] = {}
@@ -111,6 +112,13 @@ class SessionScanner:
         if len(made) != len(pairs):
             self._repeats = True
         return made
+
+    def _decode(self, text: str) -> Any:
+        """Nearly everything begins and ends without spaces: they are looked for only where they are."""
+        if text[:1] in _SPACES:
+            return self._decoder.decode(text)
+        found, end = self._decoder.raw_decode(text)
+        return found if end == len(text) else self._decoder.decode(text)
 
     @staticmethod
     def _serialised(content: bytes, reading: Reading) -> bytes:

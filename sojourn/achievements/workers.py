@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 
@@ -11,7 +12,7 @@ from sojourn.achievements.plan import Plan, plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session import Contribution, SessionScanner
 from sojourn.core.errors import StoreCorrupt
-from sojourn.core.side_by_side import in_processes
+from sojourn.core.side_by_side import Crew
 from sojourn.ports.history import History
 
 try:
@@ -50,20 +51,18 @@ def count_here(scanner: SessionScanner, history: History, sessions: Sequence[str
             yield left.pop(0), None
 
 
-def count_in_processes(
-    book: RuleBook,
-    history: History,
-    sessions: Sequence[tuple[str, int]],
-    *,
-    workers: int | None = None,
-    gentle: bool = False,
-    stopped: Callable[[], bool] = lambda: False,
-) -> Iterator[list[Counted]]:
-    """Counts (session, rows) pairs in other processes; yields what is finished, in whatever order.
+def new_crew(book: RuleBook, history: History, *, workers: int | None = None, gentle: bool = False) -> Crew:
+    """Processes that will count. `gentle` ones leave the processor to everybody else who wants it, and this process to
+    those it serves."""
+    return Crew(_begin, (book, history, gentle), workers=workers, lends_a_hand=not gentle)
 
-    `gentle` processes leave the processor to everybody else who wants it.
-    """
-    return in_processes(_count, sessions, begin=_begin, given=(book, history, gentle), workers=workers, stopped=stopped)
+
+def count_in_processes(
+    crew: Crew, sessions: Sequence[tuple[str, int]], *, here: Callable[[list[str]], list[Counted]] | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[list[Counted]]:  # fmt: skip
+    """Counts (session, rows) pairs in other processes, and some `here`; yields what is finished, in whatever order."""
+    return crew.does(_count, sessions, here=here, stopped=stopped)
 
 
 # -- in the worker process: the process is the object, these two are its state ---------------
@@ -75,6 +74,7 @@ def _begin(book: RuleBook, history: History, gentle: bool) -> None:
     global _worker
     if gentle and hasattr(os, "nice"):
         os.nice(10)
+    gc.disable()  # counting leaves no circles behind, only many small things to look through
     _worker = new_scanner(book), history
 
 

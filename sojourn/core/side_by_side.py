@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 MOST_ROWS, FEWEST_ROWS, MOST_SESSIONS = 4_000, 500, 100  # in one parcel
 _ROUNDS = 6  # how often everybody would still get a parcel of this size; so the last ones are small
 MOST_WORKERS = 8
+LARGE = 32_000_000  # bytes: to read so much, other processes are surely worth starting
 
 Done = TypeVar("Done")
 
@@ -31,28 +32,54 @@ def parcels(sessions: Sequence[tuple[str, int]], workers: int = 1) -> Iterator[l
         yield parcel
 
 
-def in_processes(
-    work: Callable[[list[str]], Done], sessions: Sequence[tuple[str, int]], *, begin: Callable[..., None],
-    given: tuple[Any, ...], workers: int | None = None, stopped: Callable[[], bool] = lambda: False,
-) -> Iterator[Done]:  # fmt: skip
-    """What comes of each parcel, in whatever order. Every process is begun with `begin(*given)`; both functions are
-    found by their names there, so they stand at the top of their module."""
-    size = min(workers or os.cpu_count() or 1, MOST_WORKERS)
-    context = multiprocessing.get_context("spawn")  # a server has threads: forking it is not safe
-    pool = ProcessPoolExecutor(size, mp_context=context, initializer=_begin, initargs=(begin, given))
-    running: set[Future[Done]] = set()
-    try:
-        left = parcels(sessions, size)
+class Crew:
+    """Processes that work side by side. They are started at once: they are ready when it is known what there is to do.
+
+    Each is begun with `begin(*given)`. That and what they do is found by name there, so both stand at the top of their
+    module. With `lends_a_hand` the caller's own process does a part too, while the others are still starting.
+    """
+
+    def __init__(
+        self, begin: Callable[..., None], given: tuple[Any, ...], *, workers: int | None = None,
+        lends_a_hand: bool = False,
+    ) -> None:  # fmt: skip
+        self._hands = min(workers or os.cpu_count() or 1, MOST_WORKERS)
+        self._size = max(1, self._hands - lends_a_hand)
+        context = multiprocessing.get_context("spawn")  # a server has threads: forking it is not safe
+        self._pool = ProcessPoolExecutor(self._size, mp_context=context, initializer=_begin, initargs=(begin, given))
+        self._running: set[Future[Any]] = set()
+        for _ in range(self._size):
+            self._pool.submit(_be_ready)
+
+    def does(
+        self, work: Callable[[list[str]], Done], sessions: Sequence[tuple[str, int]], *,
+        here: Callable[[list[str]], Done] | None = None, stopped: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Done]:  # fmt: skip
+        """What comes of each parcel, in whatever order; `here` does some of them itself."""
+        running = self._running
+        left = parcels(sessions, self._hands)
         while True:
-            while len(running) < size * 3 and (parcel := next(left, None)):
-                running.add(pool.submit(work, parcel))
-            if not running or stopped():
+            while len(running) < self._size * 3 and (parcel := next(left, None)):
+                running.add(self._pool.submit(work, parcel))
+            own = next(left, None) if here is not None else None
+            if own and here is not None:
+                yield here(own)
+            if stopped() or not (own or running):
                 return
-            done, running = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
+            done, _ = wait(running, timeout=0.0 if own else 1.0, return_when=FIRST_COMPLETED)
             for one in done:
+                running.remove(one)
                 yield one.result()
-    finally:
-        pool.shutdown(wait=bool(running), cancel_futures=True)  # when all is done, nobody waits until they are gone
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=bool(self._running), cancel_futures=True)  # nobody waits until idle ones are gone
+
+
+def _be_ready() -> None:
+    """A process is started by giving it something to do."""
 
 
 def _begin(begin: Callable[..., None], given: tuple[Any, ...]) -> None:

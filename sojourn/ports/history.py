@@ -83,3 +83,12 @@ class TellsExchanges(Protocol):
         What an assistant says beside its calls is left out: its `content` is None.
         """
         ...
+
+
+@runtime_checkable
+class TellsSize(Protocol):
+    """A history that tells at once how large it is."""
+
+    def size(self) -> int:
+        """Bytes on disk, roughly; 0 when that cannot be told."""
+        ...

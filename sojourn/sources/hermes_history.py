@@ -60,6 +60,12 @@ class HermesHistory:
 
         return self._asked(ask)
 
+    def size(self) -> int:
+        try:
+            return self.path.stat().st_size
+        except OSError:  # whoever reads it will say why
+            return 0
+
     def sessions(self) -> list[SessionFacts]:
         return self._asked(self._listed)
 
@@ -101,11 +107,13 @@ class HermesHistory:
 
 
 def _rows(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawMessage]:
-    return [_odd(row) if row[3] else row for row in db.execute(queries.messages, (session,))]
+    rows = db.execute(queries.messages, (session,)).fetchall()
+    return [_odd(row) if row[3] or (row[2] and not row[2][0]) else row for row in rows]
 
 
 def _exchanged(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawExchange]:
-    return [(*_odd(row[:6]), *row[6:]) if row[3] else row for row in db.execute(queries.exchanges, (session,))]
+    rows = db.execute(queries.exchanges, (session,)).fetchall()
+    return [(*_odd(row[:6]), *row[6:]) if row[3] or (row[2] and not row[2][0]) else row for row in rows]
 
 
 def _queries(db: sqlite3.Connection) -> _Queries:
@@ -120,8 +128,7 @@ def _queries(db: sqlite3.Connection) -> _Queries:
     dead = "SUM(active IS NOT NULL AND active <> 1)" if can_remove else "0"
     numbers = f"COUNT(*), COUNT(*) - {dead}, MAX(timestamp), MAX(id), {'SUM(active = 0)' if can_remove else '0'}"
     removed = "SELECT id, (SELECT COUNT(*) FROM messages WHERE session_id = s.id AND active = 0) FROM sessions s"
-    # The fourth column is 1 for text that is empty or begins with NUL, 2 for what is no text at all.
-    is_odd = "CASE typeof(content) WHEN 'text' THEN content < char(1) WHEN 'null' THEN 0 ELSE 2 END"
+    is_odd = "typeof(content) NOT IN ('text', 'null')"
     ties = ", ".join(one if one in message_has else "NULL" for one in ("tool_call_id", "effect_disposition"))
     return _Queries(
         sessions=f"SELECT id, {facts}, {archived} FROM sessions ORDER BY started_at DESC, rowid",
@@ -239,8 +246,8 @@ def _moment(value: object) -> Moment:
 
 def _odd(row: tuple[Any, ...]) -> RawMessage:
     """A row whose content is not plain text: marked JSON, a number, or bytes (which Hermes shows as Python does)."""
-    number, role, content, kind, tool_calls, tool_name = row
-    if kind == 2:
+    number, role, content, is_no_text, tool_calls, tool_name = row
+    if is_no_text:
         shown = str(content) if isinstance(content, bytes) else json.dumps(content)
         return number, role, shown.encode(), False, tool_calls, tool_name
     if content.startswith(_STRUCTURED):

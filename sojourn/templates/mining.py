@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 
 from sojourn.core.errors import BadInput, StoreCorrupt
 from sojourn.core.sessions import OWNER
-from sojourn.core.side_by_side import in_processes, parcels
+from sojourn.core.side_by_side import LARGE, Crew, parcels
 from sojourn.core.values import dataclass
-from sojourn.ports.history import History, SessionFacts, TellsExchanges
+from sojourn.ports.history import History, SessionFacts, TellsExchanges, TellsSize
 from sojourn.templates.shapes import Digest, digest, fingerprint
 
 # Below this many rows to read, starting other processes costs more than it saves.
@@ -35,26 +36,39 @@ def mine(
     in_process_rows: int = IN_PROCESS_ROWS,
 ) -> Yield:  # fmt: skip
     """The shapes of all sessions of the owner that are not archived; sessions that did not change are not read."""
-    facts = [one for one in history.sessions() if not one.archived and one.principal == OWNER]
-    prints = {one.id: fingerprint(one) for one in facts}
-    found = {id: known[id] for id, now in prints.items() if id in known and known[id][0] == now}
-    left = [one for one in facts if one.id not in found]
-    damaged: list[str] = []
-    sizes = [(one.id, one.active_rows) for one in left]
-    mined: Iterator[list[Mined]]
-    if workers == 1 or sum(rows for _, rows in sizes) <= in_process_rows:
-        mined = (mine_here(history, part) for part in parcels(sizes))
-    else:
-        mined = in_processes(_mine, sizes, begin=_begin, given=(history,), workers=workers)
-    for parcel in mined:
-        for id, shape in parcel:
-            if shape is None:
-                damaged.append(id)
-            else:
-                found[id] = prints[id], shape
-        if progress is not None:
-            progress(len(found) + len(damaged), len(facts))
+    with ExitStack() as until_done:
+        early = (
+            until_done.enter_context(_crew(history, workers)) if workers != 1 and _is_large(history, known) else None
+        )
+        facts = [one for one in history.sessions() if not one.archived and one.principal == OWNER]
+        prints = {one.id: fingerprint(one) for one in facts}
+        found = {id: known[id] for id, now in prints.items() if id in known and known[id][0] == now}
+        left = [one for one in facts if one.id not in found]
+        damaged: list[str] = []
+        sizes = [(one.id, one.active_rows) for one in left]
+        mined: Iterator[list[Mined]]
+        if workers == 1 or sum(rows for _, rows in sizes) <= in_process_rows:
+            mined = (mine_here(history, part) for part in parcels(sizes))
+        else:
+            mined = (early or until_done.enter_context(_crew(history, workers))).does(_mine, sizes)
+        for parcel in mined:
+            for id, shape in parcel:
+                if shape is None:
+                    damaged.append(id)
+                else:
+                    found[id] = prints[id], shape
+            if progress is not None:
+                progress(len(found) + len(damaged), len(facts))
     return Yield(facts=facts, known=found, read=len(left), damaged=tuple(damaged))
+
+
+def _crew(history: History, workers: int | None) -> Crew:
+    return Crew(_begin, (history,), workers=workers)
+
+
+def _is_large(history: History, known: Known) -> bool:
+    """Whether so much is to be read that other processes can start while the sessions are listed."""
+    return not known and isinstance(history, TellsSize) and history.size() > LARGE
 
 
 def mine_here(history: History, sessions: Sequence[str]) -> list[Mined]:

@@ -1,5 +1,5 @@
-"""From shapes to suggestions: mining counted at first sight, here the newest runs of each shape are judged. What does not
-hold is not suggested."""
+"""From shapes to suggestions: mining counted at first sight, here the newest runs of each shape are judged.
+What does not hold is not suggested."""
 
 from __future__ import annotations
 

@@ -64,6 +64,12 @@ class SqliteHistory:
         with translated(self.path):
             return id(self._open()), int(self._open().execute("PRAGMA data_version").fetchone()[0])
 
+    def size(self) -> int:
+        try:
+            return self.path.stat().st_size
+        except OSError:  # whoever reads it will say why
+            return 0
+
     def sessions(self) -> list[SessionFacts]:
         """All are read once; after that only those which the feed of changes names."""
         with translated(self.path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from sojourn.achievements.job import ScanJob, ScanSettings
 from sojourn.achievements.scan import scan_sessions
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.achievements.snapshot import SnapshotStore
+from sojourn.achievements.workers import new_crew
 from sojourn.core.errors import StoreCorrupt
 from sojourn.sources.hermes_history import HermesHistory
 from tests.unit.achievements.worlds import BOOK, ListedHistory, golden, scanner
@@ -119,8 +121,24 @@ def test_more_than_the_first_two_hundred_sessions_count():
 def test_other_processes_count_the_same(tmp_path):
     home, _ = golden("tiny", tmp_path)
     history = HermesHistory(home)
-    here, there = scan(history), scan_sessions(history, BOOK, workers=2, in_process_rows=0)
-    assert there.records == here.records
+    here = scan(history)
+    for gentle in (False, True):
+        there = scan_sessions(history, BOOK, workers=2, in_process_rows=0, gentle=gentle)
+        assert there.records == here.records
+
+
+def test_processes_started_for_a_large_history_are_let_go_when_there_is_little_to_read(tmp_path, monkeypatch):
+    home, _ = golden("tiny", tmp_path)
+    history, crews = HermesHistory(home), []
+    monkeypatch.setattr("sojourn.achievements.scan.LARGE", 0)
+    monkeypatch.setattr(
+        "sojourn.achievements.scan.new_crew", lambda *a, **k: crews.append(new_crew(*a, **k)) or crews[-1]
+    )
+    assert scan_sessions(history, BOOK, workers=2).records == scan(history).records
+    assert scan_sessions(history, BOOK, workers=2, known=known_of(scan(history))).rescanned == 0
+    assert len(crews) == 1  # none the second time: what is known is not read
+    with pytest.raises(RuntimeError):
+        next(crews[0].does(print, [("s", 1)]))
 
 
 def test_the_limit_takes_the_newest():

@@ -234,12 +234,14 @@ def test_a_damaged_session_is_named_and_the_others_are_mined():
     assert [list(one.steps) for one in recurring({id: one for id, (_, one) in found.known.items()})] == [CHORE]
 
 
-def test_several_processes_find_what_one_finds(tmp_path):
+@pytest.mark.parametrize("large", [0, 1_000_000_000])
+def test_several_processes_find_what_one_finds(tmp_path, monkeypatch, large):
     from sojourn.stores.sqlite.history import SqliteHistory
     from tests.unit.templates.worlds import fill
 
     fill(tmp_path, {f"s{n}": chore(f"b{n}") for n in range(30)})
     history = SqliteHistory(tmp_path / "state.db")
+    monkeypatch.setattr("sojourn.templates.mining.LARGE", large)  # whether they start before the sessions are listed
     told = []
     alone = mine(history, {}, workers=1)
     many = mine(history, {}, workers=2, in_process_rows=0, progress=lambda done, of: told.append((done, of)))
