@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
+from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 
@@ -41,10 +43,19 @@ async def health_of(kit: Kit) -> Health:
 @router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", summary="Is it working?", responses={503: _SICK[503]})
 async def healthz(kit: KitHere, response: Response) -> shapes.Health:
-    """Needs no token. 200 when sessions can be read, 503 with the real error and the next step when not."""
-    found = await health_of(kit)
+    """Needs no token. 200 when sessions can be read, 503 with the real error and the next step when not. Only
+    `/api/health` tells where the store is."""
+    found = _without_places(await health_of(kit), kit.settings.home)
     response.status_code = 200 if found.state in _WORKING else 503
     return shapes.Health.model_validate(found).model_copy(update={"version": __version__})
+
+
+def _without_places(found: Health, home: Path) -> Health:
+    """For strangers: no path, no user, no machine."""
+    kind, is_address, _ = found.store.partition("://")
+    short = kind if is_address else Path(found.store).name
+    error, hint = (text.replace(str(home), "~").replace(found.store, short) for text in (found.error, found.hint))
+    return replace(found, store=short, error=error, hint=hint)
 
 
 @router.get("/api/health", summary="Health in detail")

@@ -112,7 +112,7 @@ class Desk:
         """Mines the whole history and fills the inbox."""
         decided = {one.shape: one.needed for one in await self.inbox.all() if one.state != "waiting"}
         found, made = await asyncio.to_thread(self._mined, home, progress, decided)
-        await self.inbox.fill(made)
+        await self.inbox.fill(made, home="" if home is None else str(home.resolve()))
         return found
 
     def _mined(

@@ -72,7 +72,9 @@ def show_suggestions(console: Console, waiting: Sequence[Suggestion], found: Yie
     console.print(table)
     for one in waiting:
         shown = ", ".join(session for session, _ in one.evidence[:3])
-        console.print(f"{one.id}: seen in {escape(shown)} …", style="dim")
+        more = " …" if len(one.evidence) > 3 else ""
+        where = f" of {one.home}" if one.home else ""
+        console.print(f"{one.id}: proven in {escape(shown + more + where)}", style="dim")
     console.print("`sojourn templates approve ID`, `edit ID`, `reject ID`, or `reject ID --never`.")
 
 

@@ -37,6 +37,7 @@ class Suggestion:
     score: float = 0.0
     state: State = "waiting"
     edited: bool = False  # by a person: mining leaves it as it is
+    home: str = ""  # of the history it was found in; empty for our own store
 
     @property
     def needed(self) -> float:
@@ -48,7 +49,7 @@ class Suggestion:
             "id": self.id, "shape": self.shape, "sessions": self.sessions,
             "evidence": [{"session": session, "row": row} for session, row in self.evidence],
             "template": self.template.to_dict(), "requests": list(self.requests), "score": self.score,
-            "state": self.state, "edited": self.edited,
+            "state": self.state, "edited": self.edited, "home": self.home,
         }  # fmt: skip
 
     @classmethod
@@ -58,7 +59,7 @@ class Suggestion:
             id=str(data["id"]), shape=str(data["shape"]), sessions=int(data["sessions"]), evidence=tuple(evidence),
             template=SessionTemplate.from_dict(data["template"]), requests=tuple(data.get("requests", ())),
             score=float(data.get("score", 0.0)), state=cast("State", data.get("state", "waiting")),
-            edited=data.get("edited") is True,
+            edited=data.get("edited") is True, home=str(data.get("home") or ""),
         )  # fmt: skip
 
 
@@ -91,20 +92,22 @@ class Inbox:
     async def put(self, suggestion: Suggestion) -> None:
         await self._library.note("suggestion", suggestion.id, suggestion.to_dict())
 
-    async def fill(self, suggestions: Sequence[Suggestion]) -> None:
-        """What mining found takes the place of what waited. What was decided stays decided, and what was edited stays
-        as it is: only its evidence grows."""
+    async def fill(self, suggestions: Sequence[Suggestion], *, home: str = "") -> None:
+        """What mining found in a history takes the place of what waited from there. What was decided stays decided, and
+        what was edited stays as it is: only its evidence grows."""
         before = {one.id: one for one in await self.all()}
         known = {one.about.shape for one in (await self._library.all()).kept if one.about.shape}
         for old in before.values():
-            if old.state == "waiting" and not old.edited and old.id not in {one.id for one in suggestions}:
+            is_replaced = old.home == home and old.id not in {one.id for one in suggestions}
+            if is_replaced and old.state == "waiting" and not old.edited:
                 await self._library.note("suggestion", old.id, None)
         for new in suggestions:
             old_one = before.get(new.id)
             if new.shape in known or (old_one and new.sessions < old_one.needed):
                 continue
             is_edited = old_one is not None and old_one.edited and old_one.state == "waiting"
-            await self.put(replace(new, template=old_one.template, edited=True) if old_one and is_edited else new)
+            found = replace(new, home=home)
+            await self.put(replace(found, template=old_one.template, edited=True) if old_one and is_edited else found)
 
     async def approve(self, id: str, *, name: str | None = None) -> Kept:
         """Makes it a template of the library."""

@@ -9,6 +9,7 @@ import pytest
 
 import sojourn
 from sojourn.core.errors import StoreNewer
+from sojourn.core.health import Health
 from sojourn.http import status
 from sojourn.ports.records import Record
 from sojourn.ports.source import Found
@@ -18,7 +19,7 @@ async def test_a_healthy_store_is_said_to_be(client, kit):
     answer = await client.get("/healthz")
     assert answer.status_code == 200
     assert answer.json() == {
-        "state": "healthy", "store": str(kit.real_store.path), "readable": True, "code": "ok", "error": "", "hint": "",
+        "state": "healthy", "store": "state.db", "readable": True, "code": "ok", "error": "", "hint": "",
         "version": sojourn.__version__,
     }  # fmt: skip
 
@@ -52,6 +53,22 @@ async def test_a_store_of_another_program_or_time_is_left_alone_and_told(client,
     assert health.json()["hint"]
     answer = await client.get("/api/sessions")
     assert (answer.status_code, answer.json()["code"]) == (503, code)
+
+
+async def test_a_stranger_is_not_told_where_things_are(client, kit):
+    kit.store_error = StoreNewer(f"{kit.settings.home}/state.db is too new.", hint=f"Look into {kit.settings.home}.")
+    told = (await client.get("/healthz")).json()
+    assert (told["error"], told["hint"]) == ("~/state.db is too new.", "Look into ~.")
+    assert str(kit.settings.home) in (await client.get("/api/health")).json()["error"]
+
+    async def health():
+        return Health(
+            state="degraded", store="postgresql://ada@db.example/x", error="postgresql://ada@db.example/x is away."
+        )
+
+    kit.store_error, kit.real_store.health = None, health
+    told = (await client.get("/healthz")).json()
+    assert (told["store"], told["error"]) == ("postgresql", "postgresql is away.")
 
 
 async def test_a_store_that_cannot_even_be_made_is_told(client, kit):

@@ -47,6 +47,14 @@ async def test_mining_again_replaces_what_waited(inbox):
     assert [(one.id, one.sessions) for one in await inbox.waiting()] == [("bbbb2222", 9)]
 
 
+async def test_what_waits_from_another_history_stays(inbox):
+    await inbox.fill([idea()])
+    await inbox.fill([idea("bbbb2222", "c → d")], home="/their/home")
+    assert {one.id: one.home for one in await inbox.waiting()} == {"aaaa1111": "", "bbbb2222": "/their/home"}
+    await inbox.fill([], home="/their/home")
+    assert [one.id for one in await inbox.waiting()] == ["aaaa1111"]
+
+
 async def test_mining_again_leaves_an_edit_as_it_is_and_only_adds_evidence(inbox):
     await inbox.fill([idea(), idea("bbbb2222", "c → d")])
     mine = replace(idea().template, name="mine", description="my own words")

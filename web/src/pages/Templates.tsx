@@ -3,6 +3,7 @@ import { getJson, request, sendJson, wasAborted } from "@/api/http";
 import { Dialog } from "@/components/Dialog";
 import { Trouble } from "@/components/Trouble";
 import { count, useWords } from "@/i18n";
+import { follow } from "@/router";
 
 interface Example {
   tool_name: string;
@@ -21,6 +22,8 @@ interface Suggestion {
   sessions: number;
   score: number;
   requests: string[];
+  evidence: Array<{ session: string; row: number }>;
+  home: string;
   template: Template;
 }
 interface Group {
@@ -98,6 +101,7 @@ export default function Templates() {
               <p><strong>{one.template.name}</strong> <span className="pill">{one.template.task_type}</span> <span className="dim">{t("templates.seen", { n: one.sessions })}</span></p>
               {one.requests.length > 0 && <p className="dim">“{one.requests[0]}”</p>}
               <p className="mono dim">{one.template.examples.map((step) => step.tool_name).join(" → ")}</p>
+              <Proof of={one} />
               <div className="row">
                 <button className="button primary" disabled={busy} onClick={() => void change(() => sendJson("POST", `${BASE}/suggestions/${one.id}/approve`, {}))}>{t("templates.approve")}</button>
                 <button className="button" disabled={busy} onClick={() => void change(() => sendJson("POST", `${BASE}/suggestions/${one.id}/reject`, {}))}>{t("templates.reject")}</button>
@@ -138,4 +142,16 @@ function With({ benefit }: { benefit: Benefit | undefined }) {
   if (!benefit) return null;
   const said = (group: Group) => `${count(group.sessions, language)} · ${group.success === null ? "–" : `${Math.round(100 * group.success)}%`} · ${group.tokens === null ? "–" : count(Math.round(group.tokens), language)} tok`;
   return <p className="dim">{t("templates.with")} {said(benefit.with)} · {t("templates.without")} {said(benefit.without)} <span className="pill">{benefit.verdict}</span></p>;
+}
+
+/** The sessions whose runs were judged; of another program's home only their names can be told. */
+function Proof({ of: { evidence, home } }: { of: Suggestion }) {
+  const { t } = useWords();
+  return (
+    <p className="dim proof">
+      {t("templates.proven")}{" "}
+      {evidence.map(({ session }) => home ? <span key={session} className="mono">{session} </span> : <a key={session} className="mono" href={`/sessions/${encodeURIComponent(session)}`} onClick={follow}>{session} </a>)}
+      {home && <span>({home})</span>}
+    </p>
+  );
 }
