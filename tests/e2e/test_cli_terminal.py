@@ -112,3 +112,11 @@ def test_a_long_transcript_goes_through_the_pager_and_a_short_one_does_not(tmp_p
         reader = Person("sessions", "show", session, PAGER=str(pager))
         assert reader.leaves() == 0
         assert ("PAGED" in reader.seen) is is_long
+
+
+def test_who_loads_a_copy_into_a_database_is_told_that_nothing_is_replaced():
+    somebody = Person("store", "restore", "copy.db", SOJOURN_DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
+    somebody.sees("is never replaced")
+    somebody.types("n\n")
+    assert somebody.leaves() == 1
+    assert "Nothing was changed" in somebody.seen

@@ -64,8 +64,15 @@ async def backup(given: Given, kit: Kit, target: Path | None) -> None:
 @yes_option
 @with_kit
 async def restore(given: Given, kit: Kit, copy: Path, yes: bool) -> None:
-    """Put a copy in the store's place. Asks first; what was there is kept beside it."""
-    given.insist(f"Replace the store in {kit.settings.home} by {copy}? What is there now is kept beside it.", yes=yes)
+    """Put a copy in the store's place. Asks first; what was there is kept beside it.
+
+    Into PostgreSQL a copy is loaded only if the database is empty.
+    """
+    if kit.settings["database_url"]:
+        question = f"Load {copy} into the database? It has to be empty: what is in a database is never replaced."
+    else:
+        question = f"Replace the store in {kit.settings.home} by {copy}? What is there now is kept beside it."
+    given.insist(question, yes=yes)
     with given.progress() as progress:
         await kit.restore(copy.absolute(), progress=progress)
     found = await kit.store.stats()
