@@ -174,9 +174,7 @@ class Line:
         ended."""
         pen = Pen(self._store, lease, begun.id)
         try:
-            for one in await on_record(self._store, begun.session):
-                if one.state == "running" and one.id != begun.id:  # it has no lease any more, for that is ours
-                    await self._recovery.end_under(lease, one)
+            await self._recovery.end_running(lease, but=begun)
             session = await self._store.get(begun.session)
             begun = begun.running(lease, session.last_seq)
             pen.after = begun.after

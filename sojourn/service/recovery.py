@@ -62,6 +62,17 @@ class Recovery:
     async def end_under(self, lease: Lease, begun: Begun, error: SojournError | None = None) -> None:
         """The same, for who has the lease: nobody else writes any more."""
         course = await self._course(begun)
+        if not course.begun and not course.over:
+            await self.end_running(lease, but=begun)
+        await self._end(lease, begun, course, error)
+
+    async def end_running(self, lease: Lease, *, but: Begun) -> None:
+        """A turn begins when those before it have ended. None of them has a lease any more, for that is ours."""
+        for one in await on_record(self._store, but.session):
+            if one.state == "running" and one.id != but.id:
+                await self._end(lease, one, await self._course(one), None)
+
+    async def _end(self, lease: Lease, begun: Begun, course: Course, error: SojournError | None) -> None:
         if course.over:
             await off_record(self._store, begun)
         else:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.sessions import new_turn_id
 from sojourn.ports.service import Said
 from sojourn.service import keys, local, log, turn
-from sojourn.service.begun import Begun, on_record
+from sojourn.service.begun import Begun, break_lease, on_record
 from sojourn.service.process import this_process
 from sojourn.service.recovery import Recovery
 from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
@@ -273,6 +274,20 @@ async def test_a_process_that_is_killed_while_it_ends_a_turn_leaves_no_half_of_i
     kept = [(one.turn, type(one.item)) async for one in store.read(first.session)]
     bounds = [one for one in kept if one[1] in (Metadata, Done)]
     assert bounds == [(first.id, Metadata), (first.id, Done), (second.id, Metadata), (second.id, Done)]
+
+
+async def test_of_two_turns_that_died_the_one_that_ran_ends_before_the_one_that_waited_begins(service, store):
+    """Whoever ends them: the first may be refused to one who comes at a bad moment, and the second not."""
+    first = await abandoned(store, Chunk("well"))
+    waited = replace(first, id=new_turn_id(), state="queued", since=first.since + 1, said=Said(text="next"))
+    await store.put_record(waited.record())
+    await break_lease(store, first.session)
+    await service._recovery.end(waited)
+    await service._recovery.sweep()
+    kept = [(one.turn, type(one.item)) async for one in store.read(first.session)]
+    bounds = [one for one in kept if one[1] in (Metadata, Done)]
+    assert bounds == [(first.id, Metadata), (first.id, Done), (waited.id, Metadata), (waited.id, Done)]
+    assert await on_record(store) == []
 
 
 async def test_a_key_whose_process_died_before_the_turn_began_starts_it_now(store, service, runtime, monkeypatch):
