@@ -119,7 +119,7 @@ def _own(run: _Run) -> Hashable:
     """What tells a run from a copy of it. Calls have ids of their own; where they have none, no two are the same."""
     if not all(one.id for one in run.calls):
         return object()
-    return run.request, *((one.id, one.arguments, one.answer) for one in run.calls)
+    return run.request, *((one.id, one.arguments, one.raw) for one in run.calls)
 
 
 def _same_tools(runs: Sequence[list[ToolCallExample]]) -> list[list[ToolCallExample]]:
