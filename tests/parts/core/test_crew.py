@@ -35,7 +35,7 @@ def test_everything_is_done_once_and_the_caller_helps_if_it_may(lends_a_hand):
 
 
 def test_what_goes_wrong_there_is_raised_here():
-    with Crew(begin, ("ready",), workers=1) as crew, pytest.raises(ValueError, match="s0"):
+    with Crew(begin, ("ready",), workers=1) as crew, pytest.raises(ValueError, match=r"^s\d+$"):
         list(crew.does(trouble, SESSIONS))
 
 
