@@ -23,7 +23,7 @@ test: check web ## check, then every test but the soak
 	$(PYTEST) $(PARALLEL) --hypothesis-profile=ci tests $(ARGS)
 
 unit: venv ## the quick tests, well under half a minute
-	$(PYTEST) $(PARALLEL) -p no:schemathesis tests/unit $(ARGS)
+	$(PYTEST) -n 2 --dist worksteal -p no:schemathesis tests/unit $(ARGS)
 
 parts: venv ## whole packages with their neighbours, in one process
 	$(PYTEST) $(PARALLEL) tests/parts $(ARGS)
