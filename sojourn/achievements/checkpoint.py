@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -82,9 +82,9 @@ class Checkpoint:
         self._journaled, self._is_torn = self._journaled + len(lines), False
         self._versions = self._on_shelf()
 
-    def fold(self, keep: Container[str], generated_at: int) -> None:
+    def fold(self, keep: Collection[object], generated_at: int) -> None:
         """Leaves out sessions that are gone, and rewrites the document once the journal is a good part of it."""
-        gone = [session for session in self.known if session not in keep]
+        gone = [session for session in self.known if session not in keep] if len(self.known) != len(keep) else []
         for session in gone:
             del self.known[session]
         try:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from sojourn.achievements import unlocks
 from sojourn.achievements.checkpoint import Checkpoint
-from sojourn.achievements.contributions import Known, Record
+from sojourn.achievements.contributions import Known
 from sojourn.achievements.job import ScanJob, ScanSettings
+from sojourn.achievements.ledger import Ledger
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.scan import ScanStopped
 from sojourn.achievements.session import SessionScanner
@@ -115,7 +116,7 @@ class ScanCoordinator:
         return self._partial
 
     @property
-    def records(self) -> Sequence[Record]:
+    def records(self) -> Ledger:
         """The sessions of the last scan in this process."""
         return self._job.records
 

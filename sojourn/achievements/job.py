@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from sojourn.achievements import unlocks
+from sojourn.achievements.bookmarks import Bookmarks
 from sojourn.achievements.checkpoint import Checkpoint
-from sojourn.achievements.contributions import Known, Numbers, Record, Sums
+from sojourn.achievements.contributions import Known
+from sojourn.achievements.ledger import Ledger, Numbers
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.scan import IN_PROCESS_ROWS, Progress, ScanResult, scan_sessions
 from sojourn.achievements.session import SessionScanner
@@ -20,7 +22,7 @@ from sojourn.achievements.snapshot import Built, Snapshot, SnapshotStore, build_
 from sojourn.achievements.unlocks import Unlock
 from sojourn.achievements.workers import new_scanner
 from sojourn.core.values import dataclass
-from sojourn.ports.history import History
+from sojourn.ports.history import History, TellsChanges
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +47,7 @@ class Outcome:
 
     snapshot: Snapshot
     unlocks: Mapping[str, Unlock]
-    records: Sequence[Record]
+    records: Ledger
     is_new: bool
 
 
@@ -63,16 +65,17 @@ class ScanJob:
         self._history, self._shelf, self._book, self._settings = history, shelf, book, settings
         self._checkpoint = Checkpoint(shelf, book)
         self._last: tuple[Hashable, Outcome] | None = None
-        self._sums: Sums | None = None  # of the last scan, and the time zone it was made in
-        self._zone: tuple[object, ...] = ()
+        self._ledger: Ledger | None = None  # None as long as it may not be what the history last told
+        self._zone: tuple[object, ...] = ()  # the clock by which it was counted
         self._unsaved: dict[str, Unlock] = {}  # unlocks the shelf refused: their dates hold while we run
         self._problem: str | None = None
         self._scanner = scanner or cache(partial(new_scanner, book))  # made when it is first needed
+        self._bookmarks = Bookmarks(book, history, self._scanner)
 
     @property
-    def records(self) -> Sequence[Record]:
+    def records(self) -> Ledger:
         """The sessions of the last finished scan."""
-        return self._last[1].records if self._last is not None else ()
+        return self._last[1].records if self._last is not None else Ledger(self._book)
 
     def run(
         self,
@@ -92,30 +95,15 @@ class ScanJob:
         self._kept("the record of earlier scans", self._checkpoint.load)
 
         def progress(at: Progress) -> None:
-            on_progress(len(at.tally), at.expected)
+            on_progress(len(at.so_far), at.expected)
             if on_partial is not None:
-                meta = _meta("in_progress", len(at.tally), expected=at.expected)
-                on_partial(self._built(at.tally, meta, {}, int(now()), is_partial=True).snapshot)
+                meta = _meta("in_progress", len(at.so_far), expected=at.expected)
+                on_partial(self._built(at.so_far, meta, {}, int(now()), is_partial=True).snapshot)
 
-        result = scan_sessions(
-            self._history,
-            self._book,
-            known={} if full else dict(self._checkpoint.known),
-            before={record.facts.id: record for record in self.records},
-            progress_callback=progress,
-            progress_every=self._settings.progress_every,
-            on_counted=self._noted,
-            workers=self._settings.workers,
-            gentle=self._settings.gentle,
-            in_process_rows=self._settings.in_process_rows,
-            scanner=self._scanner,
-            stopped=stopped,
-        )
+        ledger, result = self._brought_up_to_date(mark[1:], full, progress, stopped)
         before = unlocks.load(self._shelf, inherited=self._settings.inherited_state) | self._unsaved
-        self._sums = Sums(self._book, result.records, self._sums if self._zone == mark[1:] else None)
-        self._zone = mark[1:]
-        built = self._built(self._sums, _result_meta(result), before, int(now()))
-        outcome = Outcome(built.snapshot, built.records, result.records, is_new=True)
+        built = self._built(ledger, _result_meta(result, ledger), before, int(now()))
+        outcome = Outcome(built.snapshot, built.records, ledger, is_new=True)
         self._last = mark, outcome
         return outcome
 
@@ -131,13 +119,49 @@ class ScanJob:
         if not unlocks.are_kept(self._shelf, outcome.unlocks):
             is_kept = self._kept("unlock dates", lambda: unlocks.save(self._shelf, outcome.unlocks))
             self._unsaved = {} if is_kept else dict(outcome.unlocks)
-        sessions = {record.facts.id for record in outcome.records}
-        self._kept("the record of this scan", lambda: self._checkpoint.fold(sessions, now))
+        self._kept("the record of this scan", lambda: self._checkpoint.fold(outcome.records, now))
         outcome.snapshot["scan_meta"]["error"] = self._problem
         self._kept("the snapshot", lambda: store.set(outcome.snapshot))
         return self._problem
 
     # -- parts -------------------------------------------------------------
+
+    def _brought_up_to_date(
+        self,
+        zone: tuple[object, ...],
+        full: bool,
+        progress: Callable[[Progress], None],
+        stopped: Callable[[], bool],
+    ) -> tuple[Ledger, ScanResult]:
+        """Looks at the sessions that changed if the history can name them, and they are few; else at all of them."""
+        ledger = None if full or self._zone != zone else self._ledger
+        self._ledger, self._zone = None, zone  # until we are through: what a history told it does not tell again
+        if full:
+            self._bookmarks.forget()
+        changes = self._history.changes() if ledger is not None and isinstance(self._history, TellsChanges) else None
+        is_small = changes is not None and len(changes.facts) < self._settings.progress_every
+        result = scan_sessions(
+            self._history,
+            self._book,
+            known={} if full else self._checkpoint.known,
+            only=changes.facts if changes is not None and is_small else None,
+            bookmarks=self._bookmarks if is_small else None,
+            progress_callback=progress,
+            progress_every=self._settings.progress_every,
+            on_counted=self._noted,
+            workers=self._settings.workers,
+            gentle=self._settings.gentle,
+            in_process_rows=self._settings.in_process_rows,
+            scanner=self._scanner,
+            stopped=stopped,
+        )
+        if ledger is not None and changes is not None and is_small:
+            left_out = {facts.id for facts in changes.facts} - {record.facts.id for record in result.records}
+            ledger.change(result.records, [*changes.gone, *left_out])
+        else:
+            ledger = Ledger(self._book, result.records)
+        self._ledger = None if result.damaged else ledger  # one that could not be read may be mended without a sign
+        return ledger, result
 
     def _as_before(self, now: int) -> Outcome:
         """Nothing was written since the last scan: the same numbers, seen again now."""
@@ -195,14 +219,15 @@ def _meta(mode: str, done: int, *, expected: int) -> dict[str, Any]:
     }
 
 
-def _result_meta(result: ScanResult) -> dict[str, Any]:
-    total = len(result.records)
-    return _meta("incremental" if result.reused else "full", total, expected=total) | {
+def _result_meta(result: ScanResult, ledger: Ledger) -> dict[str, Any]:
+    total = len(ledger)
+    reused = total - result.rescanned + len(result.damaged)
+    return _meta("incremental" if reused else "full", total, expected=total) | {
         "sessions_rescanned": result.rescanned,
-        "sessions_reused": result.reused,
+        "sessions_reused": reused,
         "duration_ms": round(result.seconds * 1000),
         "sessions_scanned": result.rescanned,
         "messages_scanned": result.messages,
-        "malformed_rows": result.problems,
+        "malformed_rows": ledger.problems,
         "damaged_sessions": list(result.damaged),
     }

@@ -6,9 +6,10 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sojourn.achievements.contributions import Record, Sums, display_titles
+from sojourn.achievements.contributions import Record, display_titles
 from sojourn.achievements.counting import Span
 from sojourn.achievements.engine_plain import PlainEngine
+from sojourn.achievements.ledger import Ledger
 from sojourn.achievements.plan import plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session import SessionScanner
@@ -66,10 +67,10 @@ def _sources(book: RuleBook, badge: Achievement, records: Sequence[Record]) -> I
     """Sessions with something to show, and the fields that made them count; none for the session as such."""
     totals = {total.key: total for total in book.totals}
     summed = tuple(totals[key].of for key in badge.metrics if key in totals and totals[key].how == "sum")
-    sums = Sums(book, records)
+    ledger = Ledger(book, records)
     best: dict[str, list[str]] = {}
     for key in badge.metrics:
-        holder = sums.best(key)
+        holder = ledger.best(key)
         if holder is not None and holder[1]:
             best.setdefault(holder[0].facts.id, []).append(totals[key].of)
     listed = [key for key in badge.metrics if key not in totals]

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache, cached_property, partial
 
-from sojourn.achievements.contributions import Fingerprint, Known, Record, Tally
+from sojourn.achievements.bookmarks import Bookmarks
+from sojourn.achievements.contributions import Fingerprint, Known, Record
+from sojourn.achievements.ledger import Ledger
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session import Contribution, SessionScanner
 from sojourn.achievements.workers import Counted, count_here, count_in_processes, new_crew, new_scanner
@@ -23,7 +25,7 @@ IN_PROCESS_ROWS = 8_000
 class Progress:
     """A scan on its way."""
 
-    tally: Tally  # what is counted so far
+    so_far: Ledger
     expected: int
 
 
@@ -35,7 +37,6 @@ class ScanResult:
     rescanned: int
     reused: int
     messages: int  # rows read in this scan
-    problems: int  # malformed rows in all sessions
     damaged: tuple[str, ...]  # sessions that could not be read at all
     seconds: float
 
@@ -49,7 +50,8 @@ def scan_sessions(
     book: RuleBook,
     *,
     known: Mapping[str, Known] | None = None,
-    before: Mapping[str, Record] | None = None,
+    only: Sequence[SessionFacts] | None = None,
+    bookmarks: Bookmarks | None = None,
     limit: int | None = None,
     progress_callback: Callable[[Progress], None] | None = None,
     progress_every: int = 250,
@@ -62,25 +64,27 @@ def scan_sessions(
 ) -> ScanResult:
     """Counts the whole history (or its `limit` newest sessions), reading only what is new or changed.
 
-    `before` are the records of the last scan: a session whose facts are the very same object is not looked at.
-    A `scanner` that is at hand saves making one for work that needs no other processes.
-    `on_counted` hears of finished sessions soon after they are counted, `progress_callback` after every
-    `progress_every` sessions. Raises ScanStopped when `stopped` says so before the end.
+    `only` are the sessions to look at where the others are known to be as they were; those of them that are read in
+    this process are read on from their `bookmarks`. A `scanner` that is at hand saves making one for work that needs
+    no other processes. `on_counted` hears of finished sessions soon after they are counted, `progress_callback` after
+    every `progress_every` sessions. Raises ScanStopped when `stopped` says so before the end.
     """
     began = time.perf_counter()
     with ExitStack() as until_done:
         new_hands = partial(_hands, until_done, partial(new_crew, book, history, workers=workers, gentle=gentle))
         early = new_hands() if workers != 1 and not known and _is_large(history) else None
-        listed = [facts for facts in history.sessions() if not facts.archived]
+        listed = [facts for facts in (history.sessions() if only is None else only) if not facts.archived]
         listed = listed[:limit] if limit and limit > 0 else listed
-        desk = _Desk(listed, known or {}, before or {})
+        desk = _Desk(listed, known or {})
         to_read = [facts for facts in listed if facts.id not in desk.counted]
         reused = len(listed) - len(to_read)
         reported = reused // progress_every
         at_hand = _AtHand(history, scanner or partial(new_scanner, book))
         parcels: Iterator[list[Counted]]
-        if workers == 1 or sum(facts.active_rows for facts in to_read) <= in_process_rows:
-            parcels = ([one] for one in at_hand.each([facts.id for facts in to_read]))
+        ahead = sum(map(bookmarks.rows_ahead if bookmarks else _rows, to_read))
+        if workers == 1 or len(to_read) < 2 or ahead <= in_process_rows:  # a session is not split
+            each = bookmarks.count(to_read) if bookmarks else at_hand.each([facts.id for facts in to_read])
+            parcels = ([one] for one in each)
         else:
             sizes = [(facts.id, facts.active_rows) for facts in to_read]
             here = None if gentle else at_hand.count
@@ -94,7 +98,7 @@ def scan_sessions(
             done = len(desk.counted) + len(desk.damaged)
             if progress_callback is not None and done // progress_every > reported and done < len(listed):
                 reported = done // progress_every
-                progress_callback(Progress(desk.tally(book), len(listed)))
+                progress_callback(Progress(desk.so_far(book), len(listed)))
     if stopped():
         raise ScanStopped
     records = desk.records()
@@ -102,11 +106,14 @@ def scan_sessions(
         records=records,
         rescanned=len(to_read),
         reused=reused,
-        messages=sum(facts.active_rows for facts in to_read),
-        problems=sum(record.contribution.problems + record.facts.malformed for record in records),
+        messages=ahead,
         damaged=tuple(desk.damaged),
         seconds=time.perf_counter() - began,
     )
+
+
+def _rows(facts: SessionFacts) -> int:
+    return facts.active_rows
 
 
 def _hands(until_done: ExitStack, make: Callable[[], Crew]) -> Crew:
@@ -134,38 +141,28 @@ class _AtHand:
 class _Desk:
     """Where contributions are collected until all are there."""
 
-    def __init__(
-        self, listed: Sequence[SessionFacts], known: Mapping[str, Known], before: Mapping[str, Record]
-    ) -> None:
+    def __init__(self, listed: Sequence[SessionFacts], known: Mapping[str, Known]) -> None:
         self._listed = listed
-        self._tally: Tally | None = None
-        self._untold: list[str] = []  # counted, but not in the tally yet
-        self.counted: dict[str, Contribution] = {}
+        self._ledger: Ledger | None = None
+        self._untold: list[str] = []  # counted, but not in the ledger yet
         self.damaged: list[str] = []
-        self._same: dict[str, Record] = {}
-        for facts in listed:
-            same, read = before.get(facts.id), known.get(facts.id)
-            if read is None:
-                continue
-            if same is not None and same.facts is facts and same.contribution is read.contribution:
-                self._same[facts.id], self.counted[facts.id] = same, read.contribution
-            elif read.fingerprint == Fingerprint.of(facts):
-                self.counted[facts.id] = read.contribution
+        self.counted: dict[str, Contribution] = {
+            facts.id: read.contribution
+            for facts in listed
+            if (read := known.get(facts.id)) is not None and read.fingerprint == Fingerprint.of(facts)
+        }
 
     @cached_property
-    def _by_id(self) -> dict[str, tuple[int, SessionFacts]]:
-        return {facts.id: (place, facts) for place, facts in enumerate(self._listed)}
+    def _by_id(self) -> dict[str, SessionFacts]:
+        return {facts.id: facts for facts in self._listed}
 
-    def tally(self, book: RuleBook) -> Tally:
+    def so_far(self, book: RuleBook) -> Ledger:
         """What is counted so far; the second time only what is new is added."""
-        if self._tally is None:
-            self._tally = Tally(book)
-            self._untold = list(self.counted)
-        for session in self._untold:
-            place, facts = self._by_id[session]
-            self._tally.add(place, Record(facts, self.counted[session]))
+        if self._ledger is None:
+            self._ledger, self._untold = Ledger(book), list(self.counted)
+        self._ledger.change([Record(self._by_id[session], self.counted[session]) for session in self._untold])
         self._untold = []
-        return self._tally
+        return self._ledger
 
     def take(self, finished: Sequence[Counted]) -> dict[str, Known]:
         fresh = {}
@@ -175,13 +172,8 @@ class _Desk:
                 continue
             self.counted[session] = contribution
             self._untold.append(session)
-            fresh[session] = Known(Fingerprint.of(self._by_id[session][1]), contribution)
+            fresh[session] = Known(Fingerprint.of(self._by_id[session]), contribution)
         return fresh
 
     def records(self) -> list[Record]:
-        same = self._same
-        return [
-            same.get(facts.id) or Record(facts, self.counted[facts.id])
-            for facts in self._listed
-            if facts.id in self.counted
-        ]
+        return [Record(facts, self.counted[facts.id]) for facts in self._listed if facts.id in self.counted]

@@ -163,7 +163,8 @@ class Achievements:
         return pending_snapshot(self._coordinator.book, int(self._clock()))
 
     def _record(self, session: str) -> Record | None:
-        return next((one for one in self._records() if one.facts.id == session), None)
+        found = self._coordinator.records.get(session)
+        return found or next((one for one in self._records() if one.facts.id == session), None)
 
     def _records(self) -> list[Record]:
         """The sessions of the last scan; after a restart, those of the record of earlier scans."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -12,6 +12,7 @@ from sojourn.achievements.hits import Engine, Hits, word_after, word_before
 from sojourn.achievements.notation import sequences, to_re
 from sojourn.achievements.paths import collect_paths
 from sojourn.achievements.plan import Plan
+from sojourn.achievements.reading import Reader, Reading
 from sojourn.achievements.rules import RuleBook
 from sojourn.core.values import dataclass
 from sojourn.ports.history import RawMessage
@@ -19,7 +20,6 @@ from sojourn.ports.history import RawMessage
 # Ignoring case makes these equal to ASCII letters; all other characters keep their own meaning.
 _FOLDS = ((b"\xc4\xb0", b"i"), (b"\xc4\xb1", b"i"), (b"\xc5\xbf", b"s"), (b"\xe2\x84\xaa", b"k"))
 _encode = json.JSONEncoder().encode
-_SPACES = frozenset(("", " ", "\t", "\n", "\r"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +31,22 @@ class Contribution:
     problems: int = 0  # rows that had to be mended or partly skipped
 
 
-@dataclass(slots=True)
-class Reading:
-    """What the rows of a session say before the text is searched."""
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What some rows of a session hold, not yet judged: stretches that no hit crosses add up to their session."""
 
-    texts: list[bytes]
-    calls: list[bytes]  # tool calls as they were stored: paths in them count
-    decoded_calls: list[Any]
-    sequence: dict[str, int]  # name of a called tool → how often
-    names: set[str]
-    problems: int = 0
+    rows: int
+    counts: Mapping[str, int]  # per rule, as if nothing had to go before
+    calls: Mapping[str, int]
+    names: frozenset[str]
+    paths: frozenset[bytes]
+    problems: int
+
+    def __add__(self, other: Stretch) -> Stretch:
+        return Stretch(
+            self.rows + other.rows, _sum(self.counts, other.counts), _sum(self.calls, other.calls),
+            self.names | other.names, self.paths | other.paths, self.problems + other.problems,
+        )  # fmt: skip
 
 
 class SessionScanner:
@@ -56,116 +62,36 @@ class SessionScanner:
         self._lowered = {
             rule.rule.key: re.compile(to_re(sequences(rule.lowered))) for rule in plan.rules if rule.lowered is not None
         }
-        self._decoder = json.JSONDecoder(object_pairs_hook=self._object)
-        self._repeats = False  # whether the JSON being decoded says a key twice
+        self.read = Reader().read
         self._marks: dict[str, tuple[str, ...]] = {}  # tool name → keys of the rules it counts for
-        self._decoded: dict[bytes, str] = {}
 
     def contribution(self, rows: list[RawMessage]) -> Contribution:
+        """What a whole session adds."""
+        return self.judged(self.stretch(rows))
+
+    def stretch(self, rows: Sequence[RawMessage]) -> Stretch:
+        """What these rows hold."""
         reading = self.read(rows)
         paths: set[bytes] = set()
-        hits = self.search(reading, paths)
-        found = self._counts(reading, hits)
-        found["message_count"] = len(rows)
-        found["tool_call_count"] = sum(reading.sequence.values())
-        found["distinct_tool_count"] = len(reading.names)
-        found["files_touched_count"] = len(paths)
+        counts = self._counts(reading, self.search(reading, paths))
+        names = frozenset(reading.names)
+        return Stretch(len(rows), counts, reading.sequence, names, frozenset(paths), reading.problems)
+
+    def judged(self, whole: Stretch) -> Contribution:
+        """The numbers of a session: what has to be there before a rule counts is looked for in all of it."""
+        found = {
+            "message_count": whole.rows,
+            "tool_call_count": sum(whole.calls.values()),
+            "distinct_tool_count": len(whole.names),
+            "files_touched_count": len(whole.paths),
+        }
+        for planned in self._plan.rules:
+            rule, count = planned.rule, whole.counts[planned.rule.key]
+            if any(found[gate.key] < gate.at_least for gate in rule.gates):
+                count = 0
+            found[rule.key] = min(count, 1) if rule.mode == "exists" else count
         values = tuple(found[key] for key in self._book.fields)
-        return Contribution(values, tuple(sorted(reading.names)), reading.problems)
-
-    # -- reading -----------------------------------------------------------
-
-    def read(self, rows: Sequence[RawMessage]) -> Reading:
-        """The texts of the rows, and which tools they name and call."""
-        reading = Reading([], [], [], {}, set())
-        add_text, named = reading.texts.append, set()
-        for _, role, content, structured, tool_calls, tool_name in rows:  # a million times: no step too many
-            if content is None:
-                add_text(b"")
-            elif structured and content:
-                add_text(self._serialised(content, reading))
-            elif content.isascii():
-                add_text(content)
-            else:
-                add_text(_valid(content, reading))
-            if tool_name:
-                named.add(tool_name)
-                if role != b"tool":
-                    name = self._name(tool_name)
-                    reading.sequence[name] = reading.sequence.get(name, 0) + 1
-            if tool_calls:
-                self._read_calls(tool_calls, reading)
-        for raw in named:
-            name = self._name(raw)
-            reading.names.add(name)
-            reading.problems += not name.isascii() and name.encode() != raw
-        return reading
-
-    def _name(self, raw: bytes) -> str:
-        name = self._decoded.get(raw)
-        if name is None:
-            name = self._decoded[raw] = raw.decode("utf-8", "replace")
-        return name
-
-    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) != len(pairs):
-            self._repeats = True
-        return made
-
-    def _decode(self, text: str) -> Any:
-        """Nearly everything begins and ends without spaces: they are looked for only where they are."""
-        if text[:1] in _SPACES:
-            return self._decoder.decode(text)
-        found, end = self._decoder.raw_decode(text)
-        return found if end == len(text) else self._decoder.decode(text)
-
-    @staticmethod
-    def _serialised(content: bytes, reading: Reading) -> bytes:
-        """Structured content counts as the JSON text Python writes: ASCII, a space after comma and colon.
-
-        A mere string in it counts as that string, and nothing as no text.
-        """
-        try:
-            said = json.loads(content.decode())
-            if isinstance(said, str):
-                return said.encode("utf-8", "replace")  # half a character becomes a question mark: no word either
-            return b"" if said is None else _encode(said).encode()
-        except (ValueError, RecursionError):
-            reading.problems += 1
-            return content.decode("utf-8", "replace").encode()
-
-    def _read_calls(self, raw: bytes, reading: Reading) -> None:
-        """Undecodable tool calls are no calls; a call in an odd shape is skipped and noted."""
-        self._repeats = False
-        try:
-            calls = self._decode(raw.decode())
-            written = _encode(calls).encode() if self._repeats else raw
-        except (ValueError, RecursionError) as error:
-            reading.problems += not isinstance(error, json.JSONDecodeError)
-            return
-        if not calls:
-            return
-        reading.calls.append(written)
-        reading.decoded_calls.append(calls)
-        if not isinstance(calls, list):
-            reading.problems += not isinstance(calls, str | dict)
-            return
-        for call in calls:
-            if not isinstance(call, dict):
-                continue
-            name = call.get("name")
-            if not name:
-                function = call.get("function") or {}
-                if not isinstance(function, dict):
-                    reading.problems += 1
-                    continue
-                name = function.get("name")
-            if isinstance(name, str) and name:
-                reading.names.add(name)
-                reading.sequence[name] = reading.sequence.get(name, 0) + 1
-            else:
-                reading.problems += bool(name)
+        return Contribution(values, tuple(sorted(whole.names)), whole.problems)
 
     # -- searching ---------------------------------------------------------
 
@@ -199,20 +125,17 @@ class SessionScanner:
     # -- counting ----------------------------------------------------------
 
     def _counts(self, reading: Reading, hits: Hits) -> dict[str, int]:
-        by_tool = self._by_tool(reading.sequence)
-        found: dict[str, int] = {}
+        found = self._by_tool(reading.sequence)
         for planned in self._plan.rules:
-            rule = planned.rule
-            if any(found[gate.key] < gate.at_least for gate in rule.gates):
-                found[rule.key] = 0
-                continue
-            count = by_tool.get(rule.key, 0)
-            if hits.folds and rule.key in self._lowered:
+            key = planned.rule.key
+            count = found.get(key, 0)
+            if hits.folds and key in self._lowered:
                 text = b"\n".join(reading.texts).decode("utf-8", "replace").lower()
-                count += sum(1 for _ in self._lowered[rule.key].finditer(text))
+                count += sum(1 for _ in self._lowered[key].finditer(text))
             else:
-                count += sum(counter.count(hits) for counter in planned.counters)
-            found[rule.key] = min(count, 1) if rule.mode == "exists" else count
+                for counter in planned.counters:
+                    count += counter.count(hits)
+            found[key] = count
         return found
 
     def _by_tool(self, sequence: dict[str, int]) -> dict[str, int]:
@@ -235,13 +158,8 @@ class SessionScanner:
         return marks
 
 
-def _valid(content: bytes, reading: Reading) -> bytes:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        reading.problems += 1
-        return content.decode("utf-8", "replace").encode()
-    return content
+def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {**one, **{key: one.get(key, 0) + count for key, count in other.items()}}
 
 
 def _written(calls: Any, reading: Reading) -> bytes:

@@ -6,11 +6,12 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sojourn.achievements.contributions import Numbers, Record, display_titles, session_row, totals
+from sojourn.achievements.contributions import Record, display_titles, session_row
 from sojourn.achievements.evaluate import item, nothing_yet, standing
+from sojourn.achievements.ledger import Ledger, Numbers
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.shelf import Shelf
 from sojourn.achievements.unlocks import Unlock
@@ -70,17 +71,18 @@ def pending_snapshot(book: RuleBook, now: int) -> Snapshot:
     return _put_together(items, {}, meta, now)
 
 
-def session_rows(book: RuleBook, sessions: Sequence[Record], previews: Previews) -> list[dict[str, Any]]:
+def session_rows(book: RuleBook, sessions: Iterable[Record], previews: Previews) -> list[dict[str, Any]]:
     """All fields of all sessions, for those who ask for everything."""
-    facts = [record.facts for record in sessions]
+    records = list(sessions)
+    facts = [record.facts for record in records]
     untitled = [one.id for one in facts if not one.title]
     titles = display_titles(facts, previews(untitled) if untitled else {})  # a history that is gone has none
-    return [session_row(book, record, titles[record.facts.id]) for record in sessions]
+    return [session_row(book, record, titles[record.facts.id]) for record in records]
 
 
 def session_badges(book: RuleBook, session: Record) -> list[dict[str, Any]]:
     """The badges this one session would earn alone."""
-    found = totals(book, [session])
+    found = Ledger(book, [session]).totals()
     labels = book.labels
     earned = ((badge, standing(badge, found)) for badge in book.achievements)
     return [item(badge, at, labels) for badge, at in earned if at.unlocked]

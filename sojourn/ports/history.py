@@ -32,6 +32,25 @@ class SessionFacts:
     rewinds: int
     principal: str = "owner"  # whose it is; a foreign history is its owner's
     malformed: int = 0  # values of its row that could not be taken as they are
+    born: int = 0  # grows in order of insertion
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Where it stands among others: newest start first, ties in order of insertion; what is no time, apart."""
+        started = self.started_at
+        if started is None:
+            return 2, 0, self.born
+        if isinstance(started, str):
+            return 0, (*(-ord(letter) for letter in started), 1), self.born
+        return 1, -started, self.born
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What became of the sessions since they were last asked for."""
+
+    facts: tuple[SessionFacts, ...]  # those that came or changed, as they look now
+    gone: tuple[str, ...] = ()
 
 
 # One live row as it was stored: (row number, role, content, structured, tool calls, tool name).
@@ -91,4 +110,22 @@ class TellsSize(Protocol):
 
     def size(self) -> int:
         """Bytes on disk, roughly; 0 when that cannot be told."""
+        ...
+
+
+@runtime_checkable
+class TellsChanges(Protocol):
+    """A history that need not list everything to say what changed."""
+
+    def changes(self) -> Changes | None:
+        """Since `sessions` or this was last asked, of this very object; None when all have to be listed again."""
+        ...
+
+
+@runtime_checkable
+class TellsLaterRows(Protocol):
+    """A history that need not read a session from its beginning."""
+
+    def rows_after(self, session: str, row: int) -> list[RawMessage]:
+        """The live rows of a session with higher numbers than this, in order."""
         ...

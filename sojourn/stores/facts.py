@@ -6,18 +6,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from sojourn.core.text import unescape
-from sojourn.ports.history import SessionFacts
+from sojourn.ports.history import Changes, SessionFacts
 
 # id, source, title, model, started at, archived, rewinds, whose, order of insertion, rows, live rows, last row, newest
 FactsRow = tuple[Any, ...]
-_Seen = tuple[tuple[float, int], SessionFacts]  # its place in the order, and how it looked
 
 
 class KnownFacts:
     """In the order of a listing. A session that still looks the same is the same object, so nobody compares twice."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, _Seen] = {}
+        self._known: dict[bytes, SessionFacts] = {}
         self._listed: list[SessionFacts] | None = None
 
     def __len__(self) -> int:
@@ -30,31 +29,36 @@ class KnownFacts:
             self._known[row[0]] = _seen(row, before.get(row[0]))
         self._listed = None
 
-    def change(self, touched: Iterable[bytes], rows: Iterable[FactsRow]) -> None:
-        """These were touched, and that is how they look now; one that has no row is gone."""
+    def change(self, touched: Iterable[bytes], rows: Iterable[FactsRow]) -> Changes:
+        """These were touched, and that is how they look now; one that has no row is gone. Says what is different."""
         found = {row[0]: row for row in rows}
+        different, gone = list[SessionFacts](), list[str]()
         for id_ in touched:
             before = self._known.pop(id_, None)
             if id_ in found:
-                self._known[id_] = _seen(found[id_], before)
+                now = self._known[id_] = _seen(found[id_], before)
+                different += [now] if now is not before else []
+            elif before is not None:
+                gone.append(before.id)
         self._listed = None
+        return Changes(tuple(different), tuple(gone))
 
     def listed(self) -> list[SessionFacts]:
         """Newest start first, ties in order of insertion."""
         if self._listed is None:
-            self._listed = [facts for _, facts in sorted(self._known.values(), key=lambda one: one[0])]
+            self._listed = sorted(self._known.values(), key=lambda one: (-one.started_at, one.born))
         return list(self._listed)
 
 
-def _seen(row: FactsRow, before: _Seen | None) -> _Seen:
+def _seen(row: FactsRow, before: SessionFacts | None) -> SessionFacts:
     id_, source, title, model, started, archived, rewinds, whose, born, rows, live, last, newest = row
     facts = SessionFacts(
         id=id_.decode(), source=_text(source), title=_text(title), model=_text(model), started_at=started,
         archived=bool(archived), rewinds=rewinds, rows=rows or 0, active_rows=live or 0, last_row=last or 0,
         last_active=newest if newest is not None else started, principal=whose.decode(),
+        born=born,
     )  # fmt: skip
-    place = (-started, born)
-    return before if before == (place, facts) else (place, facts)
+    return before if before == facts else facts
 
 
 def _text(value: bytes | None) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId
-from sojourn.ports.history import History, SessionFacts, TellsExchanges
+from sojourn.ports.history import Changes, History, SessionFacts, TellsChanges, TellsExchanges, TellsLaterRows
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_steps import GUEST, NOBODY, answers, asks, begin, bring, foreign, rows, say, turn
 
@@ -31,6 +31,16 @@ def live(store: WholeStore, session: str) -> list[tuple[Any, ...]]:
 def facts_of(store: WholeStore) -> list[SessionFacts]:
     with past(store) as history:
         return history.sessions()
+
+
+def _follow(known: dict[str, SessionFacts], told: Changes | None, named: set[str], store: WholeStore) -> None:
+    """Brings what is known up to date, and compares it with a list made from scratch."""
+    assert told is not None
+    assert {facts.id for facts in told.facts} == named
+    known.update((facts.id, facts) for facts in told.facts)
+    for session in told.gone:
+        del known[session]
+    assert sorted(known.values(), key=lambda facts: facts.place) == facts_of(store)
 
 
 class HistoryContract:
@@ -161,6 +171,45 @@ class HistoryContract:
             await store.forget(SessionId("abc"))
             await store.create()
             assert kept.sessions() == facts_of(store)
+
+    async def test_changes_tell_what_is_different_and_nothing_else(self, store: WholeStore) -> None:
+        session, other = await begin(store, "a", "b"), await begin(store, "c")
+        with past(store) as kept:
+            if not isinstance(kept, TellsChanges):
+                return
+            known = {facts.id: facts for facts in kept.sessions()}
+            assert kept.changes() == Changes(())
+            await say(store, session, "more")
+            made = await store.create()
+            _follow(known, kept.changes(), {session, made.id}, store)
+            async with turn(store, session) as lease:
+                await store.set_flags(lease, [2], active=False, compacted=False)
+            _follow(known, kept.changes(), {session}, store)
+            await store.change(found := await store.get(other), replace(found, title="Garden", archived=True))
+            _follow(known, kept.changes(), {other}, store)
+            await store.delete(other)
+            _follow(known, kept.changes(), set(), store)
+            await store.forget(made.id)  # of which no trace is left, not even that it was there
+            assert kept.changes() in (None, Changes((), (made.id,)))
+            await say(store, session, "and more")
+            assert kept.sessions() == facts_of(store)
+            assert kept.changes() == Changes(())  # what a list has told is no news
+
+    async def test_a_session_can_be_read_on(self, store: WholeStore) -> None:
+        session, other = await begin(store, "a", "nul \x00 and \x1a"), await begin(store, "c")
+        with past(store) as history:
+            if not isinstance(history, TellsLaterRows):
+                return
+            [(_, whole)] = list(history.messages([session]))
+            assert history.rows_after(session, 0) == whole
+            assert history.rows_after(session, whole[0][0]) == whole[1:]
+            await say(store, other, "not mine")
+            assert history.rows_after(session, whole[1][0]) == []
+            await say(store, session, "more")
+            async with turn(store, session) as lease:
+                await store.set_flags(lease, [2], active=False, compacted=False)
+            assert [row[2] for row in history.rows_after(session, whole[0][0])] == [b"more"]
+            assert history.rows_after(NOBODY, 0) == []
 
     async def test_what_is_not_there_has_no_rows(self, store: WholeStore) -> None:
         await begin(store, "a")

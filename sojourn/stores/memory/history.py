@@ -27,9 +27,10 @@ class MemoryHistory:
         return self._data.feed
 
     def sessions(self) -> list[SessionFacts]:
-        return sorted(map(self._facts, self._data.sessions()), key=lambda facts: -facts.started_at)
+        facts = [self._facts(row, born) for born, row in enumerate(self._data.sessions(), 1)]
+        return sorted(facts, key=lambda one: -one.started_at)
 
-    def _facts(self, row: Row) -> SessionFacts:
+    def _facts(self, row: Row, born: int) -> SessionFacts:
         messages = self._data.of("messages", row["id"])
         return SessionFacts(
             id=row["id"], source=_text(row["source"]), title=_text(row["title"]), model=_text(row["model"]),
@@ -37,7 +38,7 @@ class MemoryHistory:
             rows=len(messages), active_rows=sum(message["active"] for message in messages),
             last_row=max((message["id"] for message in messages), default=0),
             last_active=max((message["timestamp"] for message in messages), default=row["started_at"]),
-            principal=row["principal"],
+            principal=row["principal"], born=born,
         )  # fmt: skip
 
     def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:

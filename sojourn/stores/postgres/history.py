@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from sojourn.core.text import opening_words, to_bytes, unescape
-from sojourn.ports.history import RawExchange, RawMessage, SessionFacts
+from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
 from sojourn.stores.facts import KnownFacts
 from sojourn.stores.postgres.address import Address
 from sojourn.stores.postgres.errors import translate
@@ -36,6 +36,10 @@ _ROWS = """
 SELECT w.place, m.id, m.role, m.content, m.structured, m.tool_calls, m.tool_name
 FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) JOIN messages m ON m.session_id = w.id AND m.active = 1
 ORDER BY w.place, m.seq
+"""
+_LATER = """
+SELECT id, role, content, structured, tool_calls, tool_name
+FROM messages WHERE session_id = %s AND active = 1 AND id > %s ORDER BY seq
 """
 _EXCHANGES = """
 SELECT w.place, m.id, m.role, CASE m.role WHEN 'assistant' THEN NULL ELSE m.content END, m.structured, m.tool_calls,
@@ -91,15 +95,22 @@ class PostgresHistory:
 
     def sessions(self) -> list[SessionFacts]:
         """All are read once; after that only those which the feed of changes names."""
+        self.changes()
+        return self._facts.listed()
+
+    def changes(self) -> Changes | None:
         ((line, count),) = self._ask(_LINE)  # before anything else: what ends from now on is above the line
+        told = None
         if 0 <= self._line <= line:
             touched = [id_ for (id_,) in self._ask(_TOUCHED, self._line)]
             names = [id_.decode() for id_ in touched]
-            self._facts.change(touched, self._ask(_SOME, names, names) if touched else ())
-        if not 0 <= self._line <= line or count != len(self._facts):
+            told = self._facts.change(touched, self._ask(_SOME, names, names) if touched else ())
+        if count != len(self._facts):
+            told = None
+        if told is None:
             self._facts.list_again(self._ask(_EVERY))
         self._line = line
-        return self._facts.listed()
+        return told
 
     def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
         for start in range(0, len(sessions), _TOGETHER):
@@ -108,6 +119,9 @@ class PostgresHistory:
             for place, *row in self._ask(_ROWS, list(some)):
                 found[place - 1].append(_message(*row))
             yield from zip(some, found, strict=True)
+
+    def rows_after(self, session: str, row: int) -> list[RawMessage]:
+        return [_message(*found) for found in self._ask(_LATER, session, row)]
 
     def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
         for start in range(0, len(sessions), _TOGETHER):

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 
 from sojourn.core.text import opening_words, to_bytes, unescape
-from sojourn.ports.history import RawExchange, RawMessage, SessionFacts
+from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
 from sojourn.stores.facts import KnownFacts
 from sojourn.stores.sqlite.connect import connect, translated
 
@@ -24,6 +24,7 @@ _ROWS = """
 SELECT id, role, content, structured, tool_calls, tool_name
 FROM messages WHERE session_id = ? AND active = 1 ORDER BY seq
 """
+_LATER = _ROWS.replace("ORDER BY", "AND id > ? ORDER BY")
 _EXCHANGES = """
 SELECT id, role, CASE role WHEN 'assistant' THEN NULL ELSE content END, structured, tool_calls, tool_name,
        tool_call_id, effect_disposition, extra
@@ -72,31 +73,43 @@ class SqliteHistory:
 
     def sessions(self) -> list[SessionFacts]:
         """All are read once; after that only those which the feed of changes names."""
+        self.changes()
+        return self._facts.listed()
+
+    def changes(self) -> Changes | None:
         with translated(self.path):
             db = self._open()
             db.execute("BEGIN")  # all of it as of one moment
             try:
-                self._look(db)
+                return self._look(db)
             finally:
                 db.execute("COMMIT")
-        return self._facts.listed()
 
-    def _look(self, db: sqlite3.Connection) -> None:
+    def _look(self, db: sqlite3.Connection) -> Changes | None:
+        """What the feed names since the last look; None when that does not add up, and everything was read."""
         newest = db.execute("SELECT max(n) FROM changes").fetchone()[0] or 0
+        told = None
         if 0 <= self._change <= newest:
             touched = [row[0] for row in db.execute(_TOUCHED, (self._change,))]
-            self._facts.change(touched, (row[:-1] for id_ in touched for row in db.execute(_ONE, (id_.decode(),))))
-            self._change = newest
-        count = db.execute("SELECT count(*) FROM sessions").fetchone()[0]
-        if self._change != newest or count != len(self._facts):  # never listed, or another store lies here now
+            rows = (row[:-1] for id_ in touched for row in db.execute(_ONE, (id_.decode(),)))
+            told = self._facts.change(touched, rows)
+        if len(self._facts) != db.execute("SELECT count(*) FROM sessions").fetchone()[0]:
+            told = None  # another store lies here now
+        if told is None:
             self._facts.list_again(row[:-1] for row in db.execute(_EVERY))
-            self._change = newest
+        self._change = newest
+        return told
 
     def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
         for session in sessions:
             with translated(self.path):
                 rows = self._open().execute(_ROWS, (session,)).fetchall()
             yield session, [_plain(row) if _is_escaped(row) else row for row in rows]
+
+    def rows_after(self, session: str, row: int) -> list[RawMessage]:
+        with translated(self.path):
+            rows = self._open().execute(_LATER, (session, row)).fetchall()
+        return [_plain(row) if _is_escaped(row) else row for row in rows]
 
     def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
         for session in sessions:

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.achievements.checkpoint import JOURNAL, NAME, Checkpoint
-from sojourn.achievements.contributions import Fingerprint, Known, Sums, Tally, totals
+from sojourn.achievements.contributions import Fingerprint, Known
 from sojourn.achievements.job import ScanJob, ScanSettings
+from sojourn.achievements.ledger import Ledger
 from sojourn.achievements.scan import scan_sessions
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.achievements.snapshot import SnapshotStore
@@ -34,6 +35,10 @@ def scan(history, **options):
     return scan_sessions(history, BOOK, workers=1, scanner=scanner, **options)
 
 
+def totals(book, records):
+    return Ledger(book, records).totals()
+
+
 def known_of(result):
     return {one.facts.id: Known(Fingerprint.of(one.facts), one.contribution) for one in result.records}
 
@@ -46,39 +51,6 @@ def test_scanning_in_pieces_equals_scanning_at_once(sessions, cut):
     at_once = scan(history_of(*sessions))
     assert totals(BOOK, pieces.records) == totals(BOOK, at_once.records)
     assert pieces.reused == len(first.records)
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.permutations(range(5)))
-def test_a_tally_in_any_order_is_the_sum_of_all(order):
-    records = scan(history_of(["codex"], ["error ./a.py"], [], ["ok", "ok"], ["git push"] * 2)).records
-    tally = Tally(BOOK)
-    for place in order:
-        tally.add(place, records[place])
-    sums = Sums(BOOK, records)
-    assert tally.totals() == sums.totals()
-    for total in BOOK.totals:
-        assert tally.best(total.key) == sums.best(total.key)
-
-
-STEPS = st.lists(st.tuples(st.integers(0, 4), st.lists(st.sampled_from(TEXTS), max_size=3)), max_size=6)
-
-
-@settings(max_examples=60, deadline=None)
-@given(STEPS)
-def test_sums_that_are_brought_up_to_date_equal_sums_from_scratch(steps):
-    """Sessions come, change and go (no words at all); records are held by the first among equals."""
-    history, last, sums = history_of(["error"], ["./a.py", "ok"]), [], None
-    for place, texts in steps:
-        if texts:
-            history.put(f"s{place}", *texts, started_at=1000.0 + place)
-        else:
-            history.facts.pop(f"s{place}", None)
-        same = {one.facts.id: one for one in last}
-        last = [old if (old := same.get(one.facts.id)) == one else one for one in scan(history).records]
-        sums, fresh = Sums(BOOK, last, sums), Sums(BOOK, last)
-        assert sums.totals() == fresh.totals()
-        assert [sums.best(one.key) for one in BOOK.totals] == [fresh.best(one.key) for one in BOOK.totals]
 
 
 def test_only_new_and_changed_sessions_are_read_again():
@@ -151,7 +123,7 @@ def test_progress_is_told_every_so_many_sessions_but_not_at_the_end():
     seen = []
 
     def told(at):
-        seen.append((len(at.tally), at.expected))
+        seen.append((len(at.so_far), at.expected))
 
     scan(history_of(*[["x"]] * 6), progress_callback=told, progress_every=3)
     assert seen == [(3, 6)]
@@ -186,7 +158,7 @@ def test_malformed_rows_are_counted_and_the_rest_of_them_still_counts():
     history.rows["s0"] = broken
     result = scan(history)
     found = totals(BOOK, result.records)
-    assert result.problems >= 5
+    assert Ledger(BOOK, result.records).problems >= 5
     assert (found["total_errors"], found["total_patch_calls"], found["test_events"]) == (1, 1, 1)
 
 

@@ -99,6 +99,7 @@ class ListedHistory:
         known = SessionFacts(
             id=session, source="cli", title=None, model=None, started_at=started_at, archived=False,
             last_active=started_at + len(rows), rows=len(rows), active_rows=len(rows), last_row=len(rows), rewinds=0,
+            born=list(self.rows).index(session),
         )  # fmt: skip
         self.facts[session] = replace(known, **facts)
         self.version += 1

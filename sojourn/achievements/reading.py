@@ -1,0 +1,136 @@
+"""From raw rows to what can be searched and counted: texts, and which tools were named and called."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sojourn.core.values import dataclass
+from sojourn.ports.history import RawMessage
+
+_encode = json.JSONEncoder().encode
+_SPACES = frozenset(("", " ", "\t", "\n", "\r"))
+
+
+@dataclass(slots=True)
+class Reading:
+    """What the rows of a session say before the text is searched."""
+
+    texts: list[bytes]
+    calls: list[bytes]  # tool calls as they were stored: paths in them count
+    decoded_calls: list[Any]
+    sequence: dict[str, int]  # name of a called tool → how often
+    names: set[str]
+    problems: int = 0
+
+
+class Reader:
+    """Reads rows, and remembers the names of tools it met."""
+
+    def __init__(self) -> None:
+        self._decoder = json.JSONDecoder(object_pairs_hook=self._object)
+        self._repeats = False  # whether the JSON being decoded says a key twice
+        self._decoded: dict[bytes, str] = {}
+
+    def read(self, rows: Sequence[RawMessage]) -> Reading:
+        """The texts of the rows, and which tools they name and call."""
+        reading = Reading([], [], [], {}, set())
+        add_text, named = reading.texts.append, set()
+        for _, role, content, structured, tool_calls, tool_name in rows:  # a million times: no step too many
+            if content is None:
+                add_text(b"")
+            elif structured and content:
+                add_text(self._serialised(content, reading))
+            elif content.isascii():
+                add_text(content)
+            else:
+                add_text(_valid(content, reading))
+            if tool_name:
+                named.add(tool_name)
+                if role != b"tool":
+                    name = self._name(tool_name)
+                    reading.sequence[name] = reading.sequence.get(name, 0) + 1
+            if tool_calls:
+                self._read_calls(tool_calls, reading)
+        for raw in named:
+            name = self._name(raw)
+            reading.names.add(name)
+            if not name.isascii() and name.encode() != raw:
+                reading.problems += sum(row[5] == raw for row in rows)
+        return reading
+
+    def _name(self, raw: bytes) -> str:
+        name = self._decoded.get(raw)
+        if name is None:
+            name = self._decoded[raw] = raw.decode("utf-8", "replace")
+        return name
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            self._repeats = True
+        return made
+
+    def _decode(self, text: str) -> Any:
+        """Nearly everything begins and ends without spaces: they are looked for only where they are."""
+        if text[:1] in _SPACES:
+            return self._decoder.decode(text)
+        found, end = self._decoder.raw_decode(text)
+        return found if end == len(text) else self._decoder.decode(text)
+
+    @staticmethod
+    def _serialised(content: bytes, reading: Reading) -> bytes:
+        """Structured content counts as the JSON text Python writes: ASCII, a space after comma and colon.
+
+        A mere string in it counts as that string, and nothing as no text.
+        """
+        try:
+            said = json.loads(content.decode())
+            if isinstance(said, str):
+                return said.encode("utf-8", "replace")  # half a character becomes a question mark: no word either
+            return b"" if said is None else _encode(said).encode()
+        except (ValueError, RecursionError):
+            reading.problems += 1
+            return content.decode("utf-8", "replace").encode()
+
+    def _read_calls(self, raw: bytes, reading: Reading) -> None:
+        """Undecodable tool calls are no calls; a call in an odd shape is skipped and noted."""
+        self._repeats = False
+        try:
+            calls = self._decode(raw.decode())
+            written = _encode(calls).encode() if self._repeats else raw
+        except (ValueError, RecursionError) as error:
+            reading.problems += not isinstance(error, json.JSONDecodeError)
+            return
+        if not calls:
+            return
+        reading.calls.append(written)
+        reading.decoded_calls.append(calls)
+        if not isinstance(calls, list):
+            reading.problems += not isinstance(calls, str | dict)
+            return
+        for call in calls:
+            if not isinstance(call, dict):
+                continue
+            name = call.get("name")
+            if not name:
+                function = call.get("function") or {}
+                if not isinstance(function, dict):
+                    reading.problems += 1
+                    continue
+                name = function.get("name")
+            if isinstance(name, str) and name:
+                reading.names.add(name)
+                reading.sequence[name] = reading.sequence.get(name, 0) + 1
+            else:
+                reading.problems += bool(name)
+
+
+def _valid(content: bytes, reading: Reading) -> bytes:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        reading.problems += 1
+        return content.decode("utf-8", "replace").encode()
+    return content
