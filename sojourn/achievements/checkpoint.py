@@ -25,7 +25,7 @@ JOURNAL = "scan_journal.jsonl"
 SCHEMA_VERSION = 2
 _HEADER_END = b', "sessions": {'
 _END = b"}}\n"
-_LARGE = 1 << 18  # bytes: a document below this is cheap to write anew
+_LARGE = 1 << 18  # bytes: a document below this is cheap to write anew, though not with every message
 _SIGNALS = tuple(field.name for field in fields(Fingerprint))
 
 
@@ -96,7 +96,7 @@ class Checkpoint:
         is_large = self._folded > _LARGE
         if not self._journaled and (is_large or not has_gone):
             return
-        if is_large and self._journaled * 8 < self._folded:
+        if self._folded and self._journaled * 8 < max(self._folded, _LARGE) and (is_large or not has_gone):
             return
         self._rewrite(generated_at)
 

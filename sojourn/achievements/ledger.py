@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from operator import itemgetter
 from typing import Protocol
 
 from sojourn.achievements.contributions import Record
@@ -100,9 +99,9 @@ class Ledger:
     def _best(self, at: int) -> _Best | None:
         """Looked for among all sessions only where it is not known."""
         if at not in self._bests and self._records:
-            column = [(record.contribution.values[at], record) for record in self._records.values()]
-            value = max(map(itemgetter(0), column))
-            equals = (record for one, record in column if one == value)
+            column = [record.contribution.values[at] for record in self._records.values()]
+            value = max(column)
+            equals = (record for record, one in zip(self._records.values(), column, strict=True) if one == value)
             self._bests[at] = min(equals, key=lambda record: record.facts.place), value
         return self._bests.get(at)
 

@@ -1,8 +1,8 @@
 """The search plan: which things an engine has to find in a text so that every rule can be counted exactly.
 
 Rules share what they look for: `codex` is found once and counted twice. A *search* asks for all places of a
-row of pieces (`spots`), of a row that begins with a run of identifier characters (`runs`), for the ends of a
-row that swallows the rest of a line (`tails`), or just whether something is there (`maybe`, `surely`).
+row of pieces (`spots`), of a row that begins with a run of identifier characters (`runs`), or just whether something
+is there (`maybe`, `surely`). Of a row that swallows the rest of a line only the beginning is searched for.
 
 Engines work on UTF-8 bytes and know ASCII only, so an edge next to a byte above 127 is a guess. `spots` and
 `maybe` guess generously and are confirmed afterwards; `surely` guesses strictly and needs no confirmation.
@@ -13,13 +13,22 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from sojourn.achievements.counting import Counter, ExistsCount, LineCount, MessageCount, SpotCount, WindowCount
+from sojourn.achievements.counting import (
+    Counter,
+    ExistsCount,
+    LineCount,
+    LineRow,
+    MessageCount,
+    SpotCount,
+    WindowCount,
+    split_at_rest,
+)
 from sojourn.achievements.notation import Sequence, Token, sequences, to_re
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import MetricRule, ToolNamed, Words
 from sojourn.core.values import dataclass
 
-Kind = Literal["spots", "runs", "tails", "maybe", "surely"]
+Kind = Literal["spots", "runs", "maybe", "surely"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,7 @@ def _counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search
         return searches.setdefault(Search(kind, of), len(searches))
 
     if rule.mode == "exists":
-        return ExistsCount(maybe=number("maybe", *rows), surely=number("surely", *rows), rows=rows)
+        return _exists_counter(rows, searches)
     if rule.mode == "messages":
         if any(row.text is None for row in rows):
             raise BadInput(f"{rule.key} counts messages by more than words.", hint="Use literal text.")
@@ -88,6 +97,33 @@ def _counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search
     if any(row.has(Token.REST) for row in rows):
         return _line_counter(rule, rows, searches)
     return _spot_counter(rows, tuple(number("spots", row) for row in rows))
+
+
+def _exists_counter(rows: tuple[Sequence, ...], searches: dict[Search, int]) -> ExistsCount:
+    def number(kind: Kind, *of: Sequence) -> int:
+        return searches.setdefault(Search(kind, of), len(searches))
+
+    plain = tuple(row for row in rows if not row.has(Token.REST))
+    follow: dict[Sequence, list[list[Sequence]]] = {}
+    for row in rows:
+        if row.has(Token.REST):
+            head, *parts = split_at_rest(row)
+            if head.text is None or any(part.text is None for part in parts):
+                raise BadInput(f"{row} has more than words around [..].", hint="Use literal text.")
+            follow.setdefault(head, []).append(parts)
+    return ExistsCount(
+        maybe=number("maybe", *plain) if plain else None,
+        surely=number("surely", *plain) if plain else 0,
+        pattern=re.compile(to_re(plain), re.IGNORECASE),
+        lines=tuple(
+            LineRow(
+                number("spots", head),
+                tuple(tuple(re.compile(to_re((part,)), re.IGNORECASE) for part in parts) for parts in after),
+                tuple({(parts[-1].text or "").encode() for parts in after}),
+            )
+            for head, after in follow.items()
+        ),
+    )
 
 
 def _line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search, int]) -> LineCount:
@@ -107,7 +143,7 @@ def _line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[S
 
     return LineCount(
         head=number("spots", head),
-        tails=tuple(number("tails", row) for row in swallowing),
+        tails=tuple(tuple((part.text or "").encode() for part in split_at_rest(row)[1:]) for row in swallowing),
         others=_spot_counter(tuple(others), tuple(number("spots", row) for row in others)),
     )
 

@@ -137,10 +137,10 @@ class Listed:
 
 def weekend_and_night(started_at: Moment) -> tuple[bool, bool]:
     """Whether a session began on a Saturday or Sunday, and whether between 23:00 and 06:00, local time."""
-    if not started_at or isinstance(started_at, str):
+    if not started_at:
         return False, False
     try:
-        local = time.localtime(started_at)
+        local = time.localtime(float(started_at))  # a text may be a number after all
     except (OverflowError, ValueError, OSError):
         return False, False
     return local.tm_wday >= 5, local.tm_hour >= 23 or local.tm_hour < 6

@@ -31,6 +31,14 @@ VECTORS = [
     ("error while starting, started fine", {"restart_after_error_events": 0}),
     ("missing foo env bar api key env auth", {"env_var_error_events": 2}),
     ("the author has no api key\nmissing an env value", {"env_var_error_events": 3}),
+    # Here Hyperscan overlooks what follows in the line.
+    ("Warning: missing preprocessor file for QwenVL", {"env_var_error_events": 1}),
+    ("missing " + "x" * 12 + "tokenv", {"env_var_error_events": 1}),
+    ("MISSING é " + "x" * 40 + "TOKENV and env\nenv", {"env_var_error_events": 1}),
+    ("docker " + "y" * 30 + "tokename " + "x" * 30 + "already; docker already", {"docker_conflict_events": 1}),
+    ("docker already a name", {"docker_conflict_events": 0}),
+    ("éuv x addé, 8000é taken", {"install_success_events": 0, "port_conflict_events": 0}),
+    ("uvé pip é add. ok", {"install_success_events": 1}),
     ("semicolon in a.yaml and b.yml: parse error", {"yaml_error_events": 4}),
     ("semicolon in a.yaml and b.yml", {"yaml_error_events": 0}),
     (

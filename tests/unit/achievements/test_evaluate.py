@@ -112,6 +112,12 @@ def test_nights_and_weekends_go_by_the_local_clock(day, clock, weekend, night):
 
 def test_times_that_are_no_times_are_neither_night_nor_weekend():
     assert weekend_and_night(0) == weekend_and_night(None) == weekend_and_night(1e20) == (False, False)
+    assert weekend_and_night("soon") == weekend_and_night("nan") == (False, False)
+
+
+def test_a_text_that_python_reads_as_a_number_is_a_time():
+    with time_zone("UTC"):
+        assert weekend_and_night("1_750_000_000") == weekend_and_night(1_750_000_000) == (True, False)
 
 
 def test_the_model_called_none_is_no_model():
