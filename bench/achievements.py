@@ -38,6 +38,7 @@ COMPARED = (
     "evidence",
 )
 ROUNDS = 5
+CHANGES = 9  # more messages are said this often, and the middle is told
 # Bytes per message that make the histories as large as the ones our bars were set on.
 SIZES = {83: 2500.0, 1000: 1500.0, 8564: 1200.0}
 
@@ -70,7 +71,7 @@ print(json.dumps({"cold": cold, "warm": warm, "changed": changed, "memory": memo
 
 
 def ours(home: Path, out: Path) -> dict[str, float]:
-    """One fresh process of ours: cold, nothing changed, one message more."""
+    """One fresh process of ours: cold, nothing changed, and more messages, while Hermes runs and after it closed."""
 
     def timed() -> float:
         begin = time.perf_counter()
@@ -92,11 +93,18 @@ def ours(home: Path, out: Path) -> dict[str, float]:
         found = dict(scans.snapshots.get() or {})
         found["sessions"] = session_rows(scans.book, scans.records, scans.history.previews)
         out.write_text(json.dumps(found))
-        _append(home)
-        changed = timed()
+        with _Hermes(home) as hermes:
+            more = {"settled": timed()}  # the first look since it is open
+            for name, messages in {"changed": 1, "changed_100": 100}.items():
+                more[name] = _middle([timed() for _ in range(CHANGES) if hermes.says(messages)])
+        after = []
+        for _ in range(CHANGES):
+            with _Hermes(home) as hermes:
+                hermes.says(1)
+            after.append(timed())
         scans.close()
     return {
-        "cold": cold, "warm": warm, "changed": changed, "memory": peak,
+        "cold": cold, "warm": warm, **more, "changed_closed": _middle(after), "memory": peak,
         "joined": status["dedupe_hits"], "scans": status["run_count"],
     }  # fmt: skip
 
@@ -116,15 +124,33 @@ def reading(home: Path) -> dict[str, float]:
     return {"seconds": seconds, "text_mb": text / 1e6}
 
 
-def _append(home: Path) -> None:
-    db = sqlite3.connect(home / "state.db")
-    (session,) = db.execute("SELECT session_id FROM messages ORDER BY id DESC LIMIT 1").fetchone()
-    db.execute(
-        "INSERT INTO messages (session_id, role, content, timestamp) VALUES (?, 'user', 'error', ?)",
-        (session, time.time()),
-    )
-    db.commit()
-    db.close()
+class _Hermes:
+    """Keeps its database open while it runs, as Hermes does, and says something in its newest session."""
+
+    def __init__(self, home: Path) -> None:
+        self._path = home / "state.db"
+
+    def __enter__(self) -> _Hermes:
+        self._db = sqlite3.connect(self._path)
+        self._db.execute("SELECT COUNT(*) FROM sessions").fetchone()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._db.close()
+
+    def says(self, messages: int) -> bool:
+        (session,) = self._db.execute("SELECT session_id FROM messages ORDER BY id DESC LIMIT 1").fetchone()
+        insert = "INSERT INTO messages (session_id, role, content, timestamp) VALUES (?, 'user', 'error', ?)"
+        for _ in range(messages):
+            self._db.execute(insert, (session, time.time()))
+            self._db.execute("UPDATE sessions SET message_count = message_count + 1 WHERE id = ?", (session,))
+            self._db.commit()
+        return True
+
+
+def _middle(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2]
 
 
 class _MemoryWatch:
@@ -253,7 +279,11 @@ def table(results: list[dict[str, Any]]) -> str:
     line("nothing changed, ours", lambda one: f"{one['ours']['warm'] * 1000:.1f} ms")
     line("**nothing changed, how much faster**", lambda one: f"**{one['theirs']['warm'] / one['ours']['warm']:.0f}×**")
     line("one message more, Hermes' plugin", lambda one: f"{one['theirs']['changed'] * 1000:.0f} ms")
-    line("one message more, ours", lambda one: f"{one['ours']['changed'] * 1000:.0f} ms")
+    line("**one message more, ours**", lambda one: f"**{one['ours']['changed'] * 1000:.1f} ms**")
+    line("a hundred messages more, ours", lambda one: f"{one['ours']['changed_100'] * 1000:.1f} ms")
+    line(
+        "one message more, Hermes closed meanwhile, ours", lambda one: f"{one['ours']['changed_closed'] * 1000:.0f} ms"
+    )
     line("peak memory, Hermes' plugin", lambda one: f"{one['theirs']['memory']:.0f} MB")
     line("peak memory, ours (all processes)", lambda one: f"{one['ours']['memory']:.0f} MB")
     line("20 callers at once: scans made", lambda one: f"{one['ours']['scans']}")

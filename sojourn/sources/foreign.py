@@ -57,6 +57,11 @@ class ForeignDb:
         """Which file this is, however often it is opened; None when nothing is known about it."""
         return self._seen[:2] if self._seen else None
 
+    @property
+    def real(self) -> Path:
+        """The file that is read: not the link to it, and its copy where one is read."""
+        return self._copied_to or self.path.resolve()
+
     def asked(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         """Asks until the answer is known to be of one piece."""
         with self._lock:
