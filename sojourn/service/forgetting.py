@@ -13,9 +13,9 @@ from sojourn.ports.store import Removed, SessionStore
 
 # Removes a plugin's own traces; returns the files it touched, now or after some waiting.
 Eraser = Callable[[SessionId], Sequence[str] | Awaitable[Sequence[str]]]
-
-
 STORE = "state.db"  # the store's own file, when it is a file
+# To close any descriptor of these would give up the locks that this process has on them, in the middle of a write.
+_LIVE = tuple(STORE + ending for ending in ("", "-wal", "-shm", "-journal"))
 
 
 async def forget(
@@ -35,7 +35,7 @@ def copies_in(home: Path) -> list[str]:
     """The copies under a home, wherever the store is kept: whole ones, and what a killed copying has left."""
     folders = (home, home / "backups", *home.glob("backups/.sojourn-copy-*"))
     files = (file for folder in folders if folder.is_dir() for file in folder.iterdir() if file.is_file())
-    return [str(file) for file in files if file.name != STORE and _is_copy(file)]
+    return [str(file) for file in files if file.name not in _LIVE and _is_copy(file)]
 
 
 def _is_copy(file: Path) -> bool:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sojourn.core.errors import SourceUnreadable
+from sojourn.sources.pages import kept
 
 T = TypeVar("T")
 _BUSY_SECONDS = 5.0
@@ -166,8 +167,7 @@ def _name(raw: bytes | str) -> str:
 
 
 def _is_wal_database(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(20)[18:20] == b"\x02\x02"
+    return kept.read(path, 2, 18) == b"\x02\x02"
 
 
 def _state(path: Path, log: Path | None) -> tuple[int, ...]:
