@@ -15,11 +15,12 @@ from sojourn.core.values import dataclass
 from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
 from sojourn.sources.foreign import Damaged, ForeignDb, columns
 from sojourn.sources.hermes_sessions import Questions, SeenSessions
-from sojourn.sources.wal import end_of
+from sojourn.sources.wal import LogEnd, end_of
 
 _Answer = TypeVar("_Answer")
 
 _STRUCTURED = b"\0json:"
+_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +93,25 @@ class HermesHistory:
         self._file.close()
 
     def _looked(self, db: sqlite3.Connection, queries: _Queries) -> Changes | None:
-        log = end_of(self._file.real)
-        db.execute("BEGIN")  # all of it as of one moment
+        file = self._file.real
+        log = self._begun(db, file)
         try:
-            return self._seen.look(db, queries.sessions, self._file.real, log)
+            return self._seen.look(db, queries.sessions, file, log)
         finally:
             db.execute("COMMIT")
+
+    @staticmethod
+    def _begun(db: sqlite3.Connection, file: Path) -> LogEnd | None:
+        """Begins a transaction, so that all that is asked is as of one moment. Says where the log ends in it."""
+        for _ in range(_TRIES):
+            log = end_of(file)
+            db.execute("BEGIN")
+            db.execute("SELECT MAX(id) FROM messages").fetchone()  # the moment is that of the first question
+            if log == end_of(file):
+                return log
+            db.execute("COMMIT")  # somebody wrote just then: which end is ours is not known
+        db.execute("BEGIN")
+        return None
 
     def _asked(self, ask: Callable[[sqlite3.Connection, _Queries], _Answer]) -> _Answer:
         """Asks in the words of the file that is there now."""

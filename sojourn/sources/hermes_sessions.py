@@ -79,7 +79,7 @@ class SeenSessions:
     def look(self, db: sqlite3.Connection, ask: Questions, database: Path, log: LogEnd | None) -> Changes | None:
         """What is different since the last look; None at the first, and after one that was not found good.
 
-        `log` is where the log ended before we began.
+        `log` is where the log ends at the moment of this transaction, if that is known.
         """
         is_first = not self._is_known
         if is_first:

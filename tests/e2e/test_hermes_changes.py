@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import subprocess
+import sys
+import time
 from itertools import count
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.sources import hermes_sessions
 from sojourn.sources.hermes_history import HermesHistory
+from tests.unit.achievements.test_hermes_changes import Hermes, told
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = RuleBook()
@@ -53,13 +56,13 @@ def tell(tmp_path):
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
 
-    def told(*order):
+    def tells(*order):
         process.stdin.write(json.dumps(order) + "\n")
         process.stdin.flush()
         assert process.stdout.readline() == "done\n"
 
     with process:
-        yield told
+        yield tells
     assert process.returncode == 0
 
 
@@ -101,5 +104,47 @@ def test_what_hermes_does_is_counted_as_if_seen_for_the_first_time(seed, tmp_pat
         assert now.snapshot["aggregate"] == again.snapshot["aggregate"]
         fresh.close()
     history.close()
-    told = sum(found is not None for found in by_log)
-    assert told > 20, f"the log told {told} times of {len(by_log)}"
+    told_it = sum(found is not None for found in by_log)
+    assert told_it > 20, f"the log told {told_it} times of {len(by_log)}"
+
+
+# Two of these at once, each doing whatever comes to its mind.
+BUSY = """
+import random, sqlite3, sys, time
+from itertools import count
+from tests.unit.achievements.test_hermes_changes import Hermes
+hermes, number = Hermes.__new__(Hermes), int(sys.argv[2])
+hermes.path, hermes.random, hermes.numbers = sys.argv[1], random.Random(number), count(number * 100_000)
+hermes.db = hermes.opened()
+until = time.monotonic() + 5
+while time.monotonic() < until:
+    try:
+        hermes.do()
+    except sqlite3.OperationalError:  # the other one was quicker
+        if hermes.db.in_transaction:
+            hermes.db.execute("ROLLBACK")
+    time.sleep(hermes.random.random() * 0.004)
+hermes.db.close()
+"""
+
+
+def test_two_that_write_all_the_time_are_followed_without_missing_anything(tmp_path):
+    hermes = Hermes(tmp_path / "state.db", 3)
+    history, known, looks = HermesHistory(tmp_path), {}, 0
+    writers = [
+        subprocess.Popen([sys.executable, "-c", BUSY, tmp_path / "state.db", str(one)], cwd=ROOT) for one in (1, 2)
+    ]
+    while any(writer.poll() is None for writer in writers):
+        for _ in range(40):
+            known, looks = told(history, known), looks + 1
+        hermes.db.execute("BEGIN IMMEDIATE")  # for a moment nobody writes
+        known = told(history, known)
+        fresh = HermesHistory(tmp_path)
+        assert known == {facts.id: facts for facts in fresh.sessions()}
+        fresh.close()
+        hermes.db.execute("COMMIT")
+        time.sleep(0.02)
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert looks > 100
+    history.close()
+    hermes.db.close()
