@@ -44,7 +44,7 @@ class Ledger:
     def __iter__(self) -> Iterator[Record]:
         """In scan order, as of now: others may go on writing meanwhile."""
         now = list(self._records.values())
-        return iter(sorted(now, key=lambda record: record.facts.place))
+        return iter(sorted(now, key=lambda record: record.facts.order))
 
     def get(self, session: str) -> Record | None:
         return self._records.get(session)
@@ -89,11 +89,11 @@ class Ledger:
         holder, value = self._bests[at]
         now = record.contribution.values[at]
         if holder.facts.id == record.facts.id:
-            if now > value or (now == value and holder.facts.place == record.facts.place):
+            if now > value or (now == value and holder.facts.order == record.facts.order):
                 self._bests[at] = record, now
             else:
                 del self._bests[at]
-        elif now > value or (now == value and record.facts.place < holder.facts.place):
+        elif now > value or (now == value and record.facts.order < holder.facts.order):
             self._bests[at] = record, now
 
     def _best(self, at: int) -> _Best | None:
@@ -102,7 +102,7 @@ class Ledger:
             column = [record.contribution.values[at] for record in self._records.values()]
             value = max(column)
             equals = (record for record, one in zip(self._records.values(), column, strict=True) if one == value)
-            self._bests[at] = min(equals, key=lambda record: record.facts.place), value
+            self._bests[at] = min(equals, key=lambda record: record.facts.order), value
         return self._bests.get(at)
 
 

@@ -35,7 +35,7 @@ class SessionFacts:
     born: int = 0  # grows in order of insertion
 
     @property
-    def place(self) -> tuple[Any, ...]:
+    def order(self) -> tuple[Any, ...]:
         """Where it stands among others: newest start first, ties in order of insertion; what is no time, apart."""
         started = self.started_at
         if started is None:

@@ -74,7 +74,7 @@ class SeenSessions:
         self._log: LogEnd | None = None
 
     def listed(self) -> list[SessionFacts]:
-        return sorted(self._facts.values(), key=lambda facts: facts.place)
+        return sorted(self._facts.values(), key=lambda facts: facts.order)
 
     def look(self, db: sqlite3.Connection, ask: Questions, database: Path, log: LogEnd | None) -> Changes | None:
         """What is different since the last look; None at the first, and after one that was not found good.

@@ -40,7 +40,7 @@ def _follow(known: dict[str, SessionFacts], told: Changes | None, named: set[str
     known.update((facts.id, facts) for facts in told.facts)
     for session in told.gone:
         del known[session]
-    assert sorted(known.values(), key=lambda facts: facts.place) == facts_of(store)
+    assert sorted(known.values(), key=lambda facts: facts.order) == facts_of(store)
 
 
 class HistoryContract:
