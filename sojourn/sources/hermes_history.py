@@ -149,7 +149,11 @@ def _queries(db: sqlite3.Connection) -> _Queries:
     live = " AND ifnull(active, 1) = 1" if "active" in message_has else ""
     is_odd = "typeof(content) NOT IN ('text', 'null')"
     ties = ", ".join(one if one in message_has else "NULL" for one in ("tool_call_id", "effect_disposition"))
-    rows = f"SELECT id, role, content, {is_odd}, tool_calls, tool_name FROM messages WHERE id IN"
+    bytes_in = " + ".join(
+        f"{flag} * (typeof({column}) = 'blob')" for flag, column in ((2, "role"), (4, "tool_calls"), (8, "tool_name"))
+    )
+    odd = f"({is_odd}) + {bytes_in}"
+    rows = f"SELECT id, role, content, {odd}, tool_calls, tool_name FROM messages WHERE id IN"
     ids = f"(SELECT id FROM messages WHERE session_id = ?1{live}"
     return _Queries(
         sessions=Questions.of(db),
@@ -178,17 +182,36 @@ def _previews(db: sqlite3.Connection, ask: _Queries, sessions: Sequence[str]) ->
 
 
 def _odd(row: tuple[Any, ...]) -> RawMessage:
-    """A row whose content is not plain text: marked JSON, a number, or bytes (which Hermes shows as Python does)."""
-    number, role, content, is_no_text, tool_calls, tool_name = row
-    if is_no_text:
-        shown = str(content) if isinstance(content, bytes) else json.dumps(content)
-        return number, role, shown.encode(), False, tool_calls, tool_name
-    if content.startswith(_STRUCTURED):
-        try:
-            json.loads(content[len(_STRUCTURED) :].decode())
-        except ValueError:
-            return number, role, content, False, tool_calls, tool_name
-        except RecursionError:  # nested too deep for us: JSON all the same, and its reader says so
-            pass
-        return number, role, content[len(_STRUCTURED) :], True, tool_calls, tool_name
-    return number, role, content, False, tool_calls, tool_name
+    """A row that is not all plain text: marked JSON, a number, or bytes (which Hermes shows as Python does)."""
+    number, role, content, odd, tool_calls, tool_name = row
+    is_json = False
+    if odd & 1:
+        content = (str(content) if isinstance(content, bytes) else json.dumps(content)).encode()
+    elif content and content.startswith(_STRUCTURED):
+        is_json = _is_json(content[len(_STRUCTURED) :])
+        content = content[len(_STRUCTURED) :] if is_json else content
+    if odd & 2:
+        role = str(role).encode()
+    if odd & 4:
+        tool_calls = _written(tool_calls)
+    if odd & 8:
+        tool_name = str(tool_name).encode()
+    return number, role, content, is_json, tool_calls, tool_name
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        json.loads(content.decode())
+    except ValueError:
+        return False
+    except RecursionError:  # nested too deep for us: JSON all the same, and its reader says so
+        pass
+    return True
+
+
+def _written(calls: bytes) -> bytes | None:
+    """Calls that were stored as bytes, in any of the encodings of JSON; None when they are none."""
+    try:
+        return json.dumps(json.loads(calls)).encode()
+    except (ValueError, RecursionError):
+        return None
