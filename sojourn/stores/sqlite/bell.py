@@ -35,6 +35,7 @@ class Bell:
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
         self._sender: socket.socket | None = None
+        self._is_closed = False
         self._lock = threading.Lock()
 
     def ring(self, sessions: Iterable[str]) -> None:
@@ -59,10 +60,11 @@ class Bell:
         return self._listening
 
     def _out(self) -> socket.socket | None:
-        if self._sender is None and hasattr(socket, "AF_UNIX"):
-            self._sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-            self._sender.setblocking(False)
-        return self._sender
+        with self._lock:
+            if self._sender is None and not self._is_closed and hasattr(socket, "AF_UNIX"):
+                self._sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+                self._sender.setblocking(False)
+            return None if self._is_closed else self._sender
 
     def _send(self, sender: socket.socket | None, name: str, word: bytes) -> None:
         try:
@@ -85,7 +87,7 @@ class Bell:
     def listen(self) -> None:
         """From now on rings are heard. Asking twice is fine."""
         with self._lock:
-            if self._thread is not None:
+            if self._thread is not None or self._closing.is_set():
                 return
             self._bind()
             self._thread = threading.Thread(target=self._listen, name="sojourn-bell", daemon=True)
@@ -130,8 +132,10 @@ class Bell:
                 seen = now
                 self._heard(None)
 
-    def close(self) -> None:
-        self._closing.set()
+    def stop_listening(self) -> None:
+        """Hears nothing more; it can still ring."""
+        with self._lock:
+            self._closing.set()
         if self._thread is not None:
             self._send(self._out(), self._own.name if self._own else "", b"")
             self._thread.join(timeout=5)
@@ -139,10 +143,17 @@ class Bell:
             self._own.unlink(missing_ok=True)
         if self._socket is not None:
             self._socket.close()
-        if self._sender is not None:
-            self._sender.close()
+
+    def close(self) -> None:
+        """When the last commit was rung. Whoever rings after that is not heard, and leaves nothing open."""
+        self.stop_listening()
+        with self._lock:
+            self._is_closed = True
+            if self._sender is not None:
+                self._sender.close()
         if self._folder >= 0:
             os.close(self._folder)
+            self._folder = -1
 
 
 def _version(connection: sqlite3.Connection) -> int:

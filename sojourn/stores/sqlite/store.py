@@ -131,12 +131,14 @@ class SqliteStore(SqlStore):
             if self._indexer:
                 self._indexer.close()
             if self._bell:
-                self._bell.close()
+                self._bell.stop_listening()
             for reader in self._readers:
                 reader.close()
             self._readers.clear()
             if self._writer:
-                self._writer.close()  # last: only a writer can fold the log into the file
+                self._writer.close()  # after all who read: only then can it fold the log into the file
+            if self._bell:
+                self._bell.close()
             self._writer = self._indexer = self._bell = None
 
     # transactions
