@@ -7,7 +7,7 @@ none can: behind a message whose last letter is no letter after which a pattern 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from sojourn.achievements.notation import Piece, Token, sequences
 from sojourn.achievements.rules import RuleBook
@@ -42,8 +42,10 @@ class Bookmarks:
         self._joints = joints(book)
         self._known: OrderedDict[str, _Bookmark] = OrderedDict()
 
-    def forget(self) -> None:
-        self._known.clear()
+    def keep(self, sessions: Container[object]) -> None:
+        """Forgets all others."""
+        for session in [one for one in self._known if one not in sessions]:
+            del self._known[session]
 
     def rows_ahead(self, facts: SessionFacts) -> int:
         """How many rows of a session there probably are to read."""

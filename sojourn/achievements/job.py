@@ -22,7 +22,7 @@ from sojourn.achievements.snapshot import Built, Snapshot, SnapshotStore, build_
 from sojourn.achievements.unlocks import Unlock
 from sojourn.achievements.workers import new_scanner
 from sojourn.core.values import dataclass
-from sojourn.ports.history import History, TellsChanges
+from sojourn.ports.history import Changes, History, TellsChanges
 
 logger = logging.getLogger(__name__)
 
@@ -137,15 +137,14 @@ class ScanJob:
         ledger = None if full or self._zone != zone else self._ledger
         self._ledger, self._zone = None, zone  # until we are through: what a history told it does not tell again
         if full:
-            self._bookmarks.forget()
-        changes = self._history.changes() if ledger is not None and isinstance(self._history, TellsChanges) else None
-        is_small = changes is not None and len(changes.facts) < self._settings.progress_every
+            self._bookmarks.keep(())
+        changes = self._few_changes() if ledger is not None else None
         result = scan_sessions(
             self._history,
             self._book,
             known={} if full else self._checkpoint.known,
-            only=changes.facts if changes is not None and is_small else None,
-            bookmarks=self._bookmarks if is_small else None,
+            only=changes.facts if changes is not None else None,
+            bookmarks=self._bookmarks if changes is not None else None,
             progress_callback=progress,
             progress_every=self._settings.progress_every,
             on_counted=self._noted,
@@ -155,13 +154,19 @@ class ScanJob:
             scanner=self._scanner,
             stopped=stopped,
         )
-        if ledger is not None and changes is not None and is_small:
+        if ledger is None or changes is None:
+            ledger = Ledger(self._book, result.records)
+        else:
             left_out = {facts.id for facts in changes.facts} - {record.facts.id for record in result.records}
             ledger.change(result.records, [*changes.gone, *left_out])
-        else:
-            ledger = Ledger(self._book, result.records)
+        self._bookmarks.keep(ledger)
         self._ledger = None if result.damaged else ledger  # one that could not be read may be mended without a sign
         return ledger, result
+
+    def _few_changes(self) -> Changes | None:
+        """What the history says has changed, if it can and it is not worth a progress bar."""
+        told = self._history.changes() if isinstance(self._history, TellsChanges) else None
+        return told if told is not None and len(told.facts) < self._settings.progress_every else None
 
     def _as_before(self, now: int) -> Outcome:
         """Nothing was written since the last scan: the same numbers, seen again now."""

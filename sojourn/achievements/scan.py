@@ -72,7 +72,8 @@ def scan_sessions(
     began = time.perf_counter()
     with ExitStack() as until_done:
         new_hands = partial(_hands, until_done, partial(new_crew, book, history, workers=workers, gentle=gentle))
-        early = new_hands() if workers != 1 and not known and _is_large(history) else None
+        is_first = only is None and not known
+        early = new_hands() if workers != 1 and is_first and _is_large(history) else None
         listed = [facts for facts in (history.sessions() if only is None else only) if not facts.archived]
         listed = listed[:limit] if limit and limit > 0 else listed
         desk = _Desk(listed, known or {})

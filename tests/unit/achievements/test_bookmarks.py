@@ -137,6 +137,16 @@ def test_old_bookmarks_make_room_for_new_ones():
     assert (bookmarks.rows_ahead(history.facts["s0"]), bookmarks.rows_ahead(history.facts["s1"])) == (1, 0)
 
 
+def test_nothing_is_remembered_of_sessions_that_are_gone():
+    history = GrowingHistory()
+    bookmarks = marks_of(history)
+    for session in ("a", "b"):
+        history.say(session, "x.")
+        counted(bookmarks, history, session)
+    bookmarks.keep({"b"})
+    assert (bookmarks.rows_ahead(history.facts["a"]), bookmarks.rows_ahead(history.facts["b"])) == (1, 0)
+
+
 def test_a_history_that_cannot_read_on_is_read_from_the_beginning():
     history = ListedHistory()
     history.put("s", "error")
