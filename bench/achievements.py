@@ -9,7 +9,6 @@ results and a plot to `bench/results/`. The plugin of Hermes is run from its pac
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import platform
@@ -31,8 +30,6 @@ from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.achievements.snapshot import session_rows
 from sojourn.sources.hermes_history import HermesHistory
-from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.testing.store_steps import begin, bring, foreign, say
 
 ROOT = Path(__file__).resolve().parents[1]
 GENERATOR = ROOT / "bench" / "make_history.py"
@@ -125,30 +122,6 @@ def reading(home: Path) -> dict[str, float]:
     seconds = time.perf_counter() - begin
     text = db.execute("SELECT SUM(LENGTH(CAST(content AS BLOB))) FROM messages").fetchone()[0]
     return {"seconds": seconds, "text_mb": text / 1e6}
-
-
-def own(sessions: int, folder: Path) -> dict[str, float]:
-    """One message more in our own store, among as many sessions of ten messages each."""
-    return {"changed": asyncio.run(_own(sessions, folder))}
-
-
-async def _own(sessions: int, folder: Path) -> float:
-    store = SqliteStore(folder / "state.db")
-    for first in range(0, sessions, 500):
-        some = [foreign(f"s{number}", *["word"] * 10) for number in range(first, min(first + 500, sessions))]
-        await bring(store, *some)
-    await store.index()  # which would go on in the background
-    scans, taken = ScanCoordinator(store.history(), FolderShelf(folder / "scans")), []
-    await asyncio.to_thread(scans.run_if_needed, force=True, wait=3600)
-    session = await begin(store, "first")
-    for _ in range(CHANGES + 1):
-        await say(store, session, "error")
-        start = time.perf_counter()
-        await asyncio.to_thread(scans.run_if_needed, force=True, wait=3600)
-        taken.append(time.perf_counter() - start)
-    scans.close()
-    await store.close()
-    return _middle(taken)
 
 
 class _Hermes:
@@ -247,7 +220,7 @@ def measure(sessions: int, hermes_python: str, seed: str, folder: Path) -> dict[
     middle = sorted(mine, key=lambda one: one["cold"])[ROUNDS // 2]
     theirs = _json([hermes_python, "-c", THEIRS, str(theirs_home), str(folder / "theirs.json")], environment)
     differences = compare(folder / "theirs.json", folder / "ours.json")
-    in_ours = _json([*part, "own", "--sessions", str(sessions), "--home", str(folder / "own")], environment)
+    in_ours = _json([sys.executable, "-m", "bench.own_badges", str(sessions), str(folder / "own")], environment)
     return {
         "sessions": made["sessions"], "messages": made["messages"], "tool_calls": made["tool_calls"],
         "text_mb": floor["text_mb"], "reading": floor["seconds"], "theirs": theirs, "ours": middle,
@@ -360,16 +333,12 @@ def main() -> None:
     asked.add_argument("--sessions", type=int, nargs="+", default=[83, 1000])
     asked.add_argument("--seed", default="bench")
     asked.add_argument("--results", type=Path, default=ROOT / "bench" / "results")
-    asked.add_argument("--part", choices=["ours", "own", "reading"], help=argparse.SUPPRESS)
+    asked.add_argument("--part", choices=["ours", "reading"], help=argparse.SUPPRESS)
     asked.add_argument("--home", type=Path, help=argparse.SUPPRESS)
     asked.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     args = asked.parse_args()
     if args.part == "reading":
         print(json.dumps(reading(args.home)))
-        return
-    if args.part == "own":
-        args.home.mkdir()
-        print(json.dumps(own(args.sessions[0], args.home)))
         return
     if args.part == "ours":
         print(json.dumps(ours(args.home, args.out)))

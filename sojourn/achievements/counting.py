@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sojourn.achievements.hits import Hits
-from sojourn.achievements.notation import Sequence, Token
+from sojourn.achievements.notation import Sequence, Token, to_re
 from sojourn.core.values import dataclass
 
 Span = tuple[int, int]
@@ -47,42 +47,49 @@ class LineCount:
     """
 
     head: int
-    tails: tuple[tuple[bytes, ...], ...]  # per row, the texts that have to follow one after the other
+    last: int  # whether any of the last texts is there at all
+    tails: Mapping[bytes, tuple[tuple[bytes, ...], ...]]  # last text → what has to stand between, one row or another
     others: SpotCount
 
     def count(self, hits: Hits) -> int:
-        return len(self.spans(hits)) if hits.ends[self.head] else self.others.count(hits)
+        swallowed = self._swallowed(hits)
+        return len(self._apart(hits, swallowed)) if swallowed else self.others.count(hits)
 
     def spans(self, hits: Hits) -> list[Span]:
-        swallowed = list[tuple[int, int, int]]()
-        for start, line in first_in_lines(hits, self.head):
-            end = max(_last_end(line, texts) for texts in self.tails)
-            if end >= 0:
-                swallowed.append((start, -1, start + end))
-        return apart(sorted(swallowed + sorted_spans(hits, self.others.numbers)))
+        return self._apart(hits, self._swallowed(hits))
+
+    def _swallowed(self, hits: Hits) -> list[tuple[int, int, int]]:
+        found = list[tuple[int, int, int]]()
+        if hits.ends[self.head] and hits.ends[self.last]:
+            small, size = hits.small(), hits.lengths[self.head] or 0
+            for start, stop in first_in_lines(hits, self.head):
+                for text, between in self.tails.items():
+                    last = small.rfind(text, start + size, stop)
+                    if last >= 0 and any(_stand_between(small, start + size, last, texts) for texts in between):
+                        found.append((start, -1, last + len(text)))
+        return sorted(found, key=lambda span: (span[0], -span[2]))  # of several ends the last
+
+    def _apart(self, hits: Hits, swallowed: list[tuple[int, int, int]]) -> list[Span]:
+        return apart(sorted(swallowed + sorted_spans(hits, self.others.numbers), key=lambda span: span[:2]))
 
 
-def first_in_lines(hits: Hits, head: int) -> Iterator[tuple[int, bytes]]:
-    """Where a head is first in a line, and the line from there on, in small letters."""
-    data, starts = hits.data, sorted(start for start, _ in hits.spans(head))
-    at = 0
-    while at < len(starts):
-        line_end = data.find(b"\n", starts[at])
-        line_end = len(data) if line_end < 0 else line_end
-        yield starts[at], data[starts[at] : line_end].lower()
-        at = bisect_left(starts, line_end, at)
+def first_in_lines(hits: Hits, head: int) -> Iterator[Span]:
+    """Where a head, which is always equally long, is first in a line, and where that line ends."""
+    data, size, line_end = hits.data, hits.lengths[head] or 0, -1
+    for end in hits.ends[head]:
+        if end - size > line_end:
+            line_end = data.find(b"\n", end)
+            line_end = len(data) if line_end < 0 else line_end
+            yield end - size, line_end
 
 
-def _last_end(line: bytes, texts: tuple[bytes, ...]) -> int:
-    """The last place where the last of these texts ends if the others come before it; -1 if they do not."""
-    at = 0
-    for text in texts[:-1]:
-        found = line.find(text, at)
-        if found < 0:
-            return -1
-        at = found + len(text)
-    last = line.rfind(texts[-1], at)
-    return last if last < 0 else last + len(texts[-1])
+def _stand_between(small: bytes, start: int, stop: int, texts: tuple[bytes, ...]) -> bool:
+    """Whether all of these texts are there, one after the other."""
+    for text in texts:
+        start = small.find(text, start, stop) + len(text)
+        if start < len(text):
+            return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,59 +153,22 @@ class WindowCount:
 
 
 @dataclass(frozen=True, slots=True)
-class LineRow:
-    """A head that an engine finds, and rows of parts of which one has to follow it in its line."""
-
-    head: int
-    follow: tuple[tuple[re.Pattern[str], ...], ...]
-    texts: tuple[bytes, ...]  # of which one is in every such line
-
-    def spans(self, hits: Hits) -> Iterator[Span]:
-        for start, line in first_in_lines(hits, self.head):
-            if any(text in line for text in self.texts):
-                said = line.decode("utf-8", "replace") + "\n"  # so that an edge at the end is judged by it
-                size = hits.lengths[self.head] or 0
-                ends = (end for parts in self.follow if (end := _end_of(parts, said, size)) >= 0)
-                if (end := next(ends, -1)) >= 0:
-                    yield start, start + len(said[:end].encode("utf-8", "replace"))
-
-
-def _end_of(parts: tuple[re.Pattern[str], ...], line: str, at: int) -> int:
-    """Where the last part ends when all come one after the other; -1 when they do not."""
-    for part in parts:
-        hit = part.search(line, at)
-        if hit is None:
-            return -1
-        at = hit.end()
-    return at
-
-
-@dataclass(frozen=True, slots=True)
 class ExistsCount:
     """Whether there is any hit at all. The strict search is believed, the generous one is checked."""
 
-    maybe: int | None  # of the rows that fit without looking at lines, if there are any
+    maybe: int
     surely: int
-    pattern: re.Pattern[str]
-    lines: tuple[LineRow, ...]
+    rows: tuple[Sequence, ...]
 
     def count(self, hits: Hits) -> int:
-        if self._is_found(hits):
-            return 1
-        return int(any(True for row in self.lines if hits.ends[row.head] for _ in row.spans(hits)))
-
-    def _is_found(self, hits: Hits) -> bool:
-        if self.maybe is None or not hits.ends[self.maybe]:
-            return False
+        if not hits.ends[self.maybe]:
+            return 0
         if hits.ends[self.surely] or hits.data.isascii():
-            return True
-        return self.pattern.search(hits.data.decode("utf-8", "replace")) is not None
+            return 1
+        return int(exists(self.rows, hits.data.decode("utf-8", "replace")))
 
     def spans(self, hits: Hits) -> list[Span]:
-        found = [span for row in self.lines for span in row.spans(hits)]
-        if self.maybe is not None and self.maybe in hits.starts:
-            found += zip(hits.starts[self.maybe], hits.ends[self.maybe], strict=True)
-        return sorted(found)
+        return list(zip(hits.starts.get(self.maybe, ()), hits.ends[self.maybe], strict=False))
 
 
 Counter = SpotCount | LineCount | MessageCount | WindowCount | ExistsCount
@@ -223,6 +193,37 @@ def apart(spans: list[tuple[int, int, int]]) -> list[Span]:
             taken.append((start, end))
             free = end
     return taken
+
+
+def exists(rows: tuple[Sequence, ...], text: str) -> bool:
+    """Whether any row fits anywhere, in linear time also for rows that swallow the rest of a line."""
+    plain = tuple(row for row in rows if not row.has(Token.REST))
+    if plain and re.search(to_re(plain), text, re.IGNORECASE):
+        return True
+    return any(_fits_in_a_line(row, text) for row in rows if row.has(Token.REST))
+
+
+def _fits_in_a_line(row: Sequence, text: str) -> bool:
+    """The first head of a line leaves the most room for what must follow it, and so on for each part."""
+    parts = [re.compile(to_re((part,)), re.IGNORECASE) for part in split_at_rest(row)]
+    at = 0
+    while (head := parts[0].search(text, at)) is not None:
+        line_end = text.find("\n", head.end())
+        line_end = len(text) if line_end < 0 else line_end
+        if _follow(parts[1:], text, head.end(), line_end):
+            return True
+        at = line_end
+    return False
+
+
+def _follow(parts: list[re.Pattern[str]], text: str, at: int, line_end: int) -> bool:
+    """Whether all parts come one after the other before the line ends."""
+    for part in parts:
+        hit = part.search(text, at, line_end + 1)  # with the line feed, so that an edge at the end is judged by it
+        if hit is None or hit.end() > line_end:
+            return False
+        at = hit.end()
+    return True
 
 
 def split_at_rest(row: Sequence) -> list[Sequence]:

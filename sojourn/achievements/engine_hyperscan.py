@@ -17,11 +17,12 @@ from sojourn.achievements.plan import Plan, Search
 _SPACE = (
     r"(?:[\x09-\x0d\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 )
-_ASCII = r"[\x00-\x7f]"
+_ASCII, _ASCII_IN_LINE = r"[\x00-\x7f]", r"[\x00-\x09\x0b-\x7f]"
 _MEANING = {
     Token.EDGE: r"\b",
     Token.SPACES: f"{_SPACE}+",
     Token.MAYBE_SPACES: f"{_SPACE}*",
+    Token.REST: r"[^\n]*",
     Token.IDENT: r"[A-Za-z0-9_\-]+",
 }
 _PATH_START = r"/home/|/mnt/|\./|~"
@@ -137,6 +138,8 @@ def _generously(row: _Row, *, edges: bool) -> str:
 def _strictly(row: _Row, *, edges: bool) -> str:
     """An edge counts only beside a byte below 128 or where the text ends."""
     said = _generously(row, edges=edges)
+    between = f"{_MEANING[Token.EDGE]}{_MEANING[Token.REST]}{_MEANING[Token.EDGE]}"
+    said = said.replace(between, rf"\b{_ASCII_IN_LINE}(?:[^\n]*{_ASCII_IN_LINE})?\b")
     if row[0] is Token.EDGE:
         said = f"(?:^|{_ASCII}){said}"
     if row[-1] is Token.EDGE:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
 
+from sojourn.achievements.counting import split_at_rest
 from sojourn.achievements.hits import Hits, word_after, word_before
 from sojourn.achievements.notation import Sequence, Token
 from sojourn.achievements.plan import Plan, Search
@@ -33,7 +33,7 @@ class PlainEngine:
     def __init__(self, plan: Plan) -> None:
         self._searches = plan.searches
         self._lengths = tuple(search.length for search in plan.searches)
-        self._finders = [[_finder(row) for row in search.rows] for search in plan.searches]
+        self._finders = [_finders(search) for search in plan.searches]
 
     def scan(self, data: bytes) -> Hits:
         lower = data.lower()
@@ -47,33 +47,35 @@ class PlainEngine:
         return hits
 
     def paths(self, data: bytes) -> tuple[list[int], bool]:
-        ends = sorted(at + len(start) for start in _PATH_STARTS for at in _places(data, start))
+        ends = sorted(at + len(start) for start in _PATH_STARTS for at in _places(data, start, 0, len(data)))
         return ends, b"\\/" in data or b"\\u00" in data
 
     def _spans(self, number: int, search: Search, lower: bytes) -> Iterator[tuple[int, int]]:
         finders = self._finders[number]
         if search.kind in ("maybe", "surely"):
-            yield from islice(chain.from_iterable(finder.spans(lower) for finder in finders), 1)
+            fit = next(filter(None, (_first_fit(parts, lower) for parts in finders)), None)
+            if fit is not None:
+                yield fit
         else:
-            yield from finders[0].spans(lower)
+            yield from finders[0][0].spans(lower, 0, len(lower))
 
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    """A row of pieces, found by its first literal. Edges are judged as text, beyond ASCII too."""
+    """A row of pieces without [..], found by its first literal. Edges are judged as text, beyond ASCII too."""
 
     row: Sequence
     literal: bytes
     rest: re.Pattern[bytes] | None  # the literal and what follows it, unless that is nothing
     in_run: bool  # identifier characters must come before the literal; the hit begins with the first of them
 
-    def spans(self, lower: bytes) -> Iterator[tuple[int, int]]:
+    def spans(self, lower: bytes, begin: int, stop: int) -> Iterator[tuple[int, int]]:
         row, size = self.row, len(self.literal)
         left, right = row.starts_at_edge and not self.in_run, row.ends_at_edge
-        for start in _places(lower, self.literal):
+        for start in _places(lower, self.literal, begin, stop):
             end = start + size
             if self.rest is not None:
-                hit = self.rest.match(lower, start)
+                hit = self.rest.match(lower, start, stop)
                 if hit is None:
                     continue
                 end = hit.end()
@@ -83,6 +85,11 @@ class _Finder:
                     yield first, end
             elif not (left and word_before(lower, start)) and not (right and word_after(lower, end)):
                 yield start, end
+
+
+def _finders(search: Search) -> list[list[_Finder]]:
+    """Per row, a finder for each part between the [..] of the row."""
+    return [[_finder(part) for part in split_at_rest(row)] for row in search.rows]
 
 
 def _finder(row: Sequence) -> _Finder:
@@ -97,14 +104,34 @@ def _finder(row: Sequence) -> _Finder:
     return _Finder(row, literal.encode(), rest, in_run)
 
 
-def _places(data: bytes, text: bytes) -> Iterator[int]:
-    at = data.find(text)
+def _places(data: bytes, text: bytes, begin: int, stop: int) -> Iterator[int]:
+    at = data.find(text, begin, stop)
     while at >= 0:
         yield at
-        at = data.find(text, at + 1)
+        at = data.find(text, at + 1, stop)
 
 
 def _run_before(lower: bytes, at: int) -> int:
     while at > 0 and lower[at - 1] in _IDENT:
         at -= 1
     return at
+
+
+def _first_fit(parts: list[_Finder], lower: bytes) -> tuple[int, int] | None:
+    """Where a row is first: its first part, and after it in the same line each other one."""
+    at = 0
+    while True:
+        start, at = next(parts[0].spans(lower, at, len(lower)), (0, -1))
+        if at < 0:
+            return None
+        if len(parts) == 1:
+            return start, at
+        line_end = lower.find(b"\n", at)
+        line_end = len(lower) if line_end < 0 else line_end
+        for part in parts[1:]:
+            _, at = next(part.spans(lower, at, line_end), (0, -1))
+            if at < 0:
+                break
+        else:
+            return start, at
+        at = line_end

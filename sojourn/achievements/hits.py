@@ -22,6 +22,13 @@ class Hits:
     paths: list[int]
     folds: bool
     stops: list[int] = field(default_factory=list)  # where each message of the text ends
+    lowered: bytes | None = None
+
+    def small(self) -> bytes:
+        """The text in small letters; letters beyond ASCII stay as they are."""
+        if self.lowered is None:
+            self.lowered = self.data.lower()
+        return self.lowered
 
     def spans(self, number: int) -> list[tuple[int, int]]:
         length = self.lengths[number]

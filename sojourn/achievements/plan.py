@@ -2,7 +2,8 @@
 
 Rules share what they look for: `codex` is found once and counted twice. A *search* asks for all places of a
 row of pieces (`spots`), of a row that begins with a run of identifier characters (`runs`), or just whether something
-is there (`maybe`, `surely`). Of a row that swallows the rest of a line only the beginning is searched for.
+is there (`maybe`, `surely`). Of a row that swallows the rest of a line, where it is counted, only
+the beginning is searched for.
 
 Engines work on UTF-8 bytes and know ASCII only, so an edge next to a byte above 127 is a guess. `spots` and
 `maybe` guess generously and are confirmed afterwards; `surely` guesses strictly and needs no confirmation.
@@ -17,7 +18,6 @@ from sojourn.achievements.counting import (
     Counter,
     ExistsCount,
     LineCount,
-    LineRow,
     MessageCount,
     SpotCount,
     WindowCount,
@@ -64,11 +64,14 @@ class Plan:
 def plan(rules: tuple[MetricRule, ...]) -> Plan:
     """Plans the counting of all rules in one pass."""
     searches: dict[Search, int] = {}
-    planned = []
+    planned, made = [], dict[tuple[str, Words], Counter]()
     for rule in rules:
         patterns = rule.patterns
         texts = [pattern for pattern in patterns if isinstance(pattern, Words)]
-        counters = tuple(_counter(rule, sequences(pattern), searches) for pattern in texts)
+        for pattern in texts:
+            if (rule.mode, pattern) not in made:
+                made[rule.mode, pattern] = _counter(rule, sequences(pattern), searches)
+        counters = tuple(made[rule.mode, pattern] for pattern in texts)
         tools = tuple(pattern for pattern in patterns if isinstance(pattern, ToolNamed))
         lowered = next((pattern for pattern in texts if pattern.lowered), None)
         if tools and rule.mode != "count":
@@ -82,7 +85,7 @@ def _counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search
         return searches.setdefault(Search(kind, of), len(searches))
 
     if rule.mode == "exists":
-        return _exists_counter(rows, searches)
+        return ExistsCount(maybe=number("maybe", *rows), surely=number("surely", *rows), rows=rows)
     if rule.mode == "messages":
         if any(row.text is None for row in rows):
             raise BadInput(f"{rule.key} counts messages by more than words.", hint="Use literal text.")
@@ -99,33 +102,6 @@ def _counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search
     return _spot_counter(rows, tuple(number("spots", row) for row in rows))
 
 
-def _exists_counter(rows: tuple[Sequence, ...], searches: dict[Search, int]) -> ExistsCount:
-    def number(kind: Kind, *of: Sequence) -> int:
-        return searches.setdefault(Search(kind, of), len(searches))
-
-    plain = tuple(row for row in rows if not row.has(Token.REST))
-    follow: dict[Sequence, list[list[Sequence]]] = {}
-    for row in rows:
-        if row.has(Token.REST):
-            head, *parts = split_at_rest(row)
-            if head.text is None or any(part.text is None for part in parts):
-                raise BadInput(f"{row} has more than words around [..].", hint="Use literal text.")
-            follow.setdefault(head, []).append(parts)
-    return ExistsCount(
-        maybe=number("maybe", *plain) if plain else None,
-        surely=number("surely", *plain) if plain else 0,
-        pattern=re.compile(to_re(plain), re.IGNORECASE),
-        lines=tuple(
-            LineRow(
-                number("spots", head),
-                tuple(tuple(re.compile(to_re((part,)), re.IGNORECASE) for part in parts) for parts in after),
-                tuple({(parts[-1].text or "").encode() for parts in after}),
-            )
-            for head, after in follow.items()
-        ),
-    )
-
-
 def _line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search, int]) -> LineCount:
     """At most one hit per line swallows its rest: from the first head to the last end."""
     swallowing = [row for row in rows if row.has(Token.REST)]
@@ -138,14 +114,24 @@ def _line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[S
     if any(_can_meet(head, row, same=False) or _can_meet(row, head, same=False) for row in others):
         raise BadInput(f"{rule.key}: what begins a [..] overlaps another alternative.", hint="Split the rule.")
 
-    def number(kind: Kind, row: Sequence) -> int:
-        return searches.setdefault(Search(kind, (row,)), len(searches))
+    def number(kind: Kind, *of: Sequence) -> int:
+        return searches.setdefault(Search(kind, of), len(searches))
 
     return LineCount(
         head=number("spots", head),
-        tails=tuple(tuple((part.text or "").encode() for part in split_at_rest(row)[1:]) for row in swallowing),
+        last=number("maybe", *dict.fromkeys(split_at_rest(row)[-1] for row in swallowing)),
+        tails=_by_last(swallowing),
         others=_spot_counter(tuple(others), tuple(number("spots", row) for row in others)),
     )
+
+
+def _by_last(rows: list[Sequence]) -> dict[bytes, tuple[tuple[bytes, ...], ...]]:
+    """The texts after the head: the last one of each row, and those between."""
+    found: dict[bytes, tuple[tuple[bytes, ...], ...]] = {}
+    for row in rows:
+        *between, last = ((part.text or "").encode() for part in split_at_rest(row)[1:])
+        found[last] = (*found.get(last, ()), tuple(between))
+    return found
 
 
 def _spot_counter(rows: tuple[Sequence, ...], numbers: tuple[int, ...]) -> SpotCount:

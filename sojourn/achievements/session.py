@@ -62,6 +62,7 @@ class SessionScanner:
         self._lowered = {
             rule.rule.key: re.compile(to_re(sequences(rule.lowered))) for rule in plan.rules if rule.lowered is not None
         }
+        self._conditional = [one.rule for one in plan.rules if one.rule.gates or one.rule.mode == "exists"]
         self.read = Reader().read
         self._marks: dict[str, tuple[str, ...]] = {}  # tool name → keys of the rules it counts for
 
@@ -85,11 +86,12 @@ class SessionScanner:
             "distinct_tool_count": len(whole.names),
             "files_touched_count": len(whole.paths),
         }
-        for planned in self._plan.rules:
-            rule, count = planned.rule, whole.counts[planned.rule.key]
+        found.update(whole.counts)
+        for rule in self._conditional:
+            if rule.mode == "exists" and found[rule.key]:
+                found[rule.key] = 1
             if any(found[gate.key] < gate.at_least for gate in rule.gates):
-                count = 0
-            found[rule.key] = min(count, 1) if rule.mode == "exists" else count
+                found[rule.key] = 0
         values = tuple(found[key] for key in self._book.fields)
         return Contribution(values, tuple(sorted(whole.names)), whole.problems)
 
@@ -125,7 +127,7 @@ class SessionScanner:
     # -- counting ----------------------------------------------------------
 
     def _counts(self, reading: Reading, hits: Hits) -> dict[str, int]:
-        found = self._by_tool(reading.sequence)
+        found, shared = self._by_tool(reading.sequence), dict[int, int]()
         for planned in self._plan.rules:
             key = planned.rule.key
             count = found.get(key, 0)
@@ -133,8 +135,10 @@ class SessionScanner:
                 text = b"\n".join(reading.texts).decode("utf-8", "replace").lower()
                 count += sum(1 for _ in self._lowered[key].finditer(text))
             else:
-                for counter in planned.counters:
-                    count += counter.count(hits)
+                for counter in planned.counters:  # two rules that look for the same have one between them
+                    if id(counter) not in shared:
+                        shared[id(counter)] = counter.count(hits)
+                    count += shared[id(counter)]
             found[key] = count
         return found
 

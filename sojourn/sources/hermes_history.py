@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -80,7 +80,7 @@ class HermesHistory:
             yield session, self._asked(partial(_rows, session))
 
     def rows_after(self, session: str, row: int) -> list[RawMessage]:
-        return self._asked(lambda db, queries: _plain(db.execute(queries.later, (session, row))))
+        return self._asked(lambda db, queries: _plain(db.execute(queries.later, (session, row)).fetchall()))
 
     def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
         for session in sessions:
@@ -130,10 +130,10 @@ class HermesHistory:
 
 
 def _rows(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawMessage]:
-    return _plain(db.execute(queries.messages, (session,)))
+    return _plain(db.execute(queries.messages, (session,)).fetchall())
 
 
-def _plain(rows: Iterable[RawMessage]) -> list[RawMessage]:
+def _plain(rows: list[RawMessage]) -> list[RawMessage]:
     return [_odd(row) if row[3] or (row[2] and not row[2][0]) else row for row in rows]
 
 
@@ -149,11 +149,7 @@ def _queries(db: sqlite3.Connection) -> _Queries:
     live = " AND ifnull(active, 1) = 1" if "active" in message_has else ""
     is_odd = "typeof(content) NOT IN ('text', 'null')"
     ties = ", ".join(one if one in message_has else "NULL" for one in ("tool_call_id", "effect_disposition"))
-    bytes_in = " + ".join(
-        f"{flag} * (typeof({column}) = 'blob')" for flag, column in ((2, "role"), (4, "tool_calls"), (8, "tool_name"))
-    )
-    odd = f"({is_odd}) + {bytes_in}"
-    rows = f"SELECT id, role, content, {odd}, tool_calls, tool_name FROM messages WHERE id IN"
+    rows = f"SELECT id, role, content, {is_odd}, tool_calls, tool_name FROM messages WHERE id IN"
     ids = f"(SELECT id FROM messages WHERE session_id = ?1{live}"
     return _Queries(
         sessions=Questions.of(db),
@@ -182,20 +178,14 @@ def _previews(db: sqlite3.Connection, ask: _Queries, sessions: Sequence[str]) ->
 
 
 def _odd(row: tuple[Any, ...]) -> RawMessage:
-    """A row that is not all plain text: marked JSON, a number, or bytes (which Hermes shows as Python does)."""
-    number, role, content, odd, tool_calls, tool_name = row
+    """A row whose content is not plain text: marked JSON, a number, or bytes (which Hermes shows as Python does)."""
+    number, role, content, is_no_text, tool_calls, tool_name = row
     is_json = False
-    if odd & 1:
+    if is_no_text:
         content = (str(content) if isinstance(content, bytes) else json.dumps(content)).encode()
-    elif content and content.startswith(_STRUCTURED):
+    elif content.startswith(_STRUCTURED):
         is_json = _is_json(content[len(_STRUCTURED) :])
         content = content[len(_STRUCTURED) :] if is_json else content
-    if odd & 2:
-        role = str(role).encode()
-    if odd & 4:
-        tool_calls = _written(tool_calls)
-    if odd & 8:
-        tool_name = str(tool_name).encode()
     return number, role, content, is_json, tool_calls, tool_name
 
 
@@ -207,11 +197,3 @@ def _is_json(content: bytes) -> bool:
     except RecursionError:  # nested too deep for us: JSON all the same, and its reader says so
         pass
     return True
-
-
-def _written(calls: bytes) -> bytes | None:
-    """Calls that were stored as bytes, in any of the encodings of JSON; None when they are none."""
-    try:
-        return json.dumps(json.loads(calls)).encode()
-    except (ValueError, RecursionError):
-        return None

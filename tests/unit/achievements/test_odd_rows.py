@@ -68,23 +68,6 @@ def test_structured_content_that_is_a_mere_string_counts_as_that_string(hermes, 
     assert (found["skill_events"], found["files_touched_count"], found["process_calls"]) == (1, 1, 1)
 
 
-def test_bytes_where_there_should_be_text_count_as_python_shows_them(hermes, history):
-    say(hermes, "a", tool_name=b"terminal")
-    say(hermes, "b", tool_name="patch")
-    hermes.execute("UPDATE messages SET role = X'746f6f6c'")  # bytes are no word: these rows are no results of tools
-    found = numbers(history)
-    assert (found["tool_names"], found["tool_call_count"]) == (["b'terminal'", "patch"], 2)
-    assert (found["terminal_calls"], found["patch_calls"]) == (1, 1)
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
-def test_calls_that_are_stored_as_bytes_are_read_in_any_encoding(encoding, hermes, history):
-    say(hermes, "a", tool_calls='[{"name": "terminal", "a": "./b/a.py", "ü": 1}]'.encode(encoding))
-    say(hermes, "b", tool_calls=b"\xff\xfe[")
-    found = numbers(history)
-    assert (found["terminal_calls"], found["files_touched_count"]) == (1, 1)
-
-
 def test_content_nested_deeper_than_we_can_read_is_reported(hermes, history):
     say(hermes, "\0json:" + "[" * 5000 + '"error"' + "]" * 5000)
     say(hermes, "error")
