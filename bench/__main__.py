@@ -14,6 +14,7 @@ ALL = (
     "store",
     "importing",
     "achievements",
+    "changes",
     "serving",
     "templates",
     "streams",

@@ -199,7 +199,7 @@ def _resident(pid: int) -> float:
 
 def measure(sessions: int, hermes_python: str, seed: str, folder: Path) -> dict[str, Any]:
     home = folder / "home"
-    made = _json(
+    made = json_of(
         [
             *(hermes_python, str(GENERATOR), "--home", str(home), "--sessions", str(sessions), "--seed", seed),
             *("--bytes-per-message", str(SIZES.get(sessions, 1500.0))),
@@ -209,18 +209,18 @@ def measure(sessions: int, hermes_python: str, seed: str, folder: Path) -> dict[
     shutil.copytree(home, theirs_home, dirs_exist_ok=True)
     part = [sys.executable, "-m", "bench.achievements", "--out", str(folder / "ours.json"), "--part"]
     environment = installed.environment(folder)
-    _json([*part, "ours", "--home", str(_copy(home, folder / "first"))], environment)  # compiles
+    json_of([*part, "ours", "--home", str(_copy(home, folder / "first"))], environment)  # compiles
     floors, mine = list[dict[str, Any]](), list[dict[str, Any]]()
     for number in range(ROUNDS):  # turn by turn: this machine is not the same twice
         place = _copy(home, folder / f"ours{number}")
-        floors.append(_json([*part, "reading", "--home", str(place)], environment))
-        mine.append(_json([*part, "ours", "--home", str(place)], environment))
+        floors.append(json_of([*part, "reading", "--home", str(place)], environment))
+        mine.append(json_of([*part, "ours", "--home", str(place)], environment))
         shutil.rmtree(place)
     floor = sorted(floors, key=lambda one: one["seconds"])[ROUNDS // 2]
     middle = sorted(mine, key=lambda one: one["cold"])[ROUNDS // 2]
-    theirs = _json([hermes_python, "-c", THEIRS, str(theirs_home), str(folder / "theirs.json")], environment)
+    theirs = json_of([hermes_python, "-c", THEIRS, str(theirs_home), str(folder / "theirs.json")], environment)
     differences = compare(folder / "theirs.json", folder / "ours.json")
-    in_ours = _json([sys.executable, "-m", "bench.own_badges", str(sessions), str(folder / "own")], environment)
+    in_ours = json_of([sys.executable, "-m", "bench.own_badges", str(sessions), str(folder / "own")], environment)
     return {
         "sessions": made["sessions"], "messages": made["messages"], "tool_calls": made["tool_calls"],
         "text_mb": floor["text_mb"], "reading": floor["seconds"], "theirs": theirs, "ours": middle,
@@ -233,7 +233,7 @@ def _copy(home: Path, to: Path) -> Path:
     return to
 
 
-def _json(command: list[str], environment: dict[str, str] | None = None) -> dict[str, Any]:
+def json_of(command: list[str], environment: dict[str, str] | None = None) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
     if done.returncode:
         raise SystemExit(f"{' '.join(command[:3])} failed:\n{done.stderr[-2000:]}")
