@@ -98,8 +98,12 @@ class Reader:
         """Undecodable tool calls are no calls; a call in an odd shape is skipped and noted."""
         self._repeats = False
         try:
-            calls = self._decode(raw.decode())
-            written = _encode(calls).encode() if self._repeats else raw
+            try:
+                calls = self._decode(raw.decode())
+                written = _encode(calls).encode() if self._repeats else raw
+            except UnicodeDecodeError:  # bytes, not text: then it may be another of the encodings of JSON
+                calls = json.loads(raw)
+                written = _encode(calls).encode()
         except (ValueError, RecursionError) as error:
             reading.problems += not isinstance(error, json.JSONDecodeError)
             return

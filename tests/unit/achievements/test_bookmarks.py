@@ -63,7 +63,7 @@ MESSAGE = st.one_of(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(st.lists(st.lists(MESSAGE, max_size=4), min_size=2, max_size=5))
 def test_reading_on_equals_reading_from_the_beginning(engine, growth):
     history = GrowingHistory()

@@ -68,6 +68,14 @@ def test_structured_content_that_is_a_mere_string_counts_as_that_string(hermes, 
     assert (found["skill_events"], found["files_touched_count"], found["process_calls"]) == (1, 1, 1)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_calls_that_are_stored_as_bytes_are_read_in_their_encoding(encoding, hermes, history):
+    say(hermes, "a", tool_calls='[{"name": "terminal", "a": "./b/a.py", "ü": 1}]'.encode(encoding))
+    say(hermes, "b", tool_calls=b"\xff\xfe[")
+    found = numbers(history)
+    assert (found["terminal_calls"], found["files_touched_count"]) == (1, 1)
+
+
 def test_content_nested_deeper_than_we_can_read_is_reported(hermes, history):
     say(hermes, "\0json:" + "[" * 5000 + '"error"' + "]" * 5000)
     say(hermes, "error")
