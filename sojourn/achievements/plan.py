@@ -64,14 +64,11 @@ class Plan:
 def plan(rules: tuple[MetricRule, ...]) -> Plan:
     """Plans the counting of all rules in one pass."""
     searches: dict[Search, int] = {}
-    planned, made = [], dict[tuple[str, Words], Counter]()
+    planned = []
     for rule in rules:
         patterns = rule.patterns
         texts = [pattern for pattern in patterns if isinstance(pattern, Words)]
-        for pattern in texts:
-            if (rule.mode, pattern) not in made:
-                made[rule.mode, pattern] = _counter(rule, sequences(pattern), searches)
-        counters = tuple(made[rule.mode, pattern] for pattern in texts)
+        counters = tuple(_counter(rule, sequences(pattern), searches) for pattern in texts)
         tools = tuple(pattern for pattern in patterns if isinstance(pattern, ToolNamed))
         lowered = next((pattern for pattern in texts if pattern.lowered), None)
         if tools and rule.mode != "count":
@@ -110,6 +107,8 @@ def _line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[S
     text = heads.pop()
     if heads or not isinstance(text, str) or any(row.has(Token.EDGE) for row in swallowing):
         raise BadInput(f"{rule.key} has more than one kind of [..].", hint="Let all begin with the same literal.")
+    if any(part.text is None for row in swallowing for part in split_at_rest(row)):
+        raise BadInput(f"{rule.key} has more than words around [..].", hint="Use literal text.")
     head = Sequence((text,))
     if any(_can_meet(head, row, same=False) or _can_meet(row, head, same=False) for row in others):
         raise BadInput(f"{rule.key}: what begins a [..] overlaps another alternative.", hint="Split the rule.")

@@ -127,7 +127,7 @@ class SessionScanner:
     # -- counting ----------------------------------------------------------
 
     def _counts(self, reading: Reading, hits: Hits) -> dict[str, int]:
-        found, shared = self._by_tool(reading.sequence), dict[int, int]()
+        found = self._by_tool(reading.sequence)
         for planned in self._plan.rules:
             key = planned.rule.key
             count = found.get(key, 0)
@@ -135,10 +135,8 @@ class SessionScanner:
                 text = b"\n".join(reading.texts).decode("utf-8", "replace").lower()
                 count += sum(1 for _ in self._lowered[key].finditer(text))
             else:
-                for counter in planned.counters:  # two rules that look for the same have one between them
-                    if id(counter) not in shared:
-                        shared[id(counter)] = counter.count(hits)
-                    count += shared[id(counter)]
+                for counter in planned.counters:
+                    count += counter.count(hits)
             found[key] = count
         return found
 
