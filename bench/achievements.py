@@ -104,9 +104,14 @@ def ours(home: Path, out: Path) -> dict[str, float]:
             after.append(timed())
         scans.close()
     return {
-        "cold": cold, "warm": warm, **more, "changed_closed": _middle(after), "memory": peak,
-        "joined": status["dedupe_hits"], "scans": status["run_count"],
-    }  # fmt: skip
+        "cold": cold,
+        "warm": warm,
+        **more,
+        "changed_closed": _middle(after),
+        "memory": peak,
+        "joined": status["dedupe_hits"],
+        "scans": status["run_count"],
+    }
 
 
 def reading(home: Path) -> dict[str, float]:
@@ -222,10 +227,17 @@ def measure(sessions: int, hermes_python: str, seed: str, folder: Path) -> dict[
     differences = compare(folder / "theirs.json", folder / "ours.json")
     in_ours = json_of([sys.executable, "-m", "bench.own_badges", str(sessions), str(folder / "own")], environment)
     return {
-        "sessions": made["sessions"], "messages": made["messages"], "tool_calls": made["tool_calls"],
-        "text_mb": floor["text_mb"], "reading": floor["seconds"], "theirs": theirs, "ours": middle,
-        "own": in_ours, "differences": differences, "rows_blake2b": made["rows_blake2b"],
-    }  # fmt: skip
+        "sessions": made["sessions"],
+        "messages": made["messages"],
+        "tool_calls": made["tool_calls"],
+        "text_mb": floor["text_mb"],
+        "reading": floor["seconds"],
+        "theirs": theirs,
+        "ours": middle,
+        "own": in_ours,
+        "differences": differences,
+        "rows_blake2b": made["rows_blake2b"],
+    }
 
 
 def _copy(home: Path, to: Path) -> Path:

@@ -34,9 +34,15 @@ IDLE = 10.0
 
 def settings(home: str, **more: str) -> dict[str, str]:
     return {
-        **os.environ, "SOJOURN_HOME": home, "SOJOURN_RUNTIME": "echo", "SOJOURN_TITLES": "no",
-        "SOJOURN_MEMORY_RECALL": "no", "SOJOURN_TEMPLATES_AUTOMATIC": "no", "SOJOURN_SKILLS_SHORTLIST": "0", **more,
-    }  # fmt: skip
+        **os.environ,
+        "SOJOURN_HOME": home,
+        "SOJOURN_RUNTIME": "echo",
+        "SOJOURN_TITLES": "no",
+        "SOJOURN_MEMORY_RECALL": "no",
+        "SOJOURN_TEMPLATES_AUTOMATIC": "no",
+        "SOJOURN_SKILLS_SHORTLIST": "0",
+        **more,
+    }
 
 
 async def latencies(home: str) -> tuple[list[float], list[float], float]:
@@ -98,10 +104,14 @@ async def load(home: str, messages: int, chats: int) -> dict[str, Any]:
     await asyncio.gather(running, return_exceptions=True)
     await kit.close()
     return {
-        "seconds": seconds, "per_second": messages / seconds, "wrong": len(wrong),
-        "p50_wait": statistics.median(waits), "p95_wait": statistics.quantiles(waits, n=20)[-1],
-        "cpu_ms": used / messages * 1000, "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }  # fmt: skip
+        "seconds": seconds,
+        "per_second": messages / seconds,
+        "wrong": len(wrong),
+        "p50_wait": statistics.median(waits),
+        "p95_wait": statistics.quantiles(waits, n=20)[-1],
+        "cpu_ms": used / messages * 1000,
+        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
 
 
 def loaded(home: str, messages: int, chats: int) -> dict[str, Any]:

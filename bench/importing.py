@@ -53,9 +53,14 @@ def while_writing(folder: Path, hermes: Path) -> list[Bar]:
     alone = _append(hermes)
     shutil.rmtree(folder / "home")
     reading = subprocess.Popen(
-        [sys.executable, "-c", f"from bench.importing import bring_in; from pathlib import Path; "
-         f"bring_in(Path({str(folder)!r}), Path({str(hermes)!r}))"], cwd=peer.ROOT,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            f"from bench.importing import bring_in; from pathlib import Path; "
+            f"bring_in(Path({str(folder)!r}), Path({str(hermes)!r}))",
+        ],
+        cwd=peer.ROOT,
+    )
     waits: list[Any] = []
     while reading.poll() is None:
         waits.append(_append(hermes))

@@ -28,18 +28,48 @@ SAID = (
 )
 WORDS = SAID.split()
 SPICE = (
-    "Traceback (most recent call last):", "error: port 8080 is already in use", "permission denied", "git commit -m",
-    "npm install failed with errors", "docker compose up", "src/app/main.py", "config.yaml", "pytest -q passed",
-    "https://example.org/docs", "the gateway restarted", "CSS grid", "rollback to the checkpoint", "cache hit",
-    "ollama run llama3", "claude and codex", "docs/guide.md", "screenshot.png", "中文的错误信息", "ошибка в журнале",
-    "release v1.2.3", "memory of the plugin", "export OPENAI_API_KEY", "git log --oneline", "README.md",
-)  # fmt: skip
+    "Traceback (most recent call last):",
+    "error: port 8080 is already in use",
+    "permission denied",
+    "git commit -m",
+    "npm install failed with errors",
+    "docker compose up",
+    "src/app/main.py",
+    "config.yaml",
+    "pytest -q passed",
+    "https://example.org/docs",
+    "the gateway restarted",
+    "CSS grid",
+    "rollback to the checkpoint",
+    "cache hit",
+    "ollama run llama3",
+    "claude and codex",
+    "docs/guide.md",
+    "screenshot.png",
+    "中文的错误信息",
+    "ошибка в журнале",
+    "release v1.2.3",
+    "memory of the plugin",
+    "export OPENAI_API_KEY",
+    "git log --oneline",
+    "README.md",
+)
 TOOLS = (
-    ("terminal", "command"), ("read_file", "path"), ("write_file", "path"), ("patch", "path"),
-    ("search_files", "query"), ("web_search", "query"), ("web_extract", "url"), ("execute_code", "code"),
+    ("terminal", "command"),
+    ("read_file", "path"),
+    ("write_file", "path"),
+    ("patch", "path"),
+    ("search_files", "query"),
+    ("web_search", "query"),
+    ("web_extract", "url"),
+    ("execute_code", "code"),
     ("browser_navigate", "url"),
-    ("memory", "text"), ("skill_view", "name"), ("delegate_task", "goal"), ("process", "action"), ("todo", "items"),
-)  # fmt: skip
+    ("memory", "text"),
+    ("skill_view", "name"),
+    ("delegate_task", "goal"),
+    ("process", "action"),
+    ("todo", "items"),
+)
 MODELS = ("gpt-5", "claude-opus-4", "anthropic/claude-sonnet-4", "ollama/llama3", "gemini-2.5-pro", None)
 START = 1_700_000_000.0
 Row = tuple[Any, ...]
@@ -124,9 +154,15 @@ def fill(db: sqlite3.Connection, asked: argparse.Namespace) -> dict[str, Any]:
         count = 0 if chance.random() < 0.01 else max(1, count)
         db.execute(
             "INSERT INTO sessions (id, source, model, started_at, title, archived) VALUES (?, ?, ?, ?, ?, ?)",
-            (key, chance.choice(("cli", "telegram")), chance.choice(MODELS), at,
-             f"Session {number}" if chance.random() < 0.7 else None, archived),
-        )  # fmt: skip
+            (
+                key,
+                chance.choice(("cli", "telegram")),
+                chance.choice(MODELS),
+                at,
+                f"Session {number}" if chance.random() < 0.7 else None,
+                archived,
+            ),
+        )
         rows = list(messages(chance, count, asked.bytes_per_message, at))
         db.executemany(f"INSERT INTO messages ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", ((key, *r) for r in rows))
         digest.update(repr((key, rows)).encode())

@@ -20,9 +20,27 @@ from sojourn.ports.source import Transcript
 
 SESSIONS, MESSAGES, NOTES, FACTS = 10_000, 12, 200, 300
 SUBJECTS = (
-    "garden", "database", "invoice", "holiday", "bicycle", "recipe", "kubernetes", "thesis", "password", "printer",
-    "meeting", "translation", "backup", "spreadsheet", "lisbon", "contract", "camera", "deadline", "library", "battery",
-)  # fmt: skip
+    "garden",
+    "database",
+    "invoice",
+    "holiday",
+    "bicycle",
+    "recipe",
+    "kubernetes",
+    "thesis",
+    "password",
+    "printer",
+    "meeting",
+    "translation",
+    "backup",
+    "spreadsheet",
+    "lisbon",
+    "contract",
+    "camera",
+    "deadline",
+    "library",
+    "battery",
+)
 REQUESTS = (
     "what did we decide about the invoice for the printer in lisbon?",
     "how did I fix the database backup last time",

@@ -43,8 +43,11 @@ async def fill(path: str, sessions: int, count: int, size: int, first: int = 0) 
         await store.ingest("bench", "bench", batch, principal=OWNER)
     await store.index(lambda done, of: None)
     await store.close()
-    return {"seconds": time.perf_counter() - begun, "text": text, "bytes": sum(
-        file.stat().st_size for file in Path(path).parent.glob(Path(path).name + "*"))}  # fmt: skip
+    return {
+        "seconds": time.perf_counter() - begun,
+        "text": text,
+        "bytes": sum(file.stat().st_size for file in Path(path).parent.glob(Path(path).name + "*")),
+    }
 
 
 async def multiply(path: str, times: int) -> dict[str, Any]:
@@ -87,9 +90,12 @@ async def append(path: str, count: int, size: int, session: int = 990_000, toget
     await store.close()
     lost = sum(result["lost"] for result in results)
     return {
-        "per_second": count / seconds, "errors": sum(result["errors"] for result in results), "lost": lost,
-        "stall": max(result["stall"] for result in results), "synchronous": 2,
-    }  # fmt: skip
+        "per_second": count / seconds,
+        "errors": sum(result["errors"] for result in results),
+        "lost": lost,
+        "stall": max(result["stall"] for result in results),
+        "synchronous": 2,
+    }
 
 
 async def _append(store: SqliteStore, name: str, rows: list[Message]) -> dict[str, Any]:

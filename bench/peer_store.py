@@ -57,9 +57,12 @@ def append(path: str, count: int, size: int, session: int = 990_000, together: i
     mode = db._conn.execute("PRAGMA synchronous").fetchone()[0]
     db.close()
     return {
-        "per_second": count / seconds, "errors": sum(one["errors"] for one in done), "synchronous": mode,
-        "lost": sum(one["lost"] for one in done), "stall": max(one["stall"] for one in done),
-    }  # fmt: skip
+        "per_second": count / seconds,
+        "errors": sum(one["errors"] for one in done),
+        "synchronous": mode,
+        "lost": sum(one["lost"] for one in done),
+        "stall": max(one["stall"] for one in done),
+    }
 
 
 def _append(db: Any, name: str, rows: list[Any]) -> dict[str, Any]:

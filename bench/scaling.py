@@ -119,10 +119,15 @@ def gateways(url: str, count: int) -> dict[str, float]:
         env = settings(home, SOJOURN_DATABASE_URL=url)
         command = [sys.executable, "-m", "bench.scaling", "gateway"]
         made = [
-            subprocess.Popen([*command, f"bot{n}-{time.time_ns()}", str(MESSAGES), str(CHATS)], text=True, env=env,
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            subprocess.Popen(
+                [*command, f"bot{n}-{time.time_ns()}", str(MESSAGES), str(CHATS)],
+                text=True,
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
             for n in range(count)
-        ]  # fmt: skip
+        ]
         _heard(made)
         begun = time.monotonic()
         _heard(made)

@@ -85,12 +85,15 @@ def main() -> None:
             server.terminate()
             server.wait(20)
     p95 = [statistics.quantiles(one, n=20)[-1] * 1000 for one in (quiet, busy)]
-    keep("serving", [
-        limit(f"badges, {CLIENTS} clients, nothing else running: p95", p95[0], "ms", most=10),
-        limit(f"badges, {CLIENTS} clients, during cold scans: p95", p95[1], "ms", most=10),
-        Bar("answers during cold scans", len(busy), None, "", None, "–", True),
-        Bar("full scans of 240,000 messages meanwhile", scans, None, "", None, "–", scans > 0),
-    ])  # fmt: skip
+    keep(
+        "serving",
+        [
+            limit(f"badges, {CLIENTS} clients, nothing else running: p95", p95[0], "ms", most=10),
+            limit(f"badges, {CLIENTS} clients, during cold scans: p95", p95[1], "ms", most=10),
+            Bar("answers during cold scans", len(busy), None, "", None, "–", True),
+            Bar("full scans of 240,000 messages meanwhile", scans, None, "", None, "–", scans > 0),
+        ],
+    )
 
 
 if __name__ == "__main__":

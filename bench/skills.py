@@ -78,9 +78,16 @@ def main() -> None:
             for half, value in top5.items():
                 wanted = 90.0 if name == "all" and half == "held-out" else 0.0
                 bars.append(
-                    Bar(f"{name}: right one in the first five, {half}", value * 100, None, "%", None,
-                        f"at least {wanted:g} %" if wanted else "–", value * 100 >= wanted)
-                )  # fmt: skip
+                    Bar(
+                        f"{name}: right one in the first five, {half}",
+                        value * 100,
+                        None,
+                        "%",
+                        None,
+                        f"at least {wanted:g} %" if wanted else "–",
+                        value * 100 >= wanted,
+                    )
+                )
         keep("skills", bars, details)
 
 

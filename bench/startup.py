@@ -42,12 +42,23 @@ def main() -> None:
             their_version.append(run([theirs, "--version"], environment)[0])
         listing = [run([ours, "sessions", "list"], environment)[1] for _ in range(ROUNDS)]
         listing_json = [run([ours, "--json", "sessions", "list"], environment)[1] for _ in range(ROUNDS)]
-    keep("startup", [
-        bar("--version", statistics.median(version) * 1000, statistics.median(their_version) * 1000, "ms", at_least=5,
-            more_is_better=False),
-        limit(f"CPU of `sessions list`, {SESSIONS:,} sessions", statistics.median(listing), "s", most=0.3),
-        limit(f"CPU of `--json sessions list`, {SESSIONS:,} sessions", statistics.median(listing_json), "s", most=0.3),
-    ])  # fmt: skip
+    keep(
+        "startup",
+        [
+            bar(
+                "--version",
+                statistics.median(version) * 1000,
+                statistics.median(their_version) * 1000,
+                "ms",
+                at_least=5,
+                more_is_better=False,
+            ),
+            limit(f"CPU of `sessions list`, {SESSIONS:,} sessions", statistics.median(listing), "s", most=0.3),
+            limit(
+                f"CPU of `--json sessions list`, {SESSIONS:,} sessions", statistics.median(listing_json), "s", most=0.3
+            ),
+        ],
+    )
 
 
 def run(command: list[str | Path], environment: dict[str, str]) -> tuple[float, float]:

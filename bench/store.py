@@ -23,9 +23,12 @@ TURNS = 5  # of the quick part: a shared disk is not the same twice
 
 def ours(**asked: Any) -> Any:
     done = subprocess.run(
-        [sys.executable, "-m", "bench.our_store", json.dumps(asked)], check=True, capture_output=True, text=True,
+        [sys.executable, "-m", "bench.our_store", json.dumps(asked)],
+        check=True,
+        capture_output=True,
+        text=True,
         cwd=peer.ROOT,
-    )  # fmt: skip
+    )
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
@@ -84,12 +87,30 @@ def big(folder: Path) -> list[Bar]:
     their_rates = [theirs(do="append", path=other, count=2200, size=SIZE)["per_second"]]
     four, their_four = writers(ours, mine, 1050), writers(theirs, other, 1050)
     return [
-        bar("bytes on disk per byte of text, search included", per_byte, their_per_byte, "B/B", at_least=3,
-            more_is_better=False),
-        bar(f'search for a common word ("{COMMON}")', found[COMMON]["ms"], their_found[COMMON]["ms"], "ms", at_least=3,
-            more_is_better=False),
-        bar(f'search for a Chinese word ("{CHINESE_WORD}")', found[CHINESE_WORD]["ms"], their_found[CHINESE_WORD]["ms"],
-            "ms", at_least=10, more_is_better=False),
+        bar(
+            "bytes on disk per byte of text, search included",
+            per_byte,
+            their_per_byte,
+            "B/B",
+            at_least=3,
+            more_is_better=False,
+        ),
+        bar(
+            f'search for a common word ("{COMMON}")',
+            found[COMMON]["ms"],
+            their_found[COMMON]["ms"],
+            "ms",
+            at_least=3,
+            more_is_better=False,
+        ),
+        bar(
+            f'search for a Chinese word ("{CHINESE_WORD}")',
+            found[CHINESE_WORD]["ms"],
+            their_found[CHINESE_WORD]["ms"],
+            "ms",
+            at_least=10,
+            more_is_better=False,
+        ),
         bar("appends, 120,000 messages", statistics.median(rates), statistics.median(their_rates), "/s", at_least=5),
         bar("appends, 4 writers, 120,000 messages", four["per_second"], their_four["per_second"], "/s", at_least=1),
         Bar("4 writers, theirs: lost rows", their_four["lost"], None, "", None, "–", True),
@@ -97,7 +118,7 @@ def big(folder: Path) -> list[Bar]:
         limit("4 writers: errors", four["errors"], "", most=0),
         limit("4 writers: lost rows", four["lost"], "", most=0),
         limit("4 writers: longest wait", four["stall"], "s", most=1),
-    ]  # fmt: skip
+    ]
 
 
 def writers(ask: Any, path: str, count: int) -> dict[str, float]:
@@ -121,12 +142,15 @@ def million() -> None:
         ours(do="fill", path=path, sessions=100, count=120, size=SIZE)
         ours(do="multiply", path=path, times=84)
         four = writers(ours, path, 1050)
-        keep("million", [
-            Bar("appends, 4 writers, 1,000,000 messages", four["per_second"], None, "/s", None, "–", True),
-            limit("errors", four["errors"], "", most=0),
-            limit("lost rows", four["lost"], "", most=0),
-            limit("longest wait", four["stall"], "s", most=1),
-        ])  # fmt: skip
+        keep(
+            "million",
+            [
+                Bar("appends, 4 writers, 1,000,000 messages", four["per_second"], None, "/s", None, "–", True),
+                limit("errors", four["errors"], "", most=0),
+                limit("lost rows", four["lost"], "", most=0),
+                limit("longest wait", four["stall"], "s", most=1),
+            ],
+        )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -127,9 +127,14 @@ async def clients(address: str, token: str, count: int, chunks: int, bare: bool,
     heard = await listen(address, token, count, chunks, bare=bare, seed=seed)
     delays = sorted(delay for one in heard for delay in one.delays) or [float("nan")]
     said = Round(
-        count, bare, sum(len(one.ids) for one in heard), sum(one.faults(chunks) for one in heard),
-        statistics.median(delays), delays[int(len(delays) * 0.95)], delays[-1],
-    )  # fmt: skip
+        count,
+        bare,
+        sum(len(one.ids) for one in heard),
+        sum(one.faults(chunks) for one in heard),
+        statistics.median(delays),
+        delays[int(len(delays) * 0.95)],
+        delays[-1],
+    )
     print(json.dumps(asdict(said)))
 
 
@@ -151,8 +156,17 @@ class Server:
         self.address, self.token = ready[1], "bench"
 
     def round(self, count: int, chunks: int, *, bare: bool, seed: int) -> Round:
-        command = [sys.executable, "-m", "bench.streams", self.address, self.token, str(count), str(chunks),
-                   "bare" if bare else "ours", str(seed)]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "bench.streams",
+            self.address,
+            self.token,
+            str(count),
+            str(chunks),
+            "bare" if bare else "ours",
+            str(seed),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
         return Round(**json.loads(done.stdout))
 
@@ -224,14 +238,19 @@ def main() -> int:
     faults = sum(without.faults + with_us.faults for without, with_us, _ in rounds)
     grown = [cost["megabytes"] - at_rest for *_, cost in rounds]
     each = (grown[-1] - grown[0]) / (SIZES[-1] - SIZES[0])
-    keep("streams", [
-        limit(f"events lost, told twice or out of order, {SIZES[-1]} streams", faults, "events", most=0),
-        limit(f"added to each piece, median of {SIZES[-1]} streams", ours.median - bare.median, "ms", most=5),
-        limit("memory for each further stream", each, "MB", most=1),
-    ], {
-        "pieces per second in each stream": RATE, "at rest, MB": round(at_rest, 1),
-        "rounds": [{"bare": asdict(bare), "ours": asdict(ours), **cost} for bare, ours, cost in rounds],
-    })  # fmt: skip
+    keep(
+        "streams",
+        [
+            limit(f"events lost, told twice or out of order, {SIZES[-1]} streams", faults, "events", most=0),
+            limit(f"added to each piece, median of {SIZES[-1]} streams", ours.median - bare.median, "ms", most=5),
+            limit("memory for each further stream", each, "MB", most=1),
+        ],
+        {
+            "pieces per second in each stream": RATE,
+            "at rest, MB": round(at_rest, 1),
+            "rounds": [{"bare": asdict(bare), "ours": asdict(ours), **cost} for bare, ours, cost in rounds],
+        },
+    )
     return 0
 
 

@@ -47,8 +47,14 @@ def mining(home: Path, cache: Path) -> dict[str, Any]:
     whole = time.perf_counter() - began
     history.close()
     steps = sum(len(one.steps) for one in digests.values())
-    return {"seconds": whole, "reading": read, "read": found.read, "sessions": len(found.facts), "steps": steps,
-            "suggestions": len(made)}  # fmt: skip
+    return {
+        "seconds": whole,
+        "reading": read,
+        "read": found.read,
+        "sessions": len(found.facts),
+        "steps": steps,
+        "suggestions": len(made),
+    }
 
 
 def scanning(home: Path) -> dict[str, Any]:
@@ -79,16 +85,7 @@ def main(given: Path | None) -> None:
             home.mkdir()
             shutil.copyfile(given / "state.db", home / "state.db")
         else:
-            made = [
-                "--home",
-                home,
-                "--sessions",
-                str(SESSIONS),
-                "--seed",
-                "1",
-                "--bytes-per-message",
-                "1200",
-            ]
+            made = ["--home", home, "--sessions", str(SESSIONS), "--seed", "1", "--bytes-per-message", "1200"]
             subprocess.run([peer.python(), GENERATOR, *made], check=True, capture_output=True)
         rounds = []
         alone("mine", home, folder / "first.json")  # compiles

@@ -61,11 +61,15 @@ async def main() -> None:
         process.wait()
         await store.close()
     delays = sorted(delay * 1000 for delay in said["delays"])
-    keep("watch", [
-        limit("seen by another process, median", statistics.median(delays), "ms", most=20),
-        limit("seen by another process, 99 of 100", delays[int(len(delays) * 0.99)], "ms", most=100),
-        limit("CPU while waiting", said["idle"] * 100, "%", most=1),
-    ], {"messages": COUNT, "includes": "the commit itself: the clock starts before the append"})  # fmt: skip
+    keep(
+        "watch",
+        [
+            limit("seen by another process, median", statistics.median(delays), "ms", most=20),
+            limit("seen by another process, 99 of 100", delays[int(len(delays) * 0.99)], "ms", most=100),
+            limit("CPU while waiting", said["idle"] * 100, "%", most=1),
+        ],
+        {"messages": COUNT, "includes": "the commit itself: the clock starts before the append"},
+    )
 
 
 if __name__ == "__main__":

@@ -28,20 +28,72 @@ HISTORY = ROOT / "tests" / "fixtures" / "sources" / "hermes" / "0.19.0" / ".herm
 SIZES = {"": {"width": 1280, "height": 820}, "-phone": {"width": 390, "height": 844}}
 WEB = {"Sojourn-Surface": "web"}
 PAGES = {
-    "home": "/", "sessions": "/sessions", "achievements": "/achievements?sort=tier", "insights": "/insights",
-    "templates": "/templates", "memory": "/memory", "gateway": "/gateway", "import": "/import", "settings": "/settings",
-}  # fmt: skip
+    "home": "/",
+    "sessions": "/sessions",
+    "achievements": "/achievements?sort=tier",
+    "insights": "/insights",
+    "templates": "/templates",
+    "memory": "/memory",
+    "gateway": "/gateway",
+    "import": "/import",
+    "settings": "/settings",
+}
 
 
-WORK = ("Speed up", "Rewrite", "Test", "Document", "Break up", "Add retries to", "Find the leak in", "Translate",
-        "Add dark mode to", "Clean up", "Make a plan for", "Review", "Upgrade", "Move to Postgres:", "Fix the dates in",
-        "Cache", "Explain", "Add a progress bar to", "Undo last week's change to", "Package")  # fmt: skip
-THINGS = ("the checkout", "the search page", "the plant catalogue", "the watering schedule", "the weather script",
-          "the invoice export", "the login form", "the photo importer", "the newsletter", "the greenhouse sensors",
-          "the seed database", "the release notes", "the price parser", "the map view", "the nightly backup",
-          "the settings dialog", "the queue worker", "the barcode reader", "the order mails", "the test fixtures",
-          "the calendar sync", "the stock report", "the image resizer", "the CSV reader", "the command line",
-          "the rate limiter", "the user guide", "the upload form", "the log viewer", "the label printer")  # fmt: skip
+WORK = (
+    "Speed up",
+    "Rewrite",
+    "Test",
+    "Document",
+    "Break up",
+    "Add retries to",
+    "Find the leak in",
+    "Translate",
+    "Add dark mode to",
+    "Clean up",
+    "Make a plan for",
+    "Review",
+    "Upgrade",
+    "Move to Postgres:",
+    "Fix the dates in",
+    "Cache",
+    "Explain",
+    "Add a progress bar to",
+    "Undo last week's change to",
+    "Package",
+)
+THINGS = (
+    "the checkout",
+    "the search page",
+    "the plant catalogue",
+    "the watering schedule",
+    "the weather script",
+    "the invoice export",
+    "the login form",
+    "the photo importer",
+    "the newsletter",
+    "the greenhouse sensors",
+    "the seed database",
+    "the release notes",
+    "the price parser",
+    "the map view",
+    "the nightly backup",
+    "the settings dialog",
+    "the queue worker",
+    "the barcode reader",
+    "the order mails",
+    "the test fixtures",
+    "the calendar sync",
+    "the stock report",
+    "the image resizer",
+    "the CSV reader",
+    "the command line",
+    "the rate limiter",
+    "the user guide",
+    "the upload form",
+    "the log viewer",
+    "the label printer",
+)
 
 
 def titles() -> list[str]:

@@ -34,11 +34,7 @@ def main(root: Path) -> None:
         packages[path.relative_to(root).parts[0]] += lines
 
     show(f"files (over {LONG_FILE}: !)", [(lines, str(path)) for lines, path in files], LONG_FILE)
-    show(
-        f"functions (over {LONG_FUNCTION}: !)",
-        [f for _, path in files for f in functions(path)],
-        LONG_FUNCTION,
-    )
+    show(f"functions (over {LONG_FUNCTION}: !)", [f for _, path in files for f in functions(path)], LONG_FUNCTION)
     print("\npackages")
     for package, lines in packages.most_common():
         print(f"  {lines:5}   {package}")

@@ -43,9 +43,14 @@ def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] 
     seen = {*CHILDREN_SEE, *(one.strip() for one in str(values["tools.environment"]).split(","))}
     for_children = {name: value for name, value in env.items() if name in seen}
     return Settings(
-        values=values, origins=origins, user_home=user_home, places=places, plugins=plugins, variables=variables,
+        values=values,
+        origins=origins,
+        user_home=user_home,
+        places=places,
+        plugins=plugins,
+        variables=variables,
         for_children=for_children,
-    )  # fmt: skip
+    )
 
 
 def _chosen(

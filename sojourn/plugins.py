@@ -8,12 +8,11 @@ in `Registry.problems` by its name and does not take the rest down.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sojourn.core.errors import BadInput, Missing, NotFound, SojournError
-from sojourn.core.values import dataclass
 
 if TYPE_CHECKING:  # `sojourn --help` passes through this file and needs none of the ports
     from sojourn.ports.plugin import Plugin

@@ -16,8 +16,9 @@ from hypothesis import settings
 pytest.register_assert_rewrite("sojourn.testing")
 
 # Examples are few and not timed: a busy machine must not fail a property that holds.
-settings.register_profile("sojourn", settings.get_profile(settings.get_current_profile_name()), deadline=None,
-                          max_examples=60)  # fmt: skip
+settings.register_profile(
+    "sojourn", settings.get_profile(settings.get_current_profile_name()), deadline=None, max_examples=60
+)
 settings.load_profile("sojourn")
 
 # What would lead a test to the histories, keys and proxies of the person who runs it.

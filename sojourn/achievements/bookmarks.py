@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
 
 from sojourn.achievements.notation import Piece, Token, sequences
 from sojourn.achievements.rules import RuleBook
@@ -15,7 +16,6 @@ from sojourn.achievements.session import Contribution, SessionScanner, Stretch
 from sojourn.achievements.workers import Counted, count_here
 from sojourn.core.errors import StoreCorrupt
 from sojourn.core.feats import Words
-from sojourn.core.values import dataclass
 from sojourn.ports.history import History, RawMessage, SessionFacts, TellsLaterRows
 
 MOST = 64  # sessions; few are written at the same time

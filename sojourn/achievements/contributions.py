@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session import Contribution
-from sojourn.core.values import dataclass
 from sojourn.ports.history import Moment, SessionFacts
 
 FLAGS = {"port_conflict": "port_conflict_events"}  # fields that say yes or no about another field

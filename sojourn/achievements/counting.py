@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from sojourn.achievements.hits import Hits
 from sojourn.achievements.notation import Sequence, Token, to_re
-from sojourn.core.values import dataclass
 
 Span = tuple[int, int]
 

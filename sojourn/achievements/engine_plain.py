@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from sojourn.achievements.counting import split_at_rest
 from sojourn.achievements.hits import Hits, word_after, word_before
 from sojourn.achievements.notation import Sequence, Token
 from sojourn.achievements.plan import Plan, Search
 from sojourn.core.errors import BadInput
-from sojourn.core.values import dataclass
 
 _SPACE = (
     rb"(?:[\x09-\x0d\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 )
-_MEANING = {
-    Token.SPACES: _SPACE + b"+",
-    Token.MAYBE_SPACES: _SPACE + b"*",
-    Token.IDENT: rb"[a-z0-9_\-]+",
-}
+_MEANING = {Token.SPACES: _SPACE + b"+", Token.MAYBE_SPACES: _SPACE + b"*", Token.IDENT: rb"[a-z0-9_\-]+"}
 _IDENT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-")
 _PATH_STARTS = (b"/home/", b"/mnt/", b"./", b"~")
 _FOLDING = (b"\xc4\xb0", b"\xc4\xb1", b"\xc5\xbf", b"\xe2\x84\xaa")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from sojourn.core.feats import TIER_NAMES, Achievement
-from sojourn.core.values import dataclass
 
 State = Literal["unlocked", "discovered", "secret"]
 HIDDEN = "???"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from sojourn.achievements.shelf import Shelf
 from sojourn.achievements.snapshot import Built, Snapshot, SnapshotStore, build_snapshot
 from sojourn.achievements.unlocks import Unlock
 from sojourn.achievements.workers import new_scanner
-from sojourn.core.values import dataclass
 from sojourn.ports.history import Changes, History, TellsChanges
 
 logger = logging.getLogger(__name__)
@@ -127,11 +127,7 @@ class ScanJob:
     # -- parts -------------------------------------------------------------
 
     def _brought_up_to_date(
-        self,
-        zone: tuple[object, ...],
-        full: bool,
-        progress: Callable[[Progress], None],
-        stopped: Callable[[], bool],
+        self, zone: tuple[object, ...], full: bool, progress: Callable[[Progress], None], stopped: Callable[[], bool]
     ) -> tuple[Ledger, ScanResult]:
         """Looks at the sessions that changed if the history can name them, and they are few; else at all of them."""
         ledger = None if full or self._zone != zone else self._ledger
@@ -175,9 +171,12 @@ class ScanJob:
         count = len(before.records)
         meta = before.snapshot["scan_meta"] | {
             "mode": "incremental" if count else "full",
-            "sessions_rescanned": 0, "sessions_reused": count,
-            "duration_ms": 0, "sessions_scanned": 0, "messages_scanned": 0,
-        }  # fmt: skip
+            "sessions_rescanned": 0,
+            "sessions_reused": count,
+            "duration_ms": 0,
+            "sessions_scanned": 0,
+            "messages_scanned": 0,
+        }
         snapshot = before.snapshot | {"generated_at": now, "scan_meta": meta}
         outcome = Outcome(snapshot, before.unlocks, before.records, is_new=False)
         self._last = mark, outcome

@@ -12,15 +12,9 @@ ERRORS = words(
     "[b]{error,failed,failure,traceback,exception,permission denied,not found,eaddrinuse}[b]",
     "[b]{already in use,timed out,blocked}[b]",
 )
-PORT_TAKEN = words(
-    "[b]{3000,5173,8000,8080,9119}[b][..][b]{in use,already,taken,eaddrinuse}[b]",
-    "[b]eaddrinuse[b]",
-)
+PORT_TAKEN = words("[b]{3000,5173,8000,8080,9119}[b][..][b]{in use,already,taken,eaddrinuse}[b]", "[b]eaddrinuse[b]")
 INSTALLING = words("[b]{npm,pnpm,yarn,pip,uv}[b][..][b]{install,add}[b]")
-GOOD_NEWS = words(
-    "[b]{success,passed,built,compiled,done,verified,ok}[b]",
-    "[b]exit_code[quote?][ws*]{:,=}[ws*]0[b]",
-)
+GOOD_NEWS = words("[b]{success,passed,built,compiled,done,verified,ok}[b]", "[b]exit_code[quote?][ws*]{:,=}[ws*]0[b]")
 
 AFTER_AN_ERROR = (Gate("error_count"),)
 
@@ -99,12 +93,10 @@ CODING_METRICS = (
         ),
     ),
     _count(
-        "screenshot_events",
-        words("screenshot", "playwright", "vision_analyze", "browser_vision", ".png", "image data"),
+        "screenshot_events", words("screenshot", "playwright", "vision_analyze", "browser_vision", ".png", "image data")
     ),
     _count(
-        "release_events",
-        words("[b]git[ws+]tag", "release", "version bump", "changelog", "publish", "pushe[d?] tag"),
+        "release_events", words("[b]git[ws+]tag", "release", "version bump", "changelog", "publish", "pushe[d?] tag")
     ),
     _count("docs_activity_events", words("docs", "documentation", "docusaurus", "readme")),
     _count(
@@ -124,10 +116,7 @@ AGENT_METRICS = (
     _count("gateway_events", words("gateway", "discord", "telegram", "slack", "api_server")),
     _count("plugin_events", words("plugin", "dashboard-plugins", "__hermes_plugin", "manifest.json")),
     _count("rollback_events", words("rollback", "checkpoint")),
-    _count(
-        "toolset_events",
-        words("toolset", "enabled_toolsets", "{browser,terminal,file,web} tool"),
-    ),
+    _count("toolset_events", words("toolset", "enabled_toolsets", "{browser,terminal,file,web} tool")),
     _count(
         "model_events",
         words(

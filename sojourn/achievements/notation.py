@@ -17,12 +17,12 @@ wins. Choices and options are spelled out while parsing, so that every `Sequence
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import Enum
 from itertools import product
 
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import Words
-from sojourn.core.values import dataclass
 
 
 class Token(Enum):
@@ -36,13 +36,7 @@ class Token(Enum):
 
 
 Piece = str | Token
-_TOKENS = {
-    "b": Token.EDGE,
-    "ws+": Token.SPACES,
-    "ws*": Token.MAYBE_SPACES,
-    "..": Token.REST,
-    "id+": Token.IDENT,
-}
+_TOKENS = {"b": Token.EDGE, "ws+": Token.SPACES, "ws*": Token.MAYBE_SPACES, "..": Token.REST, "id+": Token.IDENT}
 _HELP = "The tokens are listed in achievements/notation.py."
 _SCAN = re.compile(r"\[([^\]]+)\]|\{([^{}]*)\}|([^\[\]{}]+)")
 

@@ -12,6 +12,7 @@ Engines work on UTF-8 bytes and know ASCII only, so an edge next to a byte above
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Literal
 
 from sojourn.achievements.counting import (
@@ -26,7 +27,6 @@ from sojourn.achievements.counting import (
 from sojourn.achievements.notation import Sequence, Token, sequences, to_re
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import MetricRule, ToolNamed, Words
-from sojourn.core.values import dataclass
 
 Kind = Literal["spots", "runs", "maybe", "surely"]
 

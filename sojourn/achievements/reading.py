@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sojourn.core.values import dataclass
 from sojourn.ports.history import RawMessage
 
 _encode = json.JSONEncoder().encode

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sojourn.achievements.contributions import Record, display_titles
@@ -16,7 +17,6 @@ from sojourn.achievements.session import SessionScanner
 from sojourn.achievements.totals import is_local, weekend_and_night
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import Achievement, MetricRule
-from sojourn.core.values import dataclass
 from sojourn.ports.history import History, RawMessage, SessionFacts
 
 _AROUND = 90  # bytes shown before and after the first hit

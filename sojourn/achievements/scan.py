@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
 from sojourn.achievements.bookmarks import Bookmarks
@@ -14,7 +15,6 @@ from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session import Contribution, SessionScanner
 from sojourn.achievements.workers import Counted, count_here, count_in_processes, new_crew, new_scanner
 from sojourn.core.side_by_side import LARGE, Crew
-from sojourn.core.values import dataclass
 from sojourn.ports.history import History, SessionFacts, TellsSize
 
 # Below this many rows to read, starting other processes costs more than it saves.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from sojourn.achievements.contributions import Record
@@ -12,7 +13,6 @@ from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.receipts import Page, receipts
 from sojourn.achievements.snapshot import Snapshot, pending_snapshot, recent_unlocks, session_badges
 from sojourn.core.errors import BadInput, NotFound, StoreUnavailable
-from sojourn.core.values import dataclass
 
 ServingState = Literal["FRESH", "STALE", "SCANNING", "FAILED"]
 MOST_WAIT = 300.0  # seconds a caller may join a scan

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -14,7 +15,6 @@ from sojourn.achievements.paths import collect_paths
 from sojourn.achievements.plan import Plan
 from sojourn.achievements.reading import Reader, Reading
 from sojourn.achievements.rules import RuleBook
-from sojourn.core.values import dataclass
 from sojourn.ports.history import RawMessage
 
 # Ignoring case makes these equal to ASCII letters; all other characters keep their own meaning.
@@ -44,9 +44,13 @@ class Stretch:
 
     def __add__(self, other: Stretch) -> Stretch:
         return Stretch(
-            self.rows + other.rows, _sum(self.counts, other.counts), _sum(self.calls, other.calls),
-            self.names | other.names, self.paths | other.paths, self.problems + other.problems,
-        )  # fmt: skip
+            self.rows + other.rows,
+            _sum(self.counts, other.counts),
+            _sum(self.calls, other.calls),
+            self.names | other.names,
+            self.paths | other.paths,
+            self.problems + other.problems,
+        )
 
 
 class SessionScanner:

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sojourn.achievements.contributions import Record, display_titles, session_row
@@ -15,7 +16,6 @@ from sojourn.achievements.ledger import Ledger, Numbers
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.shelf import Shelf
 from sojourn.achievements.unlocks import Unlock
-from sojourn.core.values import dataclass
 
 logger = logging.getLogger(__name__)
 

@@ -14,10 +14,20 @@ _REMEMBERED = 100  # durations kept for average and p95
 _PASSING = ("sessions_scanned_so_far", "sessions_expected_total")
 # What is believed of a document: a value of another kind is as good as none.
 _KINDS: Mapping[str, type | tuple[type, ...]] = {
-    "state": str, "started_at": int, "finished_at": int, "last_error": str, "last_duration_ms": int, "run_count": int,
-    "failure_count": int, "dedupe_hits": int, "stale_served": int, "durations_ms": list, "failures_in_a_row": int,
-    "next_try_at": (int, float), "resets": int,
-}  # fmt: skip
+    "state": str,
+    "started_at": int,
+    "finished_at": int,
+    "last_error": str,
+    "last_duration_ms": int,
+    "run_count": int,
+    "failure_count": int,
+    "dedupe_hits": int,
+    "stale_served": int,
+    "durations_ms": list,
+    "failures_in_a_row": int,
+    "next_try_at": (int, float),
+    "resets": int,
+}
 
 
 @dataclass(slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sojourn.achievements.shelf import Shelf
-from sojourn.core.values import dataclass
 
 NAME = "state.json"
 

@@ -58,9 +58,12 @@ def new_crew(book: RuleBook, history: History, *, workers: int | None = None, ge
 
 
 def count_in_processes(
-    crew: Crew, sessions: Sequence[tuple[str, int]], *, here: Callable[[list[str]], list[Counted]] | None = None,
+    crew: Crew,
+    sessions: Sequence[tuple[str, int]],
+    *,
+    here: Callable[[list[str]], list[Counted]] | None = None,
     stopped: Callable[[], bool] = lambda: False,
-) -> Iterator[list[Counted]]:  # fmt: skip
+) -> Iterator[list[Counted]]:
     """Counts (session, rows) pairs in other processes, and some `here`; yields what is finished, in whatever order."""
     return crew.does(_count, sessions, here=here, stopped=stopped)
 

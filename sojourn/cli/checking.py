@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 from sojourn.cli.given import Given
@@ -13,7 +14,6 @@ from sojourn.cli.words import many, size
 from sojourn.core.errors import Missing, SojournError
 from sojourn.core.health import Health
 from sojourn.core.settings import Settings
-from sojourn.core.values import dataclass
 
 State = Literal["ok", "warning", "problem"]
 _LITTLE, _TOO_LITTLE = 1_000_000_000, 50_000_000  # bytes of free disk

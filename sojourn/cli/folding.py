@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from sojourn.core.messages import Message, ToolCall, calls, text_of
 from sojourn.core.sessions import Recorded
-from sojourn.core.values import dataclass
 
 _SHORT, _LARGE = 60, 1_000_000
 _TEXTS = ("error", "output", "stdout", "content", "result")

@@ -43,13 +43,32 @@ def _no_color(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--home", metavar="FOLDER", is_eager=True, expose_value=False, callback=keep("home"),
-              help="The folder that holds everything (SOJOURN_HOME; ~/.sojourn).")  # fmt: skip
-@click.option("--database-url", metavar="URL", is_eager=True, expose_value=False, callback=keep("database_url"),
-              help="Use a PostgreSQL store (SOJOURN_DATABASE_URL).")  # fmt: skip
-@click.option("--no-color", is_flag=True, type=Present(), envvar="NO_COLOR", is_eager=True, expose_value=False,
-              callback=_no_color,
-              help="Print without colours (NO_COLOR).")  # fmt: skip
+@click.option(
+    "--home",
+    metavar="FOLDER",
+    is_eager=True,
+    expose_value=False,
+    callback=keep("home"),
+    help="The folder that holds everything (SOJOURN_HOME; ~/.sojourn).",
+)
+@click.option(
+    "--database-url",
+    metavar="URL",
+    is_eager=True,
+    expose_value=False,
+    callback=keep("database_url"),
+    help="Use a PostgreSQL store (SOJOURN_DATABASE_URL).",
+)
+@click.option(
+    "--no-color",
+    is_flag=True,
+    type=Present(),
+    envvar="NO_COLOR",
+    is_eager=True,
+    expose_value=False,
+    callback=_no_color,
+    help="Print without colours (NO_COLOR).",
+)
 @click.version_option(__version__, prog_name="sojourn", message="%(prog)s %(version)s", help="Print the version.")
 def sojourn() -> None:
     """Sojourn keeps your agent sessions: found, searchable, shared by every surface.

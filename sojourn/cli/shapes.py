@@ -43,10 +43,15 @@ def message(kept: Recorded) -> dict[str, Any]:
     one = kept.item
     assert isinstance(one, Message)
     shape: dict[str, Any] = {
-        "id": kept.public_id, "session": kept.session, "seq": kept.seq, "role": one.role,
-        "content": None if one.content is None else text_of(one), "timestamp": iso(one.timestamp or kept.at),
-        "active": one.active, "compacted": one.compacted,
-    }  # fmt: skip
+        "id": kept.public_id,
+        "session": kept.session,
+        "seq": kept.seq,
+        "role": one.role,
+        "content": None if one.content is None else text_of(one),
+        "timestamp": iso(one.timestamp or kept.at),
+        "active": one.active,
+        "compacted": one.compacted,
+    }
     if one.structured:
         shape["parts"] = parts(one)
     if one.tool_calls:
@@ -69,18 +74,27 @@ def _read(text: str) -> Any:
 
 def hit(one: Hit) -> dict[str, Any]:
     return {
-        "session": one.session, "message": f"{one.session}:{one.seq}" if one.seq else None, "seq": one.seq,
-        "role": one.role, "timestamp": iso(one.timestamp), "title": one.title, "source": one.source,
+        "session": one.session,
+        "message": f"{one.session}:{one.seq}" if one.seq else None,
+        "seq": one.seq,
+        "role": one.role,
+        "timestamp": iso(one.timestamp),
+        "title": one.title,
+        "source": one.source,
         "tool_name": one.tool_name,
         "snippet": {"text": one.snippet.text, "marks": [list(mark) for mark in one.snippet.marks]},
-    }  # fmt: skip
+    }
 
 
 def found(one: Found) -> dict[str, Any]:
     return {
-        "source": one.source, "home": str(one.home), "sessions": one.sessions, "bytes": one.bytes,
-        "version": one.version, "problem": one.problem,
-    }  # fmt: skip
+        "source": one.source,
+        "home": str(one.home),
+        "sessions": one.sessions,
+        "bytes": one.bytes,
+        "version": one.version,
+        "problem": one.problem,
+    }
 
 
 def report(one: ImportReport) -> dict[str, Any]:
@@ -96,9 +110,12 @@ def moved(one: MoveReport) -> dict[str, Any]:
 
 def removed(one: Removed) -> dict[str, Any]:
     return {
-        "session": one.session, "rows": dict(one.rows), "files": list(one.files), "backups": list(one.backups),
+        "session": one.session,
+        "rows": dict(one.rows),
+        "files": list(one.files),
+        "backups": list(one.backups),
         "left": list(one.left),
-    }  # fmt: skip
+    }
 
 
 def stats(one: Stats) -> dict[str, Any]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
-
-from sojourn.core.values import dataclass
 
 _FILE = "server.json"
 _PATIENCE = 2.0

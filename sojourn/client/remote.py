@@ -36,11 +36,23 @@ class RemoteService:
 
     # talking
     async def open(
-        self, by: Speaker, *, title: str | None = None, model: str | None = None, runtime: str = "", cwd: str = "",
+        self,
+        by: Speaker,
+        *,
+        title: str | None = None,
+        model: str | None = None,
+        runtime: str = "",
+        cwd: str = "",
         parent: SessionId | None = None,
-    ) -> Session:  # fmt: skip
-        wanted = {"title": title, "model": model, "runtime": runtime, "cwd": cwd or None, "parent": parent,
-                  "source": by.surface}  # fmt: skip
+    ) -> Session:
+        wanted = {
+            "title": title,
+            "model": model,
+            "runtime": runtime,
+            "cwd": cwd or None,
+            "parent": parent,
+            "source": by.surface,
+        }
         found = await self._line.ask("POST", "/api/sessions", headers=spoken(by), safe=False, json=wanted)
         return from_wire(Session, found)
 
@@ -49,10 +61,16 @@ class RemoteService:
     ) -> Turn:
         """With a key of its own, so that asking again after a cut line starts no second turn."""
         words = {
-            "message": said.text, "runtime": said.runtime, "model": said.model, "template": said.template,
-            "drop": said.drop, "internal": said.internal, "cwd": said.cwd, "when_busy": when_busy,
+            "message": said.text,
+            "runtime": said.runtime,
+            "model": said.model,
+            "template": said.template,
+            "drop": said.drop,
+            "internal": said.internal,
+            "cwd": said.cwd,
+            "when_busy": when_busy,
             "attachments": [{"hash": one.hash, "name": one.name} for one in said.attachments],
-        }  # fmt: skip
+        }
         headers = {**spoken(by), "Idempotency-Key": quote(said.key) or uuid.uuid4().hex}
         found = await self._line.ask(
             "POST", _path(session, "turns"), headers=headers, safe=True, endless=when_busy == "wait", json=words
@@ -72,9 +90,7 @@ class RemoteService:
         await self._line.ask("POST", _path(session, "steer"), headers=spoken(by), safe=False, json={"text": text})
 
     async def take(self, session: SessionId, by: Speaker) -> Session:
-        return from_wire(
-            Session, await self._line.ask("POST", _path(session, "take"), headers=spoken(by), safe=True)
-        )  # fmt: skip
+        return from_wire(Session, await self._line.ask("POST", _path(session, "take"), headers=spoken(by), safe=True))
 
     async def undo(self, session: SessionId, by: Speaker) -> int:
         return int((await self._line.ask("POST", _path(session, "undo"), headers=spoken(by), safe=False))["hidden"])
@@ -124,19 +140,30 @@ class RemoteService:
 
     async def find(self, listing: Listing) -> list[Session]:
         params: dict[str, Any] = {
-            "text": listing.text, "source": listing.sources, "tag": listing.tags, "model": listing.model,
-            "parent": listing.parent, "since": _date(listing.since), "until": _date(listing.until),
-            "archived": {True: "yes", False: "no", None: "any"}[listing.archived], "pinned": listing.pinned,
-        }  # fmt: skip
+            "text": listing.text,
+            "source": listing.sources,
+            "tag": listing.tags,
+            "model": listing.model,
+            "parent": listing.parent,
+            "since": _date(listing.since),
+            "until": _date(listing.until),
+            "archived": {True: "yes", False: "no", None: "any"}[listing.archived],
+            "pinned": listing.pinned,
+        }
         before = cursor(*listing.before) if listing.before else None
         rows = self._rows("sessions", params, before, listing.principal, listing.limit, _PAGE)
         return [from_wire(Session, one) async for one in rows]
 
     async def search(self, search: Search) -> list[Hit]:
         params: dict[str, Any] = {
-            "q": search.text, "role": search.roles, "source": search.sources, "tool": search.tool,
-            "since": _date(search.since), "until": _date(search.until), "session": search.session,
-        }  # fmt: skip
+            "q": search.text,
+            "role": search.roles,
+            "source": search.sources,
+            "tool": search.tool,
+            "since": _date(search.since),
+            "until": _date(search.until),
+            "session": search.session,
+        }
         if not search.text.strip():
             raise BadInput(
                 f"There is no word to look for in {search.text!r}.", hint="Give at least one letter or digit."
@@ -145,9 +172,14 @@ class RemoteService:
         return [from_wire(Hit, one) async for one in rows]
 
     async def _rows(
-        self, kind: Literal["sessions", "hits"], params: dict[str, Any], before: object, asker: Principal, left: int,
+        self,
+        kind: Literal["sessions", "hits"],
+        params: dict[str, Any],
+        before: object,
+        asker: Principal,
+        left: int,
         most: int,
-    ) -> AsyncIterator[Any]:  # fmt: skip
+    ) -> AsyncIterator[Any]:
         """Page by page, until there are enough or no more."""
         path = {"sessions": "/api/sessions", "hits": "/api/search"}[kind]
         while left > 0:
@@ -164,9 +196,12 @@ class RemoteService:
         after: int | None = 0
         while after is not None:
             page = await self._line.ask(
-                "GET", _path(session, "messages"), headers=asked(principal), safe=True,
+                "GET",
+                _path(session, "messages"),
+                headers=asked(principal),
+                safe=True,
                 params={"after": after, "limit": _PAGE, "include": "undone,summarised"},
-            )  # fmt: skip
+            )
             found += [recorded_from_wire("message", seq, raw) for seq, raw in page["messages"]]
             after = page["next"]
         return found

@@ -97,11 +97,27 @@ def _launch(settings: Settings, out: IO[bytes]) -> subprocess.Popen[bytes]:
     said = {name: settings[name] for name, origin in settings.origins.items() if origin == "flag" and name in BY_NAME}
     flags = {BY_NAME[name].variable: _text(value) for name, value in said.items()}
     return subprocess.Popen(
-        [sys.executable, "-m", "sojourn", "--home", str(settings.home), "serve", "--host", "127.0.0.1", "--port", "0",
-         "--until-idle"],
-        stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True, close_fds=True,
-        cwd=settings.home, env={**os.environ, **flags},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "sojourn",
+            "--home",
+            str(settings.home),
+            "serve",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--until-idle",
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        close_fds=True,
+        cwd=settings.home,
+        env={**os.environ, **flags},
+    )
 
 
 def _text(value: Any) -> str:

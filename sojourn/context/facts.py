@@ -7,13 +7,13 @@ speak of the same records.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
 from sojourn.context.expansion import asked
 from sojourn.context.ranking import Index
 from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.redact import redact
 from sojourn.core.sessions import Principal, SessionId
-from sojourn.core.values import dataclass
 from sojourn.ports.records import Record, RecordStore
 
 KIND = "fact"
@@ -117,7 +117,11 @@ def _fact(record: Record) -> Fact | None:
         return None
     session = value.get("source_session")
     return Fact(
-        id=record.key.rpartition("/")[2], text=value["text"], why=str(value.get("why") or ""),
-        source_session=SessionId(session) if isinstance(session, str) else None, revision=record.revision,
-        created_at=record.created_at, updated_at=record.updated_at,
-    )  # fmt: skip
+        id=record.key.rpartition("/")[2],
+        text=value["text"],
+        why=str(value.get("why") or ""),
+        source_session=SessionId(session) if isinstance(session, str) else None,
+        revision=record.revision,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+    )

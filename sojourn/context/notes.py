@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.context.expansion import as_said, asked
@@ -14,7 +15,6 @@ from sojourn.context.packing import packed
 from sojourn.context.ranking import Index
 from sojourn.context.words import words
 from sojourn.core.sessions import OWNER
-from sojourn.core.values import dataclass
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 from sojourn.ports.kit import Kit
 
@@ -143,11 +143,14 @@ class NoteSource:
         found, problems = await asyncio.to_thread(self._kit.shared(Notes).search, request.said)
         blocks = [
             ContextBlock(
-                kind="note", title=section.heading or section.file, text=section.text, origin=f"note {section.file}",
+                kind="note",
+                title=section.heading or section.file,
+                text=section.text,
+                origin=f"note {section.file}",
                 reason=reason,
             )
             for section, reason in found
-        ]  # fmt: skip
+        ]
         return packed(blocks, request.budget, problems)
 
 

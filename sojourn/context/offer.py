@@ -25,8 +25,4 @@ skills = Plugin(
     commands=("sojourn.context.skills_commands:skills",),
 )
 
-tasks = Plugin(
-    name="tasks",
-    summary="The steps of a request, as a graph.",
-    context=("sojourn.context.tasks:make",),
-)
+tasks = Plugin(name="tasks", summary="The steps of a request, as a graph.", context=("sojourn.context.tasks:make",))

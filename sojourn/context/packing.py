@@ -49,10 +49,16 @@ def _cut(block: ContextBlock, room: int) -> ContextBlock | None:
 
 def told(block: ContextBlock) -> Progress:
     """What surfaces show for a block: the person sees everything that was put before the runtime."""
-    return Progress("memory", {
-        "kind": block.kind, "title": block.title, "origin": block.origin, "reason": block.reason,
-        "tokens": block.tokens,
-    })  # fmt: skip
+    return Progress(
+        "memory",
+        {
+            "kind": block.kind,
+            "title": block.title,
+            "origin": block.origin,
+            "reason": block.reason,
+            "tokens": block.tokens,
+        },
+    )
 
 
 def packed(blocks: Sequence[ContextBlock], budget: int, left_out: Sequence[str] = ()) -> Contribution:

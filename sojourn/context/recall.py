@@ -174,6 +174,9 @@ def _block(places: Sequence[_Place], request: Request) -> ContextBlock:
     ordered = sorted(places, key=lambda place: place.hit.seq)
     lines = [f"{one.role}: {fit(text_of(one), _EXCERPT)}" for place in ordered for one in place.words]
     return ContextBlock(
-        kind="recall", title=title, text="\n".join(dict.fromkeys(lines)), origin=f"session {first.session}, {day}",
+        kind="recall",
+        title=title,
+        text="\n".join(dict.fromkeys(lines)),
+        origin=f"session {first.session}, {day}",
         reason=reason,
-    )  # fmt: skip
+    )

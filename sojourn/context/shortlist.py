@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import sqrt
 
 from sojourn.context.expansion import as_said, asked, in_english
 from sojourn.context.ranking import Index
 from sojourn.context.senses import Sense
 from sojourn.core.skills import Skill
-from sojourn.core.values import dataclass
 
 # How much each judgement counts against the others; found on the tuning half of tests/data/skills.
 _MEANING, _TERM = 1.0, 0.3
@@ -55,12 +55,13 @@ class Shortlist:
         fitting.sort(key=lambda number: (-totals[number], self.skills[number].name))
         return [
             Ranked(
-                skill=self.skills[number], score=totals[number],
+                skill=self.skills[number],
+                score=totals[number],
                 shared=tuple(forms.get(word, word) for word in self._index.shared(number, weighted)),
                 nearness=near[number] if near else 0.0,
             )
             for number in fitting
-        ]  # fmt: skip
+        ]
 
 
 def spoken(name: str) -> str:

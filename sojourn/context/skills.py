@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sojourn.context.packing import LEAST, packed, sized
 from sojourn.context.senses import Senses
@@ -13,7 +14,6 @@ from sojourn.context.shortlist import Ranked, Shortlist
 from sojourn.context.words import words
 from sojourn.core.budget import fit
 from sojourn.core.skills import Skill, SkillProblem
-from sojourn.core.values import dataclass
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 from sojourn.ports.kit import Kit
 from sojourn.ports.skills import read_skills, skill_folders
@@ -106,9 +106,7 @@ def shortlisted(ranked: Sequence[Ranked], budget: int, *, total: int, tools: Seq
 
 
 def _block(one: Ranked, text: str) -> ContextBlock:
-    return sized(
-        ContextBlock(kind="skill", title=one.skill.name, text=text, origin=one.skill.path, reason=one.reason)
-    )  # fmt: skip
+    return sized(ContextBlock(kind="skill", title=one.skill.name, text=text, origin=one.skill.path, reason=one.reason))
 
 
 def _rest(more: int) -> ContextBlock:

@@ -95,6 +95,10 @@ def as_value(one: Skill | SkillProblem) -> dict[str, Json]:
 
 def ranked_value(one: Ranked) -> dict[str, Json]:
     return {
-        "name": one.skill.name, "description": one.skill.description, "score": round(one.score, 3),
-        "nearness": round(one.nearness, 3), "words": list(one.shared), "reason": one.reason,
-    }  # fmt: skip
+        "name": one.skill.name,
+        "description": one.skill.description,
+        "score": round(one.score, 3),
+        "nearness": round(one.nearness, 3),
+        "words": list(one.shared),
+        "reason": one.reason,
+    }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 
 from sojourn.context.extract import extract
@@ -16,7 +17,6 @@ from sojourn.context.packing import packed
 from sojourn.core.budget import fit, tokens
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, text_of
-from sojourn.core.values import dataclass
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 from sojourn.ports.kit import Kit
 from sojourn.ports.records import Record
@@ -67,10 +67,12 @@ class ConversationSummary:
             return Contribution()
         by = "its main sentences" if summary.by == "extract" else f"written by {summary.by}"
         block = ContextBlock(
-            kind=KIND, title="The conversation so far", text=summary.text,
+            kind=KIND,
+            title="The conversation so far",
+            text=summary.text,
             origin=f"the first {summary.covers} messages of session {request.session.id}, {by}",
             reason=f"the conversation is long (about {length} tokens)",
-        )  # fmt: skip
+        )
         return packed([block], request.budget)
 
     async def after(self, request: Request, kept: Sequence[Message], status: str) -> None:
@@ -96,9 +98,11 @@ class ConversationSummary:
         if not isinstance(value, dict) or not isinstance(value.get("covers"), int):
             return None
         return Summary(
-            text=str(value.get("text", "")), covers=value["covers"], mark=str(value.get("mark", "")),
+            text=str(value.get("text", "")),
+            covers=value["covers"],
+            mark=str(value.get("mark", "")),
             by=str(value.get("by", "")),
-        )  # fmt: skip
+        )
 
     async def _made(self, request: Request, older: Sequence[Message], before: Summary | None) -> Summary:
         model = await self._model(request.runtime)

@@ -56,14 +56,19 @@ class TaskSource:
         await self._keep(request, graph, after=request.session.last_seq)
         reason = "you said to go on; this is what was left" if goes_on else "the request has several steps"
         block = ContextBlock(
-            kind=KIND, title="The steps of this request", text=told(graph), origin=f"session {request.session.id}",
+            kind=KIND,
+            title="The steps of this request",
+            text=told(graph),
+            origin=f"session {request.session.id}",
             reason=reason,
-        )  # fmt: skip
+        )
         found = packed([block], request.budget)
         return Contribution(
-            blocks=found.blocks, graph=graph, shown=(Progress("task", shown(graph)), *found.shown),
+            blocks=found.blocks,
+            graph=graph,
+            shown=(Progress("task", shown(graph)), *found.shown),
             left_out=found.left_out,
-        )  # fmt: skip
+        )
 
     async def after(self, request: Request, kept: Sequence[Message], status: str) -> None:
         """Keeps what became of the tasks."""

@@ -52,9 +52,12 @@ def _line(fact: Fact) -> str:
 
 def _block(facts: Sequence[Fact], principal: Principal, reason: str) -> ContextBlock:
     return ContextBlock(
-        kind=KIND, title="What to remember", text="\n".join(map(_line, facts)), origin=f"memory of {principal}",
+        kind=KIND,
+        title="What to remember",
+        text="\n".join(map(_line, facts)),
+        origin=f"memory of {principal}",
         reason=reason,
-    )  # fmt: skip
+    )
 
 
 def _nearest(facts: Sequence[Fact], said: str, budget: int, principal: Principal) -> list[Fact]:

@@ -17,13 +17,23 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from sojourn.core.messages import Json
 
 _PLAIN: Mapping[Any, Json] = {
-    str: {"type": "string"}, int: {"type": "integer"}, float: {"type": "number"}, bool: {"type": "boolean"},
-    dict: {"type": "object"}, list: {"type": "array"}, Any: {},
-}  # fmt: skip
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    dict: {"type": "object"},
+    list: {"type": "array"},
+    Any: {},
+}
 _WORDS = {
-    "string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false",
-    "object": "an object", "array": "a list", "null": "null",
-}  # fmt: skip
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
+}
 _LINE = re.compile(r"([A-Za-z_]\w*):\s+(.+)")
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 

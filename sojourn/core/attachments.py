@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from sojourn.core.messages import Message, parts, user
-from sojourn.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +24,11 @@ def said(text: str, attachments: tuple[Attachment, ...] = (), *, by: str = "") -
         return user(text, by=by)
     shown = [{"type": "text", "text": text}, *({"type": "attachment", **asdict(one)} for one in attachments)]
     return Message(
-        role="user", content=json.dumps(shown, ensure_ascii=False), structured=True,
+        role="user",
+        content=json.dumps(shown, ensure_ascii=False),
+        structured=True,
         extra=json.dumps({"by": by}) if by else None,
-    )  # fmt: skip
+    )
 
 
 def attachments_of(message: Message) -> tuple[Attachment, ...]:
@@ -35,8 +36,10 @@ def attachments_of(message: Message) -> tuple[Attachment, ...]:
     found = [part for part in parts(message) if isinstance(part, dict) and part.get("type") == "attachment"]
     return tuple(
         Attachment(
-            hash=str(part.get("hash", "")), media_type=str(part.get("media_type", "application/octet-stream")),
-            name=str(part.get("name", "")), size=int(part.get("size") or 0),
+            hash=str(part.get("hash", "")),
+            media_type=str(part.get("media_type", "application/octet-stream")),
+            name=str(part.get("name", "")),
+            size=int(part.get("size") or 0),
         )
         for part in found
-    )  # fmt: skip
+    )

@@ -5,20 +5,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from json.encoder import encode_basestring
 from types import MappingProxyType
 from typing import ClassVar
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json, Message
-from sojourn.core.values import dataclass
 
 CONTRACT = 1  # the version of what is on the wire; grows only when an old client would misread something
 STAGES = (
-    "prepare", "queued", "running", "thinking", "tool", "task", "template", "memory", "approval", "compaction",
+    "prepare",
+    "queued",
+    "running",
+    "thinking",
+    "tool",
+    "task",
+    "template",
+    "memory",
+    "approval",
+    "compaction",
     "handoff",
-)  # fmt: skip
+)
 EMPTY: Mapping[str, Json] = MappingProxyType({})
 
 

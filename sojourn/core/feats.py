@@ -6,9 +6,8 @@ whole history. An *achievement* is a badge for a total that grew large enough.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
-
-from sojourn.core.values import dataclass
 
 TIER_NAMES = ("Copper", "Silver", "Gold", "Diamond", "Olympian")
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 
 from sojourn.core.errors import BadInput
 from sojourn.core.terms import MAX_TERM, Run, Token, is_unspaced, runs, runs_with, terms, tokens
-from sojourn.core.values import dataclass
 
 MAX_QUERY = 2048
 MAX_PHRASE = 64  # terms in a row that are looked at

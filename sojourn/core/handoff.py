@@ -13,24 +13,39 @@ If it fails before anything was delivered, the wheel goes back to the giver.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Literal, NewType, get_args
 
 from sojourn.core.errors import BeingHandedOver, Conflict
 from sojourn.core.sessions import SessionId
-from sojourn.core.values import dataclass
 
 HandoffId = NewType("HandoffId", str)
 Step = Literal["thread_ready", "bound", "turn_done", "delivered"]
 State = Literal[
-    "requested", "claimed", "thread_ready", "bound", "turn_done", "delivered", "completed", "failed", "cancelled",
+    "requested",
+    "claimed",
+    "thread_ready",
+    "bound",
+    "turn_done",
+    "delivered",
+    "completed",
+    "failed",
+    "cancelled",
     "expired",
-]  # fmt: skip
+]
 Signal = Literal[
-    "claim", "renew", "thread_ready", "bound", "turn_done", "delivered", "complete", "fail",
+    "claim",
+    "renew",
+    "thread_ready",
+    "bound",
+    "turn_done",
+    "delivered",
+    "complete",
+    "fail",
     "cancel",  # a person thought better of it
     "expire",  # whoever waits has waited long enough
     "abandon",  # nobody carries it any more, and nobody may pick it up
-]  # fmt: skip
+]
 
 BEFORE_BOUND: tuple[State, ...] = ("requested", "claimed", "thread_ready")
 AFTER_BOUND: tuple[State, ...] = ("bound", "turn_done", "delivered")
@@ -53,10 +68,17 @@ _STEPS: dict[Signal, tuple[tuple[State, ...], State | None]] = {
     "abandon": (BEFORE_BOUND, "expired"),
 }
 _WORDS: dict[State, str] = {
-    "requested": "waits to be picked up", "claimed": "was picked up", "thread_ready": "has its thread",
-    "bound": "has arrived", "turn_done": "has its answer", "delivered": "was delivered",
-    "completed": "is completed", "failed": "has failed", "cancelled": "was cancelled", "expired": "was not picked up",
-}  # fmt: skip
+    "requested": "waits to be picked up",
+    "claimed": "was picked up",
+    "thread_ready": "has its thread",
+    "bound": "has arrived",
+    "turn_done": "has its answer",
+    "delivered": "was delivered",
+    "completed": "is completed",
+    "failed": "has failed",
+    "cancelled": "was cancelled",
+    "expired": "was not picked up",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

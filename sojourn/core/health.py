@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
-
-from sojourn.core.values import dataclass
 
 HealthState = Literal["healthy", "degraded", "read-only", "recovering"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Any
 
 from sojourn.core.errors import BadInput
-from sojourn.core.values import dataclass
 
 # What a plugin may ask for, and what agreeing to it means.
 NEEDS = {

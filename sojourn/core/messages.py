@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
-
-from sojourn.core.values import dataclass
 
 Json = Any  # whatever json.loads gives
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sojourn.core.errors import BadInput
-from sojourn.core.values import dataclass
 
 PlaceKind = Literal["dm", "group", "channel", "thread"]
 
@@ -38,9 +37,12 @@ class Sender:
 
 
 def build_session_key(
-    place: Place, sender: Sender | None = None, *, group_sessions_per_user: bool = True,
+    place: Place,
+    sender: Sender | None = None,
+    *,
+    group_sessions_per_user: bool = True,
     thread_sessions_per_user: bool = False,
-) -> str:  # fmt: skip
+) -> str:
     """The key of the conversation: the same for a hand-off's own message and for the next thing a person writes.
 
     In a group each person has a session of their own, in a thread all share one, unless set otherwise.

@@ -40,13 +40,38 @@ _LATER = ("tags", "preview", "last_active")
 SESSION_COLUMNS = (*(f.name for f in fields(Session) if f.name not in (*_LATER, "details")), *_LATER)
 # The rest of the row: what importers and hand-offs know. Same names and meanings as in Hermes.
 DETAIL_COLUMNS = (
-    "user_id", "session_key", "chat_id", "chat_type", "thread_id", "display_name", "origin_json",
-    "expiry_finalized", "model_config", "system_prompt", "cache_read_tokens", "cache_write_tokens",
-    "reasoning_tokens", "git_branch", "git_repo_root", "billing_provider", "billing_base_url", "billing_mode",
-    "actual_cost_usd", "cost_status", "cost_source", "pricing_version", "api_call_count",
-    "compression_failure_cooldown_until", "compression_failure_error", "compression_fallback_streak",
-    "profile_name", "rewind_count", "source_home", "source_id", "extra",
-)  # fmt: skip
+    "user_id",
+    "session_key",
+    "chat_id",
+    "chat_type",
+    "thread_id",
+    "display_name",
+    "origin_json",
+    "expiry_finalized",
+    "model_config",
+    "system_prompt",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "git_branch",
+    "git_repo_root",
+    "billing_provider",
+    "billing_base_url",
+    "billing_mode",
+    "actual_cost_usd",
+    "cost_status",
+    "cost_source",
+    "pricing_version",
+    "api_call_count",
+    "compression_failure_cooldown_until",
+    "compression_failure_error",
+    "compression_fallback_streak",
+    "profile_name",
+    "rewind_count",
+    "source_home",
+    "source_id",
+    "extra",
+)
 # Those an importer fills; the others are ours alone.
 _OURS = (
     "id",
@@ -62,20 +87,33 @@ _OURS = (
 FOREIGN_COLUMNS = tuple(name for name in (*SESSION_COLUMNS, *DETAIL_COLUMNS) if name not in _OURS)
 # What a session has cost so far: it grows where the session came from, and an import follows it.
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
-FIGURE_COLUMNS = (
-    *_TOKENS, "api_call_count", "estimated_cost_usd", "actual_cost_usd", "cost_status", "cost_source",
-)  # fmt: skip
-_SPENT = (
-    ("input_tokens", "input_tokens"), ("output_tokens", "output_tokens"), ("estimated_cost_usd", "cost_usd"),
-)  # fmt: skip
+FIGURE_COLUMNS = (*_TOKENS, "api_call_count", "estimated_cost_usd", "actual_cost_usd", "cost_status", "cost_source")
+_SPENT = (("input_tokens", "input_tokens"), ("output_tokens", "output_tokens"), ("estimated_cost_usd", "cost_usd"))
 _WHOLES = frozenset(_TOKENS) | {
-    "pinned", "archived", "message_count", "tool_call_count", "last_seq", "revision", "driver_fence",
-    "expiry_finalized", "api_call_count", "compression_fallback_streak", "rewind_count",
-}  # fmt: skip
-_REALS = frozenset((
-    "started_at", "last_active", "ended_at", "estimated_cost_usd", "actual_cost_usd",
-    "compression_failure_cooldown_until", "first_seen", "last_seen",
-))  # fmt: skip
+    "pinned",
+    "archived",
+    "message_count",
+    "tool_call_count",
+    "last_seq",
+    "revision",
+    "driver_fence",
+    "expiry_finalized",
+    "api_call_count",
+    "compression_fallback_streak",
+    "rewind_count",
+}
+_REALS = frozenset(
+    (
+        "started_at",
+        "last_active",
+        "ended_at",
+        "estimated_cost_usd",
+        "actual_cost_usd",
+        "compression_failure_cooldown_until",
+        "first_seen",
+        "last_seen",
+    )
+)
 
 
 def safe(text: str | None, redact: Redactor) -> str | None:

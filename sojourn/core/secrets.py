@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from sojourn.core.later import Later
-from sojourn.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,29 +67,58 @@ KEYS = (
     *_keys("private-key", f"AGE-SECRET-KEY-1 {_LETTER}{{50,70}}"),
     _secret("api-key", "sk- pk- rk-", _ALONE + r"[spr]k-[A-Za-z0-9_-]{16,250}", digits=True),
     *_keys(
-        "api-key", f"xai- {_LETTER}{{40,250}}", f"pplx- {_LETTER}{{30,250}}", f"csk- {_LETTER}{{30,250}}",
-        f"nvapi- {_WORD}{{40,250}}", f"tvly- {_WORD}{{20,250}}", f"fc- {_HEX}{{32}}", f"key- {_HEX}{{32}}",
-        f"PMAK- {_HEX}{{24}}-{_HEX}{{34}}", f"NRAK- {_LETTER}{{27}}", f"xkeysib- {_HEX}{{64}}-{_LETTER}{{16}}",
+        "api-key",
+        f"xai- {_LETTER}{{40,250}}",
+        f"pplx- {_LETTER}{{30,250}}",
+        f"csk- {_LETTER}{{30,250}}",
+        f"nvapi- {_WORD}{{40,250}}",
+        f"tvly- {_WORD}{{20,250}}",
+        f"fc- {_HEX}{{32}}",
+        f"key- {_HEX}{{32}}",
+        f"PMAK- {_HEX}{{24}}-{_HEX}{{34}}",
+        f"NRAK- {_LETTER}{{27}}",
+        f"xkeysib- {_HEX}{{64}}-{_LETTER}{{16}}",
         f"pul- {_HEX}{{40}}",
     ),
     *_keys(
-        "api-key", f"tgp_v1_ {_WORD}{{30,250}}", f"r8_ {_LETTER}{{30,250}}", f"fw_ {_LETTER}{{20,250}}",
-        f"sk_ {_HEX}{{40,250}}", f"lsv2_ [a-z]{{2}}_{_HEX}{{32}}_{_HEX}{{6,20}}", f"dop_v1_ {_HEX}{{64}}",
-        f"doo_v1_ {_HEX}{{64}}", "shpat_ [0-9a-fA-F]{32}", "shpss_ [0-9a-fA-F]{32}",
-        f"lin_api_ {_LETTER}{{32,250}}", f"ntn_ {_LETTER}{{40,250}}", f"secret_ {_LETTER}{{43}}",
-        f"sbp_ {_HEX}{{40}}", f"sb_secret_ {_WORD}{{20,250}}", f"nfp_ {_LETTER}{{36}}", f"dckr_pat_ {_WORD}{{20,250}}",
-        "fm2_ [A-Za-z0-9+/=]{40,4000}", "sntrys_ [A-Za-z0-9+/=_]{40,4000}", f"sgp_ {_WORD}{{40,250}}",
-        f"glsa_ {_LETTER}{{32}}_[0-9a-fA-F]{{8}}", f"figd_ {_WORD}{{30,250}}", f"ops_eyJ {_WORD}{{50,4000}}",
+        "api-key",
+        f"tgp_v1_ {_WORD}{{30,250}}",
+        f"r8_ {_LETTER}{{30,250}}",
+        f"fw_ {_LETTER}{{20,250}}",
+        f"sk_ {_HEX}{{40,250}}",
+        f"lsv2_ [a-z]{{2}}_{_HEX}{{32}}_{_HEX}{{6,20}}",
+        f"dop_v1_ {_HEX}{{64}}",
+        f"doo_v1_ {_HEX}{{64}}",
+        "shpat_ [0-9a-fA-F]{32}",
+        "shpss_ [0-9a-fA-F]{32}",
+        f"lin_api_ {_LETTER}{{32,250}}",
+        f"ntn_ {_LETTER}{{40,250}}",
+        f"secret_ {_LETTER}{{43}}",
+        f"sbp_ {_HEX}{{40}}",
+        f"sb_secret_ {_WORD}{{20,250}}",
+        f"nfp_ {_LETTER}{{36}}",
+        f"dckr_pat_ {_WORD}{{20,250}}",
+        "fm2_ [A-Za-z0-9+/=]{40,4000}",
+        "sntrys_ [A-Za-z0-9+/=_]{40,4000}",
+        f"sgp_ {_WORD}{{40,250}}",
+        f"glsa_ {_LETTER}{{32}}_[0-9a-fA-F]{{8}}",
+        f"figd_ {_WORD}{{30,250}}",
+        f"ops_eyJ {_WORD}{{50,4000}}",
     ),
     *_keys(
-        "api-key", f"hvs. {_WORD}{{20,250}}", f"hvb. {_WORD}{{20,250}}", f"dp.pt. {_LETTER}{{40,250}}",
-        "dp.st. [A-Za-z0-9._-]{40,250}", rf"sk.eyJ {_WORD}{{20,250}}\.{_WORD}{{20,50}}",
+        "api-key",
+        f"hvs. {_WORD}{{20,250}}",
+        f"hvb. {_WORD}{{20,250}}",
+        f"dp.pt. {_LETTER}{{40,250}}",
+        "dp.st. [A-Za-z0-9._-]{40,250}",
+        rf"sk.eyJ {_WORD}{{20,250}}\.{_WORD}{{20,50}}",
         "ATATT3 [A-Za-z0-9_=-]{60,250}",
     ),
     _secret("api-key", ".atlasv1.", rf"{_ALONE}{_LETTER}{{14}}\.atlasv1\.{_WORD}{{50,80}}", inside=True),
     _secret("api-key", "dapi", rf"{_ALONE}dapi{_HEX}{{32}}(?:-[0-9])?{_END}"),
     _secret(
-        "stripe-key", "sk_live_ sk_test_ pk_live_ pk_test_ rk_live_ rk_test_",
+        "stripe-key",
+        "sk_live_ sk_test_ pk_live_ pk_test_ rk_live_ rk_test_",
         _ALONE + r"[spr]k_(?:live|test)_[A-Za-z0-9]{10,250}",
     ),
     *_keys("stripe-key", "whsec_ [A-Za-z0-9+/=]{24,250}"),
@@ -111,7 +140,9 @@ KEYS = (
     *_keys("google-key", f"GOCSPX- {_WORD}{{20,60}}"),
     _secret("google-token", "ya29.", _ALONE + r"ya29\.[A-Za-z0-9_-]{20,4000}"),
     _secret(
-        "telegram-token", ":AA", rf"(?:{_ALONE}|(?<=bot))[0-9]{{8,10}}:AA[A-Za-z0-9_-]{{33}}(?![A-Za-z0-9_-])",
+        "telegram-token",
+        ":AA",
+        rf"(?:{_ALONE}|(?<=bot))[0-9]{{8,10}}:AA[A-Za-z0-9_-]{{33}}(?![A-Za-z0-9_-])",
         inside=True,
     ),
     _secret("groq-key", "gsk_", _ALONE + r"gsk_[A-Za-z0-9]{40,255}"),
@@ -120,26 +151,24 @@ KEYS = (
     _secret("pypi-token", "pypi-AgE", _ALONE + r"pypi-AgE[A-Za-z0-9_-]{50,1000}"),
     _secret("sendgrid-key", "SG.", _ALONE + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
     _secret(
-        "jwt",
-        "eyJ",
-        _ALONE + r"(?<![_-])eyJ[A-Za-z0-9_-]{8,4000}+\.eyJ[A-Za-z0-9_-]{8,8000}+\.[A-Za-z0-9_-]{8,2000}",
+        "jwt", "eyJ", _ALONE + r"(?<![_-])eyJ[A-Za-z0-9_-]{8,4000}+\.eyJ[A-Za-z0-9_-]{8,8000}+\.[A-Za-z0-9_-]{8,2000}"
     ),
-)  # fmt: skip
+)
 
 _IN_ADDRESSES = (
     # A password may hold @ and /; what begins like a port is none.
     _secret(
-        "url-password",
-        "://",
-        r"://[^\s:/@\"'\\<>]{0,100}:(?![0-9]{1,5}[/?#])(?P<secret>[^\s\"'\\<>]{1,200})@(?=\S)",
+        "url-password", "://", r"://[^\s:/@\"'\\<>]{0,100}:(?![0-9]{1,5}[/?#])(?P<secret>[^\s\"'\\<>]{1,200})@(?=\S)"
     ),
     _secret("url-password", "://", rf"://(?P<secret>{_WORD}{{20,255}})@(?=[A-Za-z0-9])", digits=True),
     _secret(
-        "url-key", "?key= &key= ?sig= &sig= &signature= &x-amz-signature= ?auth= &auth=",
+        "url-key",
+        "?key= &key= ?sig= &sig= &signature= &x-amz-signature= ?auth= &auth=",
         r"[?&](?:key|sig|signature|auth|x-amz-signature)=(?P<secret>[A-Za-z0-9._~+/%=-]{20,2000})",
-        folded=True, digits=True,
+        folded=True,
+        digits=True,
     ),
-)  # fmt: skip
+)
 
 _BY_NAME = (
     _secret(
@@ -149,14 +178,19 @@ _BY_NAME = (
         folded=True,
     ),
     _secret(
-        "bearer", "bearer", rf"{_ALONE}bearer\s{{1,3}}(?P<secret>[A-Za-z0-9._~+/=-]{{20,4000}})",
-        folded=True, digits=True,
+        "bearer",
+        "bearer",
+        rf"{_ALONE}bearer\s{{1,3}}(?P<secret>[A-Za-z0-9._~+/=-]{{20,4000}})",
+        folded=True,
+        digits=True,
     ),
     _secret(
-        "cookie", "cookie",
+        "cookie",
+        "cookie",
         rf"cookie{_IS}(?P<secret>[\w.-]{{1,60}}=[^\s;,\"'\\]{{8,2000}}+"
         r"(?:;[ ]?[\w.-]{1,60}=?[^\s;,\"'\\]{0,2000}+)*+)",
-        folded=True, digits=True,
+        folded=True,
+        digits=True,
     ),
     _secret(
         "password",
@@ -168,32 +202,36 @@ _BY_NAME = (
         named=True,
     ),
     _secret(
-        "password", "password passwd", rf"passw(?:or)?d{_IS}(?P<secret>{_VALUE}{{5,7}})(?!{_VALUE})",
-        folded=True, digits=True, named=True,
-    ),
-    _secret(
-        "password", "password passphrase --password --passphrase",
-        rf"(?:pass(?:word|phrase)\s{{1,3}}(?:is|was)|--pass(?:word|phrase))\s{{1,3}}(?:{_QUOTE}|`)?"
-        rf"(?P<secret>{_VALUE}{{6,100}})(?!{_VALUE})",
-        folded=True, digits=True, named=True,
-    ),
-    _secret("password", "login", r"login\s[^\s\"'\\]{1,100}\spassword\s{1,3}(?P<secret>[^\s\"'\\]{4,200})"),
-    _secret(
-        "password", "curl",
-        rf"curl(?:\s[^\n]{{0,300}}?)?\s(?:-u|--user)[\s=]{{1,3}}(?:{_QUOTE})?[^\s:\"'\\]{{1,100}}:(?P<secret>[^\s\"'\\]{{3,200}})",
-    ),
-    _secret(
-        "password", "mysql sshpass",
-        r"(?:mysql(?:dump|admin)?|sshpass)\s(?:[^\n]{0,200}?\s)?-p(?P<secret>[^\s\"'\\-][^\s\"'\\]{3,200})",
-    ),
-    _secret(
-        "token",
-        "token",
-        rf"token{_IS}(?P<secret>[A-Za-z0-9._~+/=-]{{16,400}})",
+        "password",
+        "password passwd",
+        rf"passw(?:or)?d{_IS}(?P<secret>{_VALUE}{{5,7}})(?!{_VALUE})",
         folded=True,
         digits=True,
         named=True,
     ),
-)  # fmt: skip
+    _secret(
+        "password",
+        "password passphrase --password --passphrase",
+        rf"(?:pass(?:word|phrase)\s{{1,3}}(?:is|was)|--pass(?:word|phrase))\s{{1,3}}(?:{_QUOTE}|`)?"
+        rf"(?P<secret>{_VALUE}{{6,100}})(?!{_VALUE})",
+        folded=True,
+        digits=True,
+        named=True,
+    ),
+    _secret("password", "login", r"login\s[^\s\"'\\]{1,100}\spassword\s{1,3}(?P<secret>[^\s\"'\\]{4,200})"),
+    _secret(
+        "password",
+        "curl",
+        rf"curl(?:\s[^\n]{{0,300}}?)?\s(?:-u|--user)[\s=]{{1,3}}(?:{_QUOTE})?[^\s:\"'\\]{{1,100}}:(?P<secret>[^\s\"'\\]{{3,200}})",
+    ),
+    _secret(
+        "password",
+        "mysql sshpass",
+        r"(?:mysql(?:dump|admin)?|sshpass)\s(?:[^\n]{0,200}?\s)?-p(?P<secret>[^\s\"'\\-][^\s\"'\\]{3,200})",
+    ),
+    _secret(
+        "token", "token", rf"token{_IS}(?P<secret>[A-Za-z0-9._~+/=-]{{16,400}})", folded=True, digits=True, named=True
+    ),
+)
 
 OTHERS = (*_BLOCKS, *_IN_ADDRESSES, *_BY_NAME)

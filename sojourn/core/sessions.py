@@ -7,13 +7,12 @@ import re
 import time
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, NewType
 
 from sojourn.core.errors import BadInput, BadTitle
 from sojourn.core.events import Yielded, nothing
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 
 SessionId = NewType("SessionId", str)
 TurnId = NewType("TurnId", str)

@@ -40,9 +40,13 @@ class Crew:
     """
 
     def __init__(
-        self, begin: Callable[..., None], given: tuple[Any, ...], *, workers: int | None = None,
+        self,
+        begin: Callable[..., None],
+        given: tuple[Any, ...],
+        *,
+        workers: int | None = None,
         lends_a_hand: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._hands = min(workers or os.cpu_count() or 1, MOST_WORKERS)
         self._size = max(1, self._hands - lends_a_hand)
         context = multiprocessing.get_context("spawn")  # a server has threads: forking it is not safe
@@ -52,9 +56,13 @@ class Crew:
             self._pool.submit(_be_ready)
 
     def does(
-        self, work: Callable[[list[str]], Done], sessions: Sequence[tuple[str, int]], *,
-        here: Callable[[list[str]], Done] | None = None, stopped: Callable[[], bool] = lambda: False,
-    ) -> Iterator[Done]:  # fmt: skip
+        self,
+        work: Callable[[list[str]], Done],
+        sessions: Sequence[tuple[str, int]],
+        *,
+        here: Callable[[list[str]], Done] | None = None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Done]:
         """What comes of each parcel, in whatever order; `here` does some of them itself."""
         running = self._running
         left = parcels(sessions, self._hands)

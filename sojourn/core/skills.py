@@ -15,9 +15,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput
-from sojourn.core.values import dataclass
 
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
@@ -61,9 +61,8 @@ def parse_skill(text: str, where: str = "") -> Skill:
     if not description:
         raise BadInput(f"{where or name} has no description.", hint="Say in `description:` when the skill is of use.")
     return Skill(
-        name=name, description=description[:MAX_DESCRIPTION],
-        body="\n".join(lines[marks[1] + 1 :]).strip(), path=where,
-    )  # fmt: skip
+        name=name, description=description[:MAX_DESCRIPTION], body="\n".join(lines[marks[1] + 1 :]).strip(), path=where
+    )
 
 
 def _folder(where: str) -> str:

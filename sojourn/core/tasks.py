@@ -7,12 +7,11 @@ too many tasks, a need nobody meets, a circle.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, get_args
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 
 TaskState = Literal["waiting", "running", "done", "failed", "skipped"]
 MOST = 24  # tasks in a graph
@@ -122,15 +121,24 @@ def is_over(graph: TaskGraph) -> bool:
 def shown(graph: TaskGraph) -> Mapping[str, Json]:
     """The graph as `progress` (stage task) carries it."""
     tasks = [
-        {"id": task.id, "title": task.title, "needs": list(task.needs), "state": task.state,
-         "why": task.why or ("" if task.state == "done" else why_not(graph, task.id))}
+        {
+            "id": task.id,
+            "title": task.title,
+            "needs": list(task.needs),
+            "state": task.state,
+            "why": task.why or ("" if task.state == "done" else why_not(graph, task.id)),
+        }
         for task in graph.tasks
-    ]  # fmt: skip
+    ]
     done = sum(task.state == "done" for task in graph.tasks)
     return {
-        "tasks": tasks, "ready": [task.id for task in ready(graph)], "done": done, "of": len(tasks),
-        "parallel": graph.parallel, "because": graph.because,
-    }  # fmt: skip
+        "tasks": tasks,
+        "ready": [task.id for task in ready(graph)],
+        "done": done,
+        "of": len(tasks),
+        "parallel": graph.parallel,
+        "because": graph.because,
+    }
 
 
 def to_json(graph: TaskGraph) -> Json:
@@ -144,11 +152,15 @@ def from_json(value: Json) -> TaskGraph:
     try:
         tasks = [
             Task(
-                id=str(one["id"]), title=str(one["title"]), needs=tuple(map(str, one.get("needs", ()))),
-                state=one["state"], result=str(one.get("result", "")), why=str(one.get("why", "")),
+                id=str(one["id"]),
+                title=str(one["title"]),
+                needs=tuple(map(str, one.get("needs", ()))),
+                state=one["state"],
+                result=str(one.get("result", "")),
+                why=str(one.get("why", "")),
             )
             for one in value["tasks"]
-        ]  # fmt: skip
+        ]
         if any(task.state not in get_args(TaskState) for task in tasks):
             raise ValueError("a state that is none")
         return graph_of(tasks, parallel=bool(value.get("parallel")), because=str(value.get("because", "")))

@@ -53,11 +53,14 @@ def router(kit: Kit) -> APIRouter:
         """Every setting, its value and where it came from. Secrets stay secret."""
         return [
             SettingShape(
-                name=one.name, value=_plain(kit.settings[one.name]), origin=kit.settings.origins[one.name],
-                variable=one.variable, meaning=one.meaning,
+                name=one.name,
+                value=_plain(kit.settings[one.name]),
+                origin=kit.settings.origins[one.name],
+                variable=one.variable,
+                meaning=one.meaning,
             )
             for one in SETTINGS
-        ]  # fmt: skip
+        ]
 
     @api.get("/import")
     async def importing() -> ImportState:

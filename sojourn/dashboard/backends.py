@@ -8,6 +8,7 @@ import json
 import logging
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -16,7 +17,6 @@ import httpx2
 from sojourn.core.errors import BadInput, StoreReadOnly
 from sojourn.core.manifest import Manifest
 from sojourn.core.settings import Settings
-from sojourn.core.values import dataclass
 from sojourn.dashboard.child import RAISED, Given
 from sojourn.dashboard.running import PluginDown, PluginTimeout, Running, start
 
@@ -128,10 +128,15 @@ class Backend:
             ) from error
         needs = self.manifest.needs
         return Given(
-            name=self.manifest.name, folder=str(self.place), api=self.manifest.api, data=str(data.resolve()), socket=-1,
-            memory_mb=int(self._settings["dashboard.plugin_memory_mb"]), files="files" in needs,
+            name=self.manifest.name,
+            folder=str(self.place),
+            api=self.manifest.api,
+            data=str(data.resolve()),
+            socket=-1,
+            memory_mb=int(self._settings["dashboard.plugin_memory_mb"]),
+            files="files" in needs,
             network="network" in needs,
-        )  # fmt: skip
+        )
 
     async def _fell(self, life: Running, why: str) -> None:
         """A life is over, by its own doing or ours; the next one begins after a pause that doubles."""

@@ -15,6 +15,7 @@ import socket
 import sys
 import sysconfig
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ import uvicorn
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from sojourn.core.values import dataclass
 from sojourn.dashboard.confining import confine
 
 ALIVE = "/alive"  # outside of what a plugin is asked for
@@ -65,9 +65,15 @@ def main() -> None:
     _limit(given)
     app = application(given.name, load(given))
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, lifespan="on", ws="none", proxy_headers=False,
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        ws="none",
+        proxy_headers=False,
         timeout_graceful_shutdown=1,
-    )  # fmt: skip
+    )
     uvicorn.Server(config).run(sockets=[listening])
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from sojourn.core.errors import BadConfig, StoreReadOnly
 from sojourn.core.manifest import NAME
-from sojourn.core.values import dataclass
 from sojourn.dashboard.folders import Folder
 
 State = Literal["on", "off", "asks", "broken"]  # asks: it needs more than was agreed to, and is off until then

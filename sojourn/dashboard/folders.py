@@ -5,18 +5,34 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.core.manifest import NAME, Manifest, is_inside, manifest
-from sojourn.core.values import dataclass
 
 MOST_MANIFEST = 64 * 1024
 # Words that stand behind the first slash of our own addresses; a tab of another plugin cannot be there.
 _OURS = (
-    "chat", "sessions", "achievements", "gateway", "insights", "templates", "memory", "import", "settings", "plugins",
-    "api", "assets", "enter", "healthz", "metrics", "v1", "dashboard-plugins", "favicon",
-)  # fmt: skip
+    "chat",
+    "sessions",
+    "achievements",
+    "gateway",
+    "insights",
+    "templates",
+    "memory",
+    "import",
+    "settings",
+    "plugins",
+    "api",
+    "assets",
+    "enter",
+    "healthz",
+    "metrics",
+    "v1",
+    "dashboard-plugins",
+    "favicon",
+)
 TAKEN_TABS = frozenset(f"/{word}" for word in _OURS)
 
 
@@ -38,8 +54,12 @@ def find_all(home: Path, taken: Collection[str] = ()) -> list[Folder]:
     for one in _each(home, taken):
         if one.manifest and one.manifest.path in tabs:
             path = one.manifest.path
-            one = _broken(one.name, one.place, f"{one.place}/manifest.json: `tab.path` {path!r} is another plugin's.",
-                          "Give it a path of its own.")  # fmt: skip
+            one = _broken(
+                one.name,
+                one.place,
+                f"{one.place}/manifest.json: `tab.path` {path!r} is another plugin's.",
+                "Give it a path of its own.",
+            )
         elif one.manifest:
             tabs.add(one.manifest.path)
         found.append(one)

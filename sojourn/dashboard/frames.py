@@ -24,13 +24,24 @@ OURS = Path(__file__).with_name("frame")  # what every frame is given: the way t
 _OUR_FOLDER = "_sojourn/"
 MOST_FILE = 32 * 1024 * 1024
 KINDS = {
-    ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8", ".json": "application/json", ".map": "application/json",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".json": "application/json",
+    ".map": "application/json",
     ".html": "text/html; charset=utf-8",
-    ".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif",
-    ".webp": "image/webp", ".ico": "image/x-icon", ".woff": "font/woff", ".woff2": "font/woff2", ".ttf": "font/ttf",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".ico": "image/x-icon",
+    ".woff": "font/woff",
+    ".woff2": "font/woff2",
+    ".ttf": "font/ttf",
     ".otf": "font/otf",
-}  # fmt: skip
+}
 _DOCUMENT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{label}</title><link rel="stylesheet" href="_sojourn/frame.css">{css}
@@ -84,17 +95,30 @@ def document(manifest: Manifest) -> str:
 def guard(base: str) -> dict[str, str]:
     """Its own files and nothing else; no request of any kind to anybody, us included."""
     policy = (
-        "sandbox allow-scripts", "default-src 'none'", f"script-src {base}", f"style-src {base}",
-        f"img-src {base} data: blob:", f"font-src {base}", f"media-src {base} blob:", "connect-src 'none'",
-        "worker-src 'none'", "frame-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'self'",
+        "sandbox allow-scripts",
+        "default-src 'none'",
+        f"script-src {base}",
+        f"style-src {base}",
+        f"img-src {base} data: blob:",
+        f"font-src {base}",
+        f"media-src {base} blob:",
+        "connect-src 'none'",
+        "worker-src 'none'",
+        "frame-src 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'self'",
         "object-src 'none'",
-    )  # fmt: skip
+    )
     return {
-        "Content-Security-Policy": "; ".join(policy), "Referrer-Policy": "no-referrer",
-        "X-Content-Type-Options": "nosniff", "X-DNS-Prefetch-Control": "off", "Cache-Control": "no-store",
+        "Content-Security-Policy": "; ".join(policy),
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "X-DNS-Prefetch-Control": "off",
+        "Cache-Control": "no-store",
         "Access-Control-Allow-Origin": "*",  # modules and fonts are asked for by an origin that has no name
         "Permissions-Policy": "camera=(), geolocation=(), microphone=(), usb=(), serial=(), clipboard-read=()",
-    }  # fmt: skip
+    }
 
 
 def _read(place: Path, path: str) -> bytes:

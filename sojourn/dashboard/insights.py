@@ -40,9 +40,7 @@ class Insights:
         first = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
         used = await self._used(first.date().isoformat())
         totals, by_day = Tally(), defaultdict[str, Tally](Tally)
-        by: dict[str, defaultdict[str, Tally]] = {
-            name: defaultdict(Tally) for name in ("model", "source", "project")
-        }  # fmt: skip
+        by: dict[str, defaultdict[str, Tally]] = {name: defaultdict(Tally) for name in ("model", "source", "project")}
         costly: list[tuple[float, Session]] = []
         slow: list[tuple[float, Session]] = []
         async for session in self._sessions(first.timestamp()):
@@ -50,8 +48,11 @@ class Insights:
             spent = _spent(session, booked)
             day = _day(session.started_at)
             for tally in (
-                totals, by["model"][session.model or ""], by["source"][session.source], by["project"][session.cwd or ""]
-            ):  # fmt: skip
+                totals,
+                by["model"][session.model or ""],
+                by["source"][session.source],
+                by["project"][session.cwd or ""],
+            ):
                 tally.add(session, spent)
             by_day[day].add(session, _spent(session, {}))
             for other, figures in booked.items():
@@ -60,12 +61,13 @@ class Insights:
                 costly.append((spent.cost, session))
             slow.append((max(0.0, session.last_active - session.started_at), session))
         return {
-            "since": first.date().isoformat(), "totals": totals.shown(),
+            "since": first.date().isoformat(),
+            "totals": totals.shown(),
             "days": [{"day": day, **by_day[day].shown()} for day in sorted(by_day)],
             **{f"by_{name}": _ranked(found) for name, found in by.items()},
             "most_expensive": [_brief(one, cost_usd=cost) for cost, one in _top(costly)],
             "longest": [_brief(one, seconds=seconds) for seconds, one in _top(slow)],
-        }  # fmt: skip
+        }
 
     async def _sessions(self, since: float) -> Any:
         before: tuple[float, str] | None = None
@@ -119,9 +121,12 @@ def _top(ranked: Iterable[tuple[float, Session]]) -> list[tuple[float, Session]]
 
 def _brief(session: Session, **more: float) -> dict[str, Any]:
     return {
-        "id": session.id, "title": session.title or session.preview, "source": session.source, "model": session.model,
+        "id": session.id,
+        "title": session.title or session.preview,
+        "source": session.source,
+        "model": session.model,
         **more,
-    }  # fmt: skip
+    }
 
 
 def _tools(kit: Kit, most: int) -> dict[str, Any]:
@@ -140,9 +145,10 @@ def _tools(kit: Kit, most: int) -> dict[str, Any]:
         history.close()
     ranked = sorted(counts.items(), key=lambda one: -sum(one[1]))
     return {
-        "sessions": len(newest), "seconds": round(time.monotonic() - begun, 3),
+        "sessions": len(newest),
+        "seconds": round(time.monotonic() - begun, 3),
         "tools": [{"tool": name, "worked": good, "failed": bad} for name, (good, bad) in ranked],
-    }  # fmt: skip
+    }
 
 
 def _calls(rows: list[Any], judge: Callable[..., Any]) -> Iterable[tuple[str, bool]]:
@@ -151,16 +157,16 @@ def _calls(rows: list[Any], judge: Callable[..., Any]) -> Iterable[tuple[str, bo
         for call in _json(calls) or ():
             function = call.get("function") or {}
             arguments = _json(function.get("arguments")) if isinstance(function.get("arguments"), str) else {}
-            asked[str(call.get("id"))] = (
-                str(function.get("name")), arguments if isinstance(arguments, dict) else {}
-            )  # fmt: skip
+            asked[str(call.get("id"))] = (str(function.get("name")), arguments if isinstance(arguments, dict) else {})
         if role == b"tool" and call_id is not None and (found := asked.pop(call_id.decode("utf-8", "replace"), None)):
             noted = _json(extra)
             result = content.decode("utf-8", "replace") if content is not None else None
             verdict = judge(
-                *found, result, extra=noted if isinstance(noted, dict) else None,
+                *found,
+                result,
+                extra=noted if isinstance(noted, dict) else None,
                 effect=effect.decode() if effect else None,
-            )  # fmt: skip
+            )
             yield found[0], verdict.success
 
 

@@ -88,9 +88,19 @@ def _shape(one: Listed, host: PluginHost, frames: Frames) -> PageShape:
         )
     framed = one.state == "on" and not one.built_in
     return PageShape(
-        name=one.name, label=made.label, description=made.description, icon=made.icon, version=made.version,
-        path=made.path, position=made.position, built_in=one.built_in, state=one.state, has_api=bool(made.api),
+        name=one.name,
+        label=made.label,
+        description=made.description,
+        icon=made.icon,
+        version=made.version,
+        path=made.path,
+        position=made.position,
+        built_in=one.built_in,
+        state=one.state,
+        has_api=bool(made.api),
         needs=[Need(name=need, meaning=NEEDS[need]) for need in made.needs],
-        frame=frames.address(one.name) if framed else None, confined=version() > 0,
-        problem=one.problem or (host.problem(one.name) if framed else ""), hint=one.hint,
-    )  # fmt: skip
+        frame=frames.address(one.name) if framed else None,
+        confined=version() > 0,
+        problem=one.problem or (host.problem(one.name) if framed else ""),
+        hint=one.hint,
+    )

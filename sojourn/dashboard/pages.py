@@ -23,18 +23,43 @@ from sojourn.ports.kit import Kit
 STATIC = Path(__file__).with_name("static")
 # Where the application has pages; each of them is the same document, and the script shows the right one.
 PLACES = (
-    "/", "/chat", "/chat/{session}", "/sessions", "/sessions/{session}", "/achievements", "/insights", "/templates",
-    "/memory", "/gateway", "/gateway/{room}", "/settings", "/import",
-)  # fmt: skip
-POLICY = "; ".join((
-    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data: blob:", "connect-src 'self'",
-    "font-src 'self'", "manifest-src 'self'", "frame-src 'self'", "base-uri 'none'", "form-action 'none'",
-    "frame-ancestors 'none'", "object-src 'none'",
-))  # fmt: skip
+    "/",
+    "/chat",
+    "/chat/{session}",
+    "/sessions",
+    "/sessions/{session}",
+    "/achievements",
+    "/insights",
+    "/templates",
+    "/memory",
+    "/gateway",
+    "/gateway/{room}",
+    "/settings",
+    "/import",
+)
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "font-src 'self'",
+        "manifest-src 'self'",
+        "frame-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "object-src 'none'",
+    )
+)
 _GUARD = {
-    "Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
-    "Cross-Origin-Opener-Policy": "same-origin", "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-}  # fmt: skip
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
 _FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}  # the name changes with the content
 
 
@@ -55,8 +80,9 @@ class Built:
         if not self._files:
             self._files = {
                 one.relative_to(self.folder).as_posix(): one.read_bytes()
-                for one in sorted(self.folder.rglob("*")) if one.is_file()
-            }  # fmt: skip
+                for one in sorted(self.folder.rglob("*"))
+                if one.is_file()
+            }
         if "index.html" not in self._files:
             raise Missing("The pages are not built.", hint="In a clone, `make web` builds them; a package has them.")
         if name not in self._files:

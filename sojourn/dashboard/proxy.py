@@ -23,9 +23,10 @@ _PASS_IN = ("accept", "accept-language", "content-type", "if-match", "if-none-ma
 _PASS_OUT = ("content-type", "content-disposition", "content-language", "content-range", "etag", "last-modified")
 _GUARD = {
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
-}  # fmt: skip
+}
 
 
 def router(kit: Kit) -> APIRouter:
@@ -55,9 +56,11 @@ class _Passing:
             raise HTTPException(404)
         backend = await self._host.backend(folder)
         asked = Asked(
-            method=request.method, target=checked(_target(request.scope)), headers=_few(request.headers, _PASS_IN),
+            method=request.method,
+            target=checked(_target(request.scope)),
+            headers=_few(request.headers, _PASS_IN),
             body=await _body(request),
-        )  # fmt: skip
+        )
         told = await backend.ask(asked)
         headers = {**_few(told.headers, _PASS_OUT), **_GUARD, "Cache-Control": "no-store"}
         return Response(told.body, _status(told.status), headers)

@@ -119,16 +119,32 @@ async def _spawn(given: Given, settings: Settings, listening: int, folder: Path)
     told = json.dumps({**asdict(given), "socket": listening})
     program = [sys.executable, "-I", "-X", "utf8", "-m", "sojourn.dashboard.child", told]
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-S", str(KEEPER), str(listening), str(folder), *program, cwd=given.folder,
-        env=_environment(given, settings), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT, pass_fds=(listening,), start_new_session=True,
-    )  # fmt: skip
+        sys.executable,
+        "-I",
+        "-S",
+        str(KEEPER),
+        str(listening),
+        str(folder),
+        *program,
+        cwd=given.folder,
+        env=_environment(given, settings),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        pass_fds=(listening,),
+        start_new_session=True,
+    )
 
 
 def _environment(given: Given, settings: Settings) -> Mapping[str, str]:
     """What every program needs, and nothing that could be a secret."""
     seen = {name: value for name, value in settings.for_children.items() if name in CHILDREN_SEE}
     return {
-        "PATH": os.defpath, **seen, "TMPDIR": given.data, "SOJOURN_PLUGIN_NAME": given.name,
-        "SOJOURN_PLUGIN_DATA": given.data, "MALLOC_ARENA_MAX": "2", "PYTHONDONTWRITEBYTECODE": "1",
-    }  # fmt: skip
+        "PATH": os.defpath,
+        **seen,
+        "TMPDIR": given.data,
+        "SOJOURN_PLUGIN_NAME": given.name,
+        "SOJOURN_PLUGIN_DATA": given.data,
+        "MALLOC_ARENA_MAX": "2",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }

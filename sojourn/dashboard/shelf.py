@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sojourn.core.errors import BadConfig, BadInput, Conflict, NotFound
 from sojourn.core.manifest import NAME, Manifest, manifest
-from sojourn.core.values import dataclass
 from sojourn.dashboard.consents import Consents, State
 from sojourn.dashboard.folders import Folder, find_all
 from sojourn.ports.kit import Kit

@@ -26,9 +26,10 @@ class Tally:
     def of_usage(cls, usage: Mapping[str, Json]) -> Tally:
         """What the service booked for a day and a session. 0 dollars there means that no price was known."""
         return cls(
-            input=int(_number(usage.get("input_tokens"))), output=int(_number(usage.get("output_tokens"))),
+            input=int(_number(usage.get("input_tokens"))),
+            output=int(_number(usage.get("output_tokens"))),
             cost=_number(usage.get("cost_usd")) or None,
-        )  # fmt: skip
+        )
 
     def add(self, session: Session, spent: Tally) -> None:
         self.sessions += 1
@@ -45,9 +46,14 @@ class Tally:
 
     def shown(self) -> dict[str, Any]:
         return {
-            "sessions": self.sessions, "messages": self.messages, "tool_calls": self.calls, "input_tokens": self.input,
-            "output_tokens": self.output, "cost_usd": self.cost, "priced_sessions": self.priced,
-        }  # fmt: skip
+            "sessions": self.sessions,
+            "messages": self.messages,
+            "tool_calls": self.calls,
+            "input_tokens": self.input,
+            "output_tokens": self.output,
+            "cost_usd": self.cost,
+            "priced_sessions": self.priced,
+        }
 
 
 def _number(value: Json) -> float:

@@ -56,9 +56,18 @@ class Answering:
         self._desk, self._signs = desk, Signs(desk)
 
     async def answer(
-        self, item: Incoming, session: Session, said: Said, by: Speaker, to: Address, *, handoff: str = "",
-        asks: Ask = lambda _: None, reached: Reached = lambda *_: None, tells: bool = True,
-    ) -> Outcome:  # fmt: skip
+        self,
+        item: Incoming,
+        session: Session,
+        said: Said,
+        by: Speaker,
+        to: Address,
+        *,
+        handoff: str = "",
+        asks: Ask = lambda _: None,
+        reached: Reached = lambda *_: None,
+        tells: bool = True,
+    ) -> Outcome:
         """The turn for this message, from its beginning or from wherever a crash left it."""
         service, outcome = self._desk.service, Outcome()
         for again in range(_TRIES):
@@ -91,9 +100,17 @@ class Answering:
                 await self._desk.service.undo(turn.session, by)
 
     async def follow(
-        self, turn: Turn, by: Speaker, to: Address, *, handoff: str = "", asks: Ask = lambda _: None,
-        reached: Reached = lambda *_: None, tells: bool = True, heard: Letter | None = None,
-    ) -> Outcome:  # fmt: skip
+        self,
+        turn: Turn,
+        by: Speaker,
+        to: Address,
+        *,
+        handoff: str = "",
+        asks: Ask = lambda _: None,
+        reached: Reached = lambda *_: None,
+        tells: bool = True,
+        heard: Letter | None = None,
+    ) -> Outcome:
         """Brings what a turn says on its way, until it is over."""
         outcome, growing = Outcome(turn=turn.id), Growing(self._desk, turn, to, handoff)
         asking = Asking(self._desk, turn, to, by)

@@ -10,12 +10,12 @@ import asyncio
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.errors import NotAllowed, NotFound
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, SessionId
-from sojourn.core.values import dataclass
 from sojourn.gateway.changing import Changing
 from sojourn.gateway.desk import Desk
 from sojourn.gateway.letters import Address, Letter

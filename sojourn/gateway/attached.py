@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 async def watch(
     store: RecordStore, key: str, session: SessionId, to: Address, principal: Principal, after: int
-) -> None:  # fmt: skip
+) -> None:
     """From now on that place is shown what happens in the session."""
     value = {"place": to_wire(to.place), "platform": to.platform, "account": to.account, "key": to.key, "after": after}
     await store.put_record(Record(kind=_KIND, key=key, value=value, principal=principal, session=session))
@@ -74,9 +74,12 @@ class Attached:
         assert record.session is not None
         value, session = record.value, record.session
         to = Address(
-            platform=value["platform"], account=value["account"], key=value["key"],
-            place=from_wire(Place, value["place"]), session=session,
-        )  # fmt: skip
+            platform=value["platform"],
+            account=value["account"],
+            key=value["key"],
+            place=from_wire(Place, value["place"]),
+            session=session,
+        )
         try:
             log = self._desk.service.watch(session, after=int(value["after"]), principal=record.principal)
             async with aclosing(log):

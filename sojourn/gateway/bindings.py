@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 
 from sojourn.core.errors import Conflict, NotFound
 from sojourn.core.places import Place
 from sojourn.core.sessions import Session, SessionId
-from sojourn.core.values import dataclass
 from sojourn.core.wire import to_wire
 from sojourn.gateway.letters import Keys, Letter
 from sojourn.gateway.people import Person

@@ -22,9 +22,13 @@ from sojourn.gateway.status import lines_of, shown, status
 from sojourn.ports.kit import Kit
 
 _WORDS: dict[State, str] = {
-    "requested": "asked for; waiting for a gateway", "claimed": "picked up", "thread_ready": "the place is ready",
-    "bound": "arrived; the agent says hello", "turn_done": "answered", "delivered": "delivered",
-}  # fmt: skip
+    "requested": "asked for; waiting for a gateway",
+    "claimed": "picked up",
+    "thread_ready": "the place is ready",
+    "bound": "arrived; the agent says hello",
+    "turn_done": "answered",
+    "delivered": "delivered",
+}
 _json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
 
@@ -87,8 +91,14 @@ def show_status(given: Given, as_json: bool) -> None:
 
 @gateway.command()
 @click.argument("code", required=False)
-@click.option("--as", "who", type=click.Choice(["owner", "guest"]), default="guest", show_default=True,
-              help="Whether that is you, or somebody who gets sessions of their own.")  # fmt: skip
+@click.option(
+    "--as",
+    "who",
+    type=click.Choice(["owner", "guest"]),
+    default="guest",
+    show_default=True,
+    help="Whether that is you, or somebody who gets sessions of their own.",
+)
 @click.option("--name", default="", help="What to call them. Several identities with one name are one guest.")
 @click.option("--remove", metavar="PLATFORM:PERSON", help="Lets somebody out again.")
 @_json
@@ -115,7 +125,7 @@ async def _pair(people: People, code: str | None, owner: bool, name: str, remove
         "waiting": [{"platform": one.platform, "sender": one.sender, "name": one.name} for one in waiting],
         "paired": [{"platform": a, "sender": b, "principal": person.principal} for a, b, person in paired],
         "told": told or ["Nobody waits, and nobody was let in yet."],
-    }  # fmt: skip
+    }
 
 
 @click.command()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import OWNER, Session, clean_title
-from sojourn.core.values import dataclass
 from sojourn.gateway.attached import unwatch, watch, watched
 from sojourn.gateway.bindings import Spot
 from sojourn.gateway.desk import Desk
@@ -94,11 +93,21 @@ class Commands:
     def __init__(self, desk: Desk, requests: Requests) -> None:
         self._desk, self._requests = desk, requests
         self._does: dict[str, Run] = {
-            "help": self.help, "new": self.new, "sessions": self.sessions, "resume": self.resume, "title": self.title,
-            "status": self.status, "stop": self.stop, "model": self.model, "template": self.template,
-            "handoff": self.handoff, "attach": self.attach, "take": self.take, "sethome": self.sethome,
+            "help": self.help,
+            "new": self.new,
+            "sessions": self.sessions,
+            "resume": self.resume,
+            "title": self.title,
+            "status": self.status,
+            "stop": self.stop,
+            "model": self.model,
+            "template": self.template,
+            "handoff": self.handoff,
+            "attach": self.attach,
+            "take": self.take,
+            "sethome": self.sethome,
             "whoami": self.whoami,
-        }  # fmt: skip
+        }
 
     async def run(self, name: str, rest: str, call: Call) -> str:
         """What it answers; BadInput for what is not known or does not work here."""

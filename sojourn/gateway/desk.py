@@ -69,9 +69,13 @@ class Desk:
     def address(self, item: Incoming, place: Place, *, reply_to: str = "", session: SessionId | None = None) -> Address:
         """Where the answer to an incoming message goes."""
         return Address(
-            platform=item.platform, account=item.account, key=item.place, place=place, reply_to=reply_to,
+            platform=item.platform,
+            account=item.account,
+            key=item.place,
+            place=place,
+            reply_to=reply_to,
             session=session,
-        )  # fmt: skip
+        )
 
     def drafts(self, to: Address, key: str, text: str, *, handoff: str = "") -> list[Draft]:
         """A text in as many messages as the network needs; only the first one is a reply."""

@@ -148,9 +148,11 @@ class Handling:
                 )
         chosen = await self._does.chosen(call.spot.key)
         return Said(
-            text=call.letter.text, attachments=tuple(attachments), model=chosen.get("model", ""),
+            text=call.letter.text,
+            attachments=tuple(attachments),
+            model=chosen.get("model", ""),
             template=chosen.get("template", ""),
-        )  # fmt: skip
+        )
 
     def _address(self, item: Incoming, call: Call) -> Address:
         reply_to = call.letter.id if call.letter.place.kind in ("group", "channel") else ""

@@ -12,14 +12,7 @@ import asyncio
 import logging
 from contextlib import aclosing, suppress
 
-from sojourn.core.errors import (
-    Conflict,
-    LeaseLost,
-    NotFound,
-    PlatformDown,
-    SojournError,
-    StoreUnavailable,
-)
+from sojourn.core.errors import Conflict, LeaseLost, NotFound, PlatformDown, SojournError, StoreUnavailable
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import Session
 from sojourn.gateway.answering import Answering, Outcome

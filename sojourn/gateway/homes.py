@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
-from sojourn.core.values import dataclass
 from sojourn.core.wire import to_wire
 from sojourn.gateway.letters import place_in
 from sojourn.gateway.people import pairs
@@ -55,8 +56,7 @@ class Homes:
 
 def no_home(platform: str) -> BadInput:
     return BadInput(
-        f"{platform} has no home channel.",
-        hint=f"Write /sethome in the chat there, or name one: {platform}:CHAT.",
+        f"{platform} has no home channel.", hint=f"Write /sethome in the chat there, or name one: {platform}:CHAT."
     )
 
 

@@ -68,10 +68,14 @@ class Gateway:
     async def run(self) -> None:
         """Until cancelled. A part that fails is started again; the others go on."""
         parts: list[tuple[str, Callable[[], Awaitable[None]]]] = [
-            ("heartbeat", self._beat), ("inbox", self._inbox.run), ("outbox", self._outbox.run),
-            ("hand-offs", self._handoffs.run), ("watchers", self._attached.run), ("tidying", self._tidy),
+            ("heartbeat", self._beat),
+            ("inbox", self._inbox.run),
+            ("outbox", self._outbox.run),
+            ("hand-offs", self._handoffs.run),
+            ("watchers", self._attached.run),
+            ("tidying", self._tidy),
             *((f"line {line.name}", line.run) for line in self.lines),
-        ]  # fmt: skip
+        ]
         tasks = [asyncio.create_task(self._kept_alive(name, run), name=f"gateway {name}") for name, run in parts]
         try:
             await asyncio.wait(tasks)  # and not gather, which would cancel them a second time, amid their tidying up
@@ -113,8 +117,11 @@ class Gateway:
                 self.ready.set()
             waiting = [asyncio.ensure_future(line.changed.wait()) for line in self.lines]
             try:
-                await asyncio.wait([*waiting, asyncio.ensure_future(asyncio.sleep(BEAT))], timeout=BEAT,
-                                   return_when=asyncio.FIRST_COMPLETED)  # fmt: skip
+                await asyncio.wait(
+                    [*waiting, asyncio.ensure_future(asyncio.sleep(BEAT))],
+                    timeout=BEAT,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
             finally:
                 for one in waiting:
                     one.cancel()
@@ -122,7 +129,7 @@ class Gateway:
     def _heartbeat(self, health: dict[str, Json]) -> Heartbeat:
         return Heartbeat(
             id=self.id, host=socket.gethostname(), pid=os.getpid(), health=health, started_at=self._started
-        )  # fmt: skip
+        )
 
     async def health(self) -> dict[str, Json]:
         """How each line gets on: its state, what came last, what went last, what waits and since when."""
@@ -149,7 +156,11 @@ def _progress(line: LineHealth | None) -> dict[str, Json]:
     if line is None:
         return {"waiting": 0, "pending": 0}
     return {
-        "waiting": line.waiting, "oldest_waiting": line.oldest_waiting, "last_received": line.last_received,
-        "pending": line.pending, "oldest_pending": line.oldest_pending, "last_sent": line.last_sent,
+        "waiting": line.waiting,
+        "oldest_waiting": line.oldest_waiting,
+        "last_received": line.last_received,
+        "pending": line.pending,
+        "oldest_pending": line.oldest_pending,
+        "last_sent": line.last_sent,
         "failed": line.failed,
-    }  # fmt: skip
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sojourn.core.attachments import Attachment
@@ -10,7 +10,6 @@ from sojourn.core.messages import Json
 from sojourn.core.places import Place, Sender, build_session_key
 from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Settings
-from sojourn.core.values import dataclass
 from sojourn.core.wire import from_wire, to_wire
 from sojourn.ports.journal import Draft, Incoming, Outgoing
 from sojourn.ports.platform import Button, Inbound
@@ -64,9 +63,11 @@ class Keys:
 
     def key(self, place: Place, sender: Sender | None) -> str:
         return build_session_key(
-            place, sender, group_sessions_per_user=self.per_person_in_groups,
+            place,
+            sender,
+            group_sessions_per_user=self.per_person_in_groups,
             thread_sessions_per_user=self.per_person_in_threads,
-        )  # fmt: skip
+        )
 
     def own(self, place: Place, sender: Sender) -> str:
         """The key of one person's own conversation there, whatever the settings say."""
@@ -75,9 +76,15 @@ class Keys:
 
 def letter(inbound: Inbound) -> Letter:
     return Letter(
-        place=inbound.place, text=inbound.text, sender=inbound.sender, id=inbound.id, at=inbound.at,
-        mentioned=inbound.mentioned, files=len(inbound.files), pressed=inbound.pressed,
-    )  # fmt: skip
+        place=inbound.place,
+        text=inbound.text,
+        sender=inbound.sender,
+        id=inbound.id,
+        at=inbound.at,
+        mentioned=inbound.mentioned,
+        files=len(inbound.files),
+        pressed=inbound.pressed,
+    )
 
 
 def packed(value: Letter | Parcel) -> Json:
@@ -112,6 +119,10 @@ class Address:
     def draft(self, key: str, text: str, **more: Any) -> Draft:
         parcel = replace(Parcel(place=self.place, text=text, reply_to=self.reply_to), **more)
         return Draft(
-            key=key, platform=self.platform, account=self.account, place=self.key, payload=packed(parcel),
+            key=key,
+            platform=self.platform,
+            account=self.account,
+            place=self.key,
+            payload=packed(parcel),
             session=self.session,
-        )  # fmt: skip
+        )

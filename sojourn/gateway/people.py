@@ -13,13 +13,13 @@ import re
 import secrets
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from sojourn.core.errors import BadInput, Conflict, NotAllowed, NotFound
 from sojourn.core.places import Sender
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
-from sojourn.core.values import dataclass
 from sojourn.ports.platform import PlatformInfo
 from sojourn.ports.records import Record, RecordStore
 
@@ -127,10 +127,8 @@ class People:
         called = name or record.value["name"] or sender
         principal = OWNER if as_owner else guest(name or f"{platform}-{sender}")
         await self._store.put_record(
-            Record(
-                kind=IDENTITY, key=record.key, value={"name": called, "since": self._clock()}, principal=principal
-            )
-        )  # fmt: skip
+            Record(kind=IDENTITY, key=record.key, value={"name": called, "since": self._clock()}, principal=principal)
+        )
         await self._store.delete_record(PAIRING, record.key)
         await self._store.delete_record(MISTAKES, "all")
         return Request(platform=platform, sender=sender, name=called, until=0.0), principal

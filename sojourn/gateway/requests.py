@@ -28,9 +28,16 @@ class Requests:
         self._wait = float(settings["handoff.wait_seconds"])
 
     async def ask(
-        self, session: SessionId, platform: str, *, surface: str = "", target: str = "", by: str = "",
-        principal: Principal = OWNER, waits: bool = False,
-    ) -> Handoff:  # fmt: skip
+        self,
+        session: SessionId,
+        platform: str,
+        *,
+        surface: str = "",
+        target: str = "",
+        by: str = "",
+        principal: Principal = OWNER,
+        waits: bool = False,
+    ) -> Handoff:
         """Marks it pending. `surface` is who gives it away: the driver, if nobody is named. SessionBusy mid-turn,
         NotDriving, Conflict while one is under way; PlatformDown, NotFound, BadInput when it could not arrive."""
         await self._check(platform, target, principal)

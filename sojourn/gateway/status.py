@@ -23,7 +23,11 @@ async def status(store: WholeStore) -> dict[str, Any]:
     return {
         "gateways": [
             {
-                "id": one.id, "host": one.host, "pid": one.pid, "started_at": one.started_at, "beat_at": one.beat_at,
+                "id": one.id,
+                "host": one.host,
+                "pid": one.pid,
+                "started_at": one.started_at,
+                "beat_at": one.beat_at,
                 "lines": {
                     name: line | {"health": health(line, now)} for name, line in one.health.get("lines", {}).items()
                 },
@@ -32,24 +36,50 @@ async def status(store: WholeStore) -> dict[str, Any]:
         ],
         "lines": [to_wire(one) for one in await store.line_health()],
         "handoffs_waiting": [shown(one) for one in waiting],
-    }  # fmt: skip
+    }
 
 
 def shown(handoff: Handoff) -> dict[str, Any]:
     """A hand-off as the API and `--json` tell it; nothing in it is secret."""
     names = (
-        "id", "session", "from_surface", "platform", "target", "by", "state", "surface", "thread_id", "place",
-        "message_id", "note", "error_code", "error", "created_at", "claimed_at", "bound_at", "finished_at",
-    )  # fmt: skip
+        "id",
+        "session",
+        "from_surface",
+        "platform",
+        "target",
+        "by",
+        "state",
+        "surface",
+        "thread_id",
+        "place",
+        "message_id",
+        "note",
+        "error_code",
+        "error",
+        "created_at",
+        "claimed_at",
+        "bound_at",
+        "finished_at",
+    )
     return {name: getattr(handoff, name) for name in names}
 
 
 def delivery(item: Outgoing) -> dict[str, Any]:
     """A line of the ledger: what was to be sent where, and what became of it."""
     names = (
-        "id", "platform", "place", "session", "state", "attempts", "possible_duplicate", "message_id", "error",
-        "created_at", "sent_at", "finished_at",
-    )  # fmt: skip
+        "id",
+        "platform",
+        "place",
+        "session",
+        "state",
+        "attempts",
+        "possible_duplicate",
+        "message_id",
+        "error",
+        "created_at",
+        "sent_at",
+        "finished_at",
+    )
     return {name: getattr(item, name) for name in names} | {"text": parcel_of(item).text[:_GIST]}
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
-
-from sojourn.core.values import dataclass
 
 FILE = "server.json"
 _PATIENCE = 2.0

@@ -54,9 +54,16 @@ class Words(BaseModel):
     async def said(self, session: SessionId, key: str | None, service: Service, blobs: BlobStore) -> Said:
         attached = [await _attachment(one, session, service, blobs) for one in self.attachments]
         return Said(
-            text=self.message, attachments=tuple(attached), runtime=self.runtime, model=self.model,
-            template=self.template, drop=tuple(self.drop), key=key or "", internal=self.internal, cwd=self.cwd,
-        )  # fmt: skip
+            text=self.message,
+            attachments=tuple(attached),
+            runtime=self.runtime,
+            model=self.model,
+            template=self.template,
+            drop=tuple(self.drop),
+            key=key or "",
+            internal=self.internal,
+            cwd=self.cwd,
+        )
 
 
 async def _attachment(wanted: Attached, session: SessionId, service: Service, blobs: BlobStore) -> Attachment:
@@ -66,9 +73,11 @@ async def _attachment(wanted: Attached, session: SessionId, service: Service, bl
         data, kind = await blobs.get_blob(session, wanted.hash)
         return Attachment(hash=wanted.hash, media_type=kind, name=wanted.name, size=len(data))
     return await service.attach(
-        session, decoded(wanted.data or ""), media_type=wanted.media_type or "application/octet-stream",
+        session,
+        decoded(wanted.data or ""),
+        media_type=wanted.media_type or "application/octet-stream",
         name=wanted.name,
-    )  # fmt: skip
+    )
 
 
 def decoded(text: str) -> bytes:

@@ -33,9 +33,14 @@ class Gate:
     """Asks before anything else does, so that a plugin's routes are as guarded as ours."""
 
     def __init__(
-        self, app: ASGIApp, *, token: str, host: str, visitors: Visitors | None = None,
+        self,
+        app: ASGIApp,
+        *,
+        token: str,
+        host: str,
+        visitors: Visitors | None = None,
         shows: Callable[[str], bool] = OPEN.__contains__,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._app, self._token = app, token.encode()
         self._visitors, self._shows = visitors or Visitors(token), shows
         self._only_loopback = is_loopback(host)
@@ -56,22 +61,31 @@ class Gate:
         host = _header(scope, b"host")
         if not self._knows(host):
             return problem(
-                scope, 421, "foreign_host", f"This server is not called {host!r}.",
+                scope,
+                421,
+                "foreign_host",
+                f"This server is not called {host!r}.",
                 "Use the address it printed at start; a name of your own goes into `--host`.",
-            )  # fmt: skip
+            )
         by_token = self._has_token(_header(scope, b"authorization"))
         if not (by_token or self._is_open(scope["path"]) or self._is_visitor(scope, host)):
-            return of_error(scope, NotAllowed(
-                "This needs the server's token.",
-                hint="Send `Authorization: Bearer TOKEN`. It was printed at start; server.json in the home has it too.",
-            ))  # fmt: skip
+            return of_error(
+                scope,
+                NotAllowed(
+                    "This needs the server's token.",
+                    hint="Send `Authorization: Bearer TOKEN`; the token is printed at start and kept in server.json.",
+                ),
+            )
         reads = scope["type"] == "http" and scope["method"] in _READING
         origin = _header(scope, b"origin")
         if not reads and _netloc(origin) != host.lower() and (origin or not by_token):
             return problem(
-                scope, 403, "foreign_origin", f"A page of {origin!r} may not change things here.",
+                scope,
+                403,
+                "foreign_origin",
+                f"A page of {origin!r} may not change things here.",
                 "Only pages this server shows by itself may.",
-            )  # fmt: skip
+            )
         if (size := _header(scope, b"content-length")) and (not size.isdigit() or int(size) > MAX_BODY):
             return problem(scope, 413, "too_large", f"A body of {size} bytes is too large.", f"At most {MAX_BODY}.")
         return None

@@ -45,9 +45,7 @@ async def of_turn(turn: Turn, log: Log) -> AsyncGenerator[Recorded, None]:
                     return
 
 
-async def _opened(
-    wanted: Chat, key: str | None, service: Service, store: WholeStore, speaker: Speaker
-) -> SessionId:  # fmt: skip
+async def _opened(wanted: Chat, key: str | None, service: Service, store: WholeStore, speaker: Speaker) -> SessionId:
     """A session for a request that names none: a new one, or the one it got when it was sent before."""
     mark = f"{speaker.principal}/{key}"
     if key and (known := await store.get_record(_BEGUN, mark)):
@@ -67,9 +65,14 @@ async def _opened(
     "/stream", summary="Say something and stream the answer", response_class=EventStream, responses=FOLLOWING | TALKING
 )
 async def stream(
-    wanted: Chat, service: ServiceHere, store: StoreHere, speaker: SpeakerHere, streams: StreamsHere,
-    activity: ActivityHere, idempotency_key: Key = None,
-) -> EventStream:  # fmt: skip
+    wanted: Chat,
+    service: ServiceHere,
+    store: StoreHere,
+    speaker: SpeakerHere,
+    streams: StreamsHere,
+    activity: ActivityHere,
+    idempotency_key: Key = None,
+) -> EventStream:
     """The first event is `metadata`, with `session_id` and `turn_id`; the stream ends after this turn's `done`.
 
     The same `Idempotency-Key` without a session is the same session and the same turn.

@@ -53,9 +53,15 @@ async def models(service: ServiceHere) -> Models:
 
 @router.post("/chat/completions", summary="A chat completion", responses=_ANSWER | TALKING)
 async def complete(
-    wanted: Request, service: ServiceHere, store: StoreHere, speaker: SpeakerHere, streams: StreamsHere,
-    activity: ActivityHere, sojourn_session: SessionName = None, x_sojourn_session: SessionName = None,
-) -> Response:  # fmt: skip
+    wanted: Request,
+    service: ServiceHere,
+    store: StoreHere,
+    speaker: SpeakerHere,
+    streams: StreamsHere,
+    activity: ActivityHere,
+    sojourn_session: SessionName = None,
+    x_sojourn_session: SessionName = None,
+) -> Response:
     """Streams if asked to. Hanging up stops nothing: the answer is in the session."""
     talk = wanted.conversation()
     runtime, model = await _chosen(service, wanted.model)
@@ -86,9 +92,14 @@ async def _chosen(service: Service, name: str) -> tuple[str, str]:
 
 
 async def _session(
-    service: Service, store: SessionStore, speaker: Speaker, name: str | None, talk: Conversation, runtime: str,
+    service: Service,
+    store: SessionStore,
+    speaker: Speaker,
+    name: str | None,
+    talk: Conversation,
+    runtime: str,
     model: str,
-) -> SessionId:  # fmt: skip
+) -> SessionId:
     if name:
         return (await service.get(SessionId(name), principal=speaker.principal)).id
     opened = await service.open(speaker, model=model or None, runtime=runtime)

@@ -53,9 +53,14 @@ class EventStream(Response):
     media_type = "text/event-stream"
 
     def __init__(
-        self, streams: Streams, source: AsyncGenerator[bytes, None], headers: Mapping[str, str] | None = None, *,
-        resumable: bool = True, status_code: int = 200,
-    ) -> None:  # fmt: skip
+        self,
+        streams: Streams,
+        source: AsyncGenerator[bytes, None],
+        headers: Mapping[str, str] | None = None,
+        *,
+        resumable: bool = True,
+        status_code: int = 200,
+    ) -> None:
         super().__init__(status_code=status_code, headers={"X-Accel-Buffering": "no", **(headers or {})})
         del self.headers["content-length"]
         self._streams, self._source, self._quiet, self._resumable = streams, source, True, resumable

@@ -99,9 +99,13 @@ class Mounts:
 
 def _info(plugin: Plugin) -> PluginInfo:
     return PluginInfo(
-        name=plugin.name, summary=plugin.summary, commands=list(plugin.commands), routes=list(plugin.routes),
-        sources=len(plugin.sources), store=plugin.store is not None,
-    )  # fmt: skip
+        name=plugin.name,
+        summary=plugin.summary,
+        commands=list(plugin.commands),
+        routes=list(plugin.routes),
+        sources=len(plugin.sources),
+        store=plugin.store is not None,
+    )
 
 
 def _failed(info: PluginInfo, error: Exception) -> None:

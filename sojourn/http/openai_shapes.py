@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done
 from sojourn.core.messages import Message, ToolCall, assistant
-from sojourn.core.values import dataclass
 from sojourn.http.asking import decoded
 
 _ROLES = {"developer": "system", "function": "tool"}
@@ -185,6 +185,9 @@ def chunk(
     """One piece of a streamed answer; without a delta, the piece that only carries the usage."""
     choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
     return {
-        "id": f"chatcmpl-{turn}", "object": "chat.completion.chunk", "created": now, "model": model,
+        "id": f"chatcmpl-{turn}",
+        "object": "chat.completion.chunk",
+        "created": now,
+        "model": model,
         "choices": choices,
-    }  # fmt: skip
+    }

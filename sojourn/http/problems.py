@@ -65,18 +65,30 @@ class OpenAIProblem(BaseModel):
 
 
 def problem(
-    scope: Scope, status: int, code: str, detail: str, hint: str = "", *,
-    errors: Sequence[Flaw] | None = None, headers: Mapping[str, str] | None = None,
+    scope: Scope,
+    status: int,
+    code: str,
+    detail: str,
+    hint: str = "",
+    *,
+    errors: Sequence[Flaw] | None = None,
+    headers: Mapping[str, str] | None = None,
     about: Mapping[str, Any] | None = None,
-) -> Response:  # fmt: skip
+) -> Response:
     """The answer that tells of a problem; to programs that speak OpenAI's API, in the words they know."""
     if scope.get("path", "").startswith(OPENAI):
         return Response(_openai(status, code, detail, hint), status, headers, "application/json")
     said = Problem(
-        type=f"urn:sojourn:problem:{code}", title=code.replace("_", " ").capitalize(), status=status, detail=detail,
-        code=code, hint=hint, instance=scope.get("path", ""), errors=list(errors) if errors else None,
+        type=f"urn:sojourn:problem:{code}",
+        title=code.replace("_", " ").capitalize(),
+        status=status,
+        detail=detail,
+        code=code,
+        hint=hint,
+        instance=scope.get("path", ""),
+        errors=list(errors) if errors else None,
         about=dict(about) if about else None,
-    )  # fmt: skip
+    )
     return Response(said.model_dump_json(exclude_none=True), status, headers, MEDIA_TYPE)
 
 
@@ -130,9 +142,8 @@ def _methods(request: Request) -> list[str]:
     routes: Sequence[BaseRoute] = request.app.routes
     probe = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": []}
     return [
-        name for name in _METHODS
-        if any(route.matches({**probe, "method": name})[0] is Match.FULL for route in routes)
-    ]  # fmt: skip
+        name for name in _METHODS if any(route.matches({**probe, "method": name})[0] is Match.FULL for route in routes)
+    ]
 
 
 def install(app: FastAPI) -> None:

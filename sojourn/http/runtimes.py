@@ -65,12 +65,14 @@ async def usage(session: Named, store: StoreHere) -> Usage:
     return Usage(
         input_tokens=sum(int(_number(one.usage, "input_tokens") or 0) for one in turns),
         output_tokens=sum(int(_number(one.usage, "output_tokens") or 0) for one in turns),
-        cost_usd=sum(costs) if costs else None, turns=turns,
+        cost_usd=sum(costs) if costs else None,
+        turns=turns,
         imported={
-            "input_tokens": session.input_tokens, "output_tokens": session.output_tokens,
+            "input_tokens": session.input_tokens,
+            "output_tokens": session.output_tokens,
             "cost_usd": session.estimated_cost_usd or 0.0,
         },
-    )  # fmt: skip
+    )
 
 
 def _number(usage: Mapping[str, Json], name: str) -> float | None:
@@ -87,8 +89,14 @@ async def _turns(store: SessionStore, session: Session) -> list[TurnUsage]:
                 begun[recorded.turn] = recorded.item
             elif isinstance(recorded.item, Done):
                 about = begun.pop(recorded.turn, Metadata())
-                over.append(TurnUsage(
-                    turn_id=recorded.turn, status=recorded.item.status, at=moment(recorded.at), runtime=about.runtime,
-                    model=about.model, usage=dict(recorded.item.usage),
-                ))  # fmt: skip
+                over.append(
+                    TurnUsage(
+                        turn_id=recorded.turn,
+                        status=recorded.item.status,
+                        at=moment(recorded.at),
+                        runtime=about.runtime,
+                        model=about.model,
+                        usage=dict(recorded.item.usage),
+                    )
+                )
     return over

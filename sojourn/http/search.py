@@ -42,17 +42,30 @@ class Asked(BaseModel):
 
     def search(self, inside: SessionId | None, asker: Principal) -> Search:
         return Search(
-            text=self.q, principal=asker, session=inside, roles=tuple(self.role), sources=tuple(self.source),
-            tags=tuple(self.tag), model=self.model, archived=ARCHIVED[self.archived], tool=self.tool,
-            since=seconds(self.since), until=seconds(self.until), limit=self.limit + 1, before=self.before,
-        )  # fmt: skip
+            text=self.q,
+            principal=asker,
+            session=inside,
+            roles=tuple(self.role),
+            sources=tuple(self.source),
+            tags=tuple(self.tag),
+            model=self.model,
+            archived=ARCHIVED[self.archived],
+            tool=self.tool,
+            since=seconds(self.since),
+            until=seconds(self.until),
+            limit=self.limit + 1,
+            before=self.before,
+        )
 
 
 @router.get("/resolve", summary="Find one session", response_model=shapes.WholeSession, responses=faults(404, 409))
 async def resolve(
-    store: StoreHere, asker: Asker, response: Response, form: Exactly,
+    store: StoreHere,
+    asker: Asker,
+    response: Response,
+    form: Exactly,
     words: Annotated[str, Query(min_length=1, max_length=1000, description="Id, beginning of it, or title.")],
-) -> shapes.WholeSession | Response:  # fmt: skip
+) -> shapes.WholeSession | Response:
     """As `/api/sessions/{id}`, also for titles with a `/` in them."""
     return whole(await store.resolve(words, principal=asker), response, form)
 

@@ -11,7 +11,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import FrameType
 
@@ -21,7 +21,6 @@ from fastapi import FastAPI
 from sojourn import __version__
 from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed
 from sojourn.core.settings import Settings
-from sojourn.core.values import dataclass
 from sojourn.http import announce, entering
 from sojourn.http.announce import Announcement
 from sojourn.http.app import make_app
@@ -55,13 +54,22 @@ async def serve(kit: Kit, told: Callable[[Ready], None], *, until_idle: bool = F
         app = make_app(kit, token=token, host=host)
         sys.setswitchinterval(_GIVE_WAY)
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=_PATIENCE,
-            lifespan="on", ws="none", proxy_headers=False,
-        )  # fmt: skip
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_PATIENCE,
+            lifespan="on",
+            ws="none",
+            proxy_headers=False,
+        )
         said = Announcement(
-            address=_address(host, listening), token=token, pid=os.getpid(),
-            started_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), version=__version__,
-        )  # fmt: skip
+            address=_address(host, listening),
+            token=token,
+            pid=os.getpid(),
+            started_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            version=__version__,
+        )
         ready = asyncio.Event()
 
         def answers() -> None:

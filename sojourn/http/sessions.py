@@ -62,12 +62,20 @@ class Asked(BaseModel):
 
     def listing(self, asker: Principal) -> Listing:
         return Listing(
-            principal=asker, text=self.text, sources=tuple(self.source), tags=tuple(self.tag), model=self.model,
-            parent=SessionId(self.parent) if self.parent else None, since=seconds(self.since),
-            until=seconds(self.until), archived=ARCHIVED[self.archived], pinned=self.pinned,
-            limit=self.limit + 1, before=place(self.before) if self.before else None,
+            principal=asker,
+            text=self.text,
+            sources=tuple(self.source),
+            tags=tuple(self.tag),
+            model=self.model,
+            parent=SessionId(self.parent) if self.parent else None,
+            since=seconds(self.since),
+            until=seconds(self.until),
+            archived=ARCHIVED[self.archived],
+            pinned=self.pinned,
+            limit=self.limit + 1,
+            before=place(self.before) if self.before else None,
             skip=self.skip,
-        )  # fmt: skip
+        )
 
 
 class NewSession(BaseModel):
@@ -130,17 +138,20 @@ async def list_sessions(
 
 
 @router.post(
-    "", status_code=201, summary="Begin a session", response_model=shapes.WholeSession,
-    responses=faults(400, 404, 409),
-)  # fmt: skip
+    "", status_code=201, summary="Begin a session", response_model=shapes.WholeSession, responses=faults(400, 404, 409)
+)
 async def create_session(
     wanted: NewSession, service: ServiceHere, speaker: SpeakerHere, response: Response, form: Exactly
 ) -> shapes.WholeSession | Response:
     """`source` is the surface it begins on, and that drives it."""
     made = await service.open(
-        replace(speaker, surface=wanted.source or speaker.surface), title=wanted.title, model=wanted.model,
-        runtime=wanted.runtime, cwd=wanted.cwd or "", parent=SessionId(wanted.parent) if wanted.parent else None,
-    )  # fmt: skip
+        replace(speaker, surface=wanted.source or speaker.surface),
+        title=wanted.title,
+        model=wanted.model,
+        runtime=wanted.runtime,
+        cwd=wanted.cwd or "",
+        parent=SessionId(wanted.parent) if wanted.parent else None,
+    )
     response.headers["Location"] = f"/api/sessions/{made.id}"
     return whole(made, response, form)
 
@@ -154,9 +165,13 @@ async def get_session(session: Named, response: Response, form: Exactly) -> shap
     "/{id}", summary="Title, tag, pin or archive", response_model=shapes.WholeSession, responses=faults(400, 404, 409)
 )
 async def change_session(
-    session: Exact, wanted: Changes, store: StoreHere, response: Response, form: Exactly,
+    session: Exact,
+    wanted: Changes,
+    store: StoreHere,
+    response: Response,
+    form: Exactly,
     if_match: Annotated[str | None, Header(description="The revision, if it is not in the body.")] = None,
-) -> shapes.WholeSession | Response:  # fmt: skip
+) -> shapes.WholeSession | Response:
     by_header = revision(if_match)
     if None not in (by_header, wanted.revision) and by_header != wanted.revision:
         raise BadInput("If-Match and `revision` disagree.", hint="Give one of them.")

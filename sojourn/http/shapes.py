@@ -125,11 +125,16 @@ class Message(BaseModel):
         values |= {name: parsed(getattr(message, name)) for name in _JSON_TEXT}
         asked = [ToolCall(id=one.id, name=one.name, arguments=parsed(one.arguments)) for one in calls(message)]
         return cls(
-            id=recorded.public_id, session=recorded.session, seq=recorded.seq,
+            id=recorded.public_id,
+            session=recorded.session,
+            seq=recorded.seq,
             content=None if message.content is None else text_of(message),
-            timestamp=moment(message.timestamp or recorded.at), parts=parts(message) if message.structured else None,
-            tool_calls=asked if message.tool_calls else None, turn_id=message.turn_id or recorded.turn, **values,
-        )  # fmt: skip
+            timestamp=moment(message.timestamp or recorded.at),
+            parts=parts(message) if message.structured else None,
+            tool_calls=asked if message.tool_calls else None,
+            turn_id=message.turn_id or recorded.turn,
+            **values,
+        )
 
 
 _JSON_TEXT = frozenset({"reasoning_details", "codex_reasoning_items", "codex_message_items", "extra"})
@@ -167,10 +172,16 @@ class Hit(BaseModel):
     @classmethod
     def of(cls, hit: CoreHit) -> Hit:
         return cls(
-            session=hit.session, message=f"{hit.session}:{hit.seq}" if hit.seq else None, seq=hit.seq, role=hit.role,
-            timestamp=moment(hit.timestamp), title=hit.title, source=hit.source, tool_name=hit.tool_name,
+            session=hit.session,
+            message=f"{hit.session}:{hit.seq}" if hit.seq else None,
+            seq=hit.seq,
+            role=hit.role,
+            timestamp=moment(hit.timestamp),
+            title=hit.title,
+            source=hit.source,
+            tool_name=hit.tool_name,
             snippet=Snippet.model_validate(hit.snippet),
-        )  # fmt: skip
+        )
 
 
 class Hits(BaseModel):

@@ -22,8 +22,15 @@ LastEventId = Annotated[int | None, Header(ge=0, le=BIGGEST, description="Wins o
 Include = Annotated[
     Literal["messages"] | None, Query(description="Also the rows of the transcript, in frames called `message`.")
 ]
-FRAME = {"type": "object", "properties": {"event": {"type": "string"}, "data": {"type": "string"},
-                                          "id": {"type": "string"}, "retry": {"type": "integer"}}}  # fmt: skip
+FRAME = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string"},
+        "data": {"type": "string"},
+        "id": {"type": "string"},
+        "retry": {"type": "integer"},
+    },
+}
 FOLLOWING: dict[int | str, dict[str, Any]] = {
     200: {"description": "Frames, as they come.", "content": {"text/event-stream": {"itemSchema": FRAME}}}
 }
@@ -53,9 +60,13 @@ async def _place_or_now(store: StoreHere, place: Annotated[int | None, Depends(_
 
 @router.get("/sessions/{id}/events", summary="Follow a session", responses=FOLLOWING | faults(404, 409))
 async def events(
-    session: Named, service: ServiceHere, streams: StreamsHere, place: Annotated[int | None, Depends(_place)],
-    exactly: Exactly, include: Include = None,
-) -> EventStream:  # fmt: skip
+    session: Named,
+    service: ServiceHere,
+    streams: StreamsHere,
+    place: Annotated[int | None, Depends(_place)],
+    exactly: Exactly,
+    include: Include = None,
+) -> EventStream:
     """Every event kept in the session's log after a number (default: from the beginning), then what follows.
 
     Frames are called `metadata`, `progress`, `chunk`, `error`, `done`; with `include=messages` also `message`.

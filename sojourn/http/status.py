@@ -29,15 +29,21 @@ async def health_of(kit: Kit) -> Health:
         return await asyncio.wait_for(kit.store.health(), _PATIENCE)
     except SojournError as error:
         return Health(
-            state="degraded", store=str(kit.settings.home), readable=False, code=error.code, error=str(error),
+            state="degraded",
+            store=str(kit.settings.home),
+            readable=False,
+            code=error.code,
+            error=str(error),
             hint=error.hint,
-        )  # fmt: skip
+        )
     except TimeoutError:
         return Health(
-            state="degraded", store=str(kit.settings.home), code="store_locked",
+            state="degraded",
+            store=str(kit.settings.home),
+            code="store_locked",
             error=f"The store did not answer within {_PATIENCE:g} seconds.",
             hint="Another program may hold it. Wait, or look with `sojourn doctor`.",
-        )  # fmt: skip
+        )
 
 
 @router.head("/healthz", include_in_schema=False)
@@ -64,9 +70,12 @@ async def health(kit: KitHere, request: Request) -> shapes.WholeHealth:
     known = shapes.Health.model_validate(await health_of(kit))
     failed = [info.name for info in mounts.plugins() if info.problem]
     return shapes.WholeHealth(
-        **known.model_dump(exclude={"version"}), version=__version__, home=str(kit.settings.home), pid=os.getpid(),
+        **known.model_dump(exclude={"version"}),
+        version=__version__,
+        home=str(kit.settings.home),
+        pid=os.getpid(),
         plugins_failed=failed,
-    )  # fmt: skip
+    )
 
 
 @router.get("/api/stats", summary="The store in figures")

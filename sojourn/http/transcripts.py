@@ -41,10 +41,13 @@ async def _rows(
 
 @router.get("/messages", summary="Read the transcript", response_model=shapes.Messages, responses=faults(404, 409))
 async def messages(
-    session: Named, store: StoreHere, form: Exactly, include: Include = None,
+    session: Named,
+    store: StoreHere,
+    form: Exactly,
+    include: Include = None,
     after: Annotated[int, Query(ge=0, le=BIGGEST, description="The `next` of the page before.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> shapes.Messages | Response:  # fmt: skip
+) -> shapes.Messages | Response:
     """In order. A page of long messages ends early, so that nobody else has to wait for it."""
     page, more = await _page(_rows(store, session, after, include), limit)
     if form:
@@ -69,9 +72,13 @@ async def _page(
 
 
 _FILES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"application/jsonl": {"schema": {"type": "string"}},
-                      "text/markdown": {"schema": {"type": "string"}}}},
-}  # fmt: skip
+    200: {
+        "content": {
+            "application/jsonl": {"schema": {"type": "string"}},
+            "text/markdown": {"schema": {"type": "string"}},
+        }
+    }
+}
 
 
 @router.get("/export", summary="Download", response_class=StreamingResponse, responses=_FILES | faults(404, 409))
@@ -81,7 +88,7 @@ async def export(session: Named, store: StoreHere, format: Literal["jsonl", "mar
         (_jsonl(session, _rows(store, session, 0, "undone,summarised")), "application/jsonl", "jsonl")
         if format == "jsonl"
         else (markdown.lines(session, _rows(store, session, 0, "summarised")), "text/markdown; charset=utf-8", "md")
-    )  # fmt: skip
+    )
     name = re.sub(r"[^\w.-]", "_", session.id, flags=re.ASCII)
     return StreamingResponse(
         lines, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}.{ending}"'}

@@ -68,9 +68,14 @@ class Undone(BaseModel):
 
 @router.post("/turns", status_code=202, summary="Say something", responses=TALKING)
 async def say(
-    session: Exact, wanted: Words, service: ServiceHere, store: StoreHere, speaker: SpeakerHere,
-    activity: ActivityHere, idempotency_key: Key = None,
-) -> Started:  # fmt: skip
+    session: Exact,
+    wanted: Words,
+    service: ServiceHere,
+    store: StoreHere,
+    speaker: SpeakerHere,
+    activity: ActivityHere,
+    idempotency_key: Key = None,
+) -> Started:
     """What was said is kept when this answers; the turn runs on by itself."""
     wanted.must_say_something()
     said = await wanted.said(session.id, idempotency_key, service, store)

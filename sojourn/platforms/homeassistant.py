@@ -12,13 +12,13 @@ import json
 import re
 import uuid
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sojourn.core.errors import BadInput, PlatformDown
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
-from sojourn.core.values import dataclass
 from sojourn.platforms.json_socket import JsonSocket, open_socket
 from sojourn.platforms.rest import Rest
 from sojourn.ports.kit import Kit
@@ -86,9 +86,12 @@ class HomeAssistant:
                 return None
             id = f"{id}/{sender}"  # one cause may change several things
         return Inbound(
-            id=id, place=place, sender=Sender(id=sender, name=sender), text=str(text)[:_MOST],
+            id=id,
+            place=place,
+            sender=Sender(id=sender, name=sender),
+            text=str(text)[:_MOST],
             at=datetime.fromisoformat(event["time_fired"]).timestamp(),
-        )  # fmt: skip
+        )
 
     def _answers_to(self, chat: object) -> Place:
         """What an event says, if it names a notify service."""
@@ -108,9 +111,10 @@ class HomeAssistant:
             if error.kind != "bad_format":
                 raise
             raise SendRefused(  # that is how it says that there is no such service
-                f"The house has no notify service {place.chat}, or does not take this.", kind="not_found",
+                f"The house has no notify service {place.chat}, or does not take this.",
+                kind="not_found",
                 hint="See Developer tools, Actions, notify.",
-            ) from error  # fmt: skip
+            ) from error
         return Sent(place=place, id=id)
 
     def home(self, chat: str) -> Place:

@@ -17,8 +17,9 @@ Number = Annotated[int, Path(ge=1, le=10**12, description="The message's number 
 After = Annotated[int, Query(ge=0, le=10**12, description="Only what has a higher number.")]
 Thread = Annotated[str | None, Query(max_length=20, description="Only this thread; empty: only the room itself.")]
 _FAULTS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "That cannot be a room."}, 404: {"description": "There is no such thread, message or button."},
-}  # fmt: skip
+    400: {"description": "That cannot be a room."},
+    404: {"description": "There is no such thread, message or button."},
+}
 
 
 def router(kit: Kit) -> APIRouter:

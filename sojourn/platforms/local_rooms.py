@@ -13,12 +13,11 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
 
 from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.places import Sender
-from sojourn.core.values import dataclass
 from sojourn.core.wire import from_wire, to_wire
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Button
@@ -78,9 +77,17 @@ class Rooms:
 
     # writing
     async def say(
-        self, room: str, text: str, by: Sender, *, thread: str | None = None, ours: bool = False, opens: bool = False,
-        buttons: Sequence[Button] = (), key: str = "",
-    ) -> Note:  # fmt: skip
+        self,
+        room: str,
+        text: str,
+        by: Sender,
+        *,
+        thread: str | None = None,
+        ours: bool = False,
+        opens: bool = False,
+        buttons: Sequence[Button] = (),
+        key: str = "",
+    ) -> Note:
         """Kept when this returns. What the agent says is not put on the pile. NotFound for a thread that is none."""
         if len(text) > MOST_WORDS:
             raise BadInput(f"{len(text):,} characters are too many.", hint=f"At most {MOST_WORDS:,} at once.")
@@ -88,9 +95,18 @@ class Rooms:
         if thread is not None:
             await self._check_thread(room, thread)
         said = Note(
-            room=room, n=0, text=text, by=by.id, name=by.name, ours=ours, thread=thread, opens=opens,
-            buttons=tuple(buttons), key=key, at=time.time(),
-        )  # fmt: skip
+            room=room,
+            n=0,
+            text=text,
+            by=by.id,
+            name=by.name,
+            ours=ours,
+            thread=thread,
+            opens=opens,
+            buttons=tuple(buttons),
+            key=key,
+            at=time.time(),
+        )
         return await self._put(said)
 
     async def press(self, room: str, n: int, value: str, by: Sender) -> Note:
@@ -100,9 +116,16 @@ class Rooms:
         if not found:
             raise NotFound(f"Message {n} in {room} has no such button.", hint="It may have been answered already.")
         said = Note(
-            room=under.room, n=0, text=found[0].label, by=by.id, name=by.name, thread=under.thread, pressed=value,
-            answers=n, at=time.time(),
-        )  # fmt: skip
+            room=under.room,
+            n=0,
+            text=found[0].label,
+            by=by.id,
+            name=by.name,
+            thread=under.thread,
+            pressed=value,
+            answers=n,
+            at=time.time(),
+        )
         return await self._put(said)
 
     async def _put(self, note: Note) -> Note:

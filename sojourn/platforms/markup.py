@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
-
-from sojourn.core.values import dataclass
 
 Around = tuple[str, str]
 NOTHING: Around = ("", "")

@@ -10,12 +10,12 @@ import hashlib
 import json
 import re
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.errors import BadInput, PlatformDown, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
-from sojourn.core.values import dataclass
 from sojourn.platforms.json_socket import open_socket
 from sojourn.platforms.position import Heard, Position
 from sojourn.platforms.rest import Rest
@@ -124,10 +124,14 @@ class Mattermost:
             except SendRefused as error:  # said instead of lost; asking for ever would keep us from the rest
                 text = f"{text}\n[A file cannot be read: {error}]".strip()
         return Inbound(
-            id=post["id"], place=place, text=text, files=tuple(files), mentioned=spoken_to,
+            id=post["id"],
+            place=place,
+            text=text,
+            files=tuple(files),
+            mentioned=spoken_to,
             sender=Sender(id=post["user_id"], name=await self._name(post["user_id"])),
             at=int(post["create_at"]) / 1000,
-        )  # fmt: skip
+        )
 
     async def _is_ours(self, root: str, me: Mapping[str, Any]) -> bool:
         """Whether a thread was begun by us, or with our name."""
@@ -180,9 +184,11 @@ class Mattermost:
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
         kept = await self._http.ask(
-            "POST", f"{_API}/files", data={"channel_id": place.chat},
+            "POST",
+            f"{_API}/files",
+            data={"channel_id": place.chat},
             files={"files": (file.name, file.data, file.media_type)},
-        )  # fmt: skip
+        )
         return await self._post(place, caption, (kept.json()["file_infos"][0]["id"],))
 
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
@@ -201,8 +207,7 @@ class Mattermost:
         """A channel by its id. One we have not heard of yet counts as private: homes mostly are."""
         if not re.fullmatch(r"[a-z0-9]{26}", chat):
             raise BadInput(
-                f'"{chat}" is not the id of a channel.',
-                hint="It has 26 letters and digits; see View Info there.",
+                f'"{chat}" is not the id of a channel.', hint="It has 26 letters and digits; see View Info there."
             )
         return self._place(chat)
 

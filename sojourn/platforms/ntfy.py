@@ -10,7 +10,7 @@ import json
 import re
 import time
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
@@ -18,7 +18,6 @@ import httpx2
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
-from sojourn.core.values import dataclass
 from sojourn.platforms.position import Position
 from sojourn.platforms.rest import Rest
 from sojourn.ports.kit import Kit
@@ -76,9 +75,13 @@ class Ntfy:
         except SendRefused as error:  # said instead of lost; they are kept for hours only
             text = f"{text}\n[The file cannot be read: {error}]".strip()
         return Inbound(
-            id=str(said["id"]), place=self._here, sender=Sender(id=who, name=who), text=text, files=files,
+            id=str(said["id"]),
+            place=self._here,
+            sender=Sender(id=who, name=who),
+            text=text,
+            files=files,
             at=float(said.get("time", 0)),
-        )  # fmt: skip
+        )
 
     async def _files(self, attached: Mapping[str, Any] | None) -> tuple[File, ...]:
         """Only what lies on the same server: an address in a message could lead anywhere."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sojourn.core.values import dataclass
 from sojourn.ports.records import Record, RecordStore
 
 KIND = "platform_position"

@@ -12,8 +12,13 @@ from sojourn.core.errors import BadConfig, KeyRefused, PlatformDown, SojournErro
 from sojourn.ports.platform import Refusal, SendRefused
 
 _KINDS: Mapping[int, Refusal] = {
-    400: "bad_format", 403: "forbidden", 404: "not_found", 410: "not_found", 413: "too_long", 429: "rate_limited",
-}  # fmt: skip
+    400: "bad_format",
+    403: "forbidden",
+    404: "not_found",
+    410: "not_found",
+    413: "too_long",
+    429: "rate_limited",
+}
 
 
 class Rest:

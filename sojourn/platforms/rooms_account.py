@@ -45,9 +45,14 @@ class RoomsAccount:
 
     def _inbound(self, note: Note) -> Inbound:
         return Inbound(
-            id=note.id, place=place_of(self.info.name, note.room, note.thread), sender=note.sender, text=note.text,
-            at=note.at, pressed=note.pressed, reply_to=f"{note.room}/{note.answers}" if note.answers else "",
-        )  # fmt: skip
+            id=note.id,
+            place=place_of(self.info.name, note.room, note.thread),
+            sender=note.sender,
+            text=note.text,
+            at=note.at,
+            pressed=note.pressed,
+            reply_to=f"{note.room}/{note.answers}" if note.answers else "",
+        )
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         return await self.ask(place, text, ())

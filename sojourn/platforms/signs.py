@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 _NAMES = {
-    "👀": "eyes", "👍": "+1", "👎": "-1", "✅": "white_check_mark", "❌": "x", "🎉": "tada", "🙏": "pray",
-    "🤔": "thinking_face", "⏳": "hourglass_flowing_sand", "❤": "heart", "🔥": "fire", "👌": "ok_hand", "👏": "clap",
-    "🚀": "rocket", "✍": "writing_hand",
-}  # fmt: skip
+    "👀": "eyes",
+    "👍": "+1",
+    "👎": "-1",
+    "✅": "white_check_mark",
+    "❌": "x",
+    "🎉": "tada",
+    "🙏": "pray",
+    "🤔": "thinking_face",
+    "⏳": "hourglass_flowing_sand",
+    "❤": "heart",
+    "🔥": "fire",
+    "👌": "ok_hand",
+    "👏": "clap",
+    "🚀": "rocket",
+    "✍": "writing_hand",
+}
 _AS_A_PICTURE = "\ufe0f"  # stands behind some signs and means nothing here
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
-
-from sojourn.core.values import dataclass
 
 Progress = Callable[[str, int, int], None]  # what, done, of
 

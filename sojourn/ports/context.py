@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from sojourn.core.events import Progress
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Session
 from sojourn.core.tasks import TaskGraph
-from sojourn.core.values import dataclass
 
 Stage = Literal["memory", "skills", "template", "tasks"]
 STAGES: tuple[Stage, ...] = ("memory", "skills", "template", "tasks")  # asked in this order

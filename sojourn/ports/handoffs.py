@@ -18,9 +18,15 @@ class HandoffStore(Protocol):
     """Each change is told in the feed of changes as `handoff`. An id never rotates, so none is lost on the way."""
 
     async def request_handoff(
-        self, session: SessionId, platform: str, *, surface: str, target: str = "", by: str = "",
+        self,
+        session: SessionId,
+        platform: str,
+        *,
+        surface: str,
+        target: str = "",
+        by: str = "",
         seconds: float = 3600.0,
-    ) -> Handoff:  # fmt: skip
+    ) -> Handoff:
         """Asks for it, for so many seconds. SessionBusy mid-turn, NotDriving from another surface than the driver,
         Conflict while one is under way, NotFound."""
         ...
@@ -44,9 +50,16 @@ class HandoffStore(Protocol):
 
     async def renew_handoff(self, handoff: Handoff, seconds: float = 30.0) -> Handoff: ...  # LeaseLost, Conflict
     async def advance_handoff(
-        self, handoff: Handoff, step: Step, *, surface: str = "", place: str = "", thread_id: str = "",
-        message_id: str = "", note: str = "",
-    ) -> Handoff:  # fmt: skip
+        self,
+        handoff: Handoff,
+        step: Step,
+        *,
+        surface: str = "",
+        place: str = "",
+        thread_id: str = "",
+        message_id: str = "",
+        note: str = "",
+    ) -> Handoff:
         """The next step, from the state and fence in `handoff`; what is given is kept. At `bound` the wheel goes to
         `surface` (the platform, if none is named). LeaseLost, Conflict."""
         ...

@@ -7,9 +7,8 @@ the data for itself on first use. It never writes. The stores and the Hermes sou
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
-
-from sojourn.core.values import dataclass
 
 # Seconds since 1970. A foreign history may have text or nothing there instead, and that is shown as it is.
 Moment: TypeAlias = Any

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from sojourn.core.sessions import Principal, SessionId
-from sojourn.core.values import dataclass
 from sojourn.ports.source import Transcript
 
 Outcome = Literal["imported", "updated", "unchanged", "forgotten"]

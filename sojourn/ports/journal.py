@@ -7,21 +7,18 @@ row holds it for a while; if its time runs out, somebody else takes it up. Texts
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sojourn.core.events import nothing
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId
-from sojourn.core.values import dataclass
 from sojourn.ports.platform import File
 
 Line = tuple[str, str]  # platform and account: one credential, one connection
 Topic = Literal[
-    "inbox", "outbox", "bindings", "gateways",
-    "handoffs",
-    "records",  # those that belong to no session
-]  # fmt: skip
+    "inbox", "outbox", "bindings", "gateways", "handoffs", "records"  # those that belong to no session
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,9 +146,15 @@ class Inbox(Protocol):
         ...
 
     async def claim_incoming(
-        self, owner: str, *, lines: Sequence[Line] | None = None, place: str | None = None, ahead: bool = False,
-        limit: int = 1, seconds: float = 60.0,
-    ) -> list[Incoming]:  # fmt: skip
+        self,
+        owner: str,
+        *,
+        lines: Sequence[Line] | None = None,
+        place: str | None = None,
+        ahead: bool = False,
+        limit: int = 1,
+        seconds: float = 60.0,
+    ) -> list[Incoming]:
         """The oldest, one of each place. `ahead` takes what waits behind a running one (to steer or to stop it)."""
         ...
 
@@ -169,9 +172,13 @@ class Inbox(Protocol):
         ...
 
     async def incoming(
-        self, *, place: str | None = None, session: SessionId | None = None, states: Sequence[str] = (),
+        self,
+        *,
+        place: str | None = None,
+        session: SessionId | None = None,
+        states: Sequence[str] = (),
         limit: int = 100,
-    ) -> list[Incoming]: ...  # oldest first  # fmt: skip
+    ) -> list[Incoming]: ...  # oldest first
 
 
 class Outbox(Protocol):
@@ -189,9 +196,13 @@ class Outbox(Protocol):
 
     async def renew_outgoing(self, item: Outgoing, *, seconds: float = 60.0) -> Outgoing: ...
     async def finish_outgoing(
-        self, item: Outgoing, state: Literal["sent", "delivered", "failed"] = "sent", *, message_id: str = "",
+        self,
+        item: Outgoing,
+        state: Literal["sent", "delivered", "failed"] = "sent",
+        *,
+        message_id: str = "",
         error: str = "",
-    ) -> Outgoing: ...  # LeaseLost; `delivered` may follow `sent`  # fmt: skip
+    ) -> Outgoing: ...  # LeaseLost; `delivered` may follow `sent`
 
     async def release_outgoing(
         self, item: Outgoing, *, seconds: float, error: str = "", maybe_sent: bool = False
@@ -200,18 +211,28 @@ class Outbox(Protocol):
         ...
 
     async def outgoing(
-        self, *, place: str | None = None, session: SessionId | None = None, states: Sequence[str] = (),
-        limit: int = 100, newest: bool = False,
-    ) -> list[Outgoing]: ...  # oldest first, unless the newest are wanted  # fmt: skip
+        self,
+        *,
+        place: str | None = None,
+        session: SessionId | None = None,
+        states: Sequence[str] = (),
+        limit: int = 100,
+        newest: bool = False,
+    ) -> list[Outgoing]: ...  # oldest first, unless the newest are wanted
 
 
 class Bindings(Protocol):
     """A session is bound to one place at most: binding it elsewhere frees the first."""
 
     async def bind(
-        self, place: str, session: SessionId, *, principal: Principal = OWNER,
-        details: Mapping[str, Json] | None = None, expect: int | None = None,
-    ) -> Binding:  # fmt: skip
+        self,
+        place: str,
+        session: SessionId,
+        *,
+        principal: Principal = OWNER,
+        details: Mapping[str, Json] | None = None,
+        expect: int | None = None,
+    ) -> Binding:
         """The session that was there becomes `previous`. `expect` is the revision that was seen (0: none there).
         NotFound for another person's session, Conflict."""
         ...

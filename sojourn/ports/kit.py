@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sojourn.core.sessions import OWNER, Principal, SessionId
-from sojourn.core.values import dataclass
 
 if TYPE_CHECKING:  # every command is given a Kit and few need all of these: making their classes takes its time
     from sojourn.core.errors import SojournError

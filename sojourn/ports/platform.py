@@ -4,11 +4,11 @@ the gateway's; an adapter decides nothing. An ability is a method; lacking it is
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from sojourn.core.errors import PlatformFailed, ThreadsUnsupported
 from sojourn.core.places import Place, Sender
-from sojourn.core.values import dataclass
 
 Counting = Literal["characters", "utf16", "bytes"]
 Refusal = Literal["too_long", "bad_format", "forbidden", "not_found", "rate_limited", "transient", "unknown"]

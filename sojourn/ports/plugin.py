@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
-
-from sojourn.core.values import dataclass
 
 if TYPE_CHECKING:  # every plugin passes through here
     from sojourn.core.feats import Achievement, MetricRule

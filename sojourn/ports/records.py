@@ -6,11 +6,11 @@ name, an owner, safe concurrent change, and to go when its session goes, but no 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Lease, Principal, SessionId
-from sojourn.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +38,14 @@ class RecordStore(Protocol):
 
     async def get_record(self, kind: str, key: str) -> Record | None: ...
     async def list_records(
-        self, kind: str, *, principal: Principal | None = None, session: SessionId | None = None,
-        prefix: str = "", after: str = "", limit: int = 1000,
-    ) -> list[Record]: ...  # by key  # fmt: skip
+        self,
+        kind: str,
+        *,
+        principal: Principal | None = None,
+        session: SessionId | None = None,
+        prefix: str = "",
+        after: str = "",
+        limit: int = 1000,
+    ) -> list[Record]: ...  # by key
 
     async def delete_record(self, kind: str, key: str, *, expect: int | None = None) -> bool: ...

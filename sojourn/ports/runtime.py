@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 from sojourn.core.attachments import Attachment
@@ -11,7 +11,6 @@ from sojourn.core.events import Yielded, nothing
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Session, TurnId
 from sojourn.core.tasks import TaskGraph
-from sojourn.core.values import dataclass
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.tool import Question, Reply, Tool, Workspace
 

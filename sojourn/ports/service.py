@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.core.values import dataclass
 from sojourn.ports.store import Hit, Listing, Log, Search
 from sojourn.ports.tool import Reply
 
@@ -64,9 +64,15 @@ class Service(Protocol):
     """Turns run to their end whether or not anyone watches; closing a watcher stops nothing."""
 
     async def open(
-        self, by: Speaker, *, title: str | None = None, model: str | None = None, runtime: str = "", cwd: str = "",
+        self,
+        by: Speaker,
+        *,
+        title: str | None = None,
+        model: str | None = None,
+        runtime: str = "",
+        cwd: str = "",
         parent: SessionId | None = None,
-    ) -> Session: ...  # fmt: skip
+    ) -> Session: ...
 
     async def say(
         self, session: SessionId, said: Said, by: Speaker, *, when_busy: Literal["refuse", "wait"] = "refuse"

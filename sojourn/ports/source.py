@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from sojourn.core.messages import Message
-from sojourn.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sojourn.core.events import Yielded
@@ -11,7 +11,6 @@ from sojourn.core.finding import Snippet
 from sojourn.core.health import Health
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.core.values import dataclass
 from sojourn.ports.records import Record
 
 Log = AsyncGenerator[Recorded, None]  # closing it ends the reading
@@ -96,10 +95,17 @@ class SessionStore(Protocol):
     """The sessions, their numbered log, and who may write to it."""
 
     async def create(
-        self, *, principal: Principal = OWNER, source: str = "cli", title: str | None = None,
-        parent: SessionId | None = None, model: str | None = None, cwd: str | None = None,
-        id: SessionId | None = None, details: Mapping[str, Json] | None = None,
-    ) -> Session: ...  # TitleTaken, Forgotten  # fmt: skip
+        self,
+        *,
+        principal: Principal = OWNER,
+        source: str = "cli",
+        title: str | None = None,
+        parent: SessionId | None = None,
+        model: str | None = None,
+        cwd: str | None = None,
+        id: SessionId | None = None,
+        details: Mapping[str, Json] | None = None,
+    ) -> Session: ...  # TitleTaken, Forgotten
 
     async def get(
         self, session: SessionId, *, principal: Principal | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -10,7 +11,6 @@ from sojourn.core.arguments import check, described
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId
-from sojourn.core.values import dataclass
 
 Effect = Literal["reads", "writes", "runs"]
 

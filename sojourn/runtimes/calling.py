@@ -105,8 +105,10 @@ def _named(call: ToolCall) -> dict[str, Json]:
 
 def _ended(call: ToolCall, result: ToolResult, seconds: float) -> Progress:
     shown: dict[str, Json] = {
-        **_named(call), "status": "completed" if result.ok else "failed", "duration": round(seconds, 3),
-    }  # fmt: skip
+        **_named(call),
+        "status": "completed" if result.ok else "failed",
+        "duration": round(seconds, 3),
+    }
     if not result.ok:
         shown["error"] = plain(result.text)[:300] or "It failed without a word."
     if result.facts:

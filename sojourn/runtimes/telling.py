@@ -7,6 +7,7 @@ assistant's text, in full: nothing of the transcript is lost on the way, only it
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from sojourn.core.attachments import Attachment, attachments_of
@@ -14,7 +15,6 @@ from sojourn.core.errors import NotAllowed
 from sojourn.core.messages import Message, calls, parts, text_of
 from sojourn.core.sessions import OWNER
 from sojourn.core.tasks import TaskGraph
-from sojourn.core.values import dataclass
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import Past, TurnInput
 

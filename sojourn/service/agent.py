@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import SojournError
@@ -20,7 +20,6 @@ from sojourn.core.events import Progress
 from sojourn.core.examples import as_text
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Session
-from sojourn.core.values import dataclass
 from sojourn.ports.context import STAGES, ContextBlock, ContextSource, Contribution, Request
 from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import BringsTools, Past, Runtime, TurnInput
@@ -53,16 +52,19 @@ class AgentService:
     def __init__(self, kit: Kit, loading: Loading, spending: Spending) -> None:
         self._kit, self._loading, self._spending = kit, loading, spending
 
-    async def prepare(
-        self, begun: Begun, session: Session, runtime: Runtime, pen: Pen, hearing: Hearing
-    ) -> Prepared:  # fmt: skip
+    async def prepare(self, begun: Begun, session: Session, runtime: Runtime, pen: Pen, hearing: Hearing) -> Prepared:
         past = await self.history(begun)
         tools = tuple(tool for tool in await self._loading.tools() if tool.for_whom(session.principal))
         request = Request(
-            session=session, said=begun.said.text, history=tuple(one.message for one in past), runtime=runtime.name,
+            session=session,
+            said=begun.said.text,
+            history=tuple(one.message for one in past),
+            runtime=runtime.name,
             tools=() if isinstance(runtime, BringsTools) else tuple(tool.name for tool in tools),
-            drop=begun.said.drop, template=begun.said.template, budget=SOURCE_TOKENS,
-        )  # fmt: skip
+            drop=begun.said.drop,
+            template=begun.said.template,
+            budget=SOURCE_TOKENS,
+        )
         purse, state = await self._spending.purse(begun.session, begun.id), await self._state(begun)
         given = await self._gather(request, pen)
         examples = tuple(message for one in given for message in one.examples)
@@ -70,13 +72,24 @@ class AgentService:
         if examples and not runtime.takes_tool_history:
             blocks, examples = [*blocks, _told(examples)], ()
         turn = TurnInput(
-            session=session, turn=begun.id, said=begun.said.text, internal=begun.said.internal,
-            attachments=begun.said.attachments, history=past,
-            blocks=tuple(blocks), examples=examples, graph=next((one.graph for one in given if one.graph), None),
-            tools=tools, workspace=self._workspace(session, begun, pen, hearing), model=begun.model,
-            state=state, read_attachment=self._reader(session), ask=hearing.ask,
-            steered=hearing.steered, may_spend=purse.may_spend,
-        )  # fmt: skip
+            session=session,
+            turn=begun.id,
+            said=begun.said.text,
+            internal=begun.said.internal,
+            attachments=begun.said.attachments,
+            history=past,
+            blocks=tuple(blocks),
+            examples=examples,
+            graph=next((one.graph for one in given if one.graph), None),
+            tools=tools,
+            workspace=self._workspace(session, begun, pen, hearing),
+            model=begun.model,
+            state=state,
+            read_attachment=self._reader(session),
+            ask=hearing.ask,
+            steered=hearing.steered,
+            may_spend=purse.may_spend,
+        )
         return Prepared(turn, request)
 
     async def history(self, begun: Begun) -> tuple[Past, ...]:
@@ -148,10 +161,15 @@ class AgentService:
     def _workspace(self, session: Session, begun: Begun, pen: Pen, hearing: Hearing) -> TurnWorkspace:
         settings = self._kit.settings
         return TurnWorkspace(
-            root=root_of(session, begun.said.cwd, settings), session=session.id, turn=begun.id,
-            principal=session.principal, seconds=float(settings["tools.seconds"]), most=int(settings["tools.most"]),
-            hearing=hearing, pen=pen,
-        )  # fmt: skip
+            root=root_of(session, begun.said.cwd, settings),
+            session=session.id,
+            turn=begun.id,
+            principal=session.principal,
+            seconds=float(settings["tools.seconds"]),
+            most=int(settings["tools.most"]),
+            hearing=hearing,
+            pen=pen,
+        )
 
     def _reader(self, session: Session) -> Callable[[Attachment], Awaitable[bytes]]:
         async def read(attachment: Attachment) -> bytes:
@@ -186,6 +204,10 @@ def _told(examples: Sequence[Message]) -> ContextBlock:
     """Earlier tool work in words, for a runtime that takes no foreign tool history."""
     text = "Examples only; none of this happened in this conversation.\n\n" + as_text(examples)
     return ContextBlock(
-        kind="template", title="How similar work was done before", text=text, origin="a template",
-        reason="this runtime takes examples as words", tokens=len(text) // 4 + 1,
-    )  # fmt: skip
+        kind="template",
+        title="How similar work was done before",
+        text=text,
+        origin="a template",
+        reason="this runtime takes examples as words",
+        tokens=len(text) // 4 + 1,
+    )

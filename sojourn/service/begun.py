@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sojourn.core.attachments import said as said_message
@@ -12,7 +12,6 @@ from sojourn.core.errors import Conflict, SessionBusy
 from sojourn.core.events import Done, Metadata, Yielded
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Lease, Principal, SessionId, TurnId, new_turn_id
-from sojourn.core.values import dataclass
 from sojourn.core.wire import from_wire, to_wire
 from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.service import Said, Speaker, Turn
@@ -70,10 +69,7 @@ class Begun:
         return f"{self.session}/{self.id}"
 
     def record(self) -> Record:
-        return Record(
-            kind=KIND, key=self.key, value=to_wire(self), principal=self.principal,
-            session=self.session,
-        )  # fmt: skip
+        return Record(kind=KIND, key=self.key, value=to_wire(self), principal=self.principal, session=self.session)
 
 
 async def on_record(store: RecordStore, session: SessionId | None = None) -> list[Begun]:

@@ -6,11 +6,10 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sojourn.core.errors import Conflict, NotFound, RuntimeFailed, SojournError
 from sojourn.core.sessions import Session, SessionId
-from sojourn.core.values import dataclass
 from sojourn.ports.kit import Kit
 from sojourn.ports.records import Record
 from sojourn.ports.runtime import CanSteer, Ready
@@ -48,11 +47,17 @@ class Choosing:
         default = self._pick(dict(zip(names, [ready for _, ready in answers], strict=True)))
         return [
             RuntimeInfo(
-                name=name, label=label, ok=ready.ok, detail=ready.detail, hint=ready.hint, models=ready.models,
-                default=name == default, steers=ready.ok and await self.steers(name),
+                name=name,
+                label=label,
+                ok=ready.ok,
+                detail=ready.detail,
+                hint=ready.hint,
+                models=ready.models,
+                default=name == default,
+                steers=ready.ok and await self.steers(name),
             )
             for name, (label, ready) in zip(names, answers, strict=True)
-        ]  # fmt: skip
+        ]
 
     async def steers(self, name: str) -> bool:
         """Whether a running turn of this runtime hears what is said to it."""

@@ -102,10 +102,15 @@ class Hearing:
 
 def _asked(question: Question, seconds: float) -> dict[str, Json]:
     return {
-        "status": "asked", "question": question.id, "text": question.text, "tool": question.tool,
-        "detail": question.detail, "choices": list(question.choices), "dangerous": question.dangerous,
+        "status": "asked",
+        "question": question.id,
+        "text": question.text,
+        "tool": question.tool,
+        "detail": question.detail,
+        "choices": list(question.choices),
+        "dangerous": question.dangerous,
         "seconds": seconds,
-    }  # fmt: skip
+    }
 
 
 def handed_over(was: str | None, to: str, by: str) -> Progress:

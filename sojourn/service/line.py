@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sojourn.core.errors import (
@@ -20,7 +20,6 @@ from sojourn.core.errors import (
     StoreUnavailable,
 )
 from sojourn.core.sessions import Lease, Session, TurnId
-from sojourn.core.values import dataclass
 from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import Summarises
 from sojourn.ports.service import Turn

@@ -64,9 +64,15 @@ class LocalService:
 
     # talking
     async def open(
-        self, by: Speaker, *, title: str | None = None, model: str | None = None, runtime: str = "", cwd: str = "",
+        self,
+        by: Speaker,
+        *,
+        title: str | None = None,
+        model: str | None = None,
+        runtime: str = "",
+        cwd: str = "",
         parent: SessionId | None = None,
-    ) -> Session:  # fmt: skip
+    ) -> Session:
         self._choosing.check(runtime)
         if parent is not None:
             await self._sessions.seen(parent, by.principal)

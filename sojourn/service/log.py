@@ -152,9 +152,7 @@ class Pen:
         async with self.lock:
             old = self.lease
             await self.store.drive(old.session, surface, fence=old.driver_fence)
-            self.lease = await self.store.lease(
-                old.session, holder=old.holder, surface=surface, seconds=LEASE_SECONDS
-            )  # fmt: skip
+            self.lease = await self.store.lease(old.session, holder=old.holder, surface=surface, seconds=LEASE_SECONDS)
             if any(isinstance(kept.item, Done) for kept in await self._since()):
                 self.closed, self._waiting = True, []
 

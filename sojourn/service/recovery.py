@@ -97,9 +97,7 @@ class Recovery:
             course.see(Recorded(session=begun.session, seq=seq, at=0.0, item=item, turn=begun.id))
         failed = [] if course.failed or status == "cancelled" else [told(why)]
         done = Done(status=status, messages=tuple(course.ids))
-        await self._store.append(
-            lease, [*items, *failed, done], turn=begun.id, along=Along(drop=((KIND, begun.key),))
-        )  # fmt: skip
+        await self._store.append(lease, [*items, *failed, done], turn=begun.id, along=Along(drop=((KIND, begun.key),)))
         logger.warning("turn %s of session %s ended as %s", begun.id, begun.session, status)
 
 

@@ -47,9 +47,14 @@ class _Tally:
 
 
 async def rescue(
-    store: Ingest, source: HistorySource, found: Found, *, dry_run: bool = False, principal: Principal = OWNER,
+    store: Ingest,
+    source: HistorySource,
+    found: Found,
+    *,
+    dry_run: bool = False,
+    principal: Principal = OWNER,
     progress: Progress | None = None,
-) -> ImportReport:  # fmt: skip
+) -> ImportReport:
     """Imports one history; a dry run says what would happen and writes nothing."""
     begun, home, tally = time.monotonic(), str(found.home), _Tally()
     problem = found.problem
@@ -71,11 +76,20 @@ async def rescue(
     if not dry_run and (tally.imported or tally.updated):
         await store.index((lambda done, of: progress("making searchable", done, of)) if progress else None)
     return ImportReport(
-        source=source.name, home=home, found=tally.found, imported=tally.imported, updated=tally.updated,
-        unchanged=tally.unchanged, skipped=tuple(tally.skipped), new_messages=tally.new_messages,
-        removed_upstream=tally.removed_upstream, notes=tuple(tally.notes), problem=problem, dry_run=dry_run,
+        source=source.name,
+        home=home,
+        found=tally.found,
+        imported=tally.imported,
+        updated=tally.updated,
+        unchanged=tally.unchanged,
+        skipped=tuple(tally.skipped),
+        new_messages=tally.new_messages,
+        removed_upstream=tally.removed_upstream,
+        notes=tuple(tally.notes),
+        problem=problem,
+        dry_run=dry_run,
         seconds=time.monotonic() - begun,
-    )  # fmt: skip
+    )
 
 
 def _to_read(listed: list[Listed], known: dict[str, str], tally: _Tally) -> list[Listed]:
@@ -92,9 +106,15 @@ def _to_read(listed: list[Listed], known: dict[str, str], tally: _Tally) -> list
 
 
 async def _bring(
-    store: Ingest, source: str, home: str, reader: Reader, todo: list[Listed], principal: Principal, tally: _Tally,
+    store: Ingest,
+    source: str,
+    home: str,
+    reader: Reader,
+    todo: list[Listed],
+    principal: Principal,
+    tally: _Tally,
     progress: Progress | None,
-) -> None:  # fmt: skip
+) -> None:
     done = 0
     for batch, read in _batches(reader, todo, tally):
         for one in await store.ingest(source, home, batch, principal=principal):

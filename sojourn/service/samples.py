@@ -24,11 +24,13 @@ def _transcript(raw: dict[str, object]) -> Transcript:
         native_id=str(raw.pop("id")),
         fields=raw | {"source": "sample"},
         messages=[
-            Message(**{**one, "tool_calls": json.dumps(one["tool_calls"]) if one.get("tool_calls") else None},
-                    native_id=str(number))
+            Message(
+                **{**one, "tool_calls": json.dumps(one["tool_calls"]) if one.get("tool_calls") else None},
+                native_id=str(number),
+            )
             for number, one in enumerate(messages, 1)
         ],
-    )  # fmt: skip
+    )
 
 
 async def add_samples(store: Ingest) -> int:

@@ -129,9 +129,12 @@ class ForeignDb:
 
     def _connected(self, path: Path, how: str) -> sqlite3.Connection:
         db = sqlite3.connect(
-            f"file:{quote(str(path))}?{how}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None,
+            f"file:{quote(str(path))}?{how}",
+            uri=True,
+            timeout=_BUSY_SECONDS,
+            isolation_level=None,
             check_same_thread=False,
-        )  # fmt: skip
+        )
         try:
             db.execute("PRAGMA query_only=ON")
             db.execute("SELECT 1 FROM sqlite_master").fetchone()

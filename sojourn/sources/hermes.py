@@ -20,15 +20,37 @@ from sojourn.sources.foreign import ForeignDb, columns, tables
 _FILE = "state.db"
 _STRUCTURED = "\0json:"
 _TEXTS = (
-    "content", "tool_calls", "tool_call_id", "tool_name", "finish_reason", "reasoning", "reasoning_content",
-    "reasoning_details", "codex_reasoning_items", "codex_message_items", "platform_message_id",
-    "effect_disposition", "api_content",
-)  # fmt: skip
+    "content",
+    "tool_calls",
+    "tool_call_id",
+    "tool_name",
+    "finish_reason",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "codex_reasoning_items",
+    "codex_message_items",
+    "platform_message_id",
+    "effect_disposition",
+    "api_content",
+)
 _KNOWN = {*_TEXTS, "id", "session_id", "role", "timestamp", "token_count", "observed", "active", "compacted"}
 _OURS = {*SESSION_COLUMNS, *DETAIL_COLUMNS} - {
-    "principal", "tags", "preview", "last_active", "last_seq", "revision", "driver", "driver_fence", "extra",
-    "handoff_state", "handoff_platform", "handoff_error", "source_home", "source_id",
-}  # fmt: skip
+    "principal",
+    "tags",
+    "preview",
+    "last_active",
+    "last_seq",
+    "revision",
+    "driver",
+    "driver_fence",
+    "extra",
+    "handoff_state",
+    "handoff_platform",
+    "handoff_error",
+    "source_home",
+    "source_id",
+}
 _NUMBERS = ("started_at", "ended_at", "estimated_cost_usd", "actual_cost_usd", "compression_failure_cooldown_until")
 
 
@@ -102,12 +124,17 @@ def _message(row: dict[str, Any]) -> Message:
     rest = {name: _text(value) for name, value in row.items() if name not in _KNOWN and value is not None}
     timestamp, tokens, active = row.get("timestamp"), row.get("token_count"), row.get("active")
     return Message(
-        role=_text(row["role"]) or "unknown", **texts, structured=structured,
+        role=_text(row["role"]) or "unknown",
+        **texts,
+        structured=structured,
         timestamp=float(timestamp) if isinstance(timestamp, int | float) else 0.0,
-        token_count=tokens if isinstance(tokens, int) else None, observed=bool(row.get("observed")),
-        active=True if active is None else bool(active), compacted=bool(row.get("compacted")),
-        native_id=str(row["id"]), extra=json.dumps(rest, ensure_ascii=False) if rest else None,
-    )  # fmt: skip
+        token_count=tokens if isinstance(tokens, int) else None,
+        observed=bool(row.get("observed")),
+        active=True if active is None else bool(active),
+        compacted=bool(row.get("compacted")),
+        native_id=str(row["id"]),
+        extra=json.dumps(rest, ensure_ascii=False) if rest else None,
+    )
 
 
 def _usage(db: sqlite3.Connection, native: str) -> tuple[dict[str, Any], ...]:

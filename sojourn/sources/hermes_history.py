@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.core.errors import SourceUnreadable, StoreCorrupt
 from sojourn.core.text import opening_words
-from sojourn.core.values import dataclass
 from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
 from sojourn.sources.foreign import Damaged, ForeignDb, columns
 from sojourn.sources.hermes_sessions import Questions, SeenSessions

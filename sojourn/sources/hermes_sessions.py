@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn.core.values import dataclass
 from sojourn.ports.history import Changes, Moment, SessionFacts
 from sojourn.sources.foreign import columns
 from sojourn.sources.wal import LogEnd, written_since
@@ -205,12 +205,20 @@ def _made(row: _Row, count: _Count) -> SessionFacts:
     born, id_, source, title, model, started_at, rewinds, archived = row
     started, (rows, active, newest, last, _) = _moment(started_at), count
     return SessionFacts(
-        id=_text(id_) or "", source=_text(source), title=_text(title), model=_text(model),
-        started_at=started, archived=bool(archived), last_active=started if newest is None else _moment(newest),
-        rows=rows, active_rows=active, last_row=last, rewinds=rewinds if isinstance(rewinds, int) else 0,
+        id=_text(id_) or "",
+        source=_text(source),
+        title=_text(title),
+        model=_text(model),
+        started_at=started,
+        archived=bool(archived),
+        last_active=started if newest is None else _moment(newest),
+        rows=rows,
+        active_rows=active,
+        last_row=last,
+        rewinds=rewinds if isinstance(rewinds, int) else 0,
         malformed=isinstance(started, str) + sum(isinstance(one, bytes) and not _is_text(one) for one in row[1:5]),
         born=born,
-    )  # fmt: skip
+    )
 
 
 def _text(value: object) -> str | None:

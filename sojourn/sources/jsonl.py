@@ -12,12 +12,12 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from sojourn.core.errors import SourceUnreadable
 from sojourn.core.text import from_bytes
-from sojourn.core.values import dataclass
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -21,11 +21,11 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterable, Set
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
-from sojourn.core.values import dataclass
 from sojourn.sources import pages
 
 _VERSION = 3_007_000

@@ -53,11 +53,20 @@ class KnownFacts:
 def _seen(row: FactsRow, before: SessionFacts | None) -> SessionFacts:
     id_, source, title, model, started, archived, rewinds, whose, born, rows, live, last, newest = row
     facts = SessionFacts(
-        id=id_.decode(), source=_text(source), title=_text(title), model=_text(model), started_at=started,
-        archived=bool(archived), rewinds=rewinds, rows=rows or 0, active_rows=live or 0, last_row=last or 0,
-        last_active=newest if newest is not None else started, principal=whose.decode(),
+        id=id_.decode(),
+        source=_text(source),
+        title=_text(title),
+        model=_text(model),
+        started_at=started,
+        archived=bool(archived),
+        rewinds=rewinds,
+        rows=rows or 0,
+        active_rows=live or 0,
+        last_row=last or 0,
+        last_active=newest if newest is not None else started,
+        principal=whose.decode(),
         born=born,
-    )  # fmt: skip
+    )
     return before if before == facts else facts
 
 

@@ -13,8 +13,17 @@ from sojourn.core.sessions import SessionId
 from sojourn.core.text import escape, unescape
 
 _NAMES = (
-    "from_surface", "platform", "target", "by", "surface", "owner", "thread_id", "place", "message_id", "error_code",
-)  # fmt: skip
+    "from_surface",
+    "platform",
+    "target",
+    "by",
+    "surface",
+    "owner",
+    "thread_id",
+    "place",
+    "message_id",
+    "error_code",
+)
 _WORDS = ("note", "error")
 _PLAIN = ("fence", "until", "deadline", "driver_fence", "created_at", "claimed_at", "bound_at", "finished_at")
 _COLUMN = {"by": "requested_by", "until": "lease_until"}  # words of SQL have other names there

@@ -25,9 +25,12 @@ def _claim(row: Mapping[str, Any]) -> dict[str, Any]:
     texts = {name: unescape(row[name]) for name in ("platform", "account", "place", "message_id", "owner", "error")}
     plain = {name: row[name] for name in ("id", "state", "attempts", "fence", "next_try_at", "finished_at")}
     return {
-        **texts, **plain, "until": row["lease_until"], "payload": json_value(row["payload"]),
+        **texts,
+        **plain,
+        "until": row["lease_until"],
+        "payload": json_value(row["payload"]),
         "session": session_of(row),
-    }  # fmt: skip
+    }
 
 
 def incoming_from(row: Mapping[str, Any]) -> Incoming:
@@ -41,31 +44,45 @@ def file_from(row: Mapping[str, Any]) -> File:
 
 def outgoing_from(row: Mapping[str, Any]) -> Outgoing:
     return Outgoing(
-        key=unescape(row["key"]), possible_duplicate=bool(row["possible_duplicate"]), created_at=row["created_at"],
-        sent_at=row["sent_at"], **_claim(row),
-    )  # fmt: skip
+        key=unescape(row["key"]),
+        possible_duplicate=bool(row["possible_duplicate"]),
+        created_at=row["created_at"],
+        sent_at=row["sent_at"],
+        **_claim(row),
+    )
 
 
 def binding_from(row: Mapping[str, Any]) -> Binding:
     return Binding(
-        place=unescape(row["place"]), session=session_of(row), previous=session_of(row, "previous_session_id"),
-        principal=Principal(unescape(row["principal"])), details=json_value(row["details"]), revision=row["revision"],
+        place=unescape(row["place"]),
+        session=session_of(row),
+        previous=session_of(row, "previous_session_id"),
+        principal=Principal(unescape(row["principal"])),
+        details=json_value(row["details"]),
+        revision=row["revision"],
         updated_at=row["updated_at"],
-    )  # fmt: skip
+    )
 
 
 def heartbeat_from(row: Mapping[str, Any]) -> Heartbeat:
     return Heartbeat(
-        id=unescape(row["id"]), host=unescape(row["host"]), pid=row["pid"], health=json_value(row["health"]),
-        started_at=row["started_at"], beat_at=row["beat_at"], until=row["lease_until"],
-    )  # fmt: skip
+        id=unescape(row["id"]),
+        host=unescape(row["host"]),
+        pid=row["pid"],
+        health=json_value(row["health"]),
+        started_at=row["started_at"],
+        beat_at=row["beat_at"],
+        until=row["lease_until"],
+    )
 
 
 def hold_from(row: Mapping[str, Any]) -> Hold:
     return Hold(
-        credential=unescape(row["credential"]), owner=unescape(row["owner"]), fence=row["fence"],
+        credential=unescape(row["credential"]),
+        owner=unescape(row["owner"]),
+        fence=row["fence"],
         until=row["lease_until"],
-    )  # fmt: skip
+    )
 
 
 def too_late(what: str, id: int, row: Mapping[str, Any] | None) -> LeaseLost | NotFound:

@@ -19,10 +19,15 @@ def record_row(record: Record, redact: Redactor, *, now: float) -> dict[str, Any
     if not record.kind or not record.key:
         raise BadInput("A record needs a kind and a key.", hint="Give both a name.")
     return {
-        "kind": escape(record.kind), "key": escape(record.key), "value": json_text(record.value, redact),
-        "principal": escape(record.principal), "session_id": record.session, "revision": 1, "created_at": now,
+        "kind": escape(record.kind),
+        "key": escape(record.key),
+        "value": json_text(record.value, redact),
+        "principal": escape(record.principal),
+        "session_id": record.session,
+        "revision": 1,
+        "created_at": now,
         "updated_at": now,
-    }  # fmt: skip
+    }
 
 
 def json_text(value: Json, redact: Redactor) -> str:
@@ -42,10 +47,15 @@ def record_from(row: Mapping[str, Any]) -> Record:
     """The record a row holds."""
     session = row["session_id"]
     return Record(
-        kind=unescape(row["kind"]), key=unescape(row["key"]), value=json_value(row["value"]),
-        principal=Principal(unescape(row["principal"])), session=None if session is None else SessionId(session),
-        revision=row["revision"], created_at=row["created_at"], updated_at=row["updated_at"],
-    )  # fmt: skip
+        kind=unescape(row["kind"]),
+        key=unescape(row["key"]),
+        value=json_value(row["value"]),
+        principal=Principal(unescape(row["principal"])),
+        session=None if session is None else SessionId(session),
+        revision=row["revision"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
 
 
 def not_as_expected(kind: str, key: str, *, expect: int, found: int) -> Conflict:

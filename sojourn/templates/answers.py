@@ -17,11 +17,35 @@ _GOOD_CODES = frozenset(("", "0", "00", "000", "0000", "00000", "000000", "ok", 
 _CODE = re.compile(_WORDS.pattern("code"))
 _SAYING = re.compile(_WORDS.pattern("saying"))
 # What an answer holds besides the thing itself. An answer of nothing else has nothing to give.
-_ENVELOPE = frozenset((
-    "status", "success", "ok", "error", "errors", "data", "result", "request_id", "requestId",
-    "RequestId", "trace_id", "traceId", "timestamp", "path", "type", "documentation_url", "instance", "__type",
-    "jsonrpc", "more_info", "extensions", "log_id", "infocode", "hint", "state",
-))  # fmt: skip
+_ENVELOPE = frozenset(
+    (
+        "status",
+        "success",
+        "ok",
+        "error",
+        "errors",
+        "data",
+        "result",
+        "request_id",
+        "requestId",
+        "RequestId",
+        "trace_id",
+        "traceId",
+        "timestamp",
+        "path",
+        "type",
+        "documentation_url",
+        "instance",
+        "__type",
+        "jsonrpc",
+        "more_info",
+        "extensions",
+        "log_id",
+        "infocode",
+        "hint",
+        "state",
+    )
+)
 _INNER = _WORDS["inner"]
 _SAYS_YES = re.compile(_WORDS.pattern("says_yes"), re.IGNORECASE)
 _SAYS_NO = re.compile(_WORDS.pattern("says_no"), re.IGNORECASE)

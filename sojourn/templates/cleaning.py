@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sojourn.core.messages import Json
 from sojourn.core.redact import redact
-from sojourn.core.values import dataclass
 from sojourn.templates.values import SessionTemplate, ToolCallExample
 
 RESULT_CHARS = 2000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from sojourn.core.budget import tokens
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.examples import as_text
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 from sojourn.ports.history import History
 from sojourn.ports.kit import Kit
 from sojourn.templates.cleaning import Cleaner
@@ -54,9 +53,12 @@ class Changes:
         was = made.description == described(len(made.examples))
         text = self.description if self.description is not None else described(len(left)) if was else made.description
         return replace(
-            made, name=check_name(self.name) if self.name is not None else made.name, examples=left, description=text,
+            made,
+            name=check_name(self.name) if self.name is not None else made.name,
+            examples=left,
+            description=text,
             task_type=task_type(self.kind) if self.kind is not None else made.task_type,
-        )  # fmt: skip
+        )
 
 
 def _edited(template: SessionTemplate, data: Json) -> SessionTemplate:
@@ -86,9 +88,14 @@ class Desk:
         self.inbox = Inbox(self.library, self._cleaner)
 
     async def create(
-        self, session: str, *, name: str | None = None, kind: str | None = None, most: int = MAX_EXAMPLES,
+        self,
+        session: str,
+        *,
+        name: str | None = None,
+        kind: str | None = None,
+        most: int = MAX_EXAMPLES,
         home: Path | None = None,
-    ) -> Kept:  # fmt: skip
+    ) -> Kept:
         """A template of a session of ours, or of a Hermes home that is only read."""
         if home is None:
             session = (await self._kit.store.resolve(session)).id

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput
-from sojourn.core.values import dataclass
 from sojourn.ports.history import History, RawExchange, TellsExchanges
 from sojourn.templates import tools
 from sojourn.templates.exchanges import Conversation, Exchange, conversation

@@ -12,11 +12,30 @@ from sojourn.templates.products import Found
 
 Question = Callable[[Call, Found], str]
 
-_BAD_STATUS = frozenset((
-    "error", "failed", "failure", "blocked", "denied", "rejected", "timeout", "timed_out", "cancelled", "canceled",
-    "interrupted", "aborted", "approval_required", "needs_approval", "refused", "unavailable", "fail",
-    "pending_approval", "disabled", "not_found",
-))  # fmt: skip
+_BAD_STATUS = frozenset(
+    (
+        "error",
+        "failed",
+        "failure",
+        "blocked",
+        "denied",
+        "rejected",
+        "timeout",
+        "timed_out",
+        "cancelled",
+        "canceled",
+        "interrupted",
+        "aborted",
+        "approval_required",
+        "needs_approval",
+        "refused",
+        "unavailable",
+        "fail",
+        "pending_approval",
+        "disabled",
+        "not_found",
+    )
+)
 _FLAGS = {
     "isError": "it is marked as an error",
     "is_error": "it is marked as an error",

@@ -7,12 +7,11 @@ need and mean is data, in `tool_names.json`.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sojourn.core.budget import tokens
 from sojourn.core.examples import as_text
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 from sojourn.templates import shells, tools
 from sojourn.templates.inject import as_messages
 from sojourn.templates.values import SessionTemplate, ToolCallExample

@@ -88,9 +88,10 @@ class AtOnce:
         expressions = [*map(_piece, (*parts, *phrases)), *map(_word, (*whole, *of_phrases)), *plain]
         self._database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
         self._database.compile(
-            expressions=expressions, ids=list(range(len(expressions))),
+            expressions=expressions,
+            ids=list(range(len(expressions))),
             flags=[hyperscan.HS_FLAG_SINGLEMATCH] * len(expressions),
-        )  # fmt: skip
+        )
         self._database.scratch = hyperscan.Scratch(self._database)
 
     def __call__(self, text: str, /) -> Found:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 from sojourn.templates import answers, fields, notices, pages, products, programs, tools
 from sojourn.templates.calls import Arguments, Call
 from sojourn.templates.exchanges import json_of
@@ -36,9 +36,13 @@ WORKED = Verdict(True)
 
 
 def judge(
-    tool: str, arguments: Mapping[str, Json] | Arguments, result: str | None, *,
-    extra: Mapping[str, Json] | None = None, effect: str | None = None,
-) -> Verdict:  # fmt: skip
+    tool: str,
+    arguments: Mapping[str, Json] | Arguments,
+    result: str | None,
+    *,
+    extra: Mapping[str, Json] | None = None,
+    effect: str | None = None,
+) -> Verdict:
     """Judges one call by its result. `extra` and `effect` are what the transcript noted beside it. Arguments may be
     given as a function: most verdicts do not need them."""
     if result is None:
@@ -109,6 +113,11 @@ def _of_relay(call: Call, text: str) -> str:
 
 
 _BY_MANNER = {
-    "run": _of_run, "look": _of_look, "search": _of_search, "page": _of_page, "ask": _of_ask, "do": _of_deed,
+    "run": _of_run,
+    "look": _of_look,
+    "search": _of_search,
+    "page": _of_page,
+    "ask": _of_ask,
+    "do": _of_deed,
     "relay": _of_relay,
-}  # fmt: skip
+}

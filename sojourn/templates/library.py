@@ -6,12 +6,11 @@ Two implementations keep one contract: files in a folder, and records in a share
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from sojourn.core.errors import Conflict, NotFound
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 from sojourn.templates.values import SessionTemplate
 
 NoteKind = Literal["suggestion", "outcome"]
@@ -36,9 +35,10 @@ class About:
     def from_dict(cls, data: Any) -> About:
         found = data if isinstance(data, Mapping) else {}
         return cls(
-            requests=_texts(found.get("requests")), sessions=_texts(found.get("sessions")),
+            requests=_texts(found.get("requests")),
+            sessions=_texts(found.get("sessions")),
             shape=str(found.get("shape") or ""),
-        )  # fmt: skip
+        )
 
 
 def _texts(value: Json) -> tuple[str, ...]:

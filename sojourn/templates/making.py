@@ -18,9 +18,15 @@ REQUEST_CHARS = 500
 
 
 def template_of(
-    talk: Conversation, session: str, *, name: str | None = None, kind: TaskType | str | None = None,
-    most: int = MAX_EXAMPLES, taken: Iterable[str] = (), cleaner: Cleaner | None = None,
-) -> Kept:  # fmt: skip
+    talk: Conversation,
+    session: str,
+    *,
+    name: str | None = None,
+    kind: TaskType | str | None = None,
+    most: int = MAX_EXAMPLES,
+    taken: Iterable[str] = (),
+    cleaner: Cleaner | None = None,
+) -> Kept:
     """A template of what worked in a session. NotFound when nothing did, and why."""
     if most < 1:
         raise BadInput(f"A template of {most} examples is none.", hint="Ask for at least one.")
@@ -30,9 +36,12 @@ def template_of(
     clean = cleaner or Cleaner()
     meant = task_type(kind) if kind is not None else task_type_of(talk)
     template = SessionTemplate(
-        name=check_name(name) if name is not None else free(default_name(meant, session), taken), task_type=meant,
-        examples=[clean.example(one) for one in found], created_at=time.time(), source_session_id=session,
-    )  # fmt: skip
+        name=check_name(name) if name is not None else free(default_name(meant, session), taken),
+        task_type=meant,
+        examples=[clean.example(one) for one in found],
+        created_at=time.time(),
+        source_session_id=session,
+    )
     asked = clean.text(talk.request[:REQUEST_CHARS])
     return Kept(template, About(requests=(asked,) if asked else (), sessions=(session,)))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput, StoreCorrupt
 from sojourn.core.sessions import OWNER
 from sojourn.core.side_by_side import LARGE, Crew, parcels
-from sojourn.core.values import dataclass
 from sojourn.ports.history import History, SessionFacts, TellsExchanges, TellsSize
 from sojourn.templates.shapes import Digest, digest, fingerprint
 
@@ -32,9 +32,13 @@ class Yield:
 
 
 def mine(
-    history: History, known: Known, *, progress: Progress | None = None, workers: int | None = None,
+    history: History,
+    known: Known,
+    *,
+    progress: Progress | None = None,
+    workers: int | None = None,
     in_process_rows: int = IN_PROCESS_ROWS,
-) -> Yield:  # fmt: skip
+) -> Yield:
     """The shapes of all sessions of the owner that are not archived; sessions that did not change are not read."""
     with ExitStack() as until_done:
         early = (

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from statistics import mean
 from typing import Any
 
 from sojourn.core.budget import tokens
 from sojourn.core.examples import is_example
 from sojourn.core.messages import Json, Message, calls, text_of
-from sojourn.core.values import dataclass
 from sojourn.templates.exchanges import Exchange
 from sojourn.templates.judge import judge
 from sojourn.templates.tools import classify
@@ -54,26 +53,45 @@ class Outcome:
         for one in done:
             used[one.tool] = used.get(one.tool, 0) + 1
         return replace(
-            self, turns=self.turns + 1, tokens=self.tokens + sum(tokens(text_of(one)) for one in real),
-            calls=self.calls + len(done), failed=self.failed + failed, status=status, tools=used, at=time.time(),
-        )  # fmt: skip
+            self,
+            turns=self.turns + 1,
+            tokens=self.tokens + sum(tokens(text_of(one)) for one in real),
+            calls=self.calls + len(done),
+            failed=self.failed + failed,
+            status=status,
+            tools=used,
+            at=time.time(),
+        )
 
     def to_dict(self) -> dict[str, Json]:
         return {
-            "session": self.session, "templates": list(self.templates), "dropped": list(self.dropped),
-            "turns": self.turns, "tokens": self.tokens, "calls": self.calls, "failed": self.failed,
-            "status": self.status, "tools": dict(self.tools), "at": self.at,
-        }  # fmt: skip
+            "session": self.session,
+            "templates": list(self.templates),
+            "dropped": list(self.dropped),
+            "turns": self.turns,
+            "tokens": self.tokens,
+            "calls": self.calls,
+            "failed": self.failed,
+            "status": self.status,
+            "tools": dict(self.tools),
+            "at": self.at,
+        }
 
     @classmethod
     def from_dict(cls, data: Any) -> Outcome:
         found = data if isinstance(data, Mapping) else {}
         return cls(
-            session=str(found.get("session", "")), templates=tuple(found.get("templates", ())),
-            dropped=tuple(found.get("dropped", ())), turns=int(found.get("turns", 0)),
-            tokens=int(found.get("tokens", 0)), calls=int(found.get("calls", 0)), failed=int(found.get("failed", 0)),
-            status=str(found.get("status", "")), tools=dict(found.get("tools", {})), at=float(found.get("at", 0.0)),
-        )  # fmt: skip
+            session=str(found.get("session", "")),
+            templates=tuple(found.get("templates", ())),
+            dropped=tuple(found.get("dropped", ())),
+            turns=int(found.get("turns", 0)),
+            tokens=int(found.get("tokens", 0)),
+            calls=int(found.get("calls", 0)),
+            failed=int(found.get("failed", 0)),
+            status=str(found.get("status", "")),
+            tools=dict(found.get("tools", {})),
+            at=float(found.get("at", 0.0)),
+        )
 
 
 def _exchanges(kept: Sequence[Message]) -> list[Exchange]:
@@ -104,9 +122,11 @@ class Group:
         if not done:
             return cls()
         return cls(
-            sessions=len(done), success=round(mean(one.ended_well for one in done), 3),
-            turns=round(mean(one.turns for one in done), 2), tokens=round(mean(one.tokens for one in done)),
-        )  # fmt: skip
+            sessions=len(done),
+            success=round(mean(one.ended_well for one in done), 3),
+            turns=round(mean(one.turns for one in done), 2),
+            tokens=round(mean(one.tokens for one in done)),
+        )
 
     def to_dict(self) -> dict[str, Json]:
         return {"sessions": self.sessions, "success": self.success, "turns": self.turns, "tokens": self.tokens}
@@ -141,10 +161,14 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Json]:
         return {
-            "name": self.name, "task_type": self.task_type.value, "with": self.with_it.to_dict(),
-            "without": self.without.to_dict(), "dropped": self.dropped, "verdict": self.verdict,
+            "name": self.name,
+            "task_type": self.task_type.value,
+            "with": self.with_it.to_dict(),
+            "without": self.without.to_dict(),
+            "dropped": self.dropped,
+            "verdict": self.verdict,
             "retire": self.retires,
-        }  # fmt: skip
+        }
 
 
 def compared(names: Mapping[str, TaskType], outcomes: Sequence[Outcome]) -> list[Comparison]:

@@ -93,9 +93,12 @@ def _reading(api: APIRouter, desk: Desk) -> None:
         """What would be sent, and how many tokens it is. Nothing is counted."""
         made = await desk.preview(name, body.messages, body.tools, body.budget)
         return {
-            "messages": list(made.messages), "text": made.text, "tokens": made.tokens,
-            "left_out": list(made.left_out), "mapped": list(made.mapped),
-        }  # fmt: skip
+            "messages": list(made.messages),
+            "text": made.text,
+            "tokens": made.tokens,
+            "left_out": list(made.left_out),
+            "mapped": list(made.mapped),
+        }
 
 
 def _changing(api: APIRouter, desk: Desk) -> None:

@@ -15,9 +15,21 @@ TEXTS = ("content", "snapshot", "text", "markdown", "html", "body")
 SAYINGS = ("note", "message", "detail", "reason", "notice", "msg")
 ASIDES = ("warning", "info", "hint", "description")  # they matter when nothing came back
 _PRODUCTS = (
-    "content", "text", "matches", "entries", "files", "results", "data", "total_count", "items", "lines",
-    "bytes_written", "diff", "files_modified", "count",
-)  # fmt: skip
+    "content",
+    "text",
+    "matches",
+    "entries",
+    "files",
+    "results",
+    "data",
+    "total_count",
+    "items",
+    "lines",
+    "bytes_written",
+    "diff",
+    "files_modified",
+    "count",
+)
 
 
 def error(call: Call, found: Found) -> str:

@@ -29,9 +29,14 @@ TRIED = 3 * EVIDENCE  # how many are read for that at the most
 
 
 def suggestions(
-    history: History, digests: Mapping[str, Digest], newest: Sequence[str], *, cleaner: Cleaner | None = None,
-    most: int = MOST, decided: Mapping[str, float] | None = None,
-) -> list[Suggestion]:  # fmt: skip
+    history: History,
+    digests: Mapping[str, Digest],
+    newest: Sequence[str],
+    *,
+    cleaner: Cleaner | None = None,
+    most: int = MOST,
+    decided: Mapping[str, float] | None = None,
+) -> list[Suggestion]:
     """The best shapes of a history as suggestions. `newest` are its sessions, newest first; `decided` shapes a person
     has already spoken about make room for others until so many sessions hold them."""
     clean = cleaner or Cleaner()
@@ -105,14 +110,21 @@ def _suggestion(proof: _Proof, shape: Shape, clean: Cleaner) -> Suggestion | Non
     id = hashlib.blake2b(shape.words.encode(), digest_size=4).hexdigest()
     examples = generalised(_same_tools(runs))
     template = SessionTemplate(
-        name=f"{_slug(shape.steps)}-{id[:4]}", task_type=tools.classify(one.tool_name for one in examples),
-        examples=examples, source_session_id=evidence[0][0],
+        name=f"{_slug(shape.steps)}-{id[:4]}",
+        task_type=tools.classify(one.tool_name for one in examples),
+        examples=examples,
+        source_session_id=evidence[0][0],
         description=f"{described(len(examples))}, seen in {proven.sessions} sessions: {shape.words}"[:300],
-    )  # fmt: skip
+    )
     return Suggestion(
-        id=id, shape=shape.words, sessions=proven.sessions, evidence=evidence, template=template,
-        requests=tuple(dict.fromkeys(filter(None, requests))), score=shape.score,
-    )  # fmt: skip
+        id=id,
+        shape=shape.words,
+        sessions=proven.sessions,
+        evidence=evidence,
+        template=template,
+        requests=tuple(dict.fromkeys(filter(None, requests))),
+        score=shape.score,
+    )
 
 
 def _own(run: _Run) -> Hashable:

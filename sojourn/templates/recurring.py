@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from math import fsum, log2
 from operator import add
 
-from sojourn.core.values import dataclass
 from sojourn.templates.shapes import Digest
 
 LEAST_SESSIONS = 3

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import log
 
 from sojourn.core.budget import tokens
 from sojourn.core.examples import as_text
 from sojourn.core.terms import terms
-from sojourn.core.values import dataclass
 from sojourn.templates.inject import as_messages
 from sojourn.templates.library import Kept
 from sojourn.templates.making import chosen

@@ -76,9 +76,12 @@ class SessionTemplates:
         return examples(self._talk(session_id), max_examples)
 
     def create_template(
-        self, session_id: str, name: str | None = None, task_type: TaskType | str | None = None,
+        self,
+        session_id: str,
+        name: str | None = None,
+        task_type: TaskType | str | None = None,
         max_examples: int = MAX_EXAMPLES,
-    ) -> SessionTemplate:  # fmt: skip
+    ) -> SessionTemplate:
         """Makes a template of what worked in a session and keeps it. NotFound when nothing did."""
         session = session_in(self._history, session_id)
         taken = [] if name is not None else [one.name for one in self.list_templates()]

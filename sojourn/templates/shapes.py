@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from sys import intern
 
-from sojourn.core.values import dataclass
 from sojourn.ports.history import RawExchange, SessionFacts
 from sojourn.templates import shells, tools
 from sojourn.templates.exchanges import Exchange, conversation

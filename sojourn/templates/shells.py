@@ -43,11 +43,20 @@ _ANSWERS = _set(
     "pidof lsof locate mountpoint colordiff sdiff"
 )
 _ANSWERING = {
-    ("git", "diff"): {1}, ("git", "grep"): {1}, ("git", "merge-base"): {1}, ("git", "show-ref"): {1},
-    ("git", "check-ignore"): {1}, ("git", "config"): {1}, ("git", "ls-remote"): {2}, ("getent", "passwd"): {2},
-    ("systemctl", "is-active"): {1, 3, 4}, ("systemctl", "is-enabled"): {1},
-    ("systemctl", "status"): {3}, ("systemctl", "is-failed"): {1}, ("npm", "outdated"): {1},
-}  # fmt: skip
+    ("git", "diff"): {1},
+    ("git", "grep"): {1},
+    ("git", "merge-base"): {1},
+    ("git", "show-ref"): {1},
+    ("git", "check-ignore"): {1},
+    ("git", "config"): {1},
+    ("git", "ls-remote"): {2},
+    ("getent", "passwd"): {2},
+    ("systemctl", "is-active"): {1, 3, 4},
+    ("systemctl", "is-enabled"): {1},
+    ("systemctl", "status"): {3},
+    ("systemctl", "is-failed"): {1},
+    ("npm", "outdated"): {1},
+}
 _SEARCHERS = _set("find fd grep egrep fgrep rg ag ack ls tree du zgrep")
 _FETCHERS = frozenset({"curl", "wget", "http", "https", "httpie", "xh", "Invoke-WebRequest", "iwr"})
 _LIMIT = re.compile(r"(?:^|[\s;&|(])g?timeout\s+(?:-\S+\s+)*[\d.]+[smhd]?\s")  # a limit that the caller set

@@ -128,8 +128,12 @@ def _told(fit: Fitted, because: str, spent: int) -> Progress:
     return Progress(
         "template",
         {
-            "name": template.name, "task_type": template.task_type.value, "because": because,
-            "examples": len(template.examples), "tokens": spent, "left_out": list(fit.left_out),
+            "name": template.name,
+            "task_type": template.task_type.value,
+            "because": because,
+            "examples": len(template.examples),
+            "tokens": spent,
+            "left_out": list(fit.left_out),
             "mapped": list(fit.mapped),
         },
-    )  # fmt: skip
+    )

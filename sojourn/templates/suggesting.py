@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Literal, cast
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 from sojourn.templates.cleaning import Cleaner
 from sojourn.templates.library import About, Kept, Library, taken
 from sojourn.templates.making import free
@@ -46,21 +45,33 @@ class Suggestion:
 
     def to_dict(self) -> dict[str, Json]:
         return {
-            "id": self.id, "shape": self.shape, "sessions": self.sessions,
+            "id": self.id,
+            "shape": self.shape,
+            "sessions": self.sessions,
             "evidence": [{"session": session, "row": row} for session, row in self.evidence],
-            "template": self.template.to_dict(), "requests": list(self.requests), "score": self.score,
-            "state": self.state, "edited": self.edited, "home": self.home,
-        }  # fmt: skip
+            "template": self.template.to_dict(),
+            "requests": list(self.requests),
+            "score": self.score,
+            "state": self.state,
+            "edited": self.edited,
+            "home": self.home,
+        }
 
     @classmethod
     def from_dict(cls, data: Any) -> Suggestion:
         evidence = [(str(one["session"]), int(one["row"])) for one in data.get("evidence", ())]
         return cls(
-            id=str(data["id"]), shape=str(data["shape"]), sessions=int(data["sessions"]), evidence=tuple(evidence),
-            template=SessionTemplate.from_dict(data["template"]), requests=tuple(data.get("requests", ())),
-            score=float(data.get("score", 0.0)), state=cast("State", data.get("state", "waiting")),
-            edited=data.get("edited") is True, home=str(data.get("home") or ""),
-        )  # fmt: skip
+            id=str(data["id"]),
+            shape=str(data["shape"]),
+            sessions=int(data["sessions"]),
+            evidence=tuple(evidence),
+            template=SessionTemplate.from_dict(data["template"]),
+            requests=tuple(data.get("requests", ())),
+            score=float(data.get("score", 0.0)),
+            state=cast("State", data.get("state", "waiting")),
+            edited=data.get("edited") is True,
+            home=str(data.get("home") or ""),
+        )
 
 
 class Inbox:
@@ -119,9 +130,10 @@ class Inbox:
         wish = check_name(name) if name else free(suggestion.template.name, names)
         template = replace(suggestion.template, name=wish, created_at=time.time())
         about = About(
-            requests=suggestion.requests, sessions=tuple(session for session, _ in suggestion.evidence),
+            requests=suggestion.requests,
+            sessions=tuple(session for session, _ in suggestion.evidence),
             shape=suggestion.shape,
-        )  # fmt: skip
+        )
         await self._library.save(Kept(template, about))
         await self.put(replace(suggestion, state="approved"))
         return Kept(template, about)

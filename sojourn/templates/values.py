@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 
 LAST_TIME = 250_000_000_000  # seconds since 1970, in the year 9892: what comes later has no date
 
@@ -46,9 +45,11 @@ class ToolCallExample:
 
     def to_dict(self) -> dict[str, Json]:
         return {
-            "tool_name": self.tool_name, "arguments": dict(self.arguments), "result": self.result,
+            "tool_name": self.tool_name,
+            "arguments": dict(self.arguments),
+            "result": self.result,
             "success": self.success,
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Json]) -> ToolCallExample:
@@ -56,10 +57,11 @@ class ToolCallExample:
         if not isinstance(name, str) or not name:
             raise BadInput("An example has no tool_name.", hint="Each example names its tool.")
         return cls(
-            tool_name=name, arguments=_arguments(arguments),
+            tool_name=name,
+            arguments=_arguments(arguments),
             result=result if isinstance(result, str) else "" if result is None else _json(result),
             success=data.get("success", True) is not False,
-        )  # fmt: skip
+        )
 
 
 @dataclass(slots=True)
@@ -81,11 +83,14 @@ class SessionTemplate:
     def to_dict(self) -> dict[str, Json]:
         """The JSON form; these keys and no others."""
         return {
-            "name": self.name, "task_type": self.task_type.value,
-            "examples": [one.to_dict() for one in self.examples], "description": self.description,
-            "created_at": self.created_at, "usage_count": self.usage_count,
+            "name": self.name,
+            "task_type": self.task_type.value,
+            "examples": [one.to_dict() for one in self.examples],
+            "description": self.description,
+            "created_at": self.created_at,
+            "usage_count": self.usage_count,
             "source_session_id": self.source_session_id,
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_dict(cls, data: Any) -> SessionTemplate:
@@ -101,11 +106,14 @@ class SessionTemplate:
             raise BadInput("`created_at` is no time.", hint="It is counted in seconds since 1970.")
         source = data.get("source_session_id")
         return cls(
-            name=data["name"], task_type=task_type(data.get("task_type", "mixed")),
+            name=data["name"],
+            task_type=task_type(data.get("task_type", "mixed")),
             examples=[ToolCallExample.from_dict(one) for one in examples],
-            description=str(data.get("description") or ""), created_at=float(made), usage_count=used,
+            description=str(data.get("description") or ""),
+            created_at=float(made),
+            usage_count=used,
             source_session_id=source if isinstance(source, str) else None,
-        )  # fmt: skip
+        )
 
 
 def _arguments(given: Json) -> Mapping[str, Json]:

@@ -60,15 +60,19 @@ class FakeNetwork:
         return Place(platform=self.name, chat=chat, kind=kind)
 
     def say(
-        self, chat: str, text: str, by: Sender = ANN, *, thread: str | None = None, files: Sequence[File] = (),
+        self,
+        chat: str,
+        text: str,
+        by: Sender = ANN,
+        *,
+        thread: str | None = None,
+        files: Sequence[File] = (),
         id: str = "",
-    ) -> str:  # fmt: skip
+    ) -> str:
         """A person writes. The same `id` twice is the same message, told again."""
         id = id or self._post(chat, thread, Posted(id="", text=text, by=by.id, files=tuple(files))).id
         if by.id != US and not by.is_bot:
-            self._waiting[id] = Inbound(
-                id=id, place=self.place(chat, thread), sender=by, text=text, files=tuple(files)
-            )  # fmt: skip
+            self._waiting[id] = Inbound(id=id, place=self.place(chat, thread), sender=by, text=text, files=tuple(files))
             self._came.set()
         return id
 

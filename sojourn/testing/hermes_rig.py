@@ -51,9 +51,15 @@ class HermesRig:
     """One home, one gateway with its API server. `start` it, `stop` it; `acp` is the command for the other door."""
 
     def __init__(
-        self, venv: Path, folder: Path, *, model_url: str, model: str = "scripted-1", approval_seconds: int = 60,
+        self,
+        venv: Path,
+        folder: Path,
+        *,
+        model_url: str,
+        model: str = "scripted-1",
+        approval_seconds: int = 60,
         most_runs: int = 10,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.venv, self.home, self.workspace = venv, folder / "hermes", folder / "work"
         self.port, self.key = free_port(), secrets.token_hex(16)
         self._process: subprocess.Popen[bytes] | None = None
@@ -76,9 +82,12 @@ class HermesRig:
     def environment(self) -> dict[str, str]:
         """All that Hermes sees: nothing of the person who runs the test."""
         return {
-            "PATH": f"{self.venv / 'bin'}:/usr/bin:/bin", "HOME": str(self.workspace), "HERMES_HOME": str(self.home),
-            "LANG": "C.UTF-8", "TERM": "dumb",
-        }  # fmt: skip
+            "PATH": f"{self.venv / 'bin'}:/usr/bin:/bin",
+            "HOME": str(self.workspace),
+            "HERMES_HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+        }
 
     @property
     def acp(self) -> list[str]:
@@ -89,14 +98,21 @@ class HermesRig:
     def start(self) -> None:
         """Returns when its API server answers."""
         door = {
-            "API_SERVER_ENABLED": "true", "API_SERVER_HOST": "127.0.0.1", "API_SERVER_PORT": str(self.port),
+            "API_SERVER_ENABLED": "true",
+            "API_SERVER_HOST": "127.0.0.1",
+            "API_SERVER_PORT": str(self.port),
             "API_SERVER_KEY": self.key,
-        }  # fmt: skip
+        }
         self._log = (self.home.parent / "gateway.log").open("ab")
         self._process = subprocess.Popen(
-            [self.venv / "bin" / "hermes", "gateway", "run"], cwd=self.workspace, env=self.environment | door,
-            stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+            [self.venv / "bin" / "hermes", "gateway", "run"],
+            cwd=self.workspace,
+            env=self.environment | door,
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         until = time.monotonic() + _UNTIL_UP
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > until:

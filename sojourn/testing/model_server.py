@@ -40,7 +40,7 @@ from sojourn.testing.model_steps import (
     Think,
     Wait,
     pieces,
-)  # fmt: skip
+)
 from sojourn.testing.model_wire import Anthropic, OpenAI, Wire
 from sojourn.testing.model_wire_google import Google
 

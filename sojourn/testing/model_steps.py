@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from threading import Event
 from typing import Any, TypeAlias
-
-from sojourn.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

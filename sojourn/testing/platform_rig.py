@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Literal, Protocol, get_args, runtime_checkable
 
 from sojourn.core.places import Place, PlaceKind, Sender
-from sojourn.core.values import dataclass
 from sojourn.ports.platform import Button, File, Inbound, PlatformAdapter, Refusal
 
 # What can be tried on a network. What one cannot do stands in its rig's `lacks`, each with the reason.

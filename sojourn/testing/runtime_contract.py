@@ -25,15 +25,7 @@ from sojourn.core.events import STAGES, Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import ToolCall, assistant, calls, text_of, tool_result, user
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import Given, Remember, TurnInput
-from sojourn.testing.runtime_rig import (
-    COLOURED_PLAIN,
-    GREETING,
-    THOUGHT,
-    Ability,
-    Rig,
-    Situation,
-    check_lacks,
-)  # fmt: skip
+from sojourn.testing.runtime_rig import COLOURED_PLAIN, GREETING, THOUGHT, Ability, Rig, Situation, check_lacks
 from sojourn.testing.turns import Shown, past, run_turn, stop_turn, turn_input, unpaired
 
 FAILURES: dict[Situation, type[RuntimeFailed]] = {
@@ -248,9 +240,12 @@ class RuntimeContract:
         await play(rig, "says", history=(*history, *past(assistant("A way there."))))
         told = [(one["role"], text) for one in rig.heard()[0].messages for text in _texts(one)]
         wanted = [
-            ("user", "What is a sojourn?"), ("assistant", "A temporary stay."), ("user", "And a journey?"),
-            ("assistant", "A way there."), ("user", "Hello there."),
-        ]  # fmt: skip
+            ("user", "What is a sojourn?"),
+            ("assistant", "A temporary stay."),
+            ("user", "And a journey?"),
+            ("assistant", "A way there."),
+            ("user", "Hello there."),
+        ]
         assert [one for one in wanted if any(one[0] == role and one[1] in text for role, text in told)] == wanted
 
     async def test_examples_reach_the_model(self, rig: Rig) -> None:

@@ -126,7 +126,8 @@ class ModelRig:
             "calls two tools": [[Call("meet", {"name": "Ann"}), Call("meet", {"name": "Bob"})], greet],
             "calls a tool that fails": [[Call("fail", {"word": "x"})], greet],
             "calls a tool that never ends": [
-                [Say("Wait. "), Call("look_up", {"word": "y"}), Call("linger", {"word": "z"})], greet,
+                [Say("Wait. "), Call("look_up", {"word": "y"}), Call("linger", {"word": "z"})],
+                greet,
             ],
             "speaks slowly": [[Say(SLOW, pause=0.05)]],
             "is unreachable": [greet],
@@ -137,7 +138,7 @@ class ModelRig:
             "dies while speaking": [[Say("I was about to say "), Break()]],
             "hangs": [[Hang()]],
             "answers garbage": [[Say("And then "), Garbage()]],
-        }  # fmt: skip
+        }
         return known[situation]
 
     def arrange(self, situation: Situation) -> str:

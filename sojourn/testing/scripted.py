@@ -12,14 +12,13 @@ import json
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
 
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Chunk, Done, Progress
 from sojourn.core.messages import Json, ToolCall, assistant, tool_result
-from sojourn.core.values import dataclass
 from sojourn.ports.runtime import Given, Ready, TurnInput
 from sojourn.ports.tool import Question, ToolResult
 

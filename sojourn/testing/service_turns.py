@@ -203,8 +203,11 @@ class TurnsContract:
         self, service: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("sum up", Do(lambda turn: Compacted(seqs=tuple(one.seq for one in turn.history[:2]), summary="S")),
-                   Say("done"))  # fmt: skip
+        runtime.on(
+            "sum up",
+            Do(lambda turn: Compacted(seqs=tuple(one.seq for one in turn.history[:2]), summary="S")),
+            Say("done"),
+        )
         kept = [await talk(service, session, text) for text in ("one", "two", "sum up", "and now")]
         assert [one.message.content for one in runtime.seen[-1].history] == ["S", "two", "two", "sum up", "done"]
         [told] = stages(kept[2], "compaction")

@@ -31,8 +31,13 @@ from sojourn.testing.service_steps import (
     until,
 )
 
-WIPE = Question(id="q1", text="Empty the folder?", tool="terminal", detail="rm -r build",
-                choices=("once", "session", "always", "deny"))  # fmt: skip
+WIPE = Question(
+    id="q1",
+    text="Empty the folder?",
+    tool="terminal",
+    detail="rm -r build",
+    choices=("once", "session", "always", "deny"),
+)
 
 
 async def stuck(service: Service, runtime: ScriptedRuntime) -> Turn:

@@ -19,12 +19,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sojourn.core.messages import Message, calls
 from sojourn.core.sessions import SessionId
-from sojourn.core.values import dataclass
 from sojourn.ports.kit import ImportReport
 from sojourn.ports.source import Found, HistorySource, Listed, Reader, Transcript
 from sojourn.ports.store import Listing

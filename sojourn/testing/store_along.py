@@ -29,9 +29,10 @@ class AlongContract:
         await store.put_record(replace(MARK, key="old"))
         await store.put_record(replace(MARK, key="gone"))
         along = Along(
-            new=(replace(MARK, session=session),), put=(replace(MARK, key="old", value={"n": 2}),),
+            new=(replace(MARK, session=session),),
+            put=(replace(MARK, key="old", value={"n": 2}),),
             drop=(("mark", "gone"), ("mark", "never there")),
-        )  # fmt: skip
+        )
         async with turn(store, session) as lease:
             kept = await store.append(lease, [user("b")], along=along)
         other = again or store
@@ -56,8 +57,9 @@ class AlongContract:
         sessions = [await begin(store), await begin(store)]
         leases = [await store.lease(one, holder="a test", surface="cli") for one in sessions]
         stores = (store, again or store)
-        both = [one.append(lease, [user("b")], along=Along(new=(MARK,)))
-                for one, lease in zip(stores, leases, strict=True)]  # fmt: skip
+        both = [
+            one.append(lease, [user("b")], along=Along(new=(MARK,))) for one, lease in zip(stores, leases, strict=True)
+        ]
         done = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(isinstance(one, Conflict) for one in done) == [False, True]
         said = [await contents(store, session) for session in sessions]

@@ -23,8 +23,13 @@ class BindingsContract:
         assert await store.binding(HERE) is None
         bound = await store.bind(HERE, session, details={"chat": 1})
         assert (bound.place, bound.session, bound.previous, bound.principal, bound.details, bound.revision) == (
-            HERE, session, None, OWNER, {"chat": 1}, 1,
-        )  # fmt: skip
+            HERE,
+            session,
+            None,
+            OWNER,
+            {"chat": 1},
+            1,
+        )
         assert bound.updated_at > 0
         assert await (again or store).binding(HERE) == bound
 
@@ -74,7 +79,7 @@ class BindingsContract:
         sessions = [await begin(store) for _ in range(6)]
         tries = [
             (again or store if n % 2 else store).bind(HERE, session, expect=0) for n, session in enumerate(sessions)
-        ]  # fmt: skip
+        ]
         done = await asyncio.gather(*tries, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Binding"] + ["Conflict"] * 5
 

@@ -32,8 +32,19 @@ from sojourn.testing.store_wheel import WheelContract
 
 
 class StoreContract(
-    SessionsContract, LogContract, AlongContract, WheelContract, WatchContract, SearchContract, SecretsContract,
-    RemovalContract, IngestContract, UpkeepContract, HistoryContract, RecordsContract, HandoffsContract,
+    SessionsContract,
+    LogContract,
+    AlongContract,
+    WheelContract,
+    WatchContract,
+    SearchContract,
+    SecretsContract,
+    RemovalContract,
+    IngestContract,
+    UpkeepContract,
+    HistoryContract,
+    RecordsContract,
+    HandoffsContract,
     JournalContract,
-):  # fmt: skip
+):
     """All of it. The parts can be used one by one while a store is being written."""

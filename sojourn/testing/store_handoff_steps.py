@@ -60,8 +60,12 @@ class HandoffStepsContract:
         delivered = await store.advance_handoff(done, "delivered", message_id="m9")
         completed = await store.complete_handoff(delivered)
         assert (completed.state, completed.thread_id, completed.place, completed.message_id, completed.note) == (
-            "completed", "77", "key", "m9", "a new thread",
-        )  # fmt: skip
+            "completed",
+            "77",
+            "key",
+            "m9",
+            "a new thread",
+        )
         assert completed.created_at <= (completed.claimed_at or 0) <= (completed.bound_at or 0)
         assert (completed.bound_at or 0) <= (completed.finished_at or 0)
         assert await store.handoffs(session) == [completed]
@@ -77,8 +81,13 @@ class HandoffStepsContract:
         requested, claimed, bound = [
             await at(store, await begin(store), state) for state in ("requested", "claimed", "bound")
         ]
-        wrong = [(requested, "bound"), (claimed, "turn_done"), (claimed, "delivered"), (bound, "thread_ready"),
-                 (bound, "bound")]  # fmt: skip
+        wrong = [
+            (requested, "bound"),
+            (claimed, "turn_done"),
+            (claimed, "delivered"),
+            (bound, "thread_ready"),
+            (bound, "bound"),
+        ]
         for handoff, step in wrong:
             with pytest.raises(Conflict, match=step):
                 await store.advance_handoff(handoff, step)  # type: ignore[arg-type]
@@ -94,9 +103,10 @@ class HandoffStepsContract:
         claimed = await at(store, session, "claimed")
         bound = await (again or store).advance_handoff(claimed, "bound")
         for attempt in (
-            store.advance_handoff(claimed, "thread_ready"), store.advance_handoff(claimed, "bound"),
+            store.advance_handoff(claimed, "thread_ready"),
+            store.advance_handoff(claimed, "bound"),
             store.fail_handoff(claimed, "late"),
-        ):  # fmt: skip
+        ):
             with pytest.raises(Conflict, match="bound"):
                 await attempt
         assert await store.get_handoff(bound.id) == bound
@@ -106,9 +116,11 @@ class HandoffStepsContract:
         session = await begin(store, "a")
         claimed = await at(store, session, "claimed")
         done = await asyncio.gather(
-            store.advance_handoff(claimed, "bound"), (again or store).fail_handoff(claimed, "x"),
-            (again or store).cancel_handoff(claimed.id), return_exceptions=True,
-        )  # fmt: skip
+            store.advance_handoff(claimed, "bound"),
+            (again or store).fail_handoff(claimed, "x"),
+            (again or store).cancel_handoff(claimed.id),
+            return_exceptions=True,
+        )
         assert sorted(type(one).__name__ for one in done) == ["Conflict", "Conflict", "Handoff"]
         state = (await store.get_handoff(claimed.id)).state
         assert (await wheel(store, session))[0] == ("telegram" if state == "bound" else "cli")
@@ -230,9 +242,12 @@ class HandoffStepsContract:
         session = await begin(store, "a")
         failed = await store.fail_handoff(await at(store, session, "claimed"), "x")
         for attempt in (
-            store.fail_handoff(failed, "y"), store.complete_handoff(failed), store.cancel_handoff(failed.id),
-            store.cancel_handoff(failed.id, as_="expired"), store.advance_handoff(failed, "bound"),
-        ):  # fmt: skip
+            store.fail_handoff(failed, "y"),
+            store.complete_handoff(failed),
+            store.cancel_handoff(failed.id),
+            store.cancel_handoff(failed.id, as_="expired"),
+            store.advance_handoff(failed, "bound"),
+        ):
             with pytest.raises(Conflict):
                 await attempt
         assert await store.claim_handoff("me", id=failed.id) is None
@@ -257,9 +272,10 @@ class HandoffStepsContract:
             session = await begin(store)
             asked = await ask(store, session)
             waited, claimed = await asyncio.gather(
-                store.cancel_handoff(asked.id, as_="expired"), (again or store).claim_handoff("me", id=asked.id),
+                store.cancel_handoff(asked.id, as_="expired"),
+                (again or store).claim_handoff("me", id=asked.id),
                 return_exceptions=True,
-            )  # fmt: skip
+            )
             assert isinstance(waited, Handoff) != isinstance(claimed, Handoff)
 
     async def test_a_person_may_call_it_off_until_it_has_arrived(self, store: WholeStore) -> None:

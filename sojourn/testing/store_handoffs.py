@@ -31,8 +31,13 @@ class HandoffsContract(HandoffStepsContract):
         session = await begin(store, "a")
         asked = await store.request_handoff(session, "telegram", surface="cli", target="42", by="chat on laptop")
         assert (asked.session, asked.platform, asked.target, asked.from_surface, asked.by, asked.state) == (
-            session, "telegram", "42", "cli", "chat on laptop", "requested",
-        )  # fmt: skip
+            session,
+            "telegram",
+            "42",
+            "cli",
+            "chat on laptop",
+            "requested",
+        )
         assert asked.deadline == pytest.approx(asked.created_at + 3600)
         assert await (again or store).get_handoff(asked.id) == asked
         assert await (again or store).get_handoff_state(session) == asked
@@ -231,9 +236,7 @@ class HandoffsContract(HandoffStepsContract):
         left = await at(store, session, "claimed", seconds=GONE)
         taken = await store.claim_handoff("alive")
         assert taken is not None
-        for attempt in (
-            store.renew_handoff(left), store.advance_handoff(left, "bound"), store.fail_handoff(left, "x"),
-        ):  # fmt: skip
+        for attempt in (store.renew_handoff(left), store.advance_handoff(left, "bound"), store.fail_handoff(left, "x")):
             with pytest.raises(LeaseLost, match="alive"):
                 await attempt
         bound = await store.advance_handoff(taken, "bound")

@@ -55,9 +55,18 @@ class HistoryContract:
 
     async def test_facts_tell_what_a_session_is_and_whether_it_changed(self, store: WholeStore) -> None:
         one = foreign(
-            "abc", "a", replace(user("undone"), active=False), replace(assistant("late"), timestamp=5000.0), "b",
-            title="Garden", model="m-1", source="telegram", started_at=900.0, archived=1, rewind_count=2,
-        )  # fmt: skip
+            "abc",
+            "a",
+            replace(user("undone"), active=False),
+            replace(assistant("late"), timestamp=5000.0),
+            "b",
+            title="Garden",
+            model="m-1",
+            source="telegram",
+            started_at=900.0,
+            archived=1,
+            rewind_count=2,
+        )
         await bring(store, one)
         [facts] = facts_of(store)
         assert (facts.id, facts.title, facts.model, facts.source) == ("abc", "Garden", "m-1", "telegram")
@@ -112,8 +121,10 @@ class HistoryContract:
         with past(store) as history:
             found = list(history.messages([other, one, other]))
         assert [(session, [row[2] for row in rows]) for session, rows in found] == [
-            (other, [b"b", b"c"]), (one, [b"a"]), (other, [b"b", b"c"]),
-        ]  # fmt: skip
+            (other, [b"b", b"c"]),
+            (one, [b"a"]),
+            (other, [b"b", b"c"]),
+        ]
 
     async def test_odd_characters_come_back_as_the_bytes_they_were(self, store: WholeStore) -> None:
         session = await begin(store, "nul \x00 and \x1a", b"bad \xff byte".decode("utf-8", "surrogateescape"))

@@ -43,8 +43,13 @@ class InboxContract:
         kept = await store.keep_incoming("telegram", "bot", "m1", place=HOME, payload={"text": "hello", "n": [1]})
         assert kept is not None
         assert (kept.platform, kept.account, kept.message_id, kept.place, kept.payload, kept.state) == (
-            "telegram", "bot", "m1", HOME, {"text": "hello", "n": [1]}, "waiting",
-        )  # fmt: skip
+            "telegram",
+            "bot",
+            "m1",
+            HOME,
+            {"text": "hello", "n": [1]},
+            "waiting",
+        )
         assert kept.received_at > 0
         assert await (again or store).incoming() == [kept]
 
@@ -116,8 +121,12 @@ class InboxContract:
         [kept] = await come_in(store, "m1")
         taken = await take(again or store, "gateway 1")
         assert (taken.id, taken.state, taken.owner, taken.fence, taken.attempts) == (
-            kept.id, "running", "gateway 1", 1, 1,
-        )  # fmt: skip
+            kept.id,
+            "running",
+            "gateway 1",
+            1,
+            1,
+        )
         assert taken.until > kept.received_at
         assert await store.claim_incoming("gateway 2") == []
 
@@ -216,9 +225,11 @@ class InboxContract:
         left = await take(store, "dead", GONE)
         taken = await take(store, "heir")
         for attempt in (
-            store.note_incoming(left), store.finish_incoming(left), store.release_incoming(left),
+            store.note_incoming(left),
+            store.finish_incoming(left),
+            store.release_incoming(left),
             store.finish_incoming(replace(left, fence=0)),
-        ):  # fmt: skip
+        ):
             with pytest.raises(LeaseLost, match="heir"):
                 await attempt
         assert (await store.finish_incoming(taken)).state == "done"

@@ -38,10 +38,22 @@ class IngestContract:
     # the first time
     async def test_a_session_comes_in_with_its_id_fields_and_messages(self, store: WholeStore) -> None:
         one = foreign(
-            "abc", "hello", asks("terminal"), answers("terminal", "ok"), title="Garden", model="m-1", cwd="/w",
-            started_at=500.0, ended_at=2000.0, end_reason="done", input_tokens=11, system_prompt="Be kind.",
-            chat_id="c", source="telegram", archived=1,
-        )  # fmt: skip
+            "abc",
+            "hello",
+            asks("terminal"),
+            answers("terminal", "ok"),
+            title="Garden",
+            model="m-1",
+            cwd="/w",
+            started_at=500.0,
+            ended_at=2000.0,
+            end_reason="done",
+            input_tokens=11,
+            system_prompt="Be kind.",
+            chat_id="c",
+            source="telegram",
+            archived=1,
+        )
         [done] = await bring(store, one)
         assert (done.native_id, done.session, done.outcome, done.new_messages, done.note) == (
             "abc",
@@ -68,10 +80,11 @@ class IngestContract:
 
     async def test_messages_are_kept_one_to_one_with_role_and_flags(self, store: WholeStore) -> None:
         messages = [
-            Message(role="session_meta"), replace(user("undone"), active=False),
+            Message(role="session_meta"),
+            replace(user("undone"), active=False),
             replace(assistant("summed up"), active=False, compacted=True),
             replace(user(ODD), timestamp=3.5, observed=True),
-        ]  # fmt: skip
+        ]
         await bring(store, foreign("abc", *messages))
         kept = [item.item async for item in store.read(ABC)]
         assert [item.seq async for item in store.read(ABC)] == [1, 2, 3, 4]
@@ -190,8 +203,9 @@ class IngestContract:
         before = await dump(store)
         done = await bring(store, *batch)
         assert [(one.outcome, one.session, one.new_messages) for one in done] == [
-            ("unchanged", "abc", 0), ("unchanged", "def", 0),
-        ]  # fmt: skip
+            ("unchanged", "abc", 0),
+            ("unchanged", "def", 0),
+        ]
         assert await dump(store) == before
 
     async def test_only_new_messages_are_added(self, store: WholeStore) -> None:
@@ -232,9 +246,17 @@ class IngestContract:
         usage = [{"model": "m", "input_tokens": 1}]
         await bring(store, foreign("abc", "a", input_tokens=1, records=[("x", "1"), ("y", "2")], usage=usage))
         later = foreign(
-            "abc", "a", input_tokens=9, api_call_count=4, estimated_cost_usd=0.5, rewind_count=2, ended_at=5.0,
-            end_reason="done", records=[("x", "3")], usage=[{"model": "m", "input_tokens": 7}],
-        )  # fmt: skip
+            "abc",
+            "a",
+            input_tokens=9,
+            api_call_count=4,
+            estimated_cost_usd=0.5,
+            rewind_count=2,
+            ended_at=5.0,
+            end_reason="done",
+            records=[("x", "3")],
+            usage=[{"model": "m", "input_tokens": 7}],
+        )
         await bring(store, later, mark="2")
         kept = await store.get(ABC)
         assert (kept.input_tokens, kept.estimated_cost_usd, kept.ended_at, kept.end_reason) == (9, 0.5, 5.0, "done")

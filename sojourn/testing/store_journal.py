@@ -128,10 +128,11 @@ class BellContract:
     ) -> None:
         other, sessions = again or store, [await begin(store) for _ in range(5)]
         steps: list[tuple[Topic, Callable[[int], Awaitable[object]]]] = [
-            ("inbox", lambda n: come_in(other, f"m{n}")), ("outbox", lambda n: put(other, f"k{n}")),
+            ("inbox", lambda n: come_in(other, f"m{n}")),
+            ("outbox", lambda n: put(other, f"k{n}")),
             ("gateways", lambda n: other.beat(Heartbeat(id=f"g{n}"))),
             ("bindings", lambda n: other.bind(HOME, sessions[n])),
-        ]  # fmt: skip
+        ]
         for topic, step in steps:
             bell = store.watch_journal(topic, seconds=30)
             await ring(bell)

@@ -15,19 +15,7 @@ from sojourn.core.events import Chunk, Done, Event, Failed, Metadata, Progress, 
 from sojourn.core.messages import Message, assistant, user
 from sojourn.core.sessions import TurnId
 from sojourn.ports.whole import WholeStore
-from sojourn.testing.store_steps import (
-    NOBODY,
-    ODD,
-    answers,
-    asks,
-    begin,
-    contents,
-    everything,
-    found,
-    rows,
-    say,
-    turn,
-)
+from sojourn.testing.store_steps import NOBODY, ODD, answers, asks, begin, contents, everything, found, rows, say, turn
 
 EVENTS: tuple[Event, ...] = (
     Metadata("s", "t_1", "echo", detail={"run": 1}),
@@ -53,8 +41,12 @@ class LogContract:
         session = await begin(store, "hi", Metadata(), Chunk("Hel"), assistant("Hello"), Done())
         kept = await everything(store.read(session))
         assert [(item.seq, type(item.item).__name__) for item in kept] == [
-            (1, "Message"), (2, "Metadata"), (3, "Chunk"), (4, "Message"), (5, "Done"),
-        ]  # fmt: skip
+            (1, "Message"),
+            (2, "Metadata"),
+            (3, "Chunk"),
+            (4, "Message"),
+            (5, "Done"),
+        ]
 
     async def test_what_append_returns_is_what_is_read(self, store: WholeStore) -> None:
         session = await begin(store)

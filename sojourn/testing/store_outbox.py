@@ -39,8 +39,14 @@ class OutboxContract:
         session = await begin(store)
         one, two = await store.put_outgoing([draft("k1", session=session), draft("k2")])
         assert (one.key, one.platform, one.account, one.place, one.payload, one.session, one.state) == (
-            "k1", "telegram", "bot", HOME, {"text": "words of k1"}, session, "pending",
-        )  # fmt: skip
+            "k1",
+            "telegram",
+            "bot",
+            HOME,
+            {"text": "words of k1"},
+            session,
+            "pending",
+        )
         assert one.id < two.id
         assert (one.attempts, one.possible_duplicate, one.message_id, one.sent_at) == (0, False, "", None)
         assert await (again or store).outgoing() == [one, two]
@@ -154,9 +160,11 @@ class OutboxContract:
         [taken] = await (again or store).claim_outgoing("heir", limit=9)
         assert (taken.key, taken.possible_duplicate, taken.attempts, taken.fence) == ("k1", True, 2, 2)
         for attempt in (
-            store.finish_outgoing(dead), store.renew_outgoing(dead), store.release_outgoing(dead, seconds=0),
+            store.finish_outgoing(dead),
+            store.renew_outgoing(dead),
+            store.release_outgoing(dead, seconds=0),
             store.finish_outgoing(dead, "delivered"),
-        ):  # fmt: skip
+        ):
             with pytest.raises(LeaseLost, match="heir"):
                 await attempt
 
@@ -171,9 +179,13 @@ class OutboxContract:
         item = await take_out(store)
         sent = await store.finish_outgoing(item)
         for attempt in (
-            store.finish_outgoing(item), store.finish_outgoing(item, "failed"), store.release_outgoing(item, seconds=0),
-            store.finish_outgoing(sent), store.finish_outgoing(sent, "failed"), store.renew_outgoing(sent),
-        ):  # fmt: skip
+            store.finish_outgoing(item),
+            store.finish_outgoing(item, "failed"),
+            store.release_outgoing(item, seconds=0),
+            store.finish_outgoing(sent),
+            store.finish_outgoing(sent, "failed"),
+            store.renew_outgoing(sent),
+        ):
             with pytest.raises(LeaseLost, match="sent"):
                 await attempt
         assert await store.claim_outgoing("me") == []

@@ -34,8 +34,12 @@ class RecordsContract:
     async def test_a_record_comes_back_as_it_was_put(self, store: WholeStore, again: WholeStore | None) -> None:
         kept = await store.put_record(MOOD)
         assert (kept.kind, kept.key, kept.value, kept.principal, kept.session) == (
-            "mood", "today", {"sunny": True}, OWNER, None,
-        )  # fmt: skip
+            "mood",
+            "today",
+            {"sunny": True},
+            OWNER,
+            None,
+        )
         assert kept.revision == 1
         assert kept.created_at == kept.updated_at > 0
         assert await (again or store).get_record("mood", "today") == kept
@@ -243,9 +247,7 @@ class RecordsContract:
         for n in range(10):
             session = await begin(store)
             record = replace(MOOD, key=f"{n}", session=session)
-            await asyncio.gather(
-                (again or store).put_record(record), store.delete(session), return_exceptions=True
-            )  # fmt: skip
+            await asyncio.gather((again or store).put_record(record), store.delete(session), return_exceptions=True)
         assert await keys(store) == []
         assert (await store.verify()).clean
 

@@ -45,12 +45,29 @@ class SearchContract:
     @pytest.mark.parametrize(
         ("query", "fits"),
         [
-            ("garden", True), ("GARDEN", True), ("gardens", False), ("gard", False), ("tomatoes garden", True),
-            ("garden tomatoes basil", False), ("straße", True), ("STRASSE", False), ("naïve", True), ("naive", False),
-            ("42", True), ("4", False), ("don't", True), ("don", True), ("garden?", True), ("'); DROP TABLE --", False),
-            ("AND", False), ("NOT garden", False), ("garden OR", False), ("garden NEAR", False), ("tomatoes*", True),
+            ("garden", True),
+            ("GARDEN", True),
+            ("gardens", False),
+            ("gard", False),
+            ("tomatoes garden", True),
+            ("garden tomatoes basil", False),
+            ("straße", True),
+            ("STRASSE", False),
+            ("naïve", True),
+            ("naive", False),
+            ("42", True),
+            ("4", False),
+            ("don't", True),
+            ("don", True),
+            ("garden?", True),
+            ("'); DROP TABLE --", False),
+            ("AND", False),
+            ("NOT garden", False),
+            ("garden OR", False),
+            ("garden NEAR", False),
+            ("tomatoes*", True),
         ],
-    )  # fmt: skip
+    )
     async def test_all_words_must_be_there_in_any_order(self, store: WholeStore, query: str, fits: bool) -> None:
         session = await begin(store, "My Garden has 42 tomatoes, naïve as I am; don't ask about the Straße")
         assert await found(store, query) == ([(session, 1)] if fits else [])
@@ -58,11 +75,18 @@ class SearchContract:
     @pytest.mark.parametrize(
         ("query", "fits"),
         [
-            ('"red house"', True), ('"house red"', False), ('"the red house"', True), ('"red" "hill"', True),
-            ('"Red   House"', True), ('"red-house"', True), ('"red hill"', False), ('"red house', True),
-            ('"on the hi"', False), ('"house" hill', True),
+            ('"red house"', True),
+            ('"house red"', False),
+            ('"the red house"', True),
+            ('"red" "hill"', True),
+            ('"Red   House"', True),
+            ('"red-house"', True),
+            ('"red hill"', False),
+            ('"red house', True),
+            ('"on the hi"', False),
+            ('"house" hill', True),
         ],
-    )  # fmt: skip
+    )
     async def test_a_phrase_is_words_one_after_the_other(self, store: WholeStore, query: str, fits: bool) -> None:
         await begin(store, "The red house\n stands on the hill")
         assert len(await found(store, query)) == fits
@@ -70,10 +94,18 @@ class SearchContract:
     @pytest.mark.parametrize(
         ("query", "fits"),
         [
-            ("gard*", True), ("g*", True), ("garden*", True), ("ardent*", False), ("gardener*", False),
-            ("gard* hil*", True), ("getus*", True), ("get_us*", True), ("getUs*", True), ("数*", True),
+            ("gard*", True),
+            ("g*", True),
+            ("garden*", True),
+            ("ardent*", False),
+            ("gardener*", False),
+            ("gard* hil*", True),
+            ("getus*", True),
+            ("get_us*", True),
+            ("getUs*", True),
+            ("数*", True),
         ],
-    )  # fmt: skip
+    )
     async def test_a_beginning_finds_what_begins_so(self, store: WholeStore, query: str, fits: bool) -> None:
         await begin(store, "Gardens on a hill, getUserName 数据")
         assert len(await found(store, query)) == fits
@@ -81,13 +113,30 @@ class SearchContract:
     @pytest.mark.parametrize(
         ("query", "fits"),
         [
-            ("get_user_name", True), ("getUserName", True), ("getusername", True), ("GETUSERNAME", True),
-            ("user_name", True), ("userName", True), ("get", True), ("user", True), ("name", True), ("user_id", True),
-            ("userid", True), ("httpserver", True), ("HTTPServer", True), ("http_server", True), ("server", True),
-            ("parse_url", True), ("name_get", False), ("usern", False), ("a-b", True), ("x.org", True), ("v2", True),
+            ("get_user_name", True),
+            ("getUserName", True),
+            ("getusername", True),
+            ("GETUSERNAME", True),
+            ("user_name", True),
+            ("userName", True),
+            ("get", True),
+            ("user", True),
+            ("name", True),
+            ("user_id", True),
+            ("userid", True),
+            ("httpserver", True),
+            ("HTTPServer", True),
+            ("http_server", True),
+            ("server", True),
+            ("parse_url", True),
+            ("name_get", False),
+            ("usern", False),
+            ("a-b", True),
+            ("x.org", True),
+            ("v2", True),
             ("https://x.org/a-b", True),
         ],
-    )  # fmt: skip
+    )
     async def test_an_identifier_is_found_however_it_is_spelled(
         self, store: WholeStore, query: str, fits: bool
     ) -> None:
@@ -97,11 +146,21 @@ class SearchContract:
     @pytest.mark.parametrize(
         ("query", "fits"),
         [
-            ("数", True), ("库", True), ("息", True), ("数据", True), ("据库", True), ("错误信息", True),
-            ("数据库连接失败", True), ("失败 错误", True), ("误错", False), ("数库", False), ("信息错误", False),
-            ("天", False), ("错误 天气", False),
+            ("数", True),
+            ("库", True),
+            ("息", True),
+            ("数据", True),
+            ("据库", True),
+            ("错误信息", True),
+            ("数据库连接失败", True),
+            ("失败 错误", True),
+            ("误错", False),
+            ("数库", False),
+            ("信息错误", False),
+            ("天", False),
+            ("错误 天气", False),
         ],
-    )  # fmt: skip
+    )
     async def test_chinese_is_found_by_one_two_four_or_more_characters(
         self, store: WholeStore, query: str, fits: bool
     ) -> None:
@@ -111,10 +170,16 @@ class SearchContract:
     @pytest.mark.parametrize(
         ("query", "fits"),
         [
-            ("東京", True), ("ラーメン", True), ("を食べました", True), ("コンピュータ", True), ("京東", False),
-            ("買", True), ("ピュ", True), ("大阪", False),
+            ("東京", True),
+            ("ラーメン", True),
+            ("を食べました", True),
+            ("コンピュータ", True),
+            ("京東", False),
+            ("買", True),
+            ("ピュ", True),
+            ("大阪", False),
         ],
-    )  # fmt: skip
+    )
     async def test_japanese_is_found_by_its_characters(self, store: WholeStore, query: str, fits: bool) -> None:
         await begin(store, JAPANESE)
         assert len(await found(store, query)) == fits
@@ -127,9 +192,13 @@ class SearchContract:
     # what is searched
     async def test_messages_of_every_role_are_found_and_events_are_not(self, store: WholeStore) -> None:
         session = await begin(
-            store, "apple", assistant("apple"), Message(role="system", content="apple"), Chunk("apple"),
+            store,
+            "apple",
+            assistant("apple"),
+            Message(role="system", content="apple"),
+            Chunk("apple"),
             answers("terminal", "apple"),
-        )  # fmt: skip
+        )
         assert await found(store, "apple") == [(session, 5), (session, 3), (session, 2), (session, 1)]
 
     async def test_what_a_tool_was_asked_is_found(self, store: WholeStore) -> None:
@@ -258,9 +327,12 @@ class SearchContract:
 
     async def test_hits_are_narrowed_by_tool(self, store: WholeStore) -> None:
         session = await begin(
-            store, "terminal apple", asks("terminal", '{"c": "apple"}'), answers("terminal", "apple"),
+            store,
+            "terminal apple",
+            asks("terminal", '{"c": "apple"}'),
+            answers("terminal", "apple"),
             asks("web_search", '{"q": "apple terminal"}'),
-        )  # fmt: skip
+        )
         assert await found(store, "apple", tool="terminal") == [(session, 3), (session, 2)]
         assert await found(store, "apple", tool="Terminal") == [(session, 3), (session, 2)]
         assert await found(store, "apple", tool="web_search") == [(session, 4)]
@@ -292,11 +364,19 @@ class SearchContract:
     @pytest.mark.parametrize(
         ("query", "marks"),
         [
-            ("whale", ["whale", "Whale"]), ('"blue whale"', ["blue whale"]), ("get_user", ["getUser"]),
-            ("getuser", ["getUser"]), ("getus*", ["getUser"]), ("user", ["User"]), ("wha*", ["whale", "Whale"]),
-            ("错误", ["错误"]), ("错误信息", ["错误信息"]), ("信", ["信"]), ("blue whale", ["blue", "whale", "Whale"]),
+            ("whale", ["whale", "Whale"]),
+            ('"blue whale"', ["blue whale"]),
+            ("get_user", ["getUser"]),
+            ("getuser", ["getUser"]),
+            ("getus*", ["getUser"]),
+            ("user", ["User"]),
+            ("wha*", ["whale", "Whale"]),
+            ("错误", ["错误"]),
+            ("错误信息", ["错误信息"]),
+            ("信", ["信"]),
+            ("blue whale", ["blue", "whale", "Whale"]),
         ],
-    )  # fmt: skip
+    )
     async def test_a_snippet_highlights_what_was_asked_for(
         self, store: WholeStore, query: str, marks: list[str]
     ) -> None:

@@ -54,8 +54,12 @@ class SessionsContract:
             principal=GUEST, source="telegram", title="Plans", parent=parent.id, model="m-1", cwd="/tmp/x"
         )
         assert (made.principal, made.source, made.title, made.model, made.cwd) == (
-            GUEST, "telegram", "Plans", "m-1", "/tmp/x",
-        )  # fmt: skip
+            GUEST,
+            "telegram",
+            "Plans",
+            "m-1",
+            "/tmp/x",
+        )
         assert (made.parent_session_id, made.revision, made.last_seq, made.message_count) == (parent.id, 1, 0, 0)
         assert (made.driver, made.driver_fence, made.ended_at, made.preview, made.tags) == (None, 0, None, "", ())
         assert made.started_at == made.last_active > 1_700_000_000
@@ -86,12 +90,19 @@ class SessionsContract:
     async def test_an_unknown_session_is_not_found_by_anything(self, store: WholeStore, id: str) -> None:
         session = SessionId(id)
         done = await asyncio.gather(
-            store.get(session), store.drive(session, "cli"), store.lease(session, holder="x", surface="cli"),
-            store.send_control(session, "stop"), store.delete(session), store.forget(session),
-            store.put_blob(session, b"x", media_type="text/plain"), store.get_blob(session, "x"),
-            everything(store.read(session)), everything(store.read(session, after=7)), first(1, store.watch(session)),
+            store.get(session),
+            store.drive(session, "cli"),
+            store.lease(session, holder="x", surface="cli"),
+            store.send_control(session, "stop"),
+            store.delete(session),
+            store.forget(session),
+            store.put_blob(session, b"x", media_type="text/plain"),
+            store.get_blob(session, "x"),
+            everything(store.read(session)),
+            everything(store.read(session, after=7)),
+            first(1, store.watch(session)),
             return_exceptions=True,
-        )  # fmt: skip
+        )
         assert [type(one) for one in done] == [NotFound] * len(done)
 
     # titles
@@ -316,11 +327,23 @@ class SessionsContract:
     @pytest.mark.parametrize(
         ("text", "fits"),
         [
-            ("garden", True), ("GARDEN plans", True), ("plans garden", True), ("gard", False), ("gard*", True),
-            ("garden kitchen", False), ("数据", True), ("据", True), ("数据库", True), ("库数", False),
-            ("get_user", True), ("getuser", True), ("user", True), ("", True), ("!?", True),
+            ("garden", True),
+            ("GARDEN plans", True),
+            ("plans garden", True),
+            ("gard", False),
+            ("gard*", True),
+            ("garden kitchen", False),
+            ("数据", True),
+            ("据", True),
+            ("数据库", True),
+            ("库数", False),
+            ("get_user", True),
+            ("getuser", True),
+            ("user", True),
+            ("", True),
+            ("!?", True),
         ],
-    )  # fmt: skip
+    )
     async def test_a_list_is_narrowed_by_words_of_the_title(self, store: WholeStore, text: str, fits: bool) -> None:
         await store.create(title="Plans for the Garden: getUser 数据库")
         await store.create(title="Something else") if text.strip(" !?") else None

@@ -96,9 +96,13 @@ def foreign(native: str, *texts: str | Message, records: Sequence[tuple[str, str
 
 
 async def bring(
-    store: WholeStore, *transcripts: Transcript, mark: str = "1", source: str = "hermes",
-    home: str = "/home/me/.hermes", principal: Principal = OWNER,
-) -> list[Ingested]:  # fmt: skip
+    store: WholeStore,
+    *transcripts: Transcript,
+    mark: str = "1",
+    source: str = "hermes",
+    home: str = "/home/me/.hermes",
+    principal: Principal = OWNER,
+) -> list[Ingested]:
     """An import of whole sessions, all under one fingerprint."""
     return await store.ingest(source, home, [(mark, one) for one in transcripts], principal=principal)
 

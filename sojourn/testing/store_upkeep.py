@@ -39,9 +39,17 @@ from sojourn.testing.store_steps import (
 async def a_bit_of_everything(store: WholeStore) -> SessionId:
     """A store in which every table has rows. Gives a session of it."""
     session = await begin(
-        store, "hello", Chunk("Hel"), assistant("Hello"), asks("terminal"), answers("terminal", ODD), Done(),
-        title="Garden", cwd=ODD, details={"system_prompt": "Be kind.", "origin_json": {"a": 1}},
-    )  # fmt: skip
+        store,
+        "hello",
+        Chunk("Hel"),
+        assistant("Hello"),
+        asks("terminal"),
+        answers("terminal", ODD),
+        Done(),
+        title="Garden",
+        cwd=ODD,
+        details={"system_prompt": "Be kind.", "origin_json": {"a": 1}},
+    )
     kept = await store.get(session)
     await store.change(kept, replace(kept, tags=("work", "日本"), pinned=True))
     await store.put_blob(session, bytes(range(256)), media_type="image/png", name=ODD)

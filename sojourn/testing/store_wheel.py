@@ -18,10 +18,14 @@ async def refusals(store: WholeStore, lease: Lease) -> set[str]:
     """What each way of writing says to a lease."""
     said: set[str] = set()
     for attempt in (
-        store.append(lease, [user("late")]), store.set_flags(lease, [1], active=False, compacted=False),
-        store.end(lease, "late"), store.renew(lease), store.renew(lease, 0), everything(store.controls(lease)),
+        store.append(lease, [user("late")]),
+        store.set_flags(lease, [1], active=False, compacted=False),
+        store.end(lease, "late"),
+        store.renew(lease),
+        store.renew(lease, 0),
+        everything(store.controls(lease)),
         store.delete(lease.session, lease=lease),
-    ):  # fmt: skip
+    ):
         try:
             async with asyncio.timeout(10):
                 await attempt
@@ -104,9 +108,7 @@ class WheelContract:
         self, store: WholeStore, again: WholeStore | None
     ) -> None:
         session = await begin(store)
-        asked = [
-            one.lease(session, holder=f"{n}", surface="cli") for n in range(5) for one in (store, again or store)
-        ]  # fmt: skip
+        asked = [one.lease(session, holder=f"{n}", surface="cli") for n in range(5) for one in (store, again or store)]
         done = await asyncio.gather(*asked, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Lease"] + ["SessionBusy"] * 9
 
@@ -190,8 +192,10 @@ class WheelContract:
             assert time.monotonic() - begun < 1.5
         assert heard == said
         assert (heard[0].kind, heard[0].payload, heard[0].by) == (
-            "approve", {"call": "c1", "answer": True}, "owner on phone",
-        )  # fmt: skip
+            "approve",
+            {"call": "c1", "answer": True},
+            "owner on phone",
+        )
         assert heard[0].id < heard[1].id
 
     async def test_a_word_said_before_the_turn_listens_is_heard(self, store: WholeStore) -> None:

@@ -50,9 +50,14 @@ def turn_input(
         return dict(files or {})[attachment.hash]
 
     prepared: dict[str, Any] = {
-        "session": Session(id=room.session), "turn": room.turn, "said": said, "workspace": room, "ask": room.ask,
-        "read_attachment": read_attachment, **given,
-    }  # fmt: skip
+        "session": Session(id=room.session),
+        "turn": room.turn,
+        "said": said,
+        "workspace": room,
+        "ask": room.ask,
+        "read_attachment": read_attachment,
+        **given,
+    }
     return TurnInput(**prepared)
 
 

@@ -10,10 +10,10 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Collection
+from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from sojourn.core.errors import BadInput, NotAllowed, NotFound
-from sojourn.core.values import dataclass
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 PORTS = {"http": 80, "https": 443}

@@ -36,9 +36,14 @@ def folder_for(at: Workspace, raw: str, settings: Settings) -> Path:
 
 
 async def run_to_end(
-    argv: Sequence[str], at: Workspace, *, cwd: Path, settings: Settings, seconds: float,
+    argv: Sequence[str],
+    at: Workspace,
+    *,
+    cwd: Path,
+    settings: Settings,
+    seconds: float,
     more: Mapping[str, str] | None = None,
-) -> ToolResult:  # fmt: skip
+) -> ToolResult:
     """What the command said and how it ended. Whatever it left behind is ended too."""
     child = await start(argv, cwd=cwd, settings=settings, more=more)
     child.heard = told_now_and_then(at)
@@ -57,9 +62,12 @@ async def run_to_end(
         notes.append(f"[{left} processes it left running were ended. To keep one, use the process tool.]")
     text = child.output.text()
     facts: dict[str, Json] = {
-        "exit_code": code if done else None, "seconds": round(time.monotonic() - child.started, 3),
-        "bytes": child.output.total, "cwd": str(cwd), "timed_out": not done,
-    }  # fmt: skip
+        "exit_code": code if done else None,
+        "seconds": round(time.monotonic() - child.started, 3),
+        "bytes": child.output.total,
+        "cwd": str(cwd),
+        "timed_out": not done,
+    }
     said = "\n".join(filter(None, [text.rstrip("\n"), *notes]))
     return ToolResult(text=said or "[no output, exit code 0]", ok=done and code == 0, facts=facts)
 

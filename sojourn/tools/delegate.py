@@ -50,9 +50,7 @@ def delegate_task_tool(kit: Kit) -> Tool:
         kit.shared(Delegated).count(at.turn, int(kit.settings["tools.delegates"]))
         by = Speaker(surface=SURFACE, principal=at.principal, holder=f"sub-agent of {at.session}")
         runtime, model = await _thinking_with(kit, at)
-        child = await kit.service.open(
-            by, model=model or None, runtime=runtime, cwd=str(at.root), parent=at.session
-        )  # fmt: skip
+        child = await kit.service.open(by, model=model or None, runtime=runtime, cwd=str(at.root), parent=at.session)
         if title:
             at.tell(f"sub-agent: {title[:100]}")
         turn = await kit.service.say(child.id, Said(text=TASK + task, cwd=str(at.root)), by)
@@ -110,9 +108,13 @@ async def _pass_on(
 ) -> None:
     """The sub-agent's question becomes ours: the person who watches this session answers it."""
     question = Question(
-        id=f"{detail['question']}_d", text=f"Sub-agent: {detail['text']}", tool=str(detail["tool"]),
-        detail=str(detail["detail"]), choices=tuple(detail["choices"]), dangerous=bool(detail["dangerous"]),
-    )  # fmt: skip
+        id=f"{detail['question']}_d",
+        text=f"Sub-agent: {detail['text']}",
+        tool=str(detail["tool"]),
+        detail=str(detail["detail"]),
+        choices=tuple(detail["choices"]),
+        dangerous=bool(detail["dangerous"]),
+    )
     reply = await at.ask(question)
     try:
         await service.answer(session, str(detail["question"]), reply, by)

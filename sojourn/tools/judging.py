@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn.core.values import dataclass
 from sojourn.tools.judging_code import dangers_in_python
 from sojourn.tools.sensitive import RUNS_LATER, SECRET, Places, why_special
 from sojourn.tools.shell_words import UNKNOWN, Command, Script, read_script

@@ -22,10 +22,22 @@ from sojourn.tools.todo import todo_tool
 from sojourn.tools.web import web_fetch_tool
 
 MAKERS: tuple[Callable[[Kit], Tool], ...] = (
-    terminal_tool, process_tool, execute_code_tool, read_file_tool, write_file_tool, patch_tool, search_files_tool,
-    send_file_tool, web_fetch_tool, session_search_tool, memory_tool, todo_tool, skills_list_tool, skill_view_tool,
+    terminal_tool,
+    process_tool,
+    execute_code_tool,
+    read_file_tool,
+    write_file_tool,
+    patch_tool,
+    search_files_tool,
+    send_file_tool,
+    web_fetch_tool,
+    session_search_tool,
+    memory_tool,
+    todo_tool,
+    skills_list_tool,
+    skill_view_tool,
     delegate_task_tool,
-)  # fmt: skip
+)
 
 
 class Ours:

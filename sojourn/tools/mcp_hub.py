@@ -73,8 +73,9 @@ class McpHub:
             unknown = [line for name, line in self._lines.items() if not self._known(line.server)]
             asked = {
                 line.server.name: asyncio.run_coroutine_threadsafe(line.tools(), self._loop)
-                for line in unknown if line.server.name not in self.problems
-            }  # fmt: skip
+                for line in unknown
+                if line.server.name not in self.problems
+            }
             for name, answer in asked.items():
                 self._note(name, answer)
         made = [tool for name in self._listed for tool in self._made(name)]
@@ -131,9 +132,12 @@ class McpHub:
         reads = line.server.trusted and (told.get("annotations") or {}).get("readOnlyHint") is True
         schema = told.get("inputSchema")
         return Tool(
-            name=called, description=str(told.get("description") or told.get("title") or original), run=run,
-            parameters=schema if isinstance(schema, dict) else {"type": "object"}, effect="reads" if reads else "runs",
-        )  # fmt: skip
+            name=called,
+            description=str(told.get("description") or told.get("title") or original),
+            run=run,
+            parameters=schema if isinstance(schema, dict) else {"type": "object"},
+            effect="reads" if reads else "runs",
+        )
 
     def _ask_again(self, line: Line) -> None:
         """Once per process, when the server runs anyway: what it offers by now is for the next start."""
@@ -157,9 +161,11 @@ class McpHub:
 
         about = f'The MCP server "{name}" cannot be used: {error} {error.hint} Calling this tries again.'
         return Tool(
-            name=tool_name(name, "retry", set()), description=about, parameters={"type": "object", "properties": {}},
+            name=tool_name(name, "retry", set()),
+            description=about,
+            parameters={"type": "object", "properties": {}},
             run=run,
-        )  # fmt: skip
+        )
 
     async def close(self) -> None:
         async def all_of_them() -> None:

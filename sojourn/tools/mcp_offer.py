@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from sojourn.core.values import dataclass
 from sojourn.ports.plugin import Plugin
 
 

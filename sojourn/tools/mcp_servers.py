@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from mcp.client.streamable_http import streamable_http_client
 
 from sojourn.core.errors import BadConfig, PlatformDown, SojournError
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 
 KEYS = {"command", "args", "env", "cwd", "url", "headers", "trusted", "seconds"}
 PAGES = 50  # of a listing
@@ -70,9 +69,13 @@ def read_server(name: str, table: Any, seconds: float) -> McpServer:
     if isinstance(args, str) or not all(isinstance(one, (str, int, float)) for one in args):
         raise BadConfig(f"{where} `args` is not a list of texts.", hint='args = ["-y", "some-server"]')
     return McpServer(
-        name=name, args=tuple(map(str, args)), trusted=table.get("trusted") is True,
-        seconds=float(table.get("seconds", seconds)), **texts, **tables,  # type: ignore[arg-type]
-    )  # fmt: skip
+        name=name,
+        args=tuple(map(str, args)),
+        trusted=table.get("trusted") is True,
+        seconds=float(table.get("seconds", seconds)),
+        **texts,  # type: ignore[arg-type]
+        **tables,  # type: ignore[arg-type]
+    )
 
 
 class Line:
@@ -165,9 +168,12 @@ class Line:
         self._log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._log.open("w", encoding="utf-8", errors="replace") as errors:
             parameters = StdioServerParameters(
-                command=self.server.command, args=list(self.server.args), env=dict(self.server.env),
-                cwd=self.server.cwd or None, encoding_error_handler="replace",
-            )  # fmt: skip
+                command=self.server.command,
+                args=list(self.server.args),
+                env=dict(self.server.env),
+                cwd=self.server.cwd or None,
+                encoding_error_handler="replace",
+            )
             yield stdio_client(parameters, errlog=errors)
 
     async def close(self) -> None:

@@ -8,16 +8,22 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, NotAllowed
-from sojourn.core.values import dataclass
 
 _MAGIC = (
-    (b"\x89PNG", "a PNG picture"), (b"\xff\xd8\xff", "a JPEG picture"), (b"GIF8", "a GIF picture"),
-    (b"%PDF", "a PDF"), (b"PK\x03\x04", "a ZIP archive (or office document)"), (b"\x7fELF", "a program"),
-    (b"\x1f\x8b", "gzip data"), (b"SQLite format 3", "an SQLite database"), (b"(\xb5/\xfd", "zstd data"),
-)  # fmt: skip
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"%PDF", "a PDF"),
+    (b"PK\x03\x04", "a ZIP archive (or office document)"),
+    (b"\x7fELF", "a program"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"(\xb5/\xfd", "zstd data"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.files import Changing, difference, refuse_stand_ins, text_of, unchanged

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import difflib
 import re
+from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput
-from sojourn.core.values import dataclass
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 NOWHERE = "/dev/null"

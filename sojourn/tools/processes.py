@@ -92,9 +92,14 @@ def process_tool(kit: Kit) -> Tool:
 
     @tool(effect="runs", asks=asks)
     async def process(
-        at: Workspace, action: Literal["start", "poll", "write", "kill", "list"], command: str = "", id: str = "",
-        text: str = "", cwd: str = "", wait: float = 0,
-    ) -> ToolResult:  # fmt: skip
+        at: Workspace,
+        action: Literal["start", "poll", "write", "kill", "list"],
+        command: str = "",
+        id: str = "",
+        text: str = "",
+        cwd: str = "",
+        wait: float = 0,
+    ) -> ToolResult:
         """Programs in the background: servers, watchers, long builds. They end when the session's process ends.
 
         action: start a command; poll what it has said since the last time; write text to its input; kill it; list all

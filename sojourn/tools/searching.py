@@ -6,12 +6,12 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.core.settings import Settings
-from sojourn.core.values import dataclass
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.children import ended, start
@@ -41,9 +41,13 @@ def search_files_tool(kit: Kit) -> Tool:
 
     @tool(asks=asks)
     async def search_files(
-        at: Workspace, pattern: str, by: Literal["content", "name"] = "content", path: str = ".", only: str = "",
+        at: Workspace,
+        pattern: str,
+        by: Literal["content", "name"] = "content",
+        path: str = ".",
+        only: str = "",
         limit: int = 100,
-    ) -> ToolResult:  # fmt: skip
+    ) -> ToolResult:
         """Finds files by name, or lines in files. What .gitignore names is passed over.
 
         pattern: for content a regular expression; for name a glob such as *.py or src/**/test_*.py
@@ -75,9 +79,15 @@ async def _output(argv: Sequence[str], place: Place, settings: Settings, seconds
 
 async def _by_ourselves(asked: _Asked, place: Place, settings: Settings) -> ToolResult:
     wish = {
-        "folder": str(place.path), "root": str(place.root), "inside": place.inside, "pattern": asked.pattern,
-        "by": asked.by, "only": asked.only, "limit": asked.limit, "seconds": asked.seconds,
-    }  # fmt: skip
+        "folder": str(place.path),
+        "root": str(place.root),
+        "inside": place.inside,
+        "pattern": asked.pattern,
+        "by": asked.by,
+        "only": asked.only,
+        "limit": asked.limit,
+        "seconds": asked.seconds,
+    }
     argv = [sys.executable, "-I", "-m", "sojourn.tools.hunting", json.dumps(wish)]
     done, code, text = await _output(argv, place, settings, asked.seconds + 2)
     if done and code:
@@ -91,10 +101,23 @@ async def _by_ourselves(asked: _Asked, place: Place, settings: Settings) -> Tool
 
 async def _with_ripgrep(program: str, asked: _Asked, place: Place, settings: Settings) -> ToolResult | None:
     """What ripgrep finds; None when it does not understand the pattern."""
-    argv = [program, "--no-config", "--color=never", "--no-heading", "--with-filename", "--line-number", "--hidden",
-            "--no-require-git", "--max-filesize=4M", f"--max-count={asked.limit + 1}", "--sort=path",
-            *([f"--glob={asked.only}"] if asked.only else []), *(f"--glob=!{name}" for name in sorted(ALWAYS)),
-            f"--regexp={asked.pattern}", "./"]  # fmt: skip
+    argv = [
+        program,
+        "--no-config",
+        "--color=never",
+        "--no-heading",
+        "--with-filename",
+        "--line-number",
+        "--hidden",
+        "--no-require-git",
+        "--max-filesize=4M",
+        f"--max-count={asked.limit + 1}",
+        "--sort=path",
+        *([f"--glob={asked.only}"] if asked.only else []),
+        *(f"--glob=!{name}" for name in sorted(ALWAYS)),
+        f"--regexp={asked.pattern}",
+        "./",
+    ]
     done, code, text = await _output(argv, place, settings, asked.seconds)
     if code not in (0, 1) and done:
         return None
@@ -118,6 +141,4 @@ def _told(found: list[str], stopped: str, place: Place, asked: _Asked, **facts: 
     text = "\n".join(found) or f"Nothing fits {asked.pattern[:200]!r} in {place.path.name}/."
     if stopped:
         text += f"\n[there may be more: {stopped}]"
-    return ToolResult(
-        text=text, facts={"path": str(place.path), "found": len(found), "complete": not stopped, **facts}
-    )  # fmt: skip
+    return ToolResult(text=text, facts={"path": str(place.path), "found": len(found), "complete": not stopped, **facts})

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from urllib.parse import urljoin
 
 import httpx2
 
 from sojourn.core.errors import BadInput, PlatformDown
-from sojourn.core.values import dataclass
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
 from sojourn.tools.addresses import Target, target_of
@@ -71,9 +71,7 @@ async def _follow(client: httpx2.AsyncClient, url: str, allowed: set[str]) -> _P
 async def _fetch(client: httpx2.AsyncClient, target: Target) -> _Page:
     headers = {"Host": target.host_header, "User-Agent": AGENT, "Accept": "text/html,text/plain,*/*;q=0.5"}
     try:
-        request = client.build_request(
-            "GET", target.pinned, headers=headers, extensions={"sni_hostname": target.host}
-        )  # fmt: skip
+        request = client.build_request("GET", target.pinned, headers=headers, extensions={"sni_hostname": target.host})
         answer = await client.send(request, stream=True)
         try:
             return await _read(answer, target)
@@ -99,10 +97,14 @@ async def _read(answer: httpx2.Response, target: Target) -> _Page:
             if len(data) > LARGEST:
                 break
     return _Page(
-        url=target.url.geturl(), status=answer.status_code, media_type=media_type.strip().lower(),
-        charset=rest.partition("charset=")[2].strip("\"' ;"), data=bytes(data[:LARGEST]), cut=len(data) > LARGEST,
+        url=target.url.geturl(),
+        status=answer.status_code,
+        media_type=media_type.strip().lower(),
+        charset=rest.partition("charset=")[2].strip("\"' ;"),
+        data=bytes(data[:LARGEST]),
+        cut=len(data) > LARGEST,
         leads_to=leads_to,
-    )  # fmt: skip
+    )
 
 
 def _text(page: _Page, *, raw: bool) -> str:

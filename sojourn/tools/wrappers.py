@@ -11,11 +11,34 @@ from sojourn.tools.shell_words import Command
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash"})
 # A prefix, and which of its options take a word of their own.
 _PREFIXES = {
-    "sudo": "ugphCDRTr", "doas": "uC", "env": "uSC", "nohup": "", "nice": "n", "ionice": "cnp", "time": "fo",
-    "timeout": "ks", "stdbuf": "ioe", "setsid": "", "exec": "a", "command": "", "builtin": "", "xargs": "IdEnPLsa",
-    "chroot": "", "busybox": "", "unshare": "", "strace": "eop", "watch": "nd", "parallel": "jN", "flock": "wE",
-    "chrt": "", "taskset": "c", "caffeinate": "", "proxychains": "", "toybox": "", "doas.conf": "",
-}  # fmt: skip
+    "sudo": "ugphCDRTr",
+    "doas": "uC",
+    "env": "uSC",
+    "nohup": "",
+    "nice": "n",
+    "ionice": "cnp",
+    "time": "fo",
+    "timeout": "ks",
+    "stdbuf": "ioe",
+    "setsid": "",
+    "exec": "a",
+    "command": "",
+    "builtin": "",
+    "xargs": "IdEnPLsa",
+    "chroot": "",
+    "busybox": "",
+    "unshare": "",
+    "strace": "eop",
+    "watch": "nd",
+    "parallel": "jN",
+    "flock": "wE",
+    "chrt": "",
+    "taskset": "c",
+    "caffeinate": "",
+    "proxychains": "",
+    "toybox": "",
+    "doas.conf": "",
+}
 _FIRST_IS_NOT_IT = {"timeout", "chroot", "taskset", "flock", "chrt"}  # a time, a folder, a mask … comes first
 _KEYWORDS = frozenset({"do", "then", "else", "elif", "if", "while", "until", "!", "{", "coproc"})
 _SET = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)

@@ -163,8 +163,10 @@ def violations() -> Callable[[Page], list[str]]:
         result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         return [
             f"{one['id']}: {node['html'][:160]} {json.dumps(node.get('any', [{}])[:1])[:300]}"
-            for one in result["violations"] if one["impact"] in ("serious", "critical") for node in one["nodes"][:3]
-        ]  # fmt: skip
+            for one in result["violations"]
+            if one["impact"] in ("serious", "critical")
+            for node in one["nodes"][:3]
+        ]
 
     return found
 

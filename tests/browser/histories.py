@@ -64,15 +64,22 @@ async def _fill(home: Path, sessions: int, calls: int, titles: Sequence[str]) ->
         }
         for first in range(0, sessions, _BATCH):
             numbers = range(first, min(first + _BATCH, sessions))
-            await store.import_rows("sessions", [
-                _session(session, at, number, calls > 0, titles[number] if titles else f"Copy {number:06}")
-                for number in numbers
-            ])  # fmt: skip
+            await store.import_rows(
+                "sessions",
+                [
+                    _session(session, at, number, calls > 0, titles[number] if titles else f"Copy {number:06}")
+                    for number in numbers
+                ],
+            )
             if calls:
-                await store.import_rows("messages", [
-                    (len(rows) * (number + 1) + index + 1, f"copy-{number:06}", *_own_calls(row, number)[2:])
-                    for number in numbers for index, row in enumerate(rows)
-                ])  # fmt: skip
+                await store.import_rows(
+                    "messages",
+                    [
+                        (len(rows) * (number + 1) + index + 1, f"copy-{number:06}", *_own_calls(row, number)[2:])
+                        for number in numbers
+                        for index, row in enumerate(rows)
+                    ],
+                )
         await store.delete(real)
     finally:
         await store.close()
@@ -87,11 +94,17 @@ def _session(row: tuple, at: dict[str, int], number: int, full: bool, title: str
     changed = list(row)
     began = START + int(360 * random.Random(number).random() ** 0.6) * 86_400 + number % 3600
     for name, value in {
-        "id": f"copy-{number:06}", "title": title, "started_at": began, "last_active": began + 600,
-        "message_count": row[at["message_count"]] if full else 0, "title_terms": None,
-        "source": ("cli", "web", "hermes")[number % 3], "input_tokens": 1000 + number % 977, "output_tokens": 300,
+        "id": f"copy-{number:06}",
+        "title": title,
+        "started_at": began,
+        "last_active": began + 600,
+        "message_count": row[at["message_count"]] if full else 0,
+        "title_terms": None,
+        "source": ("cli", "web", "hermes")[number % 3],
+        "input_tokens": 1000 + number % 977,
+        "output_tokens": 300,
         "estimated_cost_usd": 0.02 if number % 2 else None,
-    }.items():  # fmt: skip
+    }.items():
         changed[at[name]] = value
     return tuple(changed)
 

@@ -166,10 +166,14 @@ def test_the_card_to_share_is_a_picture_of_the_right_size(counted):
     answer = counted.server.client.get(BADGES).json()
     badge = answer["achievements"][0]
     badge |= {
-        "state": "unlocked", "unlocked": True, "tier": "Gold", "next_tier": "Diamond", "progress": 1234,
+        "state": "unlocked",
+        "unlocked": True,
+        "tier": "Gold",
+        "next_tier": "Diamond",
+        "progress": 1234,
         "unlocked_at": 1_794_000_000,
         "evidence": {"session_id": "x", "title": "<img src=x onerror=alert(1)>", "value": 3},
-    }  # fmt: skip
+    }
     page.route(f"**{BADGES}", lambda route: route.fulfill(json=answer))
     page.goto(counted.server.address + "/achievements")
     assert page.locator(".ach-evidence a").inner_text() == "<img src=x onerror=alert(1)>"

@@ -29,8 +29,10 @@ def test_the_script_registers_and_draws_with_the_hosts_react(tmp_path):
     script = files("sojourn.achievements") / "dropin" / "dist" / "index.js"
     ran = subprocess.run(
         [f"{node}/node", tmp_path / "host.cjs", str(script)],
-        capture_output=True, text=True, env={"NODE_PATH": str(ROOT / "web" / "node_modules"), "NODE_ENV": "production"},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env={"NODE_PATH": str(ROOT / "web" / "node_modules"), "NODE_ENV": "production"},
+    )
     assert ran.returncode == 0, ran.stderr
     said = json.loads(ran.stdout)
     assert said["names"] == ["hermes-achievements"]

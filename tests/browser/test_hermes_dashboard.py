@@ -55,11 +55,21 @@ def address(hermes: HermesRig) -> Iterator[str]:
     address, token = f"http://127.0.0.1:{free_port()}", secrets.token_hex(16)
     with (hermes.home.parent / "dashboard.log").open("wb") as log:
         process = subprocess.Popen(
-            [hermes.venv / "bin" / "hermes", "dashboard", "--no-open", "--host", "127.0.0.1",
-             "--port", address.rpartition(":")[2]],
-            env=hermes.environment | {"HERMES_DASHBOARD_SESSION_TOKEN": token}, cwd=hermes.workspace,
-            stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            [
+                hermes.venv / "bin" / "hermes",
+                "dashboard",
+                "--no-open",
+                "--host",
+                "127.0.0.1",
+                "--port",
+                address.rpartition(":")[2],
+            ],
+            env=hermes.environment | {"HERMES_DASHBOARD_SESSION_TOKEN": token},
+            cwd=hermes.workspace,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
     until = time.monotonic() + 60
     while not answers(address):
         assert process.poll() is None, Path(log.name).read_text()

@@ -8,9 +8,17 @@ from sojourn.dashboard.pages import STATIC
 from tests.browser.conftest import visiting
 
 PAGES = [
-    "/", "/chat", "/sessions", "/achievements", "/insights", "/templates", "/memory", "/gateway", "/import",
+    "/",
+    "/chat",
+    "/sessions",
+    "/achievements",
+    "/insights",
+    "/templates",
+    "/memory",
+    "/gateway",
+    "/import",
     "/settings",
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")

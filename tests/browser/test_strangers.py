@@ -17,9 +17,11 @@ def poisoned(chromium, home):
     call = ToolCall(id="c1", name=f"tool{BAD}", arguments=f'{{"{BAD}": "{BAD}"}}')
     said = [user(f"said {WORSE}"), assistant(f"# answered {WORSE}\n\n| a | {BAD} |\n|-|-|\n| {BAD} | b |", [call])]
     session = keep(
-        home, {"title": f"title {BAD}", "source": "web", "model": f"model {BAD}", "cwd": f"/home/{BAD}"},
-        *said, tool_result(call, f"result {WORSE}"),
-    )  # fmt: skip
+        home,
+        {"title": f"title {BAD}", "source": "web", "model": f"model {BAD}", "cwd": f"/home/{BAD}"},
+        *said,
+        tool_result(call, f"result {WORSE}"),
+    )
     with Serving(home, SOJOURN_RUNTIME="offline", SOJOURN_MODEL_DETECT="no") as server:
         server.client.post("/api/plugins/memory/facts", json={"text": f"fact {BAD}", "why": BAD})
         server.client.post("/api/plugins/hermes-achievements/rescan?wait=true")
@@ -33,10 +35,14 @@ def poisoned(chromium, home):
 def test_no_page_runs_what_stands_in_a_title_a_message_a_tool_or_a_model(poisoned):
     page = poisoned.visitor()
     seen = {
-        "/": f"title {BAD}", "/sessions": f"model {BAD}", f"/sessions/{poisoned.session}": f"tool{BAD}",
-        f"/chat/{poisoned.session}": f"said {WORSE}", "/insights": f"tool{BAD}", "/memory": f"fact {BAD}",
+        "/": f"title {BAD}",
+        "/sessions": f"model {BAD}",
+        f"/sessions/{poisoned.session}": f"tool{BAD}",
+        f"/chat/{poisoned.session}": f"said {WORSE}",
+        "/insights": f"tool{BAD}",
+        "/memory": f"fact {BAD}",
         "/achievements": "Achievements",
-    }  # fmt: skip
+    }
     for path, words in seen.items():
         page.goto(poisoned.server.address + path)
         page.get_by_text(words, exact=False).first.wait_for(state="attached")

@@ -82,9 +82,13 @@ def _hermes(user_home: Path, told: dict[str, Any]) -> History:
 
     damaged = user_home / ".hermes" / "profiles" / "work" / "state.db"
     return History(
-        source=Hermes(), user_home=user_home, sessions=told["totals"]["sessions"], roles=roles, grow=grow,
+        source=Hermes(),
+        user_home=user_home,
+        sessions=told["totals"]["sessions"],
+        roles=roles,
+        grow=grow,
         spoil=lambda: _write(damaged)(str(damaged)),
-    )  # fmt: skip
+    )
 
 
 def _claude_code(user_home: Path, told: dict[str, Any]) -> History:
@@ -101,9 +105,13 @@ def _claude_code(user_home: Path, told: dict[str, Any]) -> History:
         return 2
 
     return History(
-        source=ClaudeCode(), user_home=user_home, sessions=told["totals"]["sessions"], roles=_talk(told), grow=grow,
+        source=ClaudeCode(),
+        user_home=user_home,
+        sessions=told["totals"]["sessions"],
+        roles=_talk(told),
+        grow=grow,
         spoil=lambda: _write(project / f"{fork}.jsonl")(fork),
-    )  # fmt: skip
+    )
 
 
 def _codex(user_home: Path, told: dict[str, Any]) -> History:
@@ -125,9 +133,13 @@ def _codex(user_home: Path, told: dict[str, Any]) -> History:
         return 2
 
     return History(
-        source=Codex(), user_home=user_home, sessions=told["totals"]["sessions"], roles=_talk(told), grow=grow,
+        source=Codex(),
+        user_home=user_home,
+        sessions=told["totals"]["sessions"],
+        roles=_talk(told),
+        grow=grow,
         spoil=lambda: _write(user_home / first["file"])(first["id"]),
-    )  # fmt: skip
+    )
 
 
 def _opencode(user_home: Path, told: dict[str, Any]) -> History:
@@ -152,9 +164,13 @@ def _opencode(user_home: Path, told: dict[str, Any]) -> History:
         return last
 
     return History(
-        source=Opencode(), user_home=user_home, sessions=sums["sessions"],
-        roles={"user": sums["user"], "tool": sums["tool_results"]}, grow=grow, spoil=spoil,
-    )  # fmt: skip
+        source=Opencode(),
+        user_home=user_home,
+        sessions=sums["sessions"],
+        roles={"user": sums["user"], "tool": sums["tool_results"]},
+        grow=grow,
+        spoil=spoil,
+    )
 
 
 def _prompt_and_answer(created: float) -> list[tuple[dict[str, Any], dict[str, Any]]]:

@@ -96,8 +96,7 @@ async def test_unproven_senders_are_left_out_where_a_server_vouches_for_them(rig
 
 
 @pytest.mark.parametrize(
-    ("head", "value"),
-    [("Auto_Submitted", "auto-replied"), ("List_Id", "<garden.example>"), ("Precedence", "bulk")],
+    ("head", "value"), [("Auto_Submitted", "auto-replied"), ("List_Id", "<garden.example>"), ("Precedence", "bulk")]
 )
 async def test_machines_and_lists_get_no_answer(rig: MailRig, adapter: Email, head: str, value: str):
     async with listening(rig, adapter) as ear:

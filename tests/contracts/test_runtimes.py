@@ -73,13 +73,28 @@ class TestNativeOnGoogle(RuntimeContract):
 class EchoRig:
     """What is said is what comes back."""
 
-    lacks: Mapping[str, str] = dict.fromkeys(
-        ("is unreachable", "refuses the key", "is busy", "is busy once", "has an error", "dies while speaking", "hangs",
-         "answers garbage", "speaks slowly", "closes upstream"), "there is nothing behind it, and it says all at once",
-    ) | dict.fromkeys(
-        ("calls a tool", "calls two tools", "calls a tool that fails", "calls a tool that never ends", "our tools"),
-        "it only repeats, and calls nothing",
-    ) | dict.fromkeys(("thinks", "sees context", "remembers"), "no model is behind it")  # fmt: skip
+    lacks: Mapping[str, str] = (
+        dict.fromkeys(
+            (
+                "is unreachable",
+                "refuses the key",
+                "is busy",
+                "is busy once",
+                "has an error",
+                "dies while speaking",
+                "hangs",
+                "answers garbage",
+                "speaks slowly",
+                "closes upstream",
+            ),
+            "there is nothing behind it, and it says all at once",
+        )
+        | dict.fromkeys(
+            ("calls a tool", "calls two tools", "calls a tool that fails", "calls a tool that never ends", "our tools"),
+            "it only repeats, and calls nothing",
+        )
+        | dict.fromkeys(("thinks", "sees context", "remembers"), "no model is behind it")
+    )
     words: Mapping[str, str] = {"says": GREETING, "says terminal bytes": COLOURED}
 
     def __init__(self) -> None:
@@ -146,8 +161,16 @@ class TestScripted(RuntimeContract):
 
 
 NO_SERVER = dict.fromkeys(
-    ("is unreachable", "refuses the key", "is busy", "is busy once", "has an error", "dies while speaking", "hangs",
-     "answers garbage"),
+    (
+        "is unreachable",
+        "refuses the key",
+        "is busy",
+        "is busy once",
+        "has an error",
+        "dies while speaking",
+        "hangs",
+        "answers garbage",
+    ),
     "there is nothing behind it that could fail in this way",
 ) | {
     "sees context": "no model is behind it whose requests could be seen",
@@ -156,7 +179,7 @@ NO_SERVER = dict.fromkeys(
     "closes upstream": "there is no connection to close",
     "our tools": "it knows its own tools by name and calls no other",
     "calls two tools": "a rule calls one tool at a time",
-}  # fmt: skip
+}
 
 
 class OfflineRig:
@@ -174,8 +197,9 @@ class OfflineRig:
         self.lacks: Mapping[str, str] = {**NO_SERVER, **{name.replace("_", " "): why for name, why in lacks.items()}}
         linger = next(tool for tool in ContractTools().all() if tool.name == "linger")
         self.tools: Sequence[Tool] = (
-            a_tool("read_file", self._read, path="which file"), replace(linger, name="terminal"),
-        )  # fmt: skip
+            a_tool("read_file", self._read, path="which file"),
+            replace(linger, name="terminal"),
+        )
 
     async def _read(self, at: Workspace, given: Mapping[str, Json]) -> ToolResult:
         await asyncio.sleep(0)

@@ -29,9 +29,11 @@ class TestOverHttp(ServiceContract):
 
         def make_kit():
             return SmallKit(
-                store=SqliteStore(home / "state.db"), settings=settings_with(home), runtimes=[runtime, other],
+                store=SqliteStore(home / "state.db"),
+                settings=settings_with(home),
+                runtimes=[runtime, other],
                 make_service=LocalService,
-            )  # fmt: skip
+            )
 
         made = []
         with ExitStack() as servers:

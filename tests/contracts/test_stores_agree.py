@@ -27,11 +27,43 @@ from sojourn.testing.store_steps import answers, asks, everything, foreign
 
 # Few words, so that they meet again: cases, identifiers, scripts without spaces, secrets, odd characters.
 WORDS = [
-    "garden", "Garden", "gardens", "red", "house", "get_user", "getUser", "getUserName", "HTTPServer", "http", "user",
-    "数据", "数据库", "据", "错误信息", "東京", "ラーメン", "用Python写", "café", "Straße", "İstanbul", "2", "v2",
-    "a_b", "x" * 70, "nul\0", "\ud800", "\x1a0000", "%", "_", "'", '"', "*", "AND", "sk-abcdefghij1234567890",
+    "garden",
+    "Garden",
+    "gardens",
+    "red",
+    "house",
+    "get_user",
+    "getUser",
+    "getUserName",
+    "HTTPServer",
+    "http",
+    "user",
+    "数据",
+    "数据库",
+    "据",
+    "错误信息",
+    "東京",
+    "ラーメン",
+    "用Python写",
+    "café",
+    "Straße",
+    "İstanbul",
+    "2",
+    "v2",
+    "a_b",
+    "x" * 70,
+    "nul\0",
+    "\ud800",
+    "\x1a0000",
+    "%",
+    "_",
+    "'",
+    '"',
+    "*",
+    "AND",
+    "sk-abcdefghij1234567890",
     "password=hunter2222",
-]  # fmt: skip
+]
 words = st.sampled_from(WORDS)
 texts = st.lists(words, min_size=0, max_size=6).map(" ".join)
 queries = st.one_of(
@@ -42,10 +74,13 @@ seqs = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 flags = st.sampled_from([(True, False), (False, True), (False, False)])
 titles = st.one_of(st.none(), texts, st.sampled_from(["Garden", "garden", "Garden #2"]))
 items = st.one_of(
-    texts.map(user), texts.map(assistant), texts.map(Chunk), texts.map(lambda text: asks("get_user", text)),
+    texts.map(user),
+    texts.map(assistant),
+    texts.map(Chunk),
+    texts.map(lambda text: asks("get_user", text)),
     texts.map(lambda text: answers("terminal", text)),
     texts.map(lambda text: replace(user(text), timestamp=float(len(text)))),
-)  # fmt: skip
+)
 keys = st.sampled_from(["a", "A", "a%", "ab", "nul\0", "日本", "\ud800"])
 tags = st.lists(st.sampled_from(["work", "Work", "w%rk", "日本", "no good"]), max_size=2).map(tuple)
 steps = st.one_of(
@@ -75,7 +110,7 @@ steps = st.one_of(
     st.tuples(st.just("find"), queries, tags, st.sampled_from([None, True, False])),
     st.tuples(st.just("resolve"), st.one_of(words, titles.map(str), st.sampled_from(["s", "s1", "no"]))),
     st.tuples(st.just("read"), numbers, st.integers(0, 6), st.booleans()),
-)  # fmt: skip
+)
 
 
 # Something to begin with, so that most steps find a session.
@@ -180,9 +215,9 @@ class Hand:
 
     async def hand(self, number: int, surface: str, seconds: float) -> Any:
         platform = f"chat{self.run}"
-        return self.handed(await self.store.request_handoff(
-            self.session(number), platform, surface=surface, seconds=seconds
-        ))  # fmt: skip
+        return self.handed(
+            await self.store.request_handoff(self.session(number), platform, surface=surface, seconds=seconds)
+        )
 
     async def claim(self, seconds: float) -> Any:
         return self.handed(await self.store.claim_handoff("me", platforms=[f"chat{self.run}"], seconds=seconds))
@@ -222,9 +257,16 @@ class Hand:
 
     async def reply(self, some: list[str], number: int) -> Any:
         drafts = [
-            Draft(key=f"{key} {self.run}", platform=self.line[0], account=self.line[1], place=self.place(number),
-                  payload=key, session=self.session(number)) for key in some
-        ]  # fmt: skip
+            Draft(
+                key=f"{key} {self.run}",
+                platform=self.line[0],
+                account=self.line[1],
+                place=self.place(number),
+                payload=key,
+                session=self.session(number),
+            )
+            for key in some
+        ]
         return [moved(one) for one in await self.store.put_outgoing(drafts)]
 
     async def send(self, limit: int, seconds: float, how: Any) -> Any:
@@ -322,8 +364,10 @@ class Trio:
 @pytest.fixture
 def trio(databases: Callable[[], str], home: Path) -> Iterator[Trio]:
     stores: dict[str, WholeStore] = {
-        "memory": MemoryStore(), "sqlite": SqliteStore(home / "state.db"), "postgres": PostgresStore(databases()),
-    }  # fmt: skip
+        "memory": MemoryStore(),
+        "sqlite": SqliteStore(home / "state.db"),
+        "postgres": PostgresStore(databases()),
+    }
     with asyncio.Runner() as runner:
         yield Trio(runner.run, stores)
         for store in stores.values():

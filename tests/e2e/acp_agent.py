@@ -71,8 +71,11 @@ class Peculiar:
 
     async def do_unknown(self, session: str) -> None:
         """An update from a later version of the protocol."""
-        os.write(1, b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%s",'
-                    b'"update":{"sessionUpdate":"hologram","x":1}}}\n' % session.encode())  # fmt: skip
+        os.write(
+            1,
+            b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%s",'
+            b'"update":{"sessionUpdate":"hologram","x":1}}}\n' % session.encode(),
+        )
         await self.say(session, "Fine.")
 
     async def do_work(self, session: str) -> None:

@@ -112,8 +112,12 @@ class Check:
 
     async def _once(self) -> None:
         """Whatever was answered stands in one transcript, once, and so does its answer."""
-        done = {one.turn for log in self._logs.values() for one in log
-                if isinstance(one.item, Done) and one.item.status == "completed"}  # fmt: skip
+        done = {
+            one.turn
+            for log in self._logs.values()
+            for one in log
+            if isinstance(one.item, Done) and one.item.status == "completed"
+        }
         for role in ("user", "assistant"):
             said: dict[str, list[Recorded]] = {}
             for kept in chain.from_iterable(self._logs.values()):

@@ -22,9 +22,14 @@ SEED = 6
 SIZES = [(50, 60.0), pytest.param(50, 600.0, marks=pytest.mark.soak)]  # sessions, seconds
 # Little patience, so that a dead gateway's work is taken over while somebody looks.
 QUICK = {
-    "RUNTIME": "echo", "TITLES": "no", "GATEWAY_LEASE_SECONDS": "1.5", "HANDOFF_WAIT_SECONDS": "5",
-    "MEMORY_RECALL": "no", "TEMPLATES_AUTOMATIC": "no", "SKILLS_SHORTLIST": "0",
-}  # fmt: skip
+    "RUNTIME": "echo",
+    "TITLES": "no",
+    "GATEWAY_LEASE_SECONDS": "1.5",
+    "HANDOFF_WAIT_SECONDS": "5",
+    "MEMORY_RECALL": "no",
+    "TEMPLATES_AUTOMATIC": "no",
+    "SKILLS_SHORTLIST": "0",
+}
 
 
 class Enough:
@@ -34,20 +39,25 @@ class Enough:
         self._seconds, self._actors, self._gateways, self._restarts = seconds, actors, gateways, restarts
 
     def told(self) -> Counter[str]:
-        return Counter({
-            "gateways killed": self._gateways.killed,
-            "lines lost": len(self._gateways.met(f"chaos {LOST}")),
-            "restarts": self._restarts.done if self._restarts else 0,
-        })  # fmt: skip
+        return Counter(
+            {
+                "gateways killed": self._gateways.killed,
+                "lines lost": len(self._gateways.met(f"chaos {LOST}")),
+                "restarts": self._restarts.done if self._restarts else 0,
+            }
+        )
 
     def missing(self) -> list[str]:
         said = sum(len(actor.in_room) for actor in self._actors)
         completed = sum(actor.asked["completed"] for actor in self._actors)
         happened = self.told() + Counter({"said": said, "completed": completed})
         least = {
-            "gateways killed": self._seconds / 20, "lines lost": 1.0, "said": self._seconds / 10,
-            "completed": self._seconds / 10, "restarts": self._seconds / 30 if self._restarts else 0.0,
-        }  # fmt: skip
+            "gateways killed": self._seconds / 20,
+            "lines lost": 1.0,
+            "said": self._seconds / 10,
+            "completed": self._seconds / 10,
+            "restarts": self._seconds / 30 if self._restarts else 0.0,
+        }
         return [name for name, count in least.items() if happened[name] < count]
 
     async def then(self, over: asyncio.Event) -> None:

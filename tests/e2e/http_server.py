@@ -21,9 +21,12 @@ PROGRAM = Path(sys.executable).with_name("sojourn")
 
 def start(*args: str, log: IO[str] | None = None, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [str(PROGRAM), *args], stdout=subprocess.PIPE, stderr=log or subprocess.PIPE, text=True,
+        [str(PROGRAM), *args],
+        stdout=subprocess.PIPE,
+        stderr=log or subprocess.PIPE,
+        text=True,
         env={**os.environ, **(env or {})},
-    )  # fmt: skip
+    )
 
 
 class Serving:

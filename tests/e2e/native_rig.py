@@ -25,10 +25,15 @@ def openai() -> Iterator[tuple[ModelServer, dict[str, Any]]]:
 @contextmanager
 def anthropic() -> Iterator[tuple[ModelServer, dict[str, Any]]]:
     with ModelServer() as model:
-        yield model, {
-            "model__provider": "anthropic", "model__base_url": model.origin, "model__api_key": "k-1234567890",
-            "model__name": "claude-sonnet-5",
-        }  # fmt: skip
+        yield (
+            model,
+            {
+                "model__provider": "anthropic",
+                "model__base_url": model.origin,
+                "model__api_key": "k-1234567890",
+                "model__name": "claude-sonnet-5",
+            },
+        )
 
 
 @asynccontextmanager

@@ -16,14 +16,7 @@ import pytest
 import pytest_asyncio
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import (
-    BadConfig,
-    KeyRefused,
-    NotAllowed,
-    RuntimeFailed,
-    RuntimeTimeout,
-    RuntimeUnreachable,
-)
+from sojourn.core.errors import BadConfig, KeyRefused, NotAllowed, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable
 from sojourn.core.events import Chunk
 from sojourn.core.messages import Message, assistant, user
 from sojourn.core.sessions import Principal
@@ -100,8 +93,7 @@ async def test_an_answer_cut_by_its_model_is_kept_and_marked(make: Make) -> None
 
 # failures
 @pytest.mark.parametrize(
-    ("said", "words"),
-    [("REFUSE", "refuses"), ("SILENCE", "without a word"), ("BREAK", "out of cheese")],
+    ("said", "words"), [("REFUSE", "refuses"), ("SILENCE", "without a word"), ("BREAK", "out of cheese")]
 )
 async def test_what_is_no_answer_is_a_failure(make: Make, said: str, words: str) -> None:
     shown = await run_turn(make(), turn_input(said))

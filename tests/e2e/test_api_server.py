@@ -113,8 +113,7 @@ def test_a_chat_can_be_followed(api):
 
 
 @pytest.mark.parametrize(
-    ("path", "body"),
-    [("messages/77/press", {"value": "x"}), ("messages", {"text": "x", "thread": "t9"})],
+    ("path", "body"), [("messages/77/press", {"value": "x"}), ("messages", {"text": "x", "thread": "t9"})]
 )
 def test_what_is_not_there_is_said(api, path, body):
     answer = api.post(f"{HERE}/chats/kitchen/{path}", json=body)

@@ -47,9 +47,13 @@ def no_server_stays(home):
 
 def sojourn(*args: str, say: str | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [SOJOURN, *args], input=say, stdin=subprocess.DEVNULL if say is None else None, capture_output=True, text=True,
+        [SOJOURN, *args],
+        input=say,
+        stdin=subprocess.DEVNULL if say is None else None,
+        capture_output=True,
+        text=True,
         timeout=90,
-    )  # fmt: skip
+    )
 
 
 def sessions() -> list[dict]:

@@ -17,9 +17,14 @@ HEAVY = {"fastapi", "uvicorn", "starlette", "pydantic", "psycopg", "hyperscan"}
 
 def sojourn(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [SOJOURN, *args], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
-        env={**os.environ, **environment}, check=False,
-    )  # fmt: skip
+        [SOJOURN, *args],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+        check=False,
+    )
 
 
 def modules_after(*args: str) -> set[str]:

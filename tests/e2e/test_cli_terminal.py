@@ -27,9 +27,14 @@ class Person:
         self.line, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
         self.process = subprocess.Popen(
-            [SOJOURN, *args], stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True,
+            [SOJOURN, *args],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=env,
+            start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-        )  # fmt: skip
+        )
         os.close(theirs)
         self.seen = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a character may come in two pieces

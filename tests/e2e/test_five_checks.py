@@ -205,8 +205,13 @@ async def test_switching_in_the_middle_keeps_the_whole_transcript(app: App, mode
     ]
     said = [words for role, words in await transcript(app.service, session) if role != "tool" and words]
     assert said == [
-        "Remember my cat Minka.", "Remembered.", "What is my cat called?", "Your cat is Minka.", "Sure?", "As I said.",
-    ]  # fmt: skip
+        "Remember my cat Minka.",
+        "Remembered.",
+        "What is my cat called?",
+        "Your cat is Minka.",
+        "Sure?",
+        "As I said.",
+    ]
 
 
 async def test_an_agent_with_a_memory_of_its_own_is_told_what_others_did(app: App, home: Path) -> None:

@@ -46,9 +46,11 @@ class Api:
     def __init__(self, home: Path) -> None:
         said = json.loads((home / "server.json").read_text())
         self.line = httpx2.Client(
-            base_url=said["address"] + "/api/plugins", headers={"Authorization": f"Bearer {said['token']}"},
-            timeout=30, trust_env=False,
-        )  # fmt: skip
+            base_url=said["address"] + "/api/plugins",
+            headers={"Authorization": f"Bearer {said['token']}"},
+            timeout=30,
+            trust_env=False,
+        )
 
     def say(self, room: str, text: str, **more: Any) -> dict[str, Any]:
         sent = self.line.post(f"/local/rooms/{room}/messages", json={"text": text, **more})

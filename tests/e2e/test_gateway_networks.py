@@ -170,9 +170,11 @@ async def test_where_there_are_no_threads_it_lands_in_the_home_channel_and_says_
 async def test_a_token_in_the_environment_is_all_it_takes(home):
     async with telegram_rig() as rig:
         env = dict(os.environ) | {
-            "SOJOURN_TELEGRAM_TOKEN": rig.secret, "SOJOURN_TELEGRAM_BASE_URL": rig.server.url,
-            "SOJOURN_GATEWAY_OWNERS": f"telegram:{rig.people[0].id}", "SOJOURN_RUNTIME": "echo",
-        }  # fmt: skip
+            "SOJOURN_TELEGRAM_TOKEN": rig.secret,
+            "SOJOURN_TELEGRAM_BASE_URL": rig.server.url,
+            "SOJOURN_GATEWAY_OWNERS": f"telegram:{rig.people[0].id}",
+            "SOJOURN_RUNTIME": "echo",
+        }
         program = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "sojourn", "gateway", "run", env=env, stdout=subprocess.DEVNULL
         )

@@ -53,8 +53,10 @@ def tell(tmp_path):
     subprocess.run([ROOT / "scripts" / "peer"], check=True, cwd=ROOT)
     process = subprocess.Popen(
         [ROOT / ".venv-hermes" / "bin" / "python", "-c", TOLD, tmp_path / "state.db"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
     def tells(*order):
         process.stdin.write(json.dumps(order) + "\n")

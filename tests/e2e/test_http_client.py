@@ -144,8 +144,10 @@ async def cutter(address: str, chance: random.Random) -> AsyncIterator[str]:
 
     async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         out = await asyncio.open_connection(place.hostname, place.port)
-        both = [asyncio.create_task(pass_on(reader, out[1], 10**9)),
-                asyncio.create_task(pass_on(out[0], writer, chance.randint(1, 6000)))]  # fmt: skip
+        both = [
+            asyncio.create_task(pass_on(reader, out[1], 10**9)),
+            asyncio.create_task(pass_on(out[0], writer, chance.randint(1, 6000))),
+        ]
         lines.update(both)
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)

@@ -38,12 +38,27 @@ def test_every_answer_is_as_the_document_says(server: Serving, tmp_path: Path, e
     """
     (tmp_path / "schemathesis.toml").write_text(CONFIG)
     command = [
-        str(PROGRAM.with_name("schemathesis")), "--config-file", "schemathesis.toml",
-        "run", f"{server.address}/openapi.json", "--header", f"Authorization: Bearer {server.token}",
-        "--exclude-path-regex", r"/(events|changes)$|/api/plugins/.+/",
-        "--exclude-checks", "ensure_resource_availability", "--max-examples", str(examples),
-        "--seed", "1", "--no-color", "--generation-database", "none", "--request-timeout", "120",
-    ]  # fmt: skip
+        str(PROGRAM.with_name("schemathesis")),
+        "--config-file",
+        "schemathesis.toml",
+        "run",
+        f"{server.address}/openapi.json",
+        "--header",
+        f"Authorization: Bearer {server.token}",
+        "--exclude-path-regex",
+        r"/(events|changes)$|/api/plugins/.+/",
+        "--exclude-checks",
+        "ensure_resource_availability",
+        "--max-examples",
+        str(examples),
+        "--seed",
+        "1",
+        "--no-color",
+        "--generation-database",
+        "none",
+        "--request-timeout",
+        "120",
+    ]
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "HOME": str(tmp_path)}
     )
@@ -52,20 +67,51 @@ def test_every_answer_is_as_the_document_says(server: Serving, tmp_path: Path, e
 
 
 HOSTILE = [
-    "sessions/%00", "sessions/%ed%a0%80", "sessions/%ff%fe", "sessions/..%2f..%2fetc%2fpasswd",
-    "sessions/%F4%8F%BF%BF", "sessions/%ED%9F%BF", "sessions/'%20OR%201=1--", "sessions/%25",
-    "sessions/" + "a" * 4000, "sessions?text=%00%ed%a0%80", "sessions?source=%00", "sessions?tag=%00",
-    "sessions?tag=%25", "sessions?model=%ff", "sessions?limit=" + "9" * 400, "sessions?since=9999-12-31",
-    "sessions?until=2026-02-30", "sessions?since=0001-01-01T00:00:00%2b23:59",
-    "sessions?since=9999-12-31T23:59:59-23:59", "sessions?before=zz", "sessions?before=7ff8000000000000-00",
-    "sessions?before=ffffffffffffffff-ff", "sessions?parent=%00", "search?q=%00a", "search?q=%22%22%22",
-    "search?q=a*%20b*&before=0", "search?q=NEAR(a%20b)", "search?q=x&tool=%00", "search?q=x&role=%ed%a0%80",
-    "search?q=x&session=%00", "search?q=" + "x%20" * 500, "sessions/x/messages?after=-1",
-    f"sessions/fuzzed/messages?after={2**63 - 1}", "sessions/fuzzed/attachments/%00",
-    "sessions/fuzzed/attachments/" + "0" * 64, "plugins/nobody/x", "sessions/fuzzed/export?format=exe",
-    "resolve?words=%00", "resolve?words=" + "x" * 2000, "sessions/%00/usage", "sessions/fuzzed/turns/running",
-    "sessions/fuzzed/turns/t_x/stop", "sessions/fuzzed/events?include=everything", "sessions/fuzzed/events?after=x",
-]  # fmt: skip
+    "sessions/%00",
+    "sessions/%ed%a0%80",
+    "sessions/%ff%fe",
+    "sessions/..%2f..%2fetc%2fpasswd",
+    "sessions/%F4%8F%BF%BF",
+    "sessions/%ED%9F%BF",
+    "sessions/'%20OR%201=1--",
+    "sessions/%25",
+    "sessions/" + "a" * 4000,
+    "sessions?text=%00%ed%a0%80",
+    "sessions?source=%00",
+    "sessions?tag=%00",
+    "sessions?tag=%25",
+    "sessions?model=%ff",
+    "sessions?limit=" + "9" * 400,
+    "sessions?since=9999-12-31",
+    "sessions?until=2026-02-30",
+    "sessions?since=0001-01-01T00:00:00%2b23:59",
+    "sessions?since=9999-12-31T23:59:59-23:59",
+    "sessions?before=zz",
+    "sessions?before=7ff8000000000000-00",
+    "sessions?before=ffffffffffffffff-ff",
+    "sessions?parent=%00",
+    "search?q=%00a",
+    "search?q=%22%22%22",
+    "search?q=a*%20b*&before=0",
+    "search?q=NEAR(a%20b)",
+    "search?q=x&tool=%00",
+    "search?q=x&role=%ed%a0%80",
+    "search?q=x&session=%00",
+    "search?q=" + "x%20" * 500,
+    "sessions/x/messages?after=-1",
+    f"sessions/fuzzed/messages?after={2**63 - 1}",
+    "sessions/fuzzed/attachments/%00",
+    "sessions/fuzzed/attachments/" + "0" * 64,
+    "plugins/nobody/x",
+    "sessions/fuzzed/export?format=exe",
+    "resolve?words=%00",
+    "resolve?words=" + "x" * 2000,
+    "sessions/%00/usage",
+    "sessions/fuzzed/turns/running",
+    "sessions/fuzzed/turns/t_x/stop",
+    "sessions/fuzzed/events?include=everything",
+    "sessions/fuzzed/events?after=x",
+]
 
 
 @pytest.mark.parametrize("path", HOSTILE, ids=range(len(HOSTILE)))
@@ -80,18 +126,26 @@ CHAT, COMPLETE = "/api/chat/stream", "/v1/chat/completions"
 SAY = '{"model": "default", "messages": [%s]}'
 USER = '{"role": "user", "content": "x"}'
 BODIES = [
-    (CHAT, '{"message": "\\ud800"}'), (CHAT, '{"message": "\\u0000"}'), (CHAT, '{"message": "{"}'),
-    (CHAT, '{"message": "x", "session_id": "\\u0000"}'), (CHAT, '{"message": "x", "cwd": "\\u0000"}'),
-    (CHAT, '{"message": "x", "model": "\\ud800"}'), (CHAT, '{"message": "x", "runtime": "../x"}'),
-    (CHAT, '{"message": "x", "template": "\\ud800"}'), (CHAT, "[" * 100_000), (CHAT, "{"), (CHAT, "\xff"),
-    ("/api/sessions", '{"title": "\\ud800", "cwd": "\\u0000"}'), ("/api/sessions", '{"runtime": "nobody"}'),
+    (CHAT, '{"message": "\\ud800"}'),
+    (CHAT, '{"message": "\\u0000"}'),
+    (CHAT, '{"message": "{"}'),
+    (CHAT, '{"message": "x", "session_id": "\\u0000"}'),
+    (CHAT, '{"message": "x", "cwd": "\\u0000"}'),
+    (CHAT, '{"message": "x", "model": "\\ud800"}'),
+    (CHAT, '{"message": "x", "runtime": "../x"}'),
+    (CHAT, '{"message": "x", "template": "\\ud800"}'),
+    (CHAT, "[" * 100_000),
+    (CHAT, "{"),
+    (CHAT, "\xff"),
+    ("/api/sessions", '{"title": "\\ud800", "cwd": "\\u0000"}'),
+    ("/api/sessions", '{"runtime": "nobody"}'),
     (COMPLETE, SAY % '{"role": "user", "content": "\\ud800"}'),
     (COMPLETE, SAY % '{"role": "user", "content": [{"text": 1}, {"type": "file"}]}'),
     (COMPLETE, SAY % ('{"role": "tool", "content": "x"},' + USER)),
     (COMPLETE, SAY % ('{"role": "assistant", "tool_calls": [{"function": {"name": ""}}]},' + USER)),
     (COMPLETE, (SAY % USER).replace("default", "default/\\u0000")),
     (COMPLETE, (SAY % USER).replace("}]}", '}], "stream": "perhaps"}')),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("path", "body"), BODIES, ids=range(len(BODIES)))

@@ -145,9 +145,12 @@ async def test_many_listeners_hear_the_same(server: Serving, write: Writer) -> N
 
     ready = asyncio.Semaphore(0)
     async with httpx.AsyncClient(
-        base_url=server.address, headers=server.client.headers, timeout=60, trust_env=False,
+        base_url=server.address,
+        headers=server.client.headers,
+        timeout=60,
+        trust_env=False,
         limits=httpx.Limits(max_connections=None),
-    ) as client:  # fmt: skip
+    ) as client:
         listeners = [asyncio.create_task(listen()) for _ in range(40)]
         for _ in listeners:
             await ready.acquire()

@@ -12,9 +12,14 @@ SKILL = "---\nname: bread\ndescription: Bake bread with sourdough.\n---\nFeed th
 
 def sojourn(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [SOJOURN, *args], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
-        env={**os.environ, **environment}, check=False,
-    )  # fmt: skip
+        [SOJOURN, *args],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+        check=False,
+    )
 
 
 def test_a_fact_is_added_found_changed_and_forgotten():

@@ -95,11 +95,23 @@ def test_skills_are_listed_opened_and_explained_over_http(server: Serving) -> No
 @pytest.mark.timeout(0)
 def test_hostile_requests_get_the_answers_the_document_says(server: Serving, tmp_path: Path) -> None:
     command = [
-        str(PROGRAM.with_name("schemathesis")), "run", f"{server.address}/openapi.json",
-        "--header", f"Authorization: Bearer {server.token}", "--include-path-regex", "/api/plugins/(memory|skills)/",
-        "--checks", "not_a_server_error,status_code_conformance,response_schema_conformance",
-        "--max-examples", "15", "--seed", "1", "--no-color", "--generation-database", "none",
-    ]  # fmt: skip
+        str(PROGRAM.with_name("schemathesis")),
+        "run",
+        f"{server.address}/openapi.json",
+        "--header",
+        f"Authorization: Bearer {server.token}",
+        "--include-path-regex",
+        "/api/plugins/(memory|skills)/",
+        "--checks",
+        "not_a_server_error,status_code_conformance,response_schema_conformance",
+        "--max-examples",
+        "15",
+        "--seed",
+        "1",
+        "--no-color",
+        "--generation-database",
+        "none",
+    ]
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "HOME": str(tmp_path)}
     )

@@ -116,10 +116,15 @@ async def test_a_provider_that_wants_a_long_wait_is_busy():
 @pytest.mark.parametrize(
     "raw",
     [
-        'data: {"choices": null}\n\n', "data: [1, 2]\n\n", "data: 5\n\n", 'data: {"error": {"message": "inner"}}\n\n',
-        "data: <html>\n\n", 'data: {"choices": [{"delta": {"tool_calls": [{"index": 0}]}}]}\n\n', "data: \x00\xff\n\n",
+        'data: {"choices": null}\n\n',
+        "data: [1, 2]\n\n",
+        "data: 5\n\n",
+        'data: {"error": {"message": "inner"}}\n\n',
+        "data: <html>\n\n",
+        'data: {"choices": [{"delta": {"tool_calls": [{"index": 0}]}}]}\n\n',
+        "data: \x00\xff\n\n",
     ],
-)  # fmt: skip
+)
 async def test_garbage_of_any_kind_ends_in_an_error_of_ours_or_an_answer(raw: str):
     shown = await play([Say("Well, "), Garbage(raw), Say("fine.")])
     assert shown.error is None or isinstance(shown.error, RuntimeFailed)
@@ -177,10 +182,7 @@ async def test_text_and_pictures_reach_the_model_as_parts():
     picture = Attachment(hash="h1", media_type="image/png", name="p.png", size=4)
     note = Attachment(hash="h2", media_type="text/plain", name="n.txt", size=5)
     film = Attachment(hash="h3", media_type="video/mp4", name="f.mp4", size=6)
-    await play(
-        [Say("Nice.")],
-        turn={"attachments": (picture, note, film), "files": {"h1": b"\x89PNG", "h2": b"notes"}},
-    )
+    await play([Say("Nice.")], turn={"attachments": (picture, note, film), "files": {"h1": b"\x89PNG", "h2": b"notes"}})
     content = HEARD[0].messages[-1]["content"]
     texts = " ".join(part.get("text", "") for part in content)
     assert "notes" in texts

@@ -54,8 +54,12 @@ def browser(installed: Path, tmp_path: Path) -> Iterator[httpx.Client]:
     subprocess.run([program, "plugins", "enable", name, "--yes"], env=alone, cwd=tmp_path, check=True)
     process = subprocess.Popen(
         [program, "dashboard", "--no-open", "--port", "0"],
-        env=alone, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+        env=alone,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
     assert process.stdout
     ready, link = process.stdout.readline().split(), process.stdout.readline().split()
     with httpx.Client(base_url=ready[1], trust_env=False, timeout=60) as client:

@@ -96,12 +96,18 @@ def shelf(host):
     return host.enable("shelf")["frame"]
 
 
-@pytest.mark.parametrize(("name", "kind"), [
-    ("", "text/html; charset=utf-8"), ("index.js", "text/javascript; charset=utf-8"),
-    ("style.css", "text/css; charset=utf-8"), ("deep/picture.svg", "image/svg+xml"),
-    ("inner.js", "text/javascript; charset=utf-8"), ("manifest.json", "application/json"),
-    ("_sojourn/host.js", "text/javascript; charset=utf-8"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("", "text/html; charset=utf-8"),
+        ("index.js", "text/javascript; charset=utf-8"),
+        ("style.css", "text/css; charset=utf-8"),
+        ("deep/picture.svg", "image/svg+xml"),
+        ("inner.js", "text/javascript; charset=utf-8"),
+        ("manifest.json", "application/json"),
+        ("_sojourn/host.js", "text/javascript; charset=utf-8"),
+    ],
+)
 def test_files_are_served_as_what_they_are_and_sandboxed(host, shelf, name, kind):
     answer = host.client.get(shelf + name)
     assert (answer.status_code, answer.headers["content-type"]) == (200, kind)
@@ -112,14 +118,39 @@ def test_files_are_served_as_what_they_are_and_sandboxed(host, shelf, name, kind
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-@pytest.mark.parametrize("path", [
-    "../beside.js", "%2e%2e/beside.js", "..%2fbeside.js", "%2e%2e%2fbeside.js", "..%5cbeside.js",
-    "deep/../../beside.js", "deep/..%2f..%2fbeside.js", "%252e%252e%252fbeside.js", "....//beside.js",
-    "/etc/hostname.json", "%2fetc/passwd.js", "link.json", "folder/outside.json", "folder/server.json", ".hidden.js",
-    "notes.txt", "plugin_api.py", "pipe.js", "index.js%00.css", "index.js/", "deep", "deep/", "./index.js",
-    "_sojourn/../index.js", "_sojourn/../../frames.py", "_sojourn/..%2fstatic%2findex.html", "C:%5cwindows.js",
-    "\xff.js",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../beside.js",
+        "%2e%2e/beside.js",
+        "..%2fbeside.js",
+        "%2e%2e%2fbeside.js",
+        "..%5cbeside.js",
+        "deep/../../beside.js",
+        "deep/..%2f..%2fbeside.js",
+        "%252e%252e%252fbeside.js",
+        "....//beside.js",
+        "/etc/hostname.json",
+        "%2fetc/passwd.js",
+        "link.json",
+        "folder/outside.json",
+        "folder/server.json",
+        ".hidden.js",
+        "notes.txt",
+        "plugin_api.py",
+        "pipe.js",
+        "index.js%00.css",
+        "index.js/",
+        "deep",
+        "deep/",
+        "./index.js",
+        "_sojourn/../index.js",
+        "_sojourn/../../frames.py",
+        "_sojourn/..%2fstatic%2findex.html",
+        "C:%5cwindows.js",
+        "\xff.js",
+    ],
+)
 def test_nothing_but_its_own_files_is_served(host, shelf, path):
     answer = raw(host.server, shelf + path)
     assert answer.split(b" ")[1] in (b"404", b"400"), answer

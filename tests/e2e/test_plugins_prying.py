@@ -76,8 +76,12 @@ def test_its_program_sees_none_of_our_secrets(pryer):
 @pytest.mark.skipif(not version(), reason="this kernel has no Landlock")
 def test_its_program_touches_its_own_folder_and_reaches_nobody(pryer):
     server = pryer.server
-    for path in (f"{pryer.home}/server.json", f"{pryer.home}/state.db", f"/proc/{server.process.pid}/environ",
-                 f"{pryer.home}/plugins/victim/dashboard/plugin_api.py"):  # fmt: skip
+    for path in (
+        f"{pryer.home}/server.json",
+        f"{pryer.home}/state.db",
+        f"/proc/{server.process.pid}/environ",
+        f"{pryer.home}/plugins/victim/dashboard/plugin_api.py",
+    ):
         assert pryer.client.get("/api/plugins/pryer/read", params={"path": path}).json() == "PermissionError"
     port = server.address.rpartition(":")[2]
     assert pryer.client.get("/api/plugins/pryer/call", params={"port": port}).json() == "PermissionError"
@@ -96,10 +100,20 @@ def test_it_may_reach_what_it_was_allowed_to(pryer):
     assert "network" in found.json()
 
 
-@pytest.mark.parametrize("path", [
-    "../victim/secret", "%2e%2e/victim/secret", "..%2fvictim/secret", "..%2Fvictim%2Fsecret", "..%5cvictim/secret",
-    "%2e%2e%2f%2e%2e%2fsessions", "../../sessions", "x/..%2f..%2fvictim%2fsecret", "%252e%252e/victim/secret",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../victim/secret",
+        "%2e%2e/victim/secret",
+        "..%2fvictim/secret",
+        "..%2Fvictim%2Fsecret",
+        "..%5cvictim/secret",
+        "%2e%2e%2f%2e%2e%2fsessions",
+        "../../sessions",
+        "x/..%2f..%2fvictim%2fsecret",
+        "%252e%252e/victim/secret",
+    ],
+)
 def test_a_path_of_one_plugin_never_reaches_another_or_the_host(pryer, path):
     answer = raw(pryer.server, f"/api/plugins/pryer/{path}")
     assert b"victim only" not in answer

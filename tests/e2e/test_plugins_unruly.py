@@ -14,21 +14,21 @@ from tests.e2e.plugin_hosts import Host, hosting
 
 UNRULY = {
     "raiser": "@router.get('/pid')\nasync def pid():\n    import os\n    return os.getpid()\n"
-              "@router.get('/oops')\nasync def oops():\n    return {}['no such plant']\n",
+    "@router.get('/oops')\nasync def oops():\n    return {}['no such plant']\n",
     "thrower": "raise OSError('the soil is frozen')\n",
     "exiter": "import os\n@router.get('/pid')\nasync def pid():\n    return os.getpid()\n"
-              "@router.get('/exit')\nasync def leave():\n    print('farewell', flush=True)\n    os._exit(3)\n",
+    "@router.get('/exit')\nasync def leave():\n    print('farewell', flush=True)\n    os._exit(3)\n",
     "hanger": "import os, time\n@router.get('/pid')\nasync def pid():\n    return os.getpid()\n"
-              "@router.get('/block')\nasync def block():\n    time.sleep(3600)\n"
-              "@router.get('/slow')\ndef slow():\n    time.sleep(3600)\n",
+    "@router.get('/block')\nasync def block():\n    time.sleep(3600)\n"
+    "@router.get('/slow')\ndef slow():\n    time.sleep(3600)\n",
     "shouter": "import threading\ndef shout():\n    while True:\n        print('x' * 100_000, flush=True)\n"
-               "threading.Thread(target=shout, daemon=True).start()\n"
-               "@router.get('/ok')\nasync def ok():\n    return 'ok'\n",
+    "threading.Thread(target=shout, daemon=True).start()\n"
+    "@router.get('/ok')\nasync def ok():\n    return 'ok'\n",
     "flooder": "from fastapi.responses import StreamingResponse\n@router.get('/flood')\nasync def flood():\n"
-               "    async def water():\n        while True:\n            yield b'w' * 1_000_000\n"
-               "    return StreamingResponse(water())\n",
+    "    async def water():\n        while True:\n            yield b'w' * 1_000_000\n"
+    "    return StreamingResponse(water())\n",
     "hoarder": "@router.get('/hoard')\nasync def hoard():\n    return len(bytearray(4_000_000_000))\n",
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -153,8 +153,12 @@ def _cpu(pid):
 
 def _deep(host):
     """A plugin whose program holds Python's lock for long: not even a thread of it could see that we are gone."""
-    write(host.home, "deep", api="import re, subprocess\n@router.get('/x')\nasync def x():\n"
-          "    subprocess.Popen(['sleep', '300'])\n    re.match('(a|a)*b', 'a' * 40)\n")  # fmt: skip
+    write(
+        host.home,
+        "deep",
+        api="import re, subprocess\n@router.get('/x')\nasync def x():\n"
+        "    subprocess.Popen(['sleep', '300'])\n    re.match('(a|a)*b', 'a' * 40)\n",
+    )
     host.enable("deep")
 
 

@@ -8,14 +8,7 @@ import time
 import psycopg
 import pytest
 
-from sojourn.core.errors import (
-    SojournError,
-    StoreCorrupt,
-    StoreForeign,
-    StoreNewer,
-    StoreReadOnly,
-    StoreUnavailable,
-)
+from sojourn.core.errors import SojournError, StoreCorrupt, StoreForeign, StoreNewer, StoreReadOnly, StoreUnavailable
 from sojourn.core.messages import assistant
 from sojourn.ports.store import Listing, Search
 from sojourn.stores.postgres.migrate import known_migrations

@@ -42,9 +42,14 @@ async def kit(home, model, request):
     await FolderLibrary(home / "session-templates").save(TEMPLATE)
     url = model.url if protocol == "openai" else model.origin
     flags = {
-        "home": str(home), "model.provider": protocol, "model.name": "scripted-1", "model.base_url": url,
-        "model.api_key": "test-key-1", "agent.runtime": "native", "agent.titles": False,
-    }  # fmt: skip
+        "home": str(home),
+        "model.provider": protocol,
+        "model.name": "scripted-1",
+        "model.base_url": url,
+        "model.api_key": "test-key-1",
+        "agent.runtime": "native",
+        "agent.titles": False,
+    }
     registry = Registry([one for one in BUILT_INS if one.name not in OTHERS], lambda: ())
     made = compose.App(config.load(flags), registry)
     yield made
@@ -107,8 +112,9 @@ async def test_openai_is_sent_the_same_bytes_but_for_the_injected_block(kit, mod
     assert [one["role"] for one in with_it.messages] == ["system", "assistant", "tool", "assistant", "tool", "user"]
     calls = [call for one in block for call in one.get("tool_calls", ())]
     assert [(call["id"], call["type"], call["function"]["name"]) for call in calls] == [
-        ("template_0", "function", "terminal"), ("template_1", "function", "read_file"),
-    ]  # fmt: skip
+        ("template_0", "function", "terminal"),
+        ("template_1", "function", "read_file"),
+    ]
     assert [json.loads(call["function"]["arguments"]) for call in calls] == [dict(one.arguments) for one in EXAMPLES]
     assert [one["content"] for one in block if one["role"] == "tool"] == [one.result for one in EXAMPLES]
     [shown] = stages(kept, "template")

@@ -130,8 +130,13 @@ async def test_cancelling_a_call_leaves_the_server_usable(home, tmp_path):
 
 async def test_broken_mute_and_misspelled_servers_leave_the_rest_alone(home, tmp_path, caplog):
     caplog.set_level(logging.WARNING)
-    servers = {"good": stdio(), "broken": stdio("broken"), "mute": stdio("mute", seconds=1), "odd": {"comand": "x"},
-               "gone": {"command": "/no/such/program"}}  # fmt: skip
+    servers = {
+        "good": stdio(),
+        "broken": stdio("broken"),
+        "mute": stdio("mute", seconds=1),
+        "odd": {"comand": "x"},
+        "gone": {"command": "/no/such/program"},
+    }
     async with kit_with(home, servers) as kit:
         room = await room_in(kit, tmp_path)
         found = await tools_of(kit)
@@ -210,10 +215,7 @@ async def test_nothing_is_loaded_when_no_server_is_configured(home):
 
 @pytest.mark.parametrize(
     ("server", "tool", "name"),
-    [
-        ("files", "read", "mcp_files_read"),
-        ("files", "odd name/with.signs", "mcp_files_odd_name_with_signs"),
-    ],
+    [("files", "read", "mcp_files_read"), ("files", "odd name/with.signs", "mcp_files_odd_name_with_signs")],
 )
 def test_names_are_such_that_every_model_takes_them(server, tool, name):
     from sojourn.tools.mcp_hub import tool_name

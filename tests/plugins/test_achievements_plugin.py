@@ -24,23 +24,69 @@ from tests.unit.achievements.worlds import BOOK, ListedHistory, scanner
 
 BASE = "/api/plugins/hermes-achievements"
 ANSWER_KEYS = {
-    "achievements", "unlocked_count", "discovered_count", "secret_count", "total_count", "error", "generated_at",
-    "is_stale", "serving_state", "scan_meta",
-}  # fmt: skip
+    "achievements",
+    "unlocked_count",
+    "discovered_count",
+    "secret_count",
+    "total_count",
+    "error",
+    "generated_at",
+    "is_stale",
+    "serving_state",
+    "scan_meta",
+}
 META_KEYS = {
-    "mode", "sessions_total", "sessions_rescanned", "sessions_reused", "sessions_scanned_so_far",
-    "sessions_expected_total", "duration_ms", "sessions_scanned", "messages_scanned", "malformed_rows",
-    "damaged_sessions", "error", "status",
-}  # fmt: skip
+    "mode",
+    "sessions_total",
+    "sessions_rescanned",
+    "sessions_reused",
+    "sessions_scanned_so_far",
+    "sessions_expected_total",
+    "duration_ms",
+    "sessions_scanned",
+    "messages_scanned",
+    "malformed_rows",
+    "damaged_sessions",
+    "error",
+    "status",
+}
 STATUS_KEYS = {
-    "state", "started_at", "finished_at", "last_error", "last_duration_ms", "run_count", "ttl_seconds",
-    "snapshot_generated_at", "snapshot_age_seconds", "snapshot_stale", "failure_count", "dedupe_hits", "stale_served",
-    "duration_avg_ms", "duration_p95_ms", "next_try_at", "sessions_scanned_so_far", "sessions_expected_total",
-}  # fmt: skip
+    "state",
+    "started_at",
+    "finished_at",
+    "last_error",
+    "last_duration_ms",
+    "run_count",
+    "ttl_seconds",
+    "snapshot_generated_at",
+    "snapshot_age_seconds",
+    "snapshot_stale",
+    "failure_count",
+    "dedupe_hits",
+    "stale_served",
+    "duration_avg_ms",
+    "duration_p95_ms",
+    "next_try_at",
+    "sessions_scanned_so_far",
+    "sessions_expected_total",
+}
 ITEM_KEYS = {
-    "id", "name", "description", "category", "kind", "icon", "unlocked", "discovered", "state", "tier", "next_tier",
-    "progress", "next_threshold", "progress_pct", "criteria",
-}  # fmt: skip
+    "id",
+    "name",
+    "description",
+    "category",
+    "kind",
+    "icon",
+    "unlocked",
+    "discovered",
+    "state",
+    "tier",
+    "next_tier",
+    "progress",
+    "next_threshold",
+    "progress_pct",
+    "criteria",
+}
 
 
 class World:
@@ -52,9 +98,13 @@ class World:
         for number in range(sessions):
             self.history.put(f"s{number}", "error in codex", started_at=1000.0 + number, model="ollama/x")
         self.scans = ScanCoordinator(
-            self.history, FolderShelf(folder), book=BOOK, settings=ScanSettings(workers=1, **settings),
-            scanner=scanner, clock=lambda: self.now,
-        )  # fmt: skip
+            self.history,
+            FolderShelf(folder),
+            book=BOOK,
+            settings=ScanSettings(workers=1, **settings),
+            scanner=scanner,
+            clock=lambda: self.now,
+        )
         app = FastAPI()
         app.include_router(routes(lambda: self.scans), prefix=BASE)
 

@@ -43,8 +43,10 @@ async def test_an_imported_golden_history_has_the_numbers_of_the_original(name, 
     wanted = {row["session_id"]: row for row in expected["sessions"]}
     differences = [
         (session, key, rows.get(session, {}).get(key), value)
-        for session, row in wanted.items() for key, value in row.items() if rows.get(session, {}).get(key) != value
-    ]  # fmt: skip
+        for session, row in wanted.items()
+        for key, value in row.items()
+        if rows.get(session, {}).get(key) != value
+    ]
     assert differences == []
     assert set(rows) == set(wanted)
     assert outcome.snapshot["aggregate"] == expected["aggregate"]

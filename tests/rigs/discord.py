@@ -16,9 +16,7 @@ from tests.rigs.wired import WiredRig, wired
 
 
 class DiscordRig(WiredRig[DiscordServer]):
-    lacks: Mapping[str, str] = {
-        "bad format": "Discord shows any text, whatever the marks in it",
-    }
+    lacks: Mapping[str, str] = {"bad format": "Discord shows any text, whatever the marks in it"}
     secret = TOKEN
     chats: Mapping[PlaceKind, str] = {"dm": f"@me/{DM}", "group": f"{GUILD}/{GARDEN}"}
     threads: Sequence[PlaceKind] = ("group",)

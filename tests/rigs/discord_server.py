@@ -266,13 +266,7 @@ class DiscordServer(DiscordGateway):
 
     def _message(self, here: int, id: int, by: dict[str, Any], text: str) -> dict[str, Any]:
         told: dict[str, Any] = {"id": str(id), "channel_id": str(here), "author": by, "content": text, "type": 0}
-        told |= {
-            "timestamp": now(),
-            "edited_timestamp": None,
-            "tts": False,
-            "mention_everyone": False,
-            "pinned": False,
-        }
+        told |= {"timestamp": now(), "edited_timestamp": None, "tts": False, "mention_everyone": False, "pinned": False}
         told |= {key: [] for key in ("mentions", "mention_roles", "attachments", "embeds", "components")}
         if f"<@{BOT}>" in text:
             told["mentions"] = [US]

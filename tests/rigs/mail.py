@@ -195,10 +195,15 @@ class MailRig:
 
     def settings(self, password: str = PASSWORD, **more: Any) -> EmailSettings:
         about: dict[str, Any] = {
-            "address": self.us, "password": Secret(password), "imap_host": "127.0.0.1",
-            "imap_port": self._reading.port, "imap_security": "none", "smtp_host": "127.0.0.1",
-            "smtp_port": self._sending.port, "smtp_security": "none",
-        }  # fmt: skip
+            "address": self.us,
+            "password": Secret(password),
+            "imap_host": "127.0.0.1",
+            "imap_port": self._reading.port,
+            "imap_security": "none",
+            "smtp_host": "127.0.0.1",
+            "smtp_port": self._sending.port,
+            "smtp_security": "none",
+        }
         return EmailSettings(**(about | more))
 
     def connect(self, **more: Any) -> Email:

@@ -91,9 +91,7 @@ class MattermostServer:
 
     async def _since(self, request: Request) -> Response:
         channel, since = request.path_params["channel"], int(request.query_params["since"])
-        found = {
-            id: p for id, p in self.posts.items() if p["channel_id"] == channel and p["update_at"] >= since
-        }  # fmt: skip
+        found = {id: p for id, p in self.posts.items() if p["channel_id"] == channel and p["update_at"] >= since}
         return JSONResponse({"order": list(found)[::-1], "posts": found})
 
     async def _one(self, request: Request) -> Response:
@@ -115,9 +113,19 @@ class MattermostServer:
     ) -> Json:
         now = int(time.time() * 1000)
         post: Json = {
-            "id": self._new_id(), "create_at": now, "update_at": now, "delete_at": 0, "user_id": by, "type": "",
-            "channel_id": channel, "root_id": root, "message": message, "file_ids": list(files), "props": {}, **more,
-        }  # fmt: skip
+            "id": self._new_id(),
+            "create_at": now,
+            "update_at": now,
+            "delete_at": 0,
+            "user_id": by,
+            "type": "",
+            "channel_id": channel,
+            "root_id": root,
+            "message": message,
+            "file_ids": list(files),
+            "props": {},
+            **more,
+        }
         self.posts[post["id"]] = post
         data = {
             "post": json.dumps(post),

@@ -108,10 +108,7 @@ class NtfyServer:
 
 
 class NtfyRig:
-    lacks: Mapping[str, str] = {
-        "bad format": "a topic takes any text",
-        "not found": "a topic is made by writing to it",
-    }
+    lacks: Mapping[str, str] = {"bad format": "a topic takes any text", "not found": "a topic is made by writing to it"}
     threads: Sequence[PlaceKind] = ()
     chats: Mapping[PlaceKind, str] = {"dm": "garden"}
     people = (Sender(id="Ann", name="Ann"), Sender(id="Ben", name="Ben"))

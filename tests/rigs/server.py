@@ -22,9 +22,14 @@ class WebServer:
         listening = socket.create_server(("127.0.0.1", 0))
         self.port = listening.getsockname()[1]
         config = uvicorn.Config(
-            self._answer, log_config=None, access_log=False, lifespan="off", interface="asgi3", http="h11",
+            self._answer,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            interface="asgi3",
+            http="h11",
             ws="websockets-sansio",
-        )  # fmt: skip
+        )
         config.load()
         self._server = uvicorn.Server(config)
         self._server.lifespan = config.lifespan_class(config)

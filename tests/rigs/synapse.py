@@ -40,9 +40,8 @@ def synapse(folder: Path) -> Iterator[int]:
     python = ROOT / ".venv-synapse" / "bin" / "python"
     with (folder / "out").open("w") as out:
         server = subprocess.Popen(
-            [python, "-m", "synapse.app.homeserver", "-c", config],
-            cwd=folder, stdout=out, stderr=out,
-        )  # fmt: skip
+            [python, "-m", "synapse.app.homeserver", "-c", config], cwd=folder, stdout=out, stderr=out
+        )
     try:
         _until_up(server, port, folder / "out")
         yield port
@@ -54,19 +53,29 @@ def synapse(folder: Path) -> Iterator[int]:
 def _config(folder: Path, port: int) -> dict[str, Any]:
     limits = {f"rc_{one}": _PLENTY for one in ("message", "registration", "admin_redaction", "joins_per_room")}
     return limits | {
-        "server_name": "localhost", "pid_file": str(folder / "pid"), "report_stats": False, "bcrypt_rounds": 4,
+        "server_name": "localhost",
+        "pid_file": str(folder / "pid"),
+        "report_stats": False,
+        "bcrypt_rounds": 4,
         "listeners": [
             {"port": port, "bind_addresses": ["127.0.0.1"], "type": "http", "resources": [{"names": ["client"]}]}
         ],
         "database": {"name": "sqlite3", "args": {"database": str(folder / "homeserver.db")}},
-        "media_store_path": str(folder / "media"), "signing_key_path": str(folder / "signing.key"),
-        "registration_shared_secret": "r", "macaroon_secret_key": "m", "form_secret": "f",
-        "enable_registration": True, "enable_registration_without_verification": True, "trusted_key_servers": [],
-        "presence": {"enabled": False}, "caches": {"sync_response_cache_duration": "0s"},
-        "rc_joins": {"local": _PLENTY, "remote": _PLENTY}, "rc_login": {"address": _PLENTY, "account": _PLENTY},
+        "media_store_path": str(folder / "media"),
+        "signing_key_path": str(folder / "signing.key"),
+        "registration_shared_secret": "r",
+        "macaroon_secret_key": "m",
+        "form_secret": "f",
+        "enable_registration": True,
+        "enable_registration_without_verification": True,
+        "trusted_key_servers": [],
+        "presence": {"enabled": False},
+        "caches": {"sync_response_cache_duration": "0s"},
+        "rc_joins": {"local": _PLENTY, "remote": _PLENTY},
+        "rc_login": {"address": _PLENTY, "account": _PLENTY},
         "rc_invites": {"per_room": _PLENTY, "per_user": _PLENTY, "per_issuer": _PLENTY},
         "rc_room_creation": _PLENTY,
-    }  # fmt: skip
+    }
 
 
 def _until_up(server: subprocess.Popen[bytes], port: int, log: Path) -> None:

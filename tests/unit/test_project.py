@@ -20,13 +20,7 @@ PIN = re.compile(r"^([a-z0-9._-]+)==(\S+)", re.MULTILINE)
 # Joined here, so that this file does not name what it looks for.
 REGISTRIES = tuple(
     ".".join(name)
-    for name in [
-        ("pypi", "org"),
-        ("pythonhosted", "org"),
-        ("npmjs", "org"),
-        ("npmjs", "com"),
-        ("deb", "debian", "org"),
-    ]
+    for name in [("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org"), ("npmjs", "com"), ("deb", "debian", "org")]
 )
 MACHINE = tuple("/" + "/".join(path) for path in [("work", "main"), ("opt", "pypi"), ("root", ".pyenv")])
 
@@ -92,18 +86,7 @@ def test_plain_make_lists_every_recipe():
         ["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     assert {line.split()[0] for line in listed.splitlines() if len(line.split()) > 1} == recipes
-    assert recipes >= {
-        "run",
-        "test",
-        "unit",
-        "check",
-        "contracts",
-        "e2e",
-        "browser",
-        "bench",
-        "soak",
-        "shape",
-    }
+    assert recipes >= {"run", "test", "unit", "check", "contracts", "e2e", "browser", "bench", "soak", "shape"}
 
 
 @pytest.mark.parametrize("script", [".ci/run", "scripts/bootstrap", "scripts/lock", "scripts/need"])

@@ -33,34 +33,64 @@ class Actions:
         made = (
             Slash(name="help", about="These commands.", run=self.help),
             Slash(name="new", about="Begin a new session.", run=self.new),
-            Slash(name="sessions", takes="[words]", about="The newest sessions, or those with these words.",
-                  run=self.sessions),
-            Slash(name="resume", takes="<session>", about="Go on with a session, by title or id; take the wheel.",
-                  run=self.resume),
+            Slash(
+                name="sessions",
+                takes="[words]",
+                about="The newest sessions, or those with these words.",
+                run=self.sessions,
+            ),
+            Slash(
+                name="resume",
+                takes="<session>",
+                about="Go on with a session, by title or id; take the wheel.",
+                run=self.resume,
+            ),
             Slash(name="title", takes="[words]", about="Show or set the title.", run=self.title),
             Slash(name="model", takes="[name]", about="Show the models, or use one from now on.", run=self.model),
-            Slash(name="runtime", takes="[name]", about="Show what can think here, or use it from now on.",
-                  run=self.runtime),
-            Slash(name="template", takes="[name|none|again]", about="Show templates; use one or none; run without.",
-                  run=self.template),
-            Slash(name="memory", takes="[list|add|edit|delete …]", about="What is remembered about you.",
-                  run=self.memory),
+            Slash(
+                name="runtime",
+                takes="[name]",
+                about="Show what can think here, or use it from now on.",
+                run=self.runtime,
+            ),
+            Slash(
+                name="template",
+                takes="[name|none|again]",
+                about="Show templates; use one or none; run without.",
+                run=self.template,
+            ),
+            Slash(
+                name="memory", takes="[list|add|edit|delete …]", about="What is remembered about you.", run=self.memory
+            ),
             Slash(name="skills", takes="[list|view …]", about="The skills there are.", run=self.skills),
             Slash(name="usage", about="Tokens and cost of this chat.", run=self.usage),
             Slash(name="undo", about="Take back the last request and what followed.", run=self.undo),
             Slash(name="stop", about="Stop the running turn (Ctrl-C does too).", run=self.stop),
             Slash(name="take", about="Take the wheel from another surface.", run=self.take),
             Slash(name="status", about="Which session this is and who drives it.", run=self.status),
-            Slash(name="attach", takes="<file|session>", about="Attach a file, or join a session to watch it.",
-                  run=self.attach),
-            Slash(name="handoff", takes="<platform[:chat]>", about="Move this session to a chat network, and leave.",
-                  run=self.handoff),
+            Slash(
+                name="attach",
+                takes="<file|session>",
+                about="Attach a file, or join a session to watch it.",
+                run=self.attach,
+            ),
+            Slash(
+                name="handoff",
+                takes="<platform[:chat]>",
+                about="Move this session to a chat network, and leave.",
+                run=self.handoff,
+            ),
             Slash(name="sethome", about="Let hand-offs land in a chat.", run=self.only_in_chats, gateway_only=True),
             Slash(name="whoami", about="Who you are to Sojourn.", run=self.only_in_chats, gateway_only=True),
-            Slash(name="export", takes="[file]", about="Write the session as Markdown (or JSONL, by the name).",
-                  run=self.export, cli_only=True),
+            Slash(
+                name="export",
+                takes="[file]",
+                about="Write the session as Markdown (or JSONL, by the name).",
+                run=self.export,
+                cli_only=True,
+            ),
             Slash(name="quit", about="Leave. A running turn goes on without you.", run=self.quit, cli_only=True),
-        )  # fmt: skip
+        )
         self.by_name = {one.name: one for one in made}
 
     async def help(self, talk: Talk, rest: str) -> None:
@@ -192,9 +222,13 @@ class Actions:
     async def _program_line_by_line(self, talk: Talk, *words: str) -> int:
         """Another command of ours; each line is shown as it comes. Gives what it ended with."""
         process = await asyncio.create_subprocess_exec(
-            *self._program, *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT, cwd=talk.cwd or None,
-        )  # fmt: skip
+            *self._program,
+            *words,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            cwd=talk.cwd or None,
+        )
         assert process.stdout is not None
         try:
             async for line in process.stdout:
@@ -217,9 +251,13 @@ class Actions:
     async def _program_says(self, talk: Talk, *words: str) -> None:
         """Another command of ours, as if it were typed in a shell; what it prints is shown here."""
         process = await asyncio.create_subprocess_exec(
-            *self._program, *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT, cwd=talk.cwd or None,
-        )  # fmt: skip
+            *self._program,
+            *words,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            cwd=talk.cwd or None,
+        )
         try:
             async with asyncio.timeout(_PATIENCE):
                 said, _ = await process.communicate()

@@ -34,11 +34,16 @@ class Outcome:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "session_id": self.session.id, "turn_id": self.turn, "status": self.done.status if self.done else None,
-            "text": self.text, "usage": dict(self.done.usage) if self.done else {}, "tools": self.tools,
+            "session_id": self.session.id,
+            "turn_id": self.turn,
+            "status": self.done.status if self.done else None,
+            "text": self.text,
+            "usage": dict(self.done.usage) if self.done else {},
+            "tools": self.tools,
             "error": {"code": self.failed.code, "message": self.failed.message, "hint": self.failed.hint}
-            if self.failed else None,
-        }  # fmt: skip
+            if self.failed
+            else None,
+        }
 
 
 async def ask(service: Service, session: Session, said: Said, by: Speaker, *, quiet: bool) -> Outcome:

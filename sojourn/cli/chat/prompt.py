@@ -38,8 +38,14 @@ class TerminalPaper:
     def __init__(self, *, no_color: bool) -> None:
         self._proxy = StdoutProxy(sleep_between_writes=0.0, raw=True)
         options: dict[str, Any] = {"color_system": None} if no_color else {}
-        self.screen = Console(file=self._proxy, force_terminal=True, highlight=False, markup=False, emoji=False,  # type: ignore[arg-type]
-                              **options)  # fmt: skip
+        self.screen = Console(
+            file=self._proxy,  # type: ignore[arg-type]
+            force_terminal=True,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            **options,
+        )
         self.no_color = no_color
 
     def write(self, line: RenderableType) -> None:
@@ -87,11 +93,17 @@ class Terminal:
         self._history = InMemoryHistory()
         self._tasks: set[asyncio.Task[None]] = set()
         self._prompt: PromptSession[str] = PromptSession(
-            message=self._above, bottom_toolbar=self._below, completer=self.words, complete_while_typing=True,
-            key_bindings=self._keys(), history=self._history, multiline=True,
-            prompt_continuation="  ", erase_when_done=True,
+            message=self._above,
+            bottom_toolbar=self._below,
+            completer=self.words,
+            complete_while_typing=True,
+            key_bindings=self._keys(),
+            history=self._history,
+            multiline=True,
+            prompt_continuation="  ",
+            erase_when_done=True,
             reserve_space_for_menu=4,
-        )  # fmt: skip
+        )
 
     async def run(self) -> None:
         await self._remember()

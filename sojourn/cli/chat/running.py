@@ -13,9 +13,17 @@ from sojourn.ports.store import Listing
 
 
 async def run(
-    given: Given, service: Service, by: Speaker, *, words: str | None, latest: bool, runtime: str | None,
-    model: str | None, template: str | None, files: tuple[Path, ...],
-) -> None:  # fmt: skip
+    given: Given,
+    service: Service,
+    by: Speaker,
+    *,
+    words: str | None,
+    latest: bool,
+    runtime: str | None,
+    model: str | None,
+    template: str | None,
+    files: tuple[Path, ...],
+) -> None:
     """Until the person leaves."""
     paper = TerminalPaper(no_color=given.no_color)
     talk = Talk(service, by, paper, cwd=str(Path.cwd()))

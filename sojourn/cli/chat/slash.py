@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sojourn.core.errors import BadInput
-from sojourn.core.values import dataclass
 
 if TYPE_CHECKING:
     from sojourn.cli.chat.talk import Talk

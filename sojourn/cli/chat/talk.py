@@ -117,9 +117,13 @@ class Talk:
 
     def _request(self, text: str) -> Said:
         return Said(
-            text=text, attachments=tuple(self.attached), runtime=self.runtime, model=self.model,
-            template=self.template, cwd=self.cwd,
-        )  # fmt: skip
+            text=text,
+            attachments=tuple(self.attached),
+            runtime=self.runtime,
+            model=self.model,
+            template=self.template,
+            cwd=self.cwd,
+        )
 
     async def _said(self, session: Session, said: Said, *, when_busy: Literal["refuse", "wait"] = "refuse") -> Turn:
         self.show.own.append(said.text.strip())  # first: the watcher may be quicker than the answer to this call

@@ -27,14 +27,27 @@ from sojourn.ports.store import Listing
 @click.option("--runtime", metavar="NAME", help="What thinks: native, offline, hermes, acp …")
 @click.option("--model", metavar="NAME", help="Which model.")
 @click.option("--template", metavar="NAME", help="Begin with this template; none for none.")
-@click.option("--file", "files", type=click.Path(exists=True, dir_okay=False, path_type=Path), multiple=True,
-              help="Attach a file; may be repeated.")  # fmt: skip
+@click.option(
+    "--file",
+    "files",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="Attach a file; may be repeated.",
+)
 @click.option("--in-process", is_flag=True, help="Run the turn in this process instead of in a server.")
 @with_kit
 async def chat(
-    given: Given, kit: Kit, question: str | None, goes_on: bool, session: str | None, runtime: str | None,
-    model: str | None, template: str | None, files: tuple[Path, ...], in_process: bool,
-) -> None:  # fmt: skip
+    given: Given,
+    kit: Kit,
+    question: str | None,
+    goes_on: bool,
+    session: str | None,
+    runtime: str | None,
+    model: str | None,
+    template: str | None,
+    files: tuple[Path, ...],
+    in_process: bool,
+) -> None:
     """Talk to an agent. Needs no key: without one, a built-in runtime answers.
 
     What you pipe in is the question, or goes with it. A turn outlives the terminal: come back with
@@ -56,9 +69,16 @@ async def chat(
             await _once(given, service, by, said, await _which(service, by, goes_on, session), files)
         else:
             await load("sojourn.cli.chat.running:run")(
-                given, service, by, words=session, latest=goes_on, runtime=runtime, model=model, template=template,
+                given,
+                service,
+                by,
+                words=session,
+                latest=goes_on,
+                runtime=runtime,
+                model=model,
+                template=template,
                 files=files,
-            )  # fmt: skip
+            )
     finally:
         if not in_process:
             await service.close()

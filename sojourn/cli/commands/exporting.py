@@ -26,10 +26,21 @@ _PAGE = 500
 @click.command(cls=Command)
 @click.argument("session", type=SessionWords(), nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Every session, archived ones too.")
-@click.option("--format", "kind", type=click.Choice([*_KINDS]), default="jsonl", show_default=True,
-              help="JSON lines for programs, Markdown for people.")  # fmt: skip
-@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="PATH",
-              help="A file, or a folder that gets one file for each session.")  # fmt: skip
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice([*_KINDS]),
+    default="jsonl",
+    show_default=True,
+    help="JSON lines for programs, Markdown for people.",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A file, or a folder that gets one file for each session.",
+)
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @with_kit
 async def export(

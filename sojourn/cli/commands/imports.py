@@ -41,8 +41,9 @@ def _raw(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @click.argument("what", metavar="[SOURCE|PATH]", type=Place(), required=False)
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @yes_option
-@click.option("--no-redact", is_flag=True, expose_value=False, callback=_raw,
-              help="Keep keys, tokens and passwords as they are.")  # fmt: skip
+@click.option(
+    "--no-redact", is_flag=True, expose_value=False, callback=_raw, help="Keep keys, tokens and passwords as they are."
+)
 @with_kit
 async def imports(given: Given, kit: Kit, what: str | None, dry_run: bool, yes: bool) -> None:
     """Bring in the history of another agent.

@@ -99,10 +99,15 @@ def _switch(verb: str, about: str, told: str, how: Change) -> click.Command:
 
 pin = _switch("pin", "Mark sessions as important.", "pinned", lambda old: replace(old, pinned=True))
 unpin = _switch("unpin", "Take that mark away.", "unpinned", lambda old: replace(old, pinned=False))
-archive = _switch("archive", "Put sessions out of sight; search still finds them.", "archived",
-                  lambda old: replace(old, archived=True))  # fmt: skip
-unarchive = _switch("unarchive", "Bring archived sessions back.", "back from the archive",
-                    lambda old: replace(old, archived=False))  # fmt: skip
+archive = _switch(
+    "archive",
+    "Put sessions out of sight; search still finds them.",
+    "archived",
+    lambda old: replace(old, archived=True),
+)
+unarchive = _switch(
+    "unarchive", "Bring archived sessions back.", "back from the archive", lambda old: replace(old, archived=False)
+)
 
 
 @click.command(cls=Command)

@@ -76,22 +76,48 @@ def _shelf(given: Given, what: str) -> Any:
 
 def shape(plugin: Plugin, page: Any = None) -> dict[str, Any]:
     return {
-        "name": plugin.name, "summary": plugin.summary, "store": plugin.store is not None,
-        "sources": [make().name for make in plugin.sources], "commands": list(plugin.commands),
-        "routes": list(plugin.routes), "page": page.manifest.path if page and page.manifest else "", "state": "on",
-        "needs": [], "problem": "", "hint": "",
-    }  # fmt: skip
+        "name": plugin.name,
+        "summary": plugin.summary,
+        "store": plugin.store is not None,
+        "sources": [make().name for make in plugin.sources],
+        "commands": list(plugin.commands),
+        "routes": list(plugin.routes),
+        "page": page.manifest.path if page and page.manifest else "",
+        "state": "on",
+        "needs": [],
+        "problem": "",
+        "hint": "",
+    }
 
 
 def _page(one: Any) -> dict[str, Any]:
     made = one.manifest
     return {
-        "name": one.name, "summary": made.description if made else "", "store": False, "sources": [], "commands": [],
-        "routes": [], "page": made.path if made else "", "state": one.state,
-        "needs": list(made.needs) if made else [], "problem": one.problem, "hint": one.hint,
-    }  # fmt: skip
+        "name": one.name,
+        "summary": made.description if made else "",
+        "store": False,
+        "sources": [],
+        "commands": [],
+        "routes": [],
+        "page": made.path if made else "",
+        "state": one.state,
+        "needs": list(made.needs) if made else [],
+        "problem": one.problem,
+        "hint": one.hint,
+    }
 
 
 def _broken(name: str, problem: str, hint: str) -> dict[str, Any]:
-    return {"name": name, "summary": "", "store": False, "sources": [], "commands": [], "routes": [], "page": "",
-            "state": "broken", "needs": [], "problem": problem, "hint": hint}  # fmt: skip
+    return {
+        "name": name,
+        "summary": "",
+        "store": False,
+        "sources": [],
+        "commands": [],
+        "routes": [],
+        "page": "",
+        "state": "broken",
+        "needs": [],
+        "problem": problem,
+        "hint": hint,
+    }

@@ -54,9 +54,17 @@ async def show(given: Given, kit: Kit, session: str, full: bool, every: bool, la
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many hits.")
 @with_kit
 async def search(
-    given: Given, kit: Kit, words: tuple[str, ...], roles: tuple[str, ...], sources: tuple[str, ...], tool: str,
-    since: float | None, until: float | None, session: str | None, limit: int,
-) -> None:  # fmt: skip
+    given: Given,
+    kit: Kit,
+    words: tuple[str, ...],
+    roles: tuple[str, ...],
+    sources: tuple[str, ...],
+    tool: str,
+    since: float | None,
+    until: float | None,
+    session: str | None,
+    limit: int,
+) -> None:
     """Search in everything that was said, and in titles.
 
     All words must be there. "Two words" in quotes stand one after the other; conf* is a beginning;
@@ -64,9 +72,17 @@ async def search(
     """
     within = (await kit.store.resolve(session)).id if session else None
     found = await kit.store.search(
-        Search(text=" ".join(_quoted(word) for word in words), session=within, roles=roles, sources=sources, tool=tool,
-               since=since, until=until, limit=limit + 1)
-    )  # fmt: skip
+        Search(
+            text=" ".join(_quoted(word) for word in words),
+            session=within,
+            roles=roles,
+            sources=sources,
+            tool=tool,
+            since=since,
+            until=until,
+            limit=limit + 1,
+        )
+    )
     if given.json:
         emit([shapes.hit(one) for one in found[:limit]])
     else:

@@ -51,15 +51,34 @@ def sessions() -> None:
 @click.option("--archived", is_flag=True, help="Only archived ones, which are hidden otherwise.")
 @with_kit
 async def listing(
-    given: Given, kit: Kit, limit: int, every: bool, sources: tuple[str, ...], tags: tuple[str, ...], text: str,
-    model: str, since: float | None, until: float | None, pinned: bool, archived: bool,
-) -> None:  # fmt: skip
+    given: Given,
+    kit: Kit,
+    limit: int,
+    every: bool,
+    sources: tuple[str, ...],
+    tags: tuple[str, ...],
+    text: str,
+    model: str,
+    since: float | None,
+    until: float | None,
+    pinned: bool,
+    archived: bool,
+) -> None:
     """List sessions, most recently active first."""
     most = EVERY if every else limit
     found = await kit.store.find(
-        Listing(sources=sources, tags=tags, text=text, model=model, since=since, until=until,
-                pinned=True if pinned else None, archived=archived, limit=most + 1)
-    )  # fmt: skip
+        Listing(
+            sources=sources,
+            tags=tags,
+            text=text,
+            model=model,
+            since=since,
+            until=until,
+            pinned=True if pinned else None,
+            archived=archived,
+            limit=most + 1,
+        )
+    )
     if given.json:
         emit([shapes.session(one) for one in found[:most]])
     else:

@@ -44,11 +44,15 @@ async def welcome(given: Given, kit: Kit) -> None:
             samples = await kit.add_samples()
     newest = await kit.store.find(Listing(limit=_SHOWN + 1))
     if given.json:
-        return emit({
-            "health": shapes.health(health), "histories": [shapes.found(one) for one in found],
-            "imports": [shapes.report(one) for one in reports], "samples_added": samples,
-            "sessions": [shapes.session(one) for one in newest[:_SHOWN]],
-        })  # fmt: skip
+        return emit(
+            {
+                "health": shapes.health(health),
+                "histories": [shapes.found(one) for one in found],
+                "imports": [shapes.report(one) for one in reports],
+                "samples_added": samples,
+                "sessions": [shapes.session(one) for one in newest[:_SHOWN]],
+            }
+        )
     if samples:
         given.say(f"{many(samples, 'sample session')} added; each title says so.")
     more = "`sojourn sessions list` shows more." if len(newest) > _SHOWN else ""

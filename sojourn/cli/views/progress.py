@@ -41,8 +41,13 @@ class Counted(ProgressColumn):
 def bars(*, no_color: bool) -> Iterator[Tell]:
     """Gives a function `tell(what, done, of)`; each thing it names gets its own bar."""
     columns = (
-        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), Counted(), Rate(), TimeRemainingColumn(),
-    )  # fmt: skip
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        Counted(),
+        Rate(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=make(no_color=no_color, err=True), transient=True) as shown:
         tasks: dict[str, TaskID] = {}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Literal
 
 from sojourn.core.errors import PlatformDown
 from sojourn.core.places import Place, Sender, build_session_key
 from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Settings
-from sojourn.core.values import dataclass
 from sojourn.platforms.api_server.chats import Chats
 from sojourn.platforms.api_server.settings import NAME
 from sojourn.platforms.local_rooms import Note
@@ -31,9 +31,11 @@ class Replies:
 def key_of(settings: Settings, place: Place, sender: Sender) -> str:
     """The key under which the gateway keeps the conversation."""
     return build_session_key(
-        place, sender, group_sessions_per_user=bool(settings["gateway.group_sessions_per_user"]),
+        place,
+        sender,
+        group_sessions_per_user=bool(settings["gateway.group_sessions_per_user"]),
         thread_sessions_per_user=bool(settings["gateway.thread_sessions_per_user"]),
-    )  # fmt: skip
+    )
 
 
 class Answers:

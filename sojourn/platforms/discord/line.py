@@ -7,14 +7,13 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import discord
 from discord.gateway import DiscordWebSocket
 from discord.http import HTTPClient, Route
 from yarl import URL
-
-from sojourn.core.values import dataclass
 
 _SHORT_WAIT = 1.0  # seconds; longer waits are told to the gateway, which can do something else meanwhile
 _OPENING, _CLOSING = 30.0, 1.5  # seconds

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sojourn.core.settings import Secret
-from sojourn.core.values import dataclass
 
 NAME = "discord"
 TOKEN_VARIABLE = "SOJOURN_DISCORD_TOKEN"

@@ -160,10 +160,15 @@ class Email:
         have = self._settings
         try:
             await aiosmtplib.send(
-                mail, hostname=have.smtp_host, port=have.smtp_port, username=have.user or have.address,
-                password=have.password.reveal(), use_tls=have.smtp_security == "ssl",
-                start_tls=have.smtp_security == "starttls", timeout=_SECONDS,
-            )  # fmt: skip
+                mail,
+                hostname=have.smtp_host,
+                port=have.smtp_port,
+                username=have.user or have.address,
+                password=have.password.reveal(),
+                use_tls=have.smtp_security == "ssl",
+                start_tls=have.smtp_security == "starttls",
+                timeout=_SECONDS,
+            )
         except aiosmtplib.SMTPAuthenticationError as error:
             raise self._key_refused(have.smtp_host) from error
         except aiosmtplib.SMTPRecipientsRefused as error:

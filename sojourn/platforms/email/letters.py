@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from email.message import EmailMessage
 from email.utils import format_datetime, formataddr, localtime, make_msgid
 
 from imap_tools import MailMessage
 
 from sojourn.core.places import Place, Sender
-from sojourn.core.values import dataclass
 from sojourn.platforms.email.settings import EmailSettings
 from sojourn.platforms.email.wording import html_words, own_words, plain_subject
 from sojourn.platforms.markup import as_html
@@ -44,15 +44,18 @@ def read(mail: MailMessage, fallback_id: str) -> Letter:
     who = mail.from_values
     text = own_words(mail.text) if mail.text.strip() else html_words(mail.html)
     return Letter(
-        id=ids[0] if ids else fallback_id, subject=mail.subject, text=text, answers=tuple(dict.fromkeys(before)),
+        id=ids[0] if ids else fallback_id,
+        subject=mail.subject,
+        text=text,
+        answers=tuple(dict.fromkeys(before)),
         sender=Sender(id=who.email.lower() if who else "", name=(who.name or who.email) if who else ""),
         files=tuple(
-            File(name=one.filename or "file", media_type=one.content_type, data=one.payload)
-            for one in mail.attachments
+            File(name=one.filename or "file", media_type=one.content_type, data=one.payload) for one in mail.attachments
         ),
-        at=max(0.0, mail.date.timestamp()), robot=_is_robot(heads),
+        at=max(0.0, mail.date.timestamp()),
+        robot=_is_robot(heads),
         proofs=tuple(heads.get("authentication-results", ())),
-    )  # fmt: skip
+    )
 
 
 def _is_robot(heads: Mapping[str, tuple[str, ...]]) -> bool:
@@ -91,10 +94,14 @@ def inbound(letter: Letter) -> Inbound:
     if subject and not letter.answers and letter.text and not letter.text.startswith("/"):
         text = f"{subject}\n\n{letter.text}"  # a new letter says what it is about above its words
     return Inbound(
-        id=letter.id, sender=letter.sender, text=text, files=letter.files, at=letter.at,
+        id=letter.id,
+        sender=letter.sender,
+        text=text,
+        files=letter.files,
+        at=letter.at,
         place=place_of(letter.sender.id, thread, subject if thread else letter.sender.name),
         reply_to=letter.answers[-1] if letter.answers else "",
-    )  # fmt: skip
+    )
 
 
 def write(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret
-from sojourn.core.values import dataclass
 
 SECURITY = ("ssl", "starttls", "none")
 

@@ -70,10 +70,13 @@ class Irc:
         called = re.match(rf"{re.escape(us)}[:,]\s*(.*)", text, re.IGNORECASE | re.DOTALL)
         named = re.search(rf"(?<![\w-]){re.escape(us)}(?![\w-])", text, re.IGNORECASE) is not None
         return Inbound(
-            id=said.tags.get("msgid") or self._mint("heard"), place=place_of(said.nick if private else target),
-            sender=Sender(id=said.tags.get("account") or said.source, name=said.nick), at=_time(said),
-            text=called[1] if called else text, mentioned=private or named,
-        )  # fmt: skip
+            id=said.tags.get("msgid") or self._mint("heard"),
+            place=place_of(said.nick if private else target),
+            sender=Sender(id=said.tags.get("account") or said.source, name=said.nick),
+            at=_time(said),
+            text=called[1] if called else text,
+            mentioned=private or named,
+        )
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         if len(text.encode()) > _MOST:

@@ -7,10 +7,10 @@ import base64
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Self
 
 from sojourn.core.errors import KeyRefused, PlatformDown, SojournError
-from sojourn.core.values import dataclass
 from sojourn.platforms.irc.settings import IrcSettings
 
 _ABILITIES = {"message-tags", "account-tag", "server-time"}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from sojourn.core.settings import Secret
-from sojourn.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,9 +47,13 @@ _FILTER = {
     "presence": {"types": []},
 }
 _KINDS: Mapping[str, Refusal] = {
-    "M_FORBIDDEN": "forbidden", "M_GUEST_ACCESS_FORBIDDEN": "forbidden", "M_NOT_FOUND": "not_found",
-    "M_TOO_LARGE": "too_long", "M_LIMIT_EXCEEDED": "rate_limited", "M_BAD_JSON": "bad_format",
-}  # fmt: skip
+    "M_FORBIDDEN": "forbidden",
+    "M_GUEST_ACCESS_FORBIDDEN": "forbidden",
+    "M_NOT_FOUND": "not_found",
+    "M_TOO_LARGE": "too_long",
+    "M_LIMIT_EXCEEDED": "rate_limited",
+    "M_BAD_JSON": "bad_format",
+}
 
 logger = logging.getLogger(__name__)
 
@@ -154,11 +158,15 @@ class Matrix:
             except SendRefused as error:  # said instead of lost; asking for ever would keep us from the rest
                 text = f"{text}\n[{content.get('body')} cannot be read: {error}]".strip()
         return Inbound(
-            id=event.event_id, place=self._place(room.room_id, thread), text=text, files=files,
+            id=event.event_id,
+            place=self._place(room.room_id, thread),
+            text=text,
+            files=files,
             sender=Sender(id=event.sender, name=room.user_name(event.sender) or event.sender),
-            at=event.server_timestamp / 1000, reply_to="" if belongs.get("is_falling_back") else str(answers),
+            at=event.server_timestamp / 1000,
+            reply_to="" if belongs.get("is_falling_back") else str(answers),
             mentioned=_is_private(room) or self._is_named(content) or await self._is_ours(room.room_id, thread),
-        )  # fmt: skip
+        )
 
     def _is_named(self, content: Mapping[str, Any]) -> bool:
         body, name = str(content.get("body", "")).lower(), self.account[1:].partition(":")[0].lower()
@@ -199,10 +207,12 @@ class Matrix:
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
         kept = await self._ask(self._upload(file), "send a file")
         content = {
-            "msgtype": "m.image" if file.media_type.startswith("image/") else "m.file", "filename": file.name,
-            "body": caption or file.name, "url": kept.content_uri,
+            "msgtype": "m.image" if file.media_type.startswith("image/") else "m.file",
+            "filename": file.name,
+            "body": caption or file.name,
+            "url": kept.content_uri,
             "info": {"mimetype": file.media_type, "size": len(file.data)},
-        }  # fmt: skip
+        }
         return await self._post(place, {**content, **relation(place, "")})
 
     async def _upload(self, file: File) -> Response:
@@ -228,9 +238,10 @@ class Matrix:
         room = self._client.rooms.get(place.chat)
         if room is not None and room.encrypted:
             raise SendRefused(
-                f"{place.chat} is encrypted, and Sojourn does not write there in clear.", kind="forbidden",
+                f"{place.chat} is encrypted, and Sojourn does not write there in clear.",
+                kind="forbidden",
                 hint="Use a room without encryption.",
-            )  # fmt: skip
+            )
         answer = await self._ask(self._client.room_send(place.chat, kind, dict(content)), "send")
         return Sent(place=place, id=answer.event_id)
 

@@ -19,16 +19,7 @@ from sojourn.platforms.markup import escaped
 from sojourn.platforms.position import Heard, Position
 from sojourn.platforms.signs import name_of
 from sojourn.platforms.slack.files import fetched, put
-from sojourn.platforms.slack.messages import (
-    inbound,
-    is_said,
-    message_id,
-    named,
-    place_of,
-    pressed,
-    ts_of,
-    with_buttons,
-)
+from sojourn.platforms.slack.messages import inbound, is_said, message_id, named, place_of, pressed, ts_of, with_buttons
 from sojourn.platforms.slack.missed import missed, moment
 from sojourn.platforms.slack.mrkdwn import to_mrkdwn
 from sojourn.platforms.slack.refusals import code_of, hint_for, kind_of, refused

@@ -28,9 +28,7 @@ async def fetched(session: aiohttp.ClientSession, token: str, file: Mapping[str,
         return File(name=str(file.get("name") or "file"), media_type=kind, data=await answer.read())
 
 
-async def put(
-    web: AsyncWebClient, session: aiohttp.ClientSession, place: Place, file: File, caption: str
-) -> str:  # fmt: skip
+async def put(web: AsyncWebClient, session: aiohttp.ClientSession, place: Place, file: File, caption: str) -> str:
     """Shows it there; gives the id of the message. SendRefused."""
     name = file.name or "file"
     made = await web.files_getUploadURLExternal(filename=name, length=len(file.data))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sojourn.core.settings import Secret
-from sojourn.core.values import dataclass
 
 NAME = "slack"
 TOKEN_VARIABLE, APP_TOKEN_VARIABLE = "SOJOURN_SLACK_TOKEN", "SOJOURN_SLACK_APP_TOKEN"

@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
@@ -24,7 +25,6 @@ from starlette.routing import Route as At
 
 from sojourn.core.errors import BadInput, PlatformDown
 from sojourn.core.places import Place, Sender
-from sojourn.core.values import dataclass
 from sojourn.platforms.rest import Rest
 from sojourn.platforms.webhook.settings import Route, WebhookSettings
 from sojourn.platforms.webhook.signing import is_signed, sign
@@ -177,6 +177,9 @@ def _inbound(route: Route, request: Request, body: bytes) -> Inbound:
     who = about.get("sender")
     sender = who if isinstance(who, str) and who else route.name
     return Inbound(
-        id=f"{route.name}/{id}", place=place_of(route.name), text=said, at=time.time(),
+        id=f"{route.name}/{id}",
+        place=place_of(route.name),
+        text=said,
+        at=time.time(),
         sender=Sender(id=sender, name=sender),
-    )  # fmt: skip
+    )

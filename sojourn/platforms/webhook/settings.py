@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret
-from sojourn.core.values import dataclass
 
 _SHORTEST = 16  # characters of a secret
 

@@ -68,9 +68,11 @@ class Prompt:
 
     def so_far(self, finish_reason: str) -> Iterator[Given]:
         facts: Params = {
-            "agent": self.agent.name, "version": self.agent.version, "agent_session": self.session,
+            "agent": self.agent.name,
+            "version": self.agent.version,
+            "agent_session": self.session,
             "approvals": [dict(one) for one in self._permissions.kept],
-        }  # fmt: skip
+        }
         return self.show.so_far(finish_reason, facts)
 
     async def stop(self) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from sojourn.core.errors import RuntimeFailed
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 from sojourn.ports.runtime import Given
 from sojourn.runtimes.acp.agent import Agent
 from sojourn.runtimes.acp.show import Show

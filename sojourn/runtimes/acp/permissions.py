@@ -86,6 +86,10 @@ def _question(params: Params, options: dict[str, str], name: str, agent: str) ->
     command = raw.get("command") or raw.get("path") if isinstance(raw, dict) else None
     choices: Sequence[str] = [*options, *(["deny"] if "deny" not in options else [])]
     return Question(
-        id=name, text=f"{agent} wants to do this: {title}", tool=str(told.get("kind") or "other"),
-        detail=plain(str(command or title)), choices=tuple(choices), dangerous=True,
-    )  # fmt: skip
+        id=name,
+        text=f"{agent} wants to do this: {title}",
+        tool=str(told.get("kind") or "other"),
+        detail=plain(str(command or title)),
+        choices=tuple(choices),
+        dangerous=True,
+    )

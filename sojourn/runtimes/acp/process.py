@@ -55,9 +55,15 @@ class AgentProcess:
             raise RuntimeFailed(f"The folder {cwd} is not there.", hint="Choose another one for this session.")
         try:
             process = await asyncio.create_subprocess_exec(
-                *words, stdin=-1, stdout=-1, stderr=-1, cwd=cwd, env=environment, start_new_session=True,
+                *words,
+                stdin=-1,
+                stdout=-1,
+                stderr=-1,
+                cwd=cwd,
+                env=environment,
+                start_new_session=True,
                 limit=_LONGEST_LINE,
-            )  # fmt: skip
+            )
         except OSError as error:
             raise RuntimeUnreachable(
                 f"The agent `{words[0]}` cannot be started: {error.strerror or error}.",

@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import Past, TurnInput
 from sojourn.runtimes.acp.ending import NOTHING, Usage
@@ -42,11 +42,14 @@ class Known:
         pair = tuple(usage) if isinstance(usage, list) and all(isinstance(one, int) for one in usage) else ()
         marks = state.get("blocks")
         return cls(
-            session_id=str(state.get("session_id") or ""), cwd=str(state.get("cwd") or ""),
-            seen=seen if isinstance(seen := state.get("seen"), int) else 0, turn=str(state.get("turn") or ""),
-            live=str(state.get("live") or ""), blocks=tuple(map(str, marks)) if isinstance(marks, list) else (),
+            session_id=str(state.get("session_id") or ""),
+            cwd=str(state.get("cwd") or ""),
+            seen=seen if isinstance(seen := state.get("seen"), int) else 0,
+            turn=str(state.get("turn") or ""),
+            live=str(state.get("live") or ""),
+            blocks=tuple(map(str, marks)) if isinstance(marks, list) else (),
             usage=Usage(pair[0], pair[1]) if len(pair) == 2 else NOTHING,
-        )  # fmt: skip
+        )
 
     def still_holds(self, turn: TurnInput) -> bool:
         """False when the agent remembers what is no longer there (undone or summarised), or works elsewhere."""
@@ -78,10 +81,14 @@ def after(turn: TurnInput, session_id: str, known: Known | None, usage: Usage) -
     seen = max((past.seq for past in turn.history), default=0)
     marks = [*(known.blocks if known else ()), *map(block_mark, turn.blocks)]
     return {
-        "session_id": session_id, "cwd": str(turn.workspace.root), "seen": seen, "turn": turn.turn,
-        "live": live_mark(turn.history, seen), "blocks": list(dict.fromkeys(marks))[-_MOST_MARKS:],
+        "session_id": session_id,
+        "cwd": str(turn.workspace.root),
+        "seen": seen,
+        "turn": turn.turn,
+        "live": live_mark(turn.history, seen),
+        "blocks": list(dict.fromkeys(marks))[-_MOST_MARKS:],
         "usage": [usage.into, usage.out],
-    }  # fmt: skip
+    }
 
 
 async def content(turn: TurnInput, known: Known | None, *, images: bool) -> list[Params]:

@@ -49,9 +49,10 @@ class AcpRuntime:
         path = self._environment.get("PATH") if self._environment is not None else None
         if shutil.which(words[0], path=path) is None:
             return Ready(
-                ok=False, detail=f"There is no program `{words[0]}`.",
+                ok=False,
+                detail=f"There is no program `{words[0]}`.",
                 hint=f"Install it, or correct `command` under [plugins.{PLUGIN}].",
-            )  # fmt: skip
+            )
         return Ready(ok=True, detail=f"{self._called(words)}, started with the first turn")
 
     def _called(self, words: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.core.values import dataclass
+from dataclasses import dataclass
 
 PLUGIN = "acp"
 

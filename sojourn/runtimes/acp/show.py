@@ -90,8 +90,12 @@ class Show:
         name = str(update.get("toolCallId") or f"tool-{len(self.tools) + 1}")
         tool = self.tools.get(name)
         if tool is None:
-            tool = self.tools[name] = {"call_id": name, "tool": str(update.get("kind") or "other"), "preview": "",
-                                       "began": time.monotonic()}  # fmt: skip
+            tool = self.tools[name] = {
+                "call_id": name,
+                "tool": str(update.get("kind") or "other"),
+                "preview": "",
+                "began": time.monotonic(),
+            }
             self._fill(tool, update)
             yield Progress("tool", {**self._public(tool), "status": "started"})
         else:
@@ -150,8 +154,11 @@ def _plan(entries: Json) -> list[Json]:
     steps = [one for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
     return [
         {
-            "id": f"plan-{number}", "title": plain(str(step.get("content") or "")), "needs": [],
-            "state": _PLAN.get(str(step.get("status")), "waiting"), "why": "",
+            "id": f"plan-{number}",
+            "title": plain(str(step.get("content") or "")),
+            "needs": [],
+            "state": _PLAN.get(str(step.get("status")), "waiting"),
+            "why": "",
         }
         for number, step in enumerate(steps, 1)
-    ]  # fmt: skip
+    ]

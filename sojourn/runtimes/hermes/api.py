@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -18,7 +19,6 @@ from sojourn.core.errors import (
     SojournError,
 )
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 from sojourn.runtimes.hermes.settings import PLUGIN, HermesSettings
 
 QUICK = 2.0  # what answers at once, or is not there
@@ -68,9 +68,12 @@ class HermesApi:
         if address.scheme not in ("http", "https") or not address.host:
             raise _no_address(settings.url)
         self._http = httpx2.AsyncClient(
-            base_url=address, headers={"Authorization": f"Bearer {key}"} if key else {}, trust_env=False,
-            timeout=httpx2.Timeout(30.0, connect=5.0), limits=httpx2.Limits(max_connections=None),
-        )  # fmt: skip
+            base_url=address,
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            trust_env=False,
+            timeout=httpx2.Timeout(30.0, connect=5.0),
+            limits=httpx2.Limits(max_connections=None),
+        )
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -124,9 +127,15 @@ class HermesApi:
             raise Lost(_why(error)) from error
 
     async def _ask(
-        self, method: str, path: str, *, body: Mapping[str, Json] | None = None, seconds: float = 30.0,
-        headers: Mapping[str, str] | None = None, may_wait: bool = False,
-    ) -> dict[str, Json]:  # fmt: skip
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Mapping[str, Json] | None = None,
+        seconds: float = 30.0,
+        headers: Mapping[str, str] | None = None,
+        may_wait: bool = False,
+    ) -> dict[str, Json]:
         limit = httpx2.Timeout(seconds, connect=min(5.0, seconds))
         try:
             reply = await self._http.request(method, path, json=body, headers=dict(headers or {}), timeout=limit)

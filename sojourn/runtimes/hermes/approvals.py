@@ -93,6 +93,10 @@ def _question(event: Event, name: str) -> Question:
     offered = event.get("choices")
     choices = tuple(one for one in _CHOICES if one in offered) if isinstance(offered, list) else ("once", "deny")
     return Question(
-        id=name, text=f"Hermes wants to run a command{f' ({why})' if why else ''}.", tool="terminal", detail=command,
-        choices=choices if "deny" in choices else (*choices, "deny"), dangerous=True,
-    )  # fmt: skip
+        id=name,
+        text=f"Hermes wants to run a command{f' ({why})' if why else ''}.",
+        tool="terminal",
+        detail=command,
+        choices=choices if "deny" in choices else (*choices, "deny"),
+        dangerous=True,
+    )

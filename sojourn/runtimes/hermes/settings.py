@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sojourn.core.settings import Secret
-from sojourn.core.values import dataclass
 
 NO_KEY = Secret("")
 PLUGIN = "hermes-runtime"

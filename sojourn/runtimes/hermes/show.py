@@ -72,9 +72,10 @@ class Show:
     def _new_tool(self, event: Event) -> dict[str, Json]:
         """`call_id` is ours, for screens: Hermes gives none, so results go to the oldest open call of that name."""
         tool: dict[str, Json] = {
-            "tool": plain(str(event.get("tool") or "")), "preview": plain(str(event.get("preview") or "")),
+            "tool": plain(str(event.get("tool") or "")),
+            "preview": plain(str(event.get("preview") or "")),
             "call_id": f"{self._run.id}:{len(self._tools) + 1}",
-        }  # fmt: skip
+        }
         self._tools.append(tool)
         return tool
 
@@ -97,10 +98,13 @@ class Show:
     def so_far(self, finish_reason: str) -> Iterator[Given]:
         """What stays of the run: how it went, as an observation, and the words that were shown, as a message."""
         facts: dict[str, Json] = {
-            "run_id": self._run.id, "ended": finish_reason, "seconds": round(time.monotonic() - self._began, 3),
-            "tools": [dict(tool) for tool in self._tools], "approvals": [dict(one) for one in self._approvals.kept],
+            "run_id": self._run.id,
+            "ended": finish_reason,
+            "seconds": round(time.monotonic() - self._began, 3),
+            "tools": [dict(tool) for tool in self._tools],
+            "approvals": [dict(one) for one in self._approvals.kept],
             "line_lost": self._run.lost,
-        }  # fmt: skip
+        }
         yield Observed("run", facts)
         if self.answer.text.strip():
             yield assistant(self.answer.text, finish_reason=finish_reason)

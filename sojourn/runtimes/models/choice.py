@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import urlsplit
 
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret, Settings
-from sojourn.core.values import dataclass
 
 Protocol = Literal["openai", "anthropic", "google"]
 

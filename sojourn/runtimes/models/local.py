@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 
 from sojourn.core.settings import Settings
-from sojourn.core.values import dataclass
 from sojourn.runtimes.models.choice import PROVIDERS, Choice, Provider
 
 QUICK = httpx2.Timeout(1.0, connect=0.4)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart
 
 from sojourn.core.messages import Message, calls, text_of
-from sojourn.core.values import dataclass
 from sojourn.ports.runtime import Past
 from sojourn.ports.tool import Tool
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 import httpx2
 from pydantic_ai.exceptions import (
@@ -33,17 +34,21 @@ from sojourn.core.errors import (
     SojournError,
 )
 from sojourn.core.plain import plain
-from sojourn.core.values import dataclass
 from sojourn.runtimes.models.choice import Choice
 
 # What the library raises; and, when a server answers nonsense that is valid JSON, what its insides raise.
 FOREIGN = (
-    AgentRunError, UserError, httpx2.HTTPError, TimeoutError, ValueError, TypeError, LookupError, AttributeError,
+    AgentRunError,
+    UserError,
+    httpx2.HTTPError,
+    TimeoutError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
     AssertionError,
-)  # fmt: skip
-_PASSING = (
-    ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError, httpx2.ConnectError,
-)  # fmt: skip
+)
+_PASSING = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError, httpx2.ConnectError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +61,51 @@ class _Words:
 
 
 _KNOWN: tuple[tuple[tuple[type[Exception], ...], _Words], ...] = (
-    ((ModelAuthenticationError,), _Words(
-        KeyRefused, "{model} does not take the key{said}.",
-        "Check model.api_key; `sojourn config` shows where it comes from.")),
-    ((ModelQuotaExceededError,), _Words(
-        KeyRefused, "{model}: the account behind the key has nothing left{said}.",
-        "Add credit there, or use another model.")),
-    ((ModelContextWindowExceededError,), _Words(
-        ContextFull, "This is more than {model} can take{said}.", "Start a new session, or attach less at once.")),
-    ((ModelRateLimitError, ModelUnavailableError), _Words(
-        RateLimited, "{model} is busy{said}.", "Wait a little and say it again.")),
-    ((ModelNotFoundError,), _Words(
-        RuntimeFailed, "{model} is not there{said}.", "`/model` lists what there is; model.name sets it.")),
-    ((ModelServerError,), _Words(
-        RuntimeFailed, "{model} has a problem of its own{said}.", "Say it again; if it stays so, try another model.")),
-    ((UserError,), _Words(
-        BadInput, "{model} cannot do this{said}.", "Leave the attachment out, or use another model.")),
-    ((ModelAPIError,), _Words(
-        RuntimeFailed, "{model} did not finish{said}.", "Say it again; if it stays so, try another model.")),
-)  # fmt: skip
+    (
+        (ModelAuthenticationError,),
+        _Words(
+            KeyRefused,
+            "{model} does not take the key{said}.",
+            "Check model.api_key; `sojourn config` shows where it comes from.",
+        ),
+    ),
+    (
+        (ModelQuotaExceededError,),
+        _Words(
+            KeyRefused,
+            "{model}: the account behind the key has nothing left{said}.",
+            "Add credit there, or use another model.",
+        ),
+    ),
+    (
+        (ModelContextWindowExceededError,),
+        _Words(
+            ContextFull, "This is more than {model} can take{said}.", "Start a new session, or attach less at once."
+        ),
+    ),
+    (
+        (ModelRateLimitError, ModelUnavailableError),
+        _Words(RateLimited, "{model} is busy{said}.", "Wait a little and say it again."),
+    ),
+    (
+        (ModelNotFoundError,),
+        _Words(RuntimeFailed, "{model} is not there{said}.", "`/model` lists what there is; model.name sets it."),
+    ),
+    (
+        (ModelServerError,),
+        _Words(
+            RuntimeFailed, "{model} has a problem of its own{said}.", "Say it again; if it stays so, try another model."
+        ),
+    ),
+    (
+        (UserError,),
+        _Words(BadInput, "{model} cannot do this{said}.", "Leave the attachment out, or use another model."),
+    ),
+    (
+        (ModelAPIError,),
+        _Words(RuntimeFailed, "{model} did not finish{said}.", "Say it again; if it stays so, try another model."),
+    ),
+)
 _SILENT = _Words(
     RuntimeTimeout, "{model} does not answer any more.", "Say it again. For slow models raise model.timeout_seconds."
 )
@@ -82,9 +113,10 @@ _BROKEN = _Words(
     RuntimeUnreachable, "Nothing answers at {model}, or the line broke.", "Check that it runs, then say it again."
 )
 _GARBAGE = _Words(
-    RuntimeFailed, "{model} answered something that is not an answer{said}.",
+    RuntimeFailed,
+    "{model} answered something that is not an answer{said}.",
     "Is model.base_url the address of a model server, with /v1?",
-)  # fmt: skip
+)
 
 
 def told(error: Exception, choice: Choice) -> SojournError:

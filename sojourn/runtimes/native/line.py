@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.messages import (
@@ -26,7 +27,6 @@ from pydantic_ai.tools import ToolDefinition
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Message
 from sojourn.core.plain import Plain
-from sojourn.core.values import dataclass
 from sojourn.ports.tool import Tool
 from sojourn.runtimes.models.choice import Choice
 from sojourn.runtimes.native.failures import FOREIGN, asked_to_wait, may_pass, told

@@ -7,14 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from sojourn.core.errors import ContextFull, RuntimeFailed
 from sojourn.core.events import Chunk, Progress
@@ -36,9 +29,17 @@ class Loop:
     """One conversation with one model. `opening` is what it was told, `since` what came of it."""
 
     def __init__(
-        self, line: Line, turn: TurnInput, opening: Sequence[ModelMessage], spending: Spending, *,
-        window: int, steps: int, make_room: MakeRoom | None = None, ratio: float = 1.0,
-    ) -> None:  # fmt: skip
+        self,
+        line: Line,
+        turn: TurnInput,
+        opening: Sequence[ModelMessage],
+        spending: Spending,
+        *,
+        window: int,
+        steps: int,
+        make_room: MakeRoom | None = None,
+        ratio: float = 1.0,
+    ) -> None:
         self.line, self.turn, self.spending = line, turn, spending
         self.opening, self.since = list(opening), list[ModelMessage]()
         self.ratio = ratio  # tokens as the model counts them, over tokens as we do

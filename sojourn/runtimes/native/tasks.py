@@ -99,10 +99,13 @@ class Tasks:
         found = "\n\n".join(f"What is known about “{one.title}”:\n{one.result}" for one in before)
         system = "\n\n".join(filter(None, [instructions(self.turn), context_text(self.turn.blocks)]))
         asked = "\n\n".join(
-            filter(None, [
-                f"Somebody asked:\n{self.turn.said}",
-                found,
-                f"Others work on the other parts. Do only this one, and answer with what you found:\n{task.title}",
-            ])
-        )  # fmt: skip
+            filter(
+                None,
+                [
+                    f"Somebody asked:\n{self.turn.said}",
+                    found,
+                    f"Others work on the other parts. Do only this one, and answer with what you found:\n{task.title}",
+                ],
+            )
+        )
         return to_model([Message(role="system", content=system), Message(role="user", content=asked)])

@@ -61,9 +61,15 @@ class Turning:
 
     def _loop(self, told: list[ModelMessage]) -> Loop:
         return Loop(
-            self.line, self.turn, told, self._spending,
-            window=self.window, steps=self.steps, make_room=self._make_room, ratio=self._ratio,
-        )  # fmt: skip
+            self.line,
+            self.turn,
+            told,
+            self._spending,
+            window=self.window,
+            steps=self.steps,
+            make_room=self._make_room,
+            ratio=self._ratio,
+        )
 
     def _task_loop(self, told: list[ModelMessage]) -> Loop:
         """A part of the request: it cannot be steered, and has no past to summarise."""
@@ -71,9 +77,7 @@ class Turning:
         return Loop(self.line, turn, told, self._spending, window=self.window, steps=self.steps, ratio=self._ratio)
 
     def _state(self, loop: Loop) -> Mapping[str, Json]:
-        state: dict[str, Json] = {
-            "model": self._spending.model, "window": self.window, "ratio": round(loop.ratio, 3),
-        }  # fmt: skip
+        state: dict[str, Json] = {"model": self._spending.model, "window": self.window, "ratio": round(loop.ratio, 3)}
         if self._graph is not None:
             state["graph"] = to_json(self._graph)
         return state

@@ -27,11 +27,24 @@ class Acting:
     def __init__(self, stage: Stage, trail: Trail, chinese: bool) -> None:
         self.stage, self.trail, self._zh = stage, trail, chinese
         self._known: dict[str, Callable[[Wish], Awaitable[None]]] = {
-            "run": self._run, "read": self._read, "list": self._list, "find": self._find, "search": self._search,
-            "write": self._write, "fetch": self._fetch, "remember": self._remember, "facts": self._facts,
-            "forget": self._forget, "recall": self._recall, "recent": self._recent, "skills": self._skills,
-            "sum": self._sum, "time": self._time, "which": self._which, "told": self._told,
-        }  # fmt: skip
+            "run": self._run,
+            "read": self._read,
+            "list": self._list,
+            "find": self._find,
+            "search": self._search,
+            "write": self._write,
+            "fetch": self._fetch,
+            "remember": self._remember,
+            "facts": self._facts,
+            "forget": self._forget,
+            "recall": self._recall,
+            "recent": self._recent,
+            "skills": self._skills,
+            "sum": self._sum,
+            "time": self._time,
+            "which": self._which,
+            "told": self._told,
+        }
 
     def can(self, wish: Wish) -> bool:
         return wish.kind in self._known

@@ -48,9 +48,12 @@ class Engine:
         heard: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue()
         loop, stop = asyncio.get_running_loop(), threading.Event()
         wish = {
-            "messages": [dict(message) for message in messages], "max_tokens": max_tokens, "stream": True,
-            "stream_options": {"include_usage": True}, **_SAMPLING,
-        }  # fmt: skip
+            "messages": [dict(message) for message in messages],
+            "max_tokens": max_tokens,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            **_SAMPLING,
+        }
 
         def hear(piece: Mapping[str, Any]) -> bool:
             if not stop.is_set():

@@ -114,12 +114,13 @@ class Offline:
         """What it says about itself, and small politeness."""
         label = self._weights.label if self._weights else ""
         return say(
-            kind, chinese,
+            kind,
+            chinese,
             offer=await self._offer(chinese) if kind in ("greet", "who", "help", "setup", "agent") else "",
             model=say("model", chinese, label=label) if label else "",
             model_long=say("model_long" if label else "no_model_long", chinese, label=label),
             free=say("free_with" if label else "free_without", chinese, label=label),
-        )  # fmt: skip
+        )
 
     async def _free(self, acting: Acting, wanted: Wish, used: list[Used]) -> None:
         """The small model speaks English only; whoever speaks something else is told so, not given nonsense."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Protocol
 
 from sojourn.core.plain import Plain
-from sojourn.core.values import dataclass
 from sojourn.runtimes.offline.stage import Stage
 
 # The words it was trained with: with any of our own it answers worse.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sojourn.core.values import dataclass
 from sojourn.runtimes.offline.trail import Entry
 
 _HIT = re.compile(
@@ -59,11 +59,15 @@ def hits(text: str) -> list[Hit]:
     """The places a tool's answer names."""
     return [
         Hit(
-            title=found["title"], when=found["when"], who=found["who"], text=" ".join(found["text"].split()),
-            session=found["session"], number=int(found["seq"] or 0),
+            title=found["title"],
+            when=found["when"],
+            who=found["who"],
+            text=" ".join(found["text"].split()),
+            session=found["session"],
+            number=int(found["seq"] or 0),
         )
         for found in _HIT.finditer(text)
-    ]  # fmt: skip
+    ]
 
 
 def topic(text: str) -> list[str]:

@@ -7,13 +7,12 @@ import json
 import secrets
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import aclosing
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Json, Message, ToolCall, assistant, text_of
 from sojourn.core.plain import plain
-from sojourn.core.values import dataclass
 from sojourn.ports.runtime import Given, TurnInput
 from sojourn.runtimes.calling import call_all
 

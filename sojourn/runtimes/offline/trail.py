@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from sojourn.core.messages import Json
-from sojourn.core.values import dataclass
 from sojourn.runtimes.offline.wishes import Wish
 
 _MOST = 50

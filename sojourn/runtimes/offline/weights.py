@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from sojourn.core.errors import RuntimeFailed
 from sojourn.core.settings import Settings
-from sojourn.core.values import dataclass
 
 NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"

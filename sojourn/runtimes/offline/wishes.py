@@ -5,10 +5,9 @@ What fits no rule is free text."""
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-
-from sojourn.core.values import dataclass
 
 _GROUP = re.compile(r"(?<!\\)\((?!\?)")
 _TRAILING = re.compile(r"[\s?!.。？！…]+$")

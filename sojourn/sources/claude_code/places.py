@@ -15,12 +15,11 @@ from __future__ import annotations
 import mmap
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sojourn.core.text import from_bytes
-from sojourn.core.values import dataclass
 from sojourn.sources.jsonl import as_object
 from sojourn.sources.talk import seconds
 
@@ -124,9 +123,15 @@ def _look(path: Path) -> Iterator[SessionFile]:
         marks.append(str(title.stat().st_mtime_ns))
     version = _found(_VERSION, head)
     one = SessionFile(
-        native_id=path.stem, path=path, fingerprint=":".join(marks), version=version, first=_found(_UUID, head),
-        began=seconds(_found(_TIME, head)) or stat.st_mtime, helper=helper, size=stat.st_size,
-    )  # fmt: skip
+        native_id=path.stem,
+        path=path,
+        fingerprint=":".join(marks),
+        version=version,
+        first=_found(_UUID, head),
+        began=seconds(_found(_TIME, head)) or stat.st_mtime,
+        helper=helper,
+        size=stat.st_size,
+    )
     shared = not helper and _is_before(version, _APART) and _has_sidechain(path)
     yield replace(one, is_shared=shared)
     if shared:

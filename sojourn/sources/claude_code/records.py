@@ -29,10 +29,26 @@ _NOBODY = re.compile(
     r"\[Request interrupted by user)"
 )
 _ARGUMENTS = re.compile(r"<command-args>\s*[^\s<]")
-_ENVELOPE = frozenset((
-    "type", "uuid", "timestamp", "sessionId", "session_id", "cwd", "gitBranch", "version", "userType", "entrypoint",
-    "message", "isSidechain", "slug", "agentId", "promptId", "requestId",
-))  # fmt: skip
+_ENVELOPE = frozenset(
+    (
+        "type",
+        "uuid",
+        "timestamp",
+        "sessionId",
+        "session_id",
+        "cwd",
+        "gitBranch",
+        "version",
+        "userType",
+        "entrypoint",
+        "message",
+        "isSidechain",
+        "slug",
+        "agentId",
+        "promptId",
+        "requestId",
+    )
+)
 _MESSAGE = frozenset(("role", "content", "type", "id", "model", "stop_reason", "stop_sequence", "usage"))
 # Requests as they were sent: the same messages once more.
 REPEATED = ("api-request-blob",)
@@ -105,9 +121,13 @@ def _result(record: dict[str, Any], block: dict[str, Any], native: str, more: di
     said = block.get("content")
     parts = said if isinstance(said, list) else [{"type": "text", "text": said if isinstance(said, str) else ""}]
     return _message(
-        "tool", record, native, tool_call_id=str(block.get("tool_use_id") or ""), **content(parts),
+        "tool",
+        record,
+        native,
+        tool_call_id=str(block.get("tool_use_id") or ""),
+        **content(parts),
         extra=rest(more | {"is_error": block.get("is_error") or None}, ()),
-    )  # fmt: skip
+    )
 
 
 def _assistant(talk: Talk, record: dict[str, Any], native: str) -> None:
@@ -121,13 +141,17 @@ def _assistant(talk: Talk, record: dict[str, Any], native: str) -> None:
         return
     talk.add(
         _message(
-            "system" if inner.get("model") == "<synthetic>" else "assistant", record, native, **content(said),
+            "system" if inner.get("model") == "<synthetic>" else "assistant",
+            record,
+            native,
+            **content(said),
             reasoning="\n".join(filter(None, (nonempty(block.get("thinking")) for block in thought))) or None,
-            reasoning_details=as_json(thought) if thought else None, finish_reason=nonempty(inner.get("stop_reason")),
+            reasoning_details=as_json(thought) if thought else None,
+            finish_reason=nonempty(inner.get("stop_reason")),
             extra=rest(record | {"message": None} | _more(inner), _ENVELOPE),
         ),
         [_call(block) for block in asked],
-    )  # fmt: skip
+    )
 
 
 def _more(inner: dict[str, Any]) -> dict[str, Any]:

@@ -93,10 +93,12 @@ class _Facts:
         if usage and own not in self._counted:
             self._counted.add(own)
             self.spending.add(
-                model, input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens"),
+                model,
+                input_tokens=usage.get("input_tokens"),
+                output_tokens=usage.get("output_tokens"),
                 cache_read_tokens=usage.get("cache_read_input_tokens"),
                 cache_write_tokens=usage.get("cache_creation_input_tokens"),
-            )  # fmt: skip
+            )
 
 
 def _transcript(one: SessionFile, titles: Mapping[str, str]) -> Transcript:
@@ -114,9 +116,12 @@ def _transcript(one: SessionFile, titles: Mapping[str, str]) -> Transcript:
         "extra": as_json({key: fields.pop(key) for key in ("version", "entrypoint") if key in fields}),
     }
     return Transcript(
-        native_id=one.native_id, fields=fields, messages=talk.messages, records=[*talk.records, *lines.unreadable],
+        native_id=one.native_id,
+        fields=fields,
+        messages=talk.messages,
+        records=[*talk.records, *lines.unreadable],
         warnings=tuple(lines.warnings),
-    )  # fmt: skip
+    )
 
 
 def _gather(one: SessionFile, lines: LineFile, talk: Talk, facts: _Facts, titles: Mapping[str, str]) -> str | None:
@@ -194,9 +199,13 @@ class ClaudeCode:
             return None
         good = [one for one in files if not one.problem]
         return Found(
-            source=self.name, home=home, sessions=len(files), bytes=sum(one.size for one in good if not one.is_inside),
-            version=max(files, key=lambda one: one.began).version, problem="" if good else files[0].problem,
-        )  # fmt: skip
+            source=self.name,
+            home=home,
+            sessions=len(files),
+            bytes=sum(one.size for one in good if not one.is_inside),
+            version=max(files, key=lambda one: one.began).version,
+            problem="" if good else files[0].problem,
+        )
 
     @contextmanager
     def open(self, home: Path) -> Iterator[ClaudeReader]:

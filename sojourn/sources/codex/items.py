@@ -68,10 +68,13 @@ def _thought(talk: Talk, item: dict[str, Any], native: str, moment: float) -> bo
         return False
     talk.add(
         Message(
-            role="assistant", native_id=native, timestamp=moment, reasoning=thought,
+            role="assistant",
+            native_id=native,
+            timestamp=moment,
+            reasoning=thought,
             codex_reasoning_items=as_json([item]),
         )
-    )  # fmt: skip
+    )
     return True
 
 

@@ -47,9 +47,12 @@ def transcript(native: str, path: Path, *, name: str | None = None, archived: bo
     fields = facts.fields | facts.spending.fields()
     fields |= {"title": name or heading(prompt), "archived": int(archived), "started_at": started}
     return Transcript(
-        native_id=native, fields=fields, messages=talk.messages, records=[*talk.records, *file.unreadable],
+        native_id=native,
+        fields=fields,
+        messages=talk.messages,
+        records=[*talk.records, *file.unreadable],
         warnings=(*file.warnings, *talk.warnings),
-    )  # fmt: skip
+    )
 
 
 def _shape(line: Line) -> tuple[str, dict[str, Any]]:
@@ -94,10 +97,12 @@ class _Facts:
         git, base = mapping(head.get("git")), mapping(head.get("base_instructions"))
         self.fields |= {
             "source": "subagent" if "subagent" in mapping(head.get("source")) else NAME,
-            "parent_session_id": nonempty(parent), "cwd": nonempty(head.get("cwd")),
-            "git_branch": nonempty(git.get("branch")), "billing_provider": nonempty(head.get("model_provider")),
+            "parent_session_id": nonempty(parent),
+            "cwd": nonempty(head.get("cwd")),
+            "git_branch": nonempty(git.get("branch")),
+            "billing_provider": nonempty(head.get("model_provider")),
             "system_prompt": nonempty(base.get("text")) or nonempty(head.get("instructions")),
-        }  # fmt: skip
+        }
         known = ("id", "session_id", "timestamp", "cwd", "base_instructions", "instructions")
         self.fields["extra"] = as_json({key: value for key, value in head.items() if key not in known and value})
 
@@ -110,11 +115,14 @@ class _Facts:
         self._total = total
         cached = whole(last.get("cached_input_tokens"))
         self.spending.add(
-            self.fields.get("model") or "", provider=self.fields.get("billing_provider") or "",
-            input_tokens=whole(last.get("input_tokens")) - cached, cache_read_tokens=cached,
-            cache_write_tokens=last.get("cache_write_input_tokens"), output_tokens=last.get("output_tokens"),
+            self.fields.get("model") or "",
+            provider=self.fields.get("billing_provider") or "",
+            input_tokens=whole(last.get("input_tokens")) - cached,
+            cache_read_tokens=cached,
+            cache_write_tokens=last.get("cache_write_input_tokens"),
+            output_tokens=last.get("output_tokens"),
             reasoning_tokens=last.get("reasoning_output_tokens"),
-        )  # fmt: skip
+        )
 
 
 def _shown(event: dict[str, Any]) -> str:

@@ -11,11 +11,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from sojourn.core.errors import SourceUnreadable
-from sojourn.core.values import dataclass
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.source import Found, Listed, Transcript
 from sojourn.sources.codex.rollout import NAME, transcript
@@ -135,10 +135,13 @@ class Codex:
         newest = next((one.path for one in reversed(found) if one.path.suffix == ".jsonl"), None)
         hit = _VERSION.search(_opening(newest)) if newest else None
         return Found(
-            source=self.name, home=home, sessions=len(found), bytes=sum(one.size for one in found),
+            source=self.name,
+            home=home,
+            sessions=len(found),
+            bytes=sum(one.size for one in found),
             version=hit[1].decode("ascii", "replace") if hit else "",
             problem=found[0].problem if all(one.problem for one in found) else "",
-        )  # fmt: skip
+        )
 
     @contextmanager
     def open(self, home: Path) -> Iterator[CodexReader]:

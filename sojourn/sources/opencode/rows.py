@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
 from sojourn.core.messages import Message, ToolCall
-from sojourn.core.values import dataclass
 from sojourn.ports.source import Transcript
 from sojourn.sources.jsonl import as_object
 from sojourn.sources.spending import Spending
@@ -89,11 +88,15 @@ class Gathering:
         cache = mapping(tokens.get("cache"))
         if any(tokens.get(name) for name in ("input", "output")):
             self.spending.add(
-                self.model, provider=self.provider, cost=float(cost) if isinstance(cost, int | float) else None,
-                input_tokens=tokens.get("input"), output_tokens=tokens.get("output"),
-                reasoning_tokens=tokens.get("reasoning"), cache_read_tokens=cache.get("read"),
+                self.model,
+                provider=self.provider,
+                cost=float(cost) if isinstance(cost, int | float) else None,
+                input_tokens=tokens.get("input"),
+                output_tokens=tokens.get("output"),
+                reasoning_tokens=tokens.get("reasoning"),
+                cache_read_tokens=cache.get("read"),
                 cache_write_tokens=cache.get("write"),
-            )  # fmt: skip
+            )
 
     def answer(self, row: Row, data: dict[str, Any], parts: list[dict[str, Any]]) -> None:
         """An answer: thought and words with the calls behind them, then the outputs; again for each step."""
@@ -110,13 +113,17 @@ class Gathering:
             tools = [part for part in step if part["type"] == "tool"]
             self.talk.add(
                 Message(
-                    role="assistant", native_id=row.id, timestamp=moment, extra=extra,
-                    finish_reason=finish, **_words(said),
+                    role="assistant",
+                    native_id=row.id,
+                    timestamp=moment,
+                    extra=extra,
+                    finish_reason=finish,
+                    **_words(said),
                     reasoning="\n".join(filter(None, (nonempty(part.get("text")) for part in thought))) or None,
                     reasoning_details=as_json(thought) if any(part.get("metadata") for part in thought) else None,
                 ),
                 [_call(part) for part in tools],
-            )  # fmt: skip
+            )
             extra = None
             for part in tools:
                 self._output(row, part)
@@ -128,11 +135,14 @@ class Gathering:
         times = mapping(state.get("time")) or mapping(part.get("time"))
         self.talk.add(
             Message(
-                role="tool", native_id=f"{row.id}:{call_id(part)}", tool_call_id=call_id(part),
-                timestamp=seconds(times.get("end") or times.get("completed")), **content(_result(state)),
+                role="tool",
+                native_id=f"{row.id}:{call_id(part)}",
+                tool_call_id=call_id(part),
+                timestamp=seconds(times.get("end") or times.get("completed")),
+                **content(_result(state)),
                 extra=rest(state | {"is_error": state["status"] == "error" or None}, _STATE),
             )
-        )  # fmt: skip
+        )
 
     def transcript(self) -> Transcript:
         """The whole session, once everything was added."""
@@ -143,17 +153,25 @@ class Gathering:
         model = mapping(_json(values.get("model")))
         known = ("version", "slug", "agent", "project_id", "fork_boundary", "workspace_id")
         fields = {
-            "source": "subagent" if parent else NAME, "parent_session_id": parent or origin,
+            "source": "subagent" if parent else NAME,
+            "parent_session_id": parent or origin,
             "title": None if title.startswith(_PLACEHOLDERS) else title or None,
-            "cwd": nonempty(values.get("directory")), "git_repo_root": nonempty(values.get("worktree")),
-            "model": self.model or nonempty(model.get("id")), "billing_provider": self.provider or None,
-            "started_at": seconds(values.get("time_created")), "archived": int(bool(values.get("time_archived"))),
-            "extra": as_json({name: values[name] for name in known if values.get(name)}), **self.spending.fields(),
-        }  # fmt: skip
+            "cwd": nonempty(values.get("directory")),
+            "git_repo_root": nonempty(values.get("worktree")),
+            "model": self.model or nonempty(model.get("id")),
+            "billing_provider": self.provider or None,
+            "started_at": seconds(values.get("time_created")),
+            "archived": int(bool(values.get("time_archived"))),
+            "extra": as_json({name: values[name] for name in known if values.get(name)}),
+            **self.spending.fields(),
+        }
         return Transcript(
-            native_id=self.session.id, fields=fields, messages=self.talk.messages, records=self.talk.records,
+            native_id=self.session.id,
+            fields=fields,
+            messages=self.talk.messages,
+            records=self.talk.records,
             warnings=tuple(self.talk.warnings),
-        )  # fmt: skip
+        )
 
     def _revert(self, revert: dict[str, Any]) -> None:
         """What the person took back is still there until they go on."""
@@ -167,9 +185,21 @@ class Gathering:
 
 
 _ANSWER = (
-    "role", "time", "tokens", "cost", "content", "finish", "modelID", "providerID", "model", "path", "parentID", "id",
-    "sessionID", "snapshot",
-)  # fmt: skip
+    "role",
+    "time",
+    "tokens",
+    "cost",
+    "content",
+    "finish",
+    "modelID",
+    "providerID",
+    "model",
+    "path",
+    "parentID",
+    "id",
+    "sessionID",
+    "snapshot",
+)
 _STATE = ("status", "input", "output", "content", "time", "attachments")
 
 

@@ -48,10 +48,13 @@ def _said(into: Gathering, row: Row, data: dict[str, Any]) -> bool:
     if said:
         into.talk.add(
             Message(
-                role="user" if row.kind == "user" else "system", native_id=row.id, timestamp=said_at(data, row),
-                extra=rest(data, (*_PROMPT, "command", "output")), **content(said),
+                role="user" if row.kind == "user" else "system",
+                native_id=row.id,
+                timestamp=said_at(data, row),
+                extra=rest(data, (*_PROMPT, "command", "output")),
+                **content(said),
             )
-        )  # fmt: skip
+        )
     return bool(said)
 
 
@@ -62,9 +65,12 @@ def _compaction(into: Gathering, row: Row, data: dict[str, Any]) -> None:
         into.talk.summarised()
         into.talk.add(
             Message(
-                role="system", native_id=row.id, timestamp=said_at(data, row), content=summary,
+                role="system",
+                native_id=row.id,
+                timestamp=said_at(data, row),
+                content=summary,
                 extra=rest(data, ("time", "summary", "sessionID")),
             )
-        )  # fmt: skip
+        )
     else:
         into.talk.keep("compaction", row.data)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.core.errors import SourceUnreadable
-from sojourn.core.values import dataclass
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.source import Found, Listed, Transcript
 from sojourn.sources.opencode.database import Database
@@ -35,9 +35,11 @@ class _Known:
 def _known(row: SessionRow, mark: str) -> _Known:
     values = row.values
     return _Known(
-        fingerprint=mark, began=seconds(values.get("time_created")), is_child=bool(values.get("parent_id")),
+        fingerprint=mark,
+        began=seconds(values.get("time_created")),
+        is_child=bool(values.get("parent_id")),
         version=str(values.get("version") or ""),
-    )  # fmt: skip
+    )
 
 
 class OpencodeReader:
@@ -128,10 +130,13 @@ class Opencode:
         if not known or (home.is_file() and problems and not home.name.startswith(NAME)):
             return None
         return Found(
-            source=self.name, home=home, sessions=len(known), bytes=size,
+            source=self.name,
+            home=home,
+            sessions=len(known),
+            bytes=size,
             version=max(known.values(), key=lambda one: one.began).version,
             problem=problems[0] if len(problems) == len(known) else "",
-        )  # fmt: skip
+        )
 
     @contextmanager
     def open(self, home: Path) -> Iterator[OpencodeReader]:

@@ -16,9 +16,13 @@ from sojourn.stores.records import json_text
 
 
 def bind(
-    data: Data, place: str, session: SessionId, principal: Principal, details: Mapping[str, Json] | None,
+    data: Data,
+    place: str,
+    session: SessionId,
+    principal: Principal,
+    details: Mapping[str, Json] | None,
     expect: int | None,
-) -> Binding:  # fmt: skip
+) -> Binding:
     if data.session(session)["principal"] != principal:
         raise NotFound(f'There is no session "{session}".', hint="`sojourn sessions list` shows what there is.")
     bindings, now = data.tables["bindings"], data.clock()
@@ -29,18 +33,26 @@ def bind(
     for key, row in bindings.items():
         if row["session_id"] == session and key != (escape(place),):
             bindings[key] = {
-                **row, "session_id": None, "previous_session_id": session, "revision": row["revision"] + 1,
+                **row,
+                "session_id": None,
+                "previous_session_id": session,
+                "revision": row["revision"] + 1,
                 "updated_at": now,
-            }  # fmt: skip
+            }
     previous = None
     if old:
         displaced = old["session_id"] not in (None, session)
         previous = old["session_id"] if displaced else old["previous_session_id"]
     text = old["details"] if old and details is None else json_text(dict(details or {}), data.redact)
     bindings[(escape(place),)] = row = {
-        "place": escape(place), "session_id": session, "previous_session_id": None if previous == session else previous,
-        "principal": escape(principal), "details": text, "revision": found + 1, "updated_at": now,
-    }  # fmt: skip
+        "place": escape(place),
+        "session_id": session,
+        "previous_session_id": None if previous == session else previous,
+        "principal": escape(principal),
+        "details": text,
+        "revision": found + 1,
+        "updated_at": now,
+    }
     data.touched.add(BINDINGS)
     return binding_from(row)
 
@@ -49,9 +61,14 @@ class MemoryBindings(Waking):
     """ports.journal.Bindings over a dictionary."""
 
     async def bind(
-        self, place: str, session: SessionId, *, principal: Principal = OWNER,
-        details: Mapping[str, Json] | None = None, expect: int | None = None,
-    ) -> Binding:  # fmt: skip
+        self,
+        place: str,
+        session: SessionId,
+        *,
+        principal: Principal = OWNER,
+        details: Mapping[str, Json] | None = None,
+        expect: int | None = None,
+    ) -> Binding:
         with self._writing() as data, data.whole():
             return bind(data, place, session, principal, details, expect)
 
@@ -65,9 +82,10 @@ class MemoryBindings(Waking):
         return [
             binding_from(row)
             for row in sorted(self._data.tables["bindings"].values(), key=lambda row: str(row["place"]))
-            if (session is None or row["session_id"] == session) and row["place"].startswith(escape(prefix))
+            if (session is None or row["session_id"] == session)
+            and row["place"].startswith(escape(prefix))
             and (principal is None or row["principal"] == escape(principal))
-        ]  # fmt: skip
+        ]
 
     async def unbind(self, place: str, *, expect: int | None = None) -> bool:
         with self._writing() as data:

@@ -17,9 +17,15 @@ from sojourn.stores.memory.waking import Waking
 from sojourn.stores.records import json_text
 
 _UNCLAIMED = {
-    "attempts": 0, "owner": "", "fence": 0, "lease_until": 0.0, "next_try_at": 0.0, "error": "", "session_id": None,
+    "attempts": 0,
+    "owner": "",
+    "fence": 0,
+    "lease_until": 0.0,
+    "next_try_at": 0.0,
+    "error": "",
+    "session_id": None,
     "finished_at": None,
-}  # fmt: skip
+}
 _NO_CLAIM = {"owner": "", "lease_until": 0.0}
 _STATES = {"inbox": ("waiting", "running"), "outbox": ("pending", "sending")}
 _RING = {"inbox": INBOX, "outbox": OUTBOX}
@@ -57,16 +63,24 @@ def may_claim(row: Row, rows: Iterable[Row], now: float, ahead: bool) -> bool:
 
 
 def claim(
-    data: Data, table: str, owner: str, lines: Sequence[Line] | None, place: str | None, ahead: bool, limit: int,
+    data: Data,
+    table: str,
+    owner: str,
+    lines: Sequence[Line] | None,
+    place: str | None,
+    ahead: bool,
+    limit: int,
     seconds: float,
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     rows, now, working = data.tables[table], data.clock(), _STATES[table][1]
     known = None if lines is None else {(escape(platform), escape(account)) for platform, account in lines}
     found = [
-        row for row in sorted(rows.values(), key=lambda row: int(row["id"]))
+        row
+        for row in sorted(rows.values(), key=lambda row: int(row["id"]))
         if (known is None or (row["platform"], row["account"]) in known)
-        and (place is None or row["place"] == escape(place)) and may_claim(row, rows.values(), now, ahead)
-    ]  # fmt: skip
+        and (place is None or row["place"] == escape(place))
+        and may_claim(row, rows.values(), now, ahead)
+    ]
     dead = sorted((row for row in found if row["state"] == working), key=lambda row: (row["lease_until"], row["id"]))
     found = [*dead, *(row for row in found if row["state"] != working)]
     taken: list[Row] = []
@@ -75,22 +89,34 @@ def claim(
         if ahead and row["state"] != working:
             more["ahead"] = 1
         rows[(row["id"],)] = kept = {
-            **row, **more, "state": working, "owner": escape(owner), "fence": row["fence"] + 1,
-            "attempts": row["attempts"] + 1, "lease_until": now + seconds,
-        }  # fmt: skip
+            **row,
+            **more,
+            "state": working,
+            "owner": escape(owner),
+            "fence": row["fence"] + 1,
+            "attempts": row["attempts"] + 1,
+            "lease_until": now + seconds,
+        }
         taken.append(kept)
     return sorted(taken, key=lambda row: int(row["id"]))
 
 
 def listed(
-    data: Data, table: str, place: str | None, session: str | None, states: Sequence[str], limit: int,
+    data: Data,
+    table: str,
+    place: str | None,
+    session: str | None,
+    states: Sequence[str],
+    limit: int,
     newest: bool = False,
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     return [
-        row for row in sorted(data.tables[table].values(), key=lambda row: int(row["id"]), reverse=newest)
-        if (place is None or row["place"] == escape(place)) and (session is None or row["session_id"] == session)
+        row
+        for row in sorted(data.tables[table].values(), key=lambda row: int(row["id"]), reverse=newest)
+        if (place is None or row["place"] == escape(place))
+        and (session is None or row["session_id"] == session)
         and (not states or row["state"] in states)
-    ][: max(0, limit)]  # fmt: skip
+    ][: max(0, limit)]
 
 
 def put(data: Data, draft: Draft) -> Outgoing:
@@ -98,11 +124,26 @@ def put(data: Data, draft: Draft) -> Outgoing:
         data.session(draft.session)
     text = json_text(draft.payload, data.redact)
     known = [row for row in data.tables["outbox"].values() if row["key"] == escape(draft.key)]
-    row = known[0] if known else add(data, "outbox", {
-        "key": escape(draft.key), "platform": escape(draft.platform), "account": escape(draft.account),
-        "place": escape(draft.place), "payload": text, "session_id": draft.session, "possible_duplicate": 0,
-        "message_id": "", "created_at": data.clock(), "sent_at": None,
-    })  # fmt: skip
+    row = (
+        known[0]
+        if known
+        else add(
+            data,
+            "outbox",
+            {
+                "key": escape(draft.key),
+                "platform": escape(draft.platform),
+                "account": escape(draft.account),
+                "place": escape(draft.place),
+                "payload": text,
+                "session_id": draft.session,
+                "possible_duplicate": 0,
+                "message_id": "",
+                "created_at": data.clock(),
+                "sent_at": None,
+            },
+        )
+    )
     return outgoing_from(row)
 
 
@@ -117,15 +158,26 @@ class MemoryBoxes(Waking):
             text = json_text(payload, data.redact)
             if any(names.items() <= row.items() for row in data.tables["inbox"].values()):
                 return None
-            row = add(data, "inbox", {
-                **names, "place": escape(place), "payload": text, "ahead": 0, "turn_id": None,
-                "received_at": data.clock(),
-            })  # fmt: skip
+            row = add(
+                data,
+                "inbox",
+                {
+                    **names,
+                    "place": escape(place),
+                    "payload": text,
+                    "ahead": 0,
+                    "turn_id": None,
+                    "received_at": data.clock(),
+                },
+            )
             for position, file in enumerate(files):
                 data.tables["inbox_files"][row["id"], position] = {
-                    "inbox_id": row["id"], "position": position, "name": escape(file.name),
-                    "media_type": escape(file.media_type), "data": bytes(file.data),
-                }  # fmt: skip
+                    "inbox_id": row["id"],
+                    "position": position,
+                    "name": escape(file.name),
+                    "media_type": escape(file.media_type),
+                    "data": bytes(file.data),
+                }
             return incoming_from(row)
 
     async def incoming_files(self, item: Incoming) -> tuple[File, ...]:
@@ -133,9 +185,15 @@ class MemoryBoxes(Waking):
         return tuple(file_from(self._data.tables["inbox_files"][key]) for key in found)
 
     async def claim_incoming(
-        self, owner: str, *, lines: Sequence[Line] | None = None, place: str | None = None, ahead: bool = False,
-        limit: int = 1, seconds: float = 60.0,
-    ) -> list[Incoming]:  # fmt: skip
+        self,
+        owner: str,
+        *,
+        lines: Sequence[Line] | None = None,
+        place: str | None = None,
+        ahead: bool = False,
+        limit: int = 1,
+        seconds: float = 60.0,
+    ) -> list[Incoming]:
         return [incoming_from(row) for row in claim(self._data, "inbox", owner, lines, place, ahead, limit, seconds)]
 
     async def note_incoming(
@@ -155,8 +213,12 @@ class MemoryBoxes(Waking):
     ) -> Incoming:
         with self._writing() as data:
             values: dict[str, Any] = {
-                "state": state, "error": safe(error, data.redact), "finished_at": data.clock(), **_NO_CLAIM, "ahead": 0,
-            }  # fmt: skip
+                "state": state,
+                "error": safe(error, data.redact),
+                "finished_at": data.clock(),
+                **_NO_CLAIM,
+                "ahead": 0,
+            }
             if turn is not None:
                 values["turn_id"] = escape(turn)
             done = incoming_from(change(data, "inbox", item.id, item.fence, values))
@@ -166,15 +228,30 @@ class MemoryBoxes(Waking):
 
     async def release_incoming(self, item: Incoming, *, seconds: float = 0.0, error: str = "") -> Incoming:
         with self._writing() as data:
-            return incoming_from(change(data, "inbox", item.id, item.fence, {
-                "state": "waiting", "error": safe(error, data.redact), "next_try_at": data.clock() + seconds,
-                **_NO_CLAIM, "ahead": 0,
-            }))  # fmt: skip
+            return incoming_from(
+                change(
+                    data,
+                    "inbox",
+                    item.id,
+                    item.fence,
+                    {
+                        "state": "waiting",
+                        "error": safe(error, data.redact),
+                        "next_try_at": data.clock() + seconds,
+                        **_NO_CLAIM,
+                        "ahead": 0,
+                    },
+                )
+            )
 
     async def incoming(
-        self, *, place: str | None = None, session: SessionId | None = None, states: Sequence[str] = (),
+        self,
+        *,
+        place: str | None = None,
+        session: SessionId | None = None,
+        states: Sequence[str] = (),
         limit: int = 100,
-    ) -> list[Incoming]:  # fmt: skip
+    ) -> list[Incoming]:
         return [incoming_from(row) for row in listed(self._data, "inbox", place, session, states, limit)]
 
     # the outbox
@@ -193,9 +270,13 @@ class MemoryBoxes(Waking):
             return outgoing_from(change(data, "outbox", item.id, item.fence, values))
 
     async def finish_outgoing(
-        self, item: Outgoing, state: Literal["sent", "delivered", "failed"] = "sent", *, message_id: str = "",
+        self,
+        item: Outgoing,
+        state: Literal["sent", "delivered", "failed"] = "sent",
+        *,
+        message_id: str = "",
         error: str = "",
-    ) -> Outgoing:  # fmt: skip
+    ) -> Outgoing:
         with self._writing() as data:
             now = data.clock()
             values: dict[str, Any] = {"state": state, "error": safe(error, data.redact), **_NO_CLAIM}
@@ -206,21 +287,35 @@ class MemoryBoxes(Waking):
             if state in ("sent", "delivered") and item.sent_at is None:
                 values["sent_at"] = now
             confirms = state == "delivered" and item.state == "sent"
-            return outgoing_from(
-                change(data, "outbox", item.id, item.fence, values, state="sent" if confirms else "")
-            )  # fmt: skip
+            return outgoing_from(change(data, "outbox", item.id, item.fence, values, state="sent" if confirms else ""))
 
     async def release_outgoing(
         self, item: Outgoing, *, seconds: float, error: str = "", maybe_sent: bool = False
     ) -> Outgoing:
         with self._writing() as data:
-            return outgoing_from(change(data, "outbox", item.id, item.fence, {
-                "state": "pending", "error": safe(error, data.redact), "next_try_at": data.clock() + seconds,
-                **_NO_CLAIM, **({"possible_duplicate": 1} if maybe_sent else {}),
-            }))  # fmt: skip
+            return outgoing_from(
+                change(
+                    data,
+                    "outbox",
+                    item.id,
+                    item.fence,
+                    {
+                        "state": "pending",
+                        "error": safe(error, data.redact),
+                        "next_try_at": data.clock() + seconds,
+                        **_NO_CLAIM,
+                        **({"possible_duplicate": 1} if maybe_sent else {}),
+                    },
+                )
+            )
 
     async def outgoing(
-        self, *, place: str | None = None, session: SessionId | None = None, states: Sequence[str] = (),
-        limit: int = 100, newest: bool = False,
-    ) -> list[Outgoing]:  # fmt: skip
+        self,
+        *,
+        place: str | None = None,
+        session: SessionId | None = None,
+        states: Sequence[str] = (),
+        limit: int = 100,
+        newest: bool = False,
+    ) -> list[Outgoing]:
         return [outgoing_from(row) for row in listed(self._data, "outbox", place, session, states, limit, newest)]

@@ -19,9 +19,7 @@ from sojourn.stores.records import json_text, json_value
 
 
 def health(data: Data) -> list[LineHealth]:
-    lines = {
-        (row["platform"], row["account"]) for box in ("inbox", "outbox") for row in data.tables[box].values()
-    }  # fmt: skip
+    lines = {(row["platform"], row["account"]) for box in ("inbox", "outbox") for row in data.tables[box].values()}
     return sorted((_line(data, *line) for line in lines), key=lambda line: (line.platform, line.account))
 
 
@@ -34,12 +32,16 @@ def _line(data: Data, platform: str, account: str) -> LineHealth:
     waiting = [row["received_at"] for row in inbox if row["state"] in ("waiting", "running")]
     pending = [row["created_at"] for row in outbox if row["state"] in ("pending", "sending")]
     return LineHealth(
-        platform=unescape(platform), account=unescape(account), waiting=len(waiting), pending=len(pending),
-        oldest_waiting=min(waiting, default=None), oldest_pending=min(pending, default=None),
+        platform=unescape(platform),
+        account=unescape(account),
+        waiting=len(waiting),
+        pending=len(pending),
+        oldest_waiting=min(waiting, default=None),
+        oldest_pending=min(pending, default=None),
         last_received=max((row["received_at"] for row in inbox), default=None),
         last_sent=max((row["sent_at"] for row in outbox if row["sent_at"] is not None), default=None),
         failed=sum(row["state"] == "failed" for row in (*inbox, *outbox)),
-    )  # fmt: skip
+    )
 
 
 def prune(data: Data, before: float) -> int:
@@ -47,9 +49,10 @@ def prune(data: Data, before: float) -> int:
     for box, over in (("inbox", ("done", "failed")), ("outbox", ("sent", "delivered", "failed"))):
         rows = data.tables[box]
         old = [
-            key for key, row in rows.items()
+            key
+            for key, row in rows.items()
             if row["state"] in over and (row["finished_at"] or row.get("sent_at") or 0.0) < before
-        ]  # fmt: skip
+        ]
         gone += len(old)
         for key in old:
             del rows[key]
@@ -71,9 +74,12 @@ class MemoryGateways(Waking):
         with self._writing() as data:
             now, known = data.clock(), data.gateways.get(heartbeat.id)
             kept = replace(
-                heartbeat, health=json_value(json_text(dict(heartbeat.health), data.redact)), beat_at=now,
-                started_at=known.started_at if known else heartbeat.started_at or now, until=now + seconds,
-            )  # fmt: skip
+                heartbeat,
+                health=json_value(json_text(dict(heartbeat.health), data.redact)),
+                beat_at=now,
+                started_at=known.started_at if known else heartbeat.started_at or now,
+                until=now + seconds,
+            )
             data.gateways[heartbeat.id] = kept
             data.touched.add(GATEWAYS)
             return kept
@@ -93,9 +99,7 @@ class MemoryGateways(Waking):
         if held and held.owner != owner and held.until >= now:
             return None
         fence = 1 if held is None else held.fence + (held.owner != owner)
-        self._data.holds[credential] = kept = Hold(
-            credential=credential, owner=owner, fence=fence, until=now + seconds
-        )  # fmt: skip
+        self._data.holds[credential] = kept = Hold(credential=credential, owner=owner, fence=fence, until=now + seconds)
         return kept
 
     async def renew_credential(self, hold: Hold, *, seconds: float = 30.0) -> Hold:

@@ -18,7 +18,7 @@ from sojourn.stores.memory.waking import Waking
 
 def request(
     data: Data, session: SessionId, platform: str, surface: str, target: str, by: str, seconds: float
-) -> Handoff:  # fmt: skip
+) -> Handoff:
     data.session(session)
     if found := live(data, session):
         raise under_way(found)
@@ -26,9 +26,16 @@ def request(
     if row["driver"] not in (None, escape(surface)):
         raise NotDriving(session, driver=unescape(row["driver"]), asked=surface)
     asked = Handoff(
-        id=new_handoff_id(), session=session, from_surface=surface, platform=platform, target=target, by=by,
-        deadline=now + seconds, driver_fence=row["driver_fence"], created_at=now,
-    )  # fmt: skip
+        id=new_handoff_id(),
+        session=session,
+        from_surface=surface,
+        platform=platform,
+        target=target,
+        by=by,
+        deadline=now + seconds,
+        driver_fence=row["driver_fence"],
+        created_at=now,
+    )
     fields = {name: getattr(asked, name) for name in Handoff.__dataclass_fields__ if name != "session"}
     data.tables["handoffs"][(asked.id,)] = columns(fields, data.redact) | {"session_id": session}
     data.update(session, **NO_LEASE)
@@ -44,10 +51,17 @@ def all_of(data: Data) -> list[Handoff]:
 
 def claim(data: Data, found: Handoff, owner: str, seconds: float) -> Handoff:
     now = data.clock()
-    claimed = swap(data, found, {
-        "state": step(found.state, "claim"), "owner": owner, "fence": found.fence + 1, "until": now + seconds,
-        "claimed_at": found.claimed_at or now,
-    })  # fmt: skip
+    claimed = swap(
+        data,
+        found,
+        {
+            "state": step(found.state, "claim"),
+            "owner": owner,
+            "fence": found.fence + 1,
+            "until": now + seconds,
+            "claimed_at": found.claimed_at or now,
+        },
+    )
     if found.state == "requested":
         show(data, claimed)
     return claimed
@@ -61,18 +75,29 @@ def bind(data: Data, seen: Handoff, surface: str) -> None:
             hint="Ask whoever drives it now for a new hand-off.",
         )
     data.update(
-        seen.session, driver=escape(surface), driver_fence=seen.driver_fence + 1, revision=row["revision"] + 1,
-        ended_at=None, end_reason=None, **NO_LEASE,
-    )  # fmt: skip
+        seen.session,
+        driver=escape(surface),
+        driver_fence=seen.driver_fence + 1,
+        revision=row["revision"] + 1,
+        ended_at=None,
+        end_reason=None,
+        **NO_LEASE,
+    )
 
 
 class MemoryHandoffs(Waking):
     """HandoffStore over a dictionary."""
 
     async def request_handoff(
-        self, session: SessionId, platform: str, *, surface: str, target: str = "", by: str = "",
+        self,
+        session: SessionId,
+        platform: str,
+        *,
+        surface: str,
+        target: str = "",
+        by: str = "",
         seconds: float = 3600.0,
-    ) -> Handoff:  # fmt: skip
+    ) -> Handoff:
         with self._writing() as data, data.whole():
             return request(data, session, platform, surface, target, by, seconds)
 
@@ -108,9 +133,16 @@ class MemoryHandoffs(Waking):
             return swap(data, handoff, {"until": data.clock() + seconds})
 
     async def advance_handoff(
-        self, handoff: Handoff, step: Step, *, surface: str = "", place: str = "", thread_id: str = "",
-        message_id: str = "", note: str = "",
-    ) -> Handoff:  # fmt: skip
+        self,
+        handoff: Handoff,
+        step: Step,
+        *,
+        surface: str = "",
+        place: str = "",
+        thread_id: str = "",
+        message_id: str = "",
+        note: str = "",
+    ) -> Handoff:
         given = {"surface": surface, "place": place, "thread_id": thread_id, "message_id": message_id, "note": note}
         with self._writing() as data, data.whole():
             values = advanced(handoff, step, data.clock(), given)

@@ -33,13 +33,20 @@ class MemoryHistory:
     def _facts(self, row: Row, born: int) -> SessionFacts:
         messages = self._data.of("messages", row["id"])
         return SessionFacts(
-            id=row["id"], source=_text(row["source"]), title=_text(row["title"]), model=_text(row["model"]),
-            started_at=row["started_at"], archived=bool(row["archived"]), rewinds=row["rewind_count"],
-            rows=len(messages), active_rows=sum(message["active"] for message in messages),
+            id=row["id"],
+            source=_text(row["source"]),
+            title=_text(row["title"]),
+            model=_text(row["model"]),
+            started_at=row["started_at"],
+            archived=bool(row["archived"]),
+            rewinds=row["rewind_count"],
+            rows=len(messages),
+            active_rows=sum(message["active"] for message in messages),
             last_row=max((message["id"] for message in messages), default=0),
             last_active=max((message["timestamp"] for message in messages), default=row["started_at"]),
-            principal=row["principal"], born=born,
-        )  # fmt: skip
+            principal=row["principal"],
+            born=born,
+        )
 
     def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
         for session in sessions:
@@ -66,9 +73,13 @@ class MemoryHistory:
 
 def _raw(row: Row) -> RawMessage:
     return (
-        row["id"], _bytes(row["role"]), _bytes(row["content"]), bool(row["structured"]), _bytes(row["tool_calls"]),
+        row["id"],
+        _bytes(row["role"]),
+        _bytes(row["content"]),
+        bool(row["structured"]),
+        _bytes(row["tool_calls"]),
         _bytes(row["tool_name"]),
-    )  # fmt: skip
+    )
 
 
 def _exchange(row: Row) -> RawExchange:

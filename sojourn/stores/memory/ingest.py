@@ -7,16 +7,7 @@ from typing import Any
 
 from sojourn.core.errors import BadInput, BadTitle
 from sojourn.core.messages import Message
-from sojourn.core.rows import (
-    FIGURE_COLUMNS,
-    MESSAGE_COLUMNS,
-    call_count,
-    column,
-    fitting,
-    message_row,
-    opening,
-    safe,
-)
+from sojourn.core.rows import FIGURE_COLUMNS, MESSAGE_COLUMNS, call_count, column, fitting, message_row, opening, safe
 from sojourn.core.sessions import Principal, SessionId, check_session_id, clean_title, new_session_id
 from sojourn.core.tables import BY_NAME
 from sojourn.core.text import escape, unescape
@@ -72,19 +63,33 @@ def _new(data: Data, source: str, home: str, found: Transcript, principal: Princ
     if parent := fields.get("parent_session_id"):
         known_as = data.tables["imports"].get((escape(source), escape(home), escape(parent)))
         fields["parent_session_id"] = known_as["session_id"] if known_as else parent
-    insert(data, {
-        **fields, "id": session, "principal": principal, "source": fields.get("source") or source, "title": title,
-        "source_home": home, "source_id": found.native_id, "started_at": fields.get("started_at") or 0.0,
-        "last_active": _last_active(found), "message_count": len(found.messages), "last_seq": len(found.messages),
-        "tool_call_count": sum(map(call_count, found.messages)),
-    })  # fmt: skip
+    insert(
+        data,
+        {
+            **fields,
+            "id": session,
+            "principal": principal,
+            "source": fields.get("source") or source,
+            "title": title,
+            "source_home": home,
+            "source_id": found.native_id,
+            "started_at": fields.get("started_at") or 0.0,
+            "last_active": _last_active(found),
+            "message_count": len(found.messages),
+            "last_seq": len(found.messages),
+            "tool_call_count": sum(map(call_count, found.messages)),
+        },
+    )
     data.update(session, preview=opening(found.messages, data.redact))
     _write(data, session, 0, found.messages)
     _companions(data, session, found)
     return Ingested(
-        native_id=found.native_id, session=session, outcome="imported", new_messages=len(found.messages),
+        native_id=found.native_id,
+        session=session,
+        outcome="imported",
+        new_messages=len(found.messages),
         note="; ".join(filter(None, (note, more))),
-    )  # fmt: skip
+    )
 
 
 def _free_id(data: Data, source: str, native: str) -> tuple[SessionId, str]:
@@ -164,9 +169,13 @@ def _more(data: Data, session: SessionId, found: Transcript, *, is_same: bool) -
     _follow(data, session, found, new)
     _companions(data, session, found)
     return Ingested(
-        native_id=found.native_id, session=session, outcome="updated", new_messages=len(new), changed_messages=moved,
+        native_id=found.native_id,
+        session=session,
+        outcome="updated",
+        new_messages=len(new),
+        changed_messages=moved,
         removed_upstream=gone,
-    )  # fmt: skip
+    )
 
 
 def _follow(data: Data, session: SessionId, found: Transcript, new: Sequence[Message]) -> None:
@@ -178,11 +187,16 @@ def _follow(data: Data, session: SessionId, found: Transcript, new: Sequence[Mes
         title, _ = _title(data, row["principal"], found.fields.get("title"))
         kept |= {"title": column("title", title, data.redact)}
     data.update(
-        session, **kept, last_seq=row["last_seq"] + len(new), message_count=row["message_count"] + len(new),
-        tool_call_count=row["tool_call_count"] + sum(map(call_count, new)), revision=row["revision"] + 1,
-        last_active=max(row["last_active"], _last_active(found)), preview=row["preview"] or opening(new, data.redact),
+        session,
+        **kept,
+        last_seq=row["last_seq"] + len(new),
+        message_count=row["message_count"] + len(new),
+        tool_call_count=row["tool_call_count"] + sum(map(call_count, new)),
+        revision=row["revision"] + 1,
+        last_active=max(row["last_active"], _last_active(found)),
+        preview=row["preview"] or opening(new, data.redact),
         ended_at=column("ended_at", theirs.get("ended_at"), data.redact),
         end_reason=column("end_reason", theirs.get("end_reason"), data.redact),
         archived=int(bool(theirs.get("archived")) or row["archived"]),
         rewind_count=column("rewind_count", theirs.get("rewind_count"), data.redact) or 0,
-    )  # fmt: skip
+    )

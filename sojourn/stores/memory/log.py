@@ -67,13 +67,24 @@ def lease(data: Data, session: SessionId, *, holder: str, surface: str, seconds:
     check_idle(data, session)
     check_not_leaving(data, session)
     given = Lease(
-        session=session, holder=holder, surface=surface, fence=row["lease_fence"] + 1,
-        driver_fence=row["driver_fence"] + (0 if row["driver"] else 1), since=now, until=now + seconds,
-    )  # fmt: skip
+        session=session,
+        holder=holder,
+        surface=surface,
+        fence=row["lease_fence"] + 1,
+        driver_fence=row["driver_fence"] + (0 if row["driver"] else 1),
+        since=now,
+        until=now + seconds,
+    )
     data.update(
-        session, driver=escape(surface), driver_fence=given.driver_fence, lease_holder=holder, lease_surface=surface,
-        lease_fence=given.fence, lease_since=now, lease_until=given.until,
-    )  # fmt: skip
+        session,
+        driver=escape(surface),
+        driver_fence=given.driver_fence,
+        lease_holder=holder,
+        lease_surface=surface,
+        lease_fence=given.fence,
+        lease_since=now,
+        lease_until=given.until,
+    )
     return given
 
 
@@ -90,18 +101,23 @@ def append(data: Data, lease: Lease, items: Sequence[Yielded], turn: TurnId | No
         return []
     row, now = check(data, lease), data.clock()
     rows = [
-        _message(data, lease.session, row["last_seq"] + at, item, turn, now) if isinstance(item, Message)
+        _message(data, lease.session, row["last_seq"] + at, item, turn, now)
+        if isinstance(item, Message)
         else _event(data, lease.session, row["last_seq"] + at, item, turn, now)
         for at, item in enumerate(items, 1)
-    ]  # fmt: skip
+    ]
     said = [item for item in items if isinstance(item, Message)]
     data.update(
-        lease.session, last_seq=row["last_seq"] + len(items), ended_at=None, end_reason=None,
+        lease.session,
+        last_seq=row["last_seq"] + len(items),
+        ended_at=None,
+        end_reason=None,
         last_active=now if (news := is_news(items)) else row["last_active"],
-        message_count=row["message_count"] + len(said), preview=row["preview"] or opening(said, data.redact),
+        message_count=row["message_count"] + len(said),
+        preview=row["preview"] or opening(said, data.redact),
         tool_call_count=row["tool_call_count"] + sum(map(call_count, said)),
         **{name: (row[name] or 0) + amount for name, amount in spent(items).items()},
-    )  # fmt: skip
+    )
     for table, kept in rows:
         if table == "messages":
             kept["id"] = data.rows + 1

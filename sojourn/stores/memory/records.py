@@ -14,7 +14,7 @@ from sojourn.stores.records import not_as_expected, record_from, record_row
 
 def put(
     data: Data, record: Record, expect: int | None, lease: Lease | None, *, rung: SessionId | None = None
-) -> Record:  # fmt: skip
+) -> Record:
     row = record_row(record, data.redact, now=data.clock())
     if lease is not None:
         check(data, lease)
@@ -69,9 +69,15 @@ class MemoryRecords(Waking):
         return record_from(row) if row else None
 
     async def list_records(
-        self, kind: str, *, principal: Principal | None = None, session: SessionId | None = None,
-        prefix: str = "", after: str = "", limit: int = 1000,
-    ) -> list[Record]:  # fmt: skip
+        self,
+        kind: str,
+        *,
+        principal: Principal | None = None,
+        session: SessionId | None = None,
+        prefix: str = "",
+        after: str = "",
+        limit: int = 1000,
+    ) -> list[Record]:
         rows = self._data.tables["records"].values()
         found = [row for row in rows if _is_listed(row, kind, principal, session, prefix)]
         found = [row for row in found if not after or row["key"] > escape(after)]

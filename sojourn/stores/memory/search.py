@@ -28,9 +28,15 @@ def _titles(data: Data, asked: Search, clauses: tuple[Clause, ...]) -> Iterator[
     for number, row in enumerate(answering):
         title = unescape(row["title"])
         yield Hit(
-            session=row["id"], seq=0, role="title", timestamp=row["started_at"], title=title,
-            source=unescape(row["source"]), snippet=snippet(clauses, title), at=FIRST_TITLE - number,
-        )  # fmt: skip
+            session=row["id"],
+            seq=0,
+            role="title",
+            timestamp=row["started_at"],
+            title=title,
+            source=unescape(row["source"]),
+            snippet=snippet(clauses, title),
+            at=FIRST_TITLE - number,
+        )
 
 
 def _messages(data: Data, asked: Search, clauses: tuple[Clause, ...]) -> Iterator[Hit]:
@@ -43,10 +49,16 @@ def _messages(data: Data, asked: Search, clauses: tuple[Clause, ...]) -> Iterato
             continue
         if is_hit(message, clauses, asked.tool):
             yield Hit(
-                session=row["session_id"], seq=row["seq"], role=message.role, timestamp=message.timestamp,
-                snippet=snippet(clauses, searchable(message)), at=row["id"], tool_name=message.tool_name,
-                title=unescape(session["title"]) if session["title"] else None, source=unescape(session["source"]),
-            )  # fmt: skip
+                session=row["session_id"],
+                seq=row["seq"],
+                role=message.role,
+                timestamp=message.timestamp,
+                snippet=snippet(clauses, searchable(message)),
+                at=row["id"],
+                tool_name=message.tool_name,
+                title=unescape(session["title"]) if session["title"] else None,
+                source=unescape(session["source"]),
+            )
 
 
 def _is_wanted(session: Row, at: float, asked: Search) -> bool:

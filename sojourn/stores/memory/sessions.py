@@ -27,10 +27,23 @@ from sojourn.ports.store import Listing, Search
 from sojourn.stores.memory.data import Data, Row
 
 _ZEROS = (
-    "expiry_finalized", "message_count", "tool_call_count", "input_tokens", "output_tokens", "cache_read_tokens",
-    "cache_write_tokens", "reasoning_tokens", "api_call_count", "compression_fallback_streak", "rewind_count",
-    "archived", "pinned", "last_seq", "driver_fence", "lease_fence",
-)  # fmt: skip
+    "expiry_finalized",
+    "message_count",
+    "tool_call_count",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "api_call_count",
+    "compression_fallback_streak",
+    "rewind_count",
+    "archived",
+    "pinned",
+    "last_seq",
+    "driver_fence",
+    "lease_fence",
+)
 _LEASE = ("lease_holder", "lease_surface", "lease_since", "lease_until")
 _CHANGEABLE = ("model", "cwd")
 
@@ -65,9 +78,17 @@ def insert(data: Data, values: Mapping[str, Any]) -> None:
 
 
 def create(
-    data: Data, *, principal: Principal, source: str, title: str | None, parent: SessionId | None, model: str | None,
-    cwd: str | None, id: SessionId | None, details: Mapping[str, Json] | None,
-) -> Session:  # fmt: skip
+    data: Data,
+    *,
+    principal: Principal,
+    source: str,
+    title: str | None,
+    parent: SessionId | None,
+    model: str | None,
+    cwd: str | None,
+    id: SessionId | None,
+    details: Mapping[str, Json] | None,
+) -> Session:
     now = data.clock()
     session = check_session_id(id) if id else new_session_id(now)
     if is_forgotten(data, "session", session):
@@ -76,11 +97,20 @@ def create(
         raise Conflict(f'A session "{session}" is already there.', hint="Open it, or leave the id to us.")
     kept = clean_title(title) if title else None
     check_free(data, principal, kept)
-    insert(data, {
-        **{name: value for name, value in (details or {}).items() if name in DETAIL_COLUMNS},
-        "id": session, "principal": principal, "source": source, "title": kept, "model": model, "cwd": cwd,
-        "parent_session_id": parent, "started_at": now,
-    })  # fmt: skip
+    insert(
+        data,
+        {
+            **{name: value for name, value in (details or {}).items() if name in DETAIL_COLUMNS},
+            "id": session,
+            "principal": principal,
+            "source": source,
+            "title": kept,
+            "model": model,
+            "cwd": cwd,
+            "parent_session_id": parent,
+            "started_at": now,
+        },
+    )
     data.changed(session, "created")
     return get(data, session)
 

@@ -57,9 +57,12 @@ def show(data: Data, handoff: Handoff) -> None:
     """What the session's row says about it."""
     row = data.session(handoff.session)
     data.update(
-        handoff.session, handoff_state=shown(handoff.state), handoff_platform=escape(handoff.platform),
-        handoff_error=safe(handoff.error or handoff.error_code or None, data.redact), revision=row["revision"] + 1,
-    )  # fmt: skip
+        handoff.session,
+        handoff_state=shown(handoff.state),
+        handoff_platform=escape(handoff.platform),
+        handoff_error=safe(handoff.error or handoff.error_code or None, data.redact),
+        revision=row["revision"] + 1,
+    )
 
 
 def finish(data: Data, seen: Handoff, signal: Signal, code: str = "", error: str = "", **more: str) -> Handoff:
@@ -69,8 +72,6 @@ def finish(data: Data, seen: Handoff, signal: Signal, code: str = "", error: str
     done = swap(data, seen, {"state": state, "finished_at": data.clock(), "until": 0.0, **given})
     row = data.session(seen.session)
     if state == "failed" and wheel_returns(seen.state) and row["driver"] == escape(seen.surface):
-        data.update(
-            seen.session, driver=escape(seen.from_surface), driver_fence=row["driver_fence"] + 1, **NO_LEASE
-        )  # fmt: skip
+        data.update(seen.session, driver=escape(seen.from_surface), driver_fence=row["driver_fence"] + 1, **NO_LEASE)
     show(data, done)
     return done

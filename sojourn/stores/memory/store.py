@@ -38,15 +38,29 @@ class MemoryStore(MemoryRecords, MemoryHandoffs, MemoryBoxes, MemoryBindings, Me
 
     # sessions
     async def create(
-        self, *, principal: Principal = OWNER, source: str = "cli", title: str | None = None,
-        parent: SessionId | None = None, model: str | None = None, cwd: str | None = None,
-        id: SessionId | None = None, details: Mapping[str, Json] | None = None,
-    ) -> Session:  # fmt: skip
+        self,
+        *,
+        principal: Principal = OWNER,
+        source: str = "cli",
+        title: str | None = None,
+        parent: SessionId | None = None,
+        model: str | None = None,
+        cwd: str | None = None,
+        id: SessionId | None = None,
+        details: Mapping[str, Json] | None = None,
+    ) -> Session:
         with self._writing() as data:
             return sessions.create(
-                data, principal=principal, source=source, title=title, parent=parent, model=model, cwd=cwd, id=id,
+                data,
+                principal=principal,
+                source=source,
+                title=title,
+                parent=parent,
+                model=model,
+                cwd=cwd,
+                id=id,
                 details=details,
-            )  # fmt: skip
+            )
 
     async def get(self, session: SessionId, *, principal: Principal | None = None) -> Session:
         return sessions.get(self._data, session, principal=principal)

@@ -136,12 +136,19 @@ def get_blob(data: Data, session: SessionId, digest: str) -> tuple[bytes, str]:
 def stats(data: Data) -> Stats:
     sizes = {name: sum(map(_size, rows.values())) for name, rows in data.tables.items()}
     return Stats(
-        kind="memory", place="memory", schema=1, not_indexed=0, bytes=sum(sizes.values()), bytes_by=sizes,
-        sessions=len(data.tables["sessions"]), messages=len(data.tables["messages"]), events=len(data.tables["events"]),
+        kind="memory",
+        place="memory",
+        schema=1,
+        not_indexed=0,
+        bytes=sum(sizes.values()),
+        bytes_by=sizes,
+        sessions=len(data.tables["sessions"]),
+        messages=len(data.tables["messages"]),
+        events=len(data.tables["events"]),
         records=len(data.tables["records"]),
         sessions_by_source=_ranked(row["source"] for row in data.sessions()),
         messages_by_role=_ranked(row["role"] for row in data.tables["messages"].values()),
-    )  # fmt: skip
+    )
 
 
 def _size(row: Row) -> int:
@@ -164,8 +171,12 @@ def verify(data: Data) -> Verdict:
         if len(messages) != row["message_count"]:
             problems.append(f"{row['id']} has a wrong message count")
     owned = ("messages", "events", "records", "handoffs", "inbox", "outbox", "bindings")
-    lost = [row for name in owned for row in data.tables[name].values()
-            if row["session_id"] is not None and (row["session_id"],) not in data.tables["sessions"]]  # fmt: skip
+    lost = [
+        row
+        for name in owned
+        for row in data.tables[name].values()
+        if row["session_id"] is not None and (row["session_id"],) not in data.tables["sessions"]
+    ]
     problems += [f"{len(lost)} rows without a session"] if lost else []
     counted = {name: len(data.tables[name]) for name in ("sessions", "messages", "events", "records")}
     return Verdict(checked=counted, problems=tuple(problems))

@@ -34,9 +34,7 @@ class Bell:
             if self._thread is None:
                 self._closing.clear()
                 self._stop, stopped = socket.socketpair()
-                self._thread = threading.Thread(
-                    target=self._run, args=(stopped,), name="sojourn-bell", daemon=True
-                )  # fmt: skip
+                self._thread = threading.Thread(target=self._run, args=(stopped,), name="sojourn-bell", daemon=True)
                 self._thread.start()
 
     def _run(self, stopped: socket.socket) -> None:

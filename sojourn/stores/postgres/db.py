@@ -55,9 +55,15 @@ class PostgresDb:
     for_update = " FOR UPDATE"
 
     def __init__(
-        self, connection: Connection, redact: Redactor, begin: str, clock: Clock, *, base: int = 0,
+        self,
+        connection: Connection,
+        redact: Redactor,
+        begin: str,
+        clock: Clock,
+        *,
+        base: int = 0,
         prepare: bool | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._connection, self.redact = connection, redact
         self._clock, self._base, self._prepare = clock, base, prepare
         self._line: list[tuple[str, Sequence[Any]]] = [(begin, ())]

@@ -122,10 +122,16 @@ class Line:
                 finally:
                     connection.close()
                 self._pool = ConnectionPool(
-                    self._address.dial, kwargs={"autocommit": True, "row_factory": dict_row}, configure=configure,
-                    min_size=1, max_size=CONNECTIONS, num_workers=1, reconnect_timeout=PATIENCE, open=True,
+                    self._address.dial,
+                    kwargs={"autocommit": True, "row_factory": dict_row},
+                    configure=configure,
+                    min_size=1,
+                    max_size=CONNECTIONS,
+                    num_workers=1,
+                    reconnect_timeout=PATIENCE,
+                    open=True,
                     name="sojourn",
-                )  # fmt: skip
+                )
             assert self.opened is not None
             return self._pool, self.opened
 

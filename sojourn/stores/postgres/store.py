@@ -172,14 +172,21 @@ class PostgresStore(SqlStore):
         except SojournError as error:
             is_away = error.code == "store_unavailable" and (was_there or is_passing(error.__cause__))
             return Health(
-                state="recovering" if is_away else "degraded", store=place, readable=False, code=error.code,
-                error=str(error), hint=error.hint,
-            )  # fmt: skip
+                state="recovering" if is_away else "degraded",
+                store=place,
+                readable=False,
+                code=error.code,
+                error=str(error),
+                hint=error.hint,
+            )
         if self._line.opened and self._line.opened.read_only:
             return Health(
-                state="read-only", store=place, code="store_read_only", error=f"{place} can only be read.",
+                state="read-only",
+                store=place,
+                code="store_read_only",
+                error=f"{place} can only be read.",
                 hint="Use the primary server, or allow writing (default_transaction_read_only).",
-            )  # fmt: skip
+            )
         return Health(state="healthy", store=place)
 
     def history(self) -> PostgresHistory:

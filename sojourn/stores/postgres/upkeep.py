@@ -15,8 +15,16 @@ from sojourn.stores.postgres.connect import Connection
 from sojourn.stores.sql import admin
 from sojourn.stores.sql.db import Db
 
-_OURS = (*(table.name for table in TABLES), "changes", "controls", "gateways", "credential_holds", "documents", "meta",
-         "schema_migrations")  # fmt: skip
+_OURS = (
+    *(table.name for table in TABLES),
+    "changes",
+    "controls",
+    "gateways",
+    "credential_holds",
+    "documents",
+    "meta",
+    "schema_migrations",
+)
 _COLUMNS = ", ".join(MESSAGE_COLUMNS)
 STEP = 256
 
@@ -24,7 +32,7 @@ LEFT = (
     "the server's write-ahead log, and archives and replicas made of it, may hold it until they are recycled",
     "pages of the data files may hold it until they are written over; VACUUM FULL rewrites them at once",
     "backups made of the database (pg_dump, snapshots) may hold it",
-)  # fmt: skip
+)
 
 
 def stats(db: Db, place: str, schema: int, stale: bool) -> Stats:
@@ -41,9 +49,14 @@ def stats(db: Db, place: str, schema: int, stale: bool) -> Stats:
     by["messages"] -= by["search index"]
     waiting = admin.count(db, "messages") if stale else _unfound(db)
     return Stats(
-        kind="postgres", place=place, schema=schema, not_indexed=waiting, bytes=sum(by.values()), bytes_by=by,
+        kind="postgres",
+        place=place,
+        schema=schema,
+        not_indexed=waiting,
+        bytes=sum(by.values()),
+        bytes_by=by,
         **admin.figures(db),
-    )  # fmt: skip
+    )
 
 
 def _unfound(db: Db) -> int:

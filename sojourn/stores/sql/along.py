@@ -12,9 +12,7 @@ from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.standing import NO_LEASE
 
 
-def append(
-    db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None, along: Along | None
-) -> list[Recorded]:  # fmt: skip
+def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None, along: Along | None) -> list[Recorded]:
     kept = log.append(db, lease, items, turn)
     if along is None or not kept:
         return kept

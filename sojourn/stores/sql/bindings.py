@@ -92,9 +92,14 @@ class SqlBindings(Transactions):
     """ports.journal.Bindings over SQL."""
 
     async def bind(
-        self, place: str, session: SessionId, *, principal: Principal = OWNER,
-        details: Mapping[str, Json] | None = None, expect: int | None = None,
-    ) -> Binding:  # fmt: skip
+        self,
+        place: str,
+        session: SessionId,
+        *,
+        principal: Principal = OWNER,
+        details: Mapping[str, Json] | None = None,
+        expect: int | None = None,
+    ) -> Binding:
         return await self._write(lambda db: bind(db, place, session, principal, details, expect))
 
     async def binding(self, place: str) -> Binding | None:

@@ -8,11 +8,11 @@ the second, and its transaction runs again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.tables import BY_NAME
 from sojourn.core.text import escape
-from sojourn.core.values import dataclass
 from sojourn.ports.journal import Line
 from sojourn.stores.journal import too_late
 from sojourn.stores.sql.db import Db, Row, marks
@@ -114,7 +114,7 @@ def change(db: Db, box: Box, id: int, fence: int, values: Mapping[str, Any], *, 
 
 def listed(
     db: Db, box: Box, place: str | None, session: str | None, states: Sequence[str], limit: int, newest: bool = False
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     where, params = ["1 = 1"], list[Any]()
     if place is not None:
         where.append("place = ?")

@@ -37,10 +37,15 @@ def beat(db: Db, heartbeat: Heartbeat, seconds: float) -> Heartbeat:
         "host = excluded.host, pid = excluded.pid, health = excluded.health, beat_at = excluded.beat_at, "
         f"lease_until = excluded.lease_until RETURNING {', '.join('gateways.' + name for name in _BEAT.split(', '))}",
         (
-            escape(heartbeat.id), escape(heartbeat.host), heartbeat.pid, json_text(dict(heartbeat.health), db.redact),
-            heartbeat.started_at or now, now, now + seconds,
+            escape(heartbeat.id),
+            escape(heartbeat.host),
+            heartbeat.pid,
+            json_text(dict(heartbeat.health), db.redact),
+            heartbeat.started_at or now,
+            now,
+            now + seconds,
         ),
-    )  # fmt: skip
+    )
     assert row is not None
     db.touched.add(GATEWAYS)
     return heartbeat_from(row)

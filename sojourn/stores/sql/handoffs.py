@@ -21,9 +21,7 @@ from sojourn.stores.sql.wheel import busy, session_row
 _INSERT = insertion("handoffs", BY_NAME["handoffs"].columns)
 
 
-def request(
-    db: Db, session: SessionId, platform: str, surface: str, target: str, by: str, seconds: float
-) -> Handoff:  # fmt: skip
+def request(db: Db, session: SessionId, platform: str, surface: str, target: str, by: str, seconds: float) -> Handoff:
     row, now = session_row(db, session), db.now()
     if found := live(db, session):
         raise under_way(found)
@@ -32,9 +30,16 @@ def request(
     if row["driver"] not in (None, escape(surface)):
         raise NotDriving(session, driver=unescape(row["driver"]), asked=surface)
     asked = Handoff(
-        id=new_handoff_id(), session=session, from_surface=surface, platform=platform, target=target, by=by,
-        deadline=now + seconds, driver_fence=row["driver_fence"], created_at=now,
-    )  # fmt: skip
+        id=new_handoff_id(),
+        session=session,
+        from_surface=surface,
+        platform=platform,
+        target=target,
+        by=by,
+        deadline=now + seconds,
+        driver_fence=row["driver_fence"],
+        created_at=now,
+    )
     fields = {name: getattr(asked, name) for name in Handoff.__dataclass_fields__ if name != "session"}
     kept = columns(fields, db.redact) | {"session_id": session}
     db.run(_INSERT, [kept[name] for name in BY_NAME["handoffs"].columns])
@@ -67,18 +72,19 @@ def under_way_now(db: Db) -> list[Handoff]:
     return [handoff_from(row) for row in rows]
 
 
-def claim(
-    db: Db, owner: str, platforms: Sequence[str] | None, id: HandoffId | None, seconds: float
-) -> Handoff | None:  # fmt: skip
+def claim(db: Db, owner: str, platforms: Sequence[str] | None, id: HandoffId | None, seconds: float) -> Handoff | None:
     for found in waiting(db, platforms):
         if id not in (None, found.id):
             continue
         lock(db, found.session)
         now = db.now()
         values = {
-            "state": step(found.state, "claim"), "owner": owner, "fence": found.fence + 1, "until": now + seconds,
+            "state": step(found.state, "claim"),
+            "owner": owner,
+            "fence": found.fence + 1,
+            "until": now + seconds,
             "claimed_at": found.claimed_at or now,
-        }  # fmt: skip
+        }
         try:
             claimed = swap(db, found, values, until=found.until)
         except Conflict:
@@ -141,9 +147,15 @@ class SqlHandoffs(Transactions):
     """HandoffStore over SQL."""
 
     async def request_handoff(
-        self, session: SessionId, platform: str, *, surface: str, target: str = "", by: str = "",
+        self,
+        session: SessionId,
+        platform: str,
+        *,
+        surface: str,
+        target: str = "",
+        by: str = "",
         seconds: float = 3600.0,
-    ) -> Handoff:  # fmt: skip
+    ) -> Handoff:
         return await self._write(lambda db: request(db, session, platform, surface, target, by, seconds))
 
     async def get_handoff(self, id: HandoffId) -> Handoff:
@@ -170,12 +182,23 @@ class SqlHandoffs(Transactions):
         return await self._write(lambda db: renew(db, handoff, seconds))
 
     async def advance_handoff(
-        self, handoff: Handoff, step: Step, *, surface: str = "", place: str = "", thread_id: str = "",
-        message_id: str = "", note: str = "",
-    ) -> Handoff:  # fmt: skip
+        self,
+        handoff: Handoff,
+        step: Step,
+        *,
+        surface: str = "",
+        place: str = "",
+        thread_id: str = "",
+        message_id: str = "",
+        note: str = "",
+    ) -> Handoff:
         given: dict[str, Any] = {
-            "surface": surface, "place": place, "thread_id": thread_id, "message_id": message_id, "note": note,
-        }  # fmt: skip
+            "surface": surface,
+            "place": place,
+            "thread_id": thread_id,
+            "message_id": message_id,
+            "note": note,
+        }
         return await self._write(lambda db: advance(db, handoff, step, given))
 
     async def complete_handoff(self, handoff: Handoff, *, message_id: str = "", note: str = "") -> Handoff:

@@ -61,8 +61,12 @@ def note(db: Db, item: Incoming, seconds: float, session: SessionId | None, turn
 
 def finish(db: Db, item: Incoming, state: str, error: str, turn: TurnId | None) -> Incoming:
     values: dict[str, Any] = {
-        "state": state, "error": safe(error, db.redact), "finished_at": db.now(), **_NO_CLAIM, "ahead": 0,
-    }  # fmt: skip
+        "state": state,
+        "error": safe(error, db.redact),
+        "finished_at": db.now(),
+        **_NO_CLAIM,
+        "ahead": 0,
+    }
     if turn is not None:
         values["turn_id"] = escape(turn)
     done = incoming_from(change(db, _BOX, item.id, item.fence, values))
@@ -73,8 +77,12 @@ def finish(db: Db, item: Incoming, state: str, error: str, turn: TurnId | None) 
 
 def release(db: Db, item: Incoming, seconds: float, error: str) -> Incoming:
     values = {
-        "state": "waiting", "error": safe(error, db.redact), "next_try_at": db.now() + seconds, **_NO_CLAIM, "ahead": 0,
-    }  # fmt: skip
+        "state": "waiting",
+        "error": safe(error, db.redact),
+        "next_try_at": db.now() + seconds,
+        **_NO_CLAIM,
+        "ahead": 0,
+    }
     return incoming_from(change(db, _BOX, item.id, item.fence, values))
 
 
@@ -90,9 +98,15 @@ class SqlInbox(Transactions):
         return await self._read(lambda db: files_of(db, item))
 
     async def claim_incoming(
-        self, owner: str, *, lines: Sequence[Line] | None = None, place: str | None = None, ahead: bool = False,
-        limit: int = 1, seconds: float = 60.0,
-    ) -> list[Incoming]:  # fmt: skip
+        self,
+        owner: str,
+        *,
+        lines: Sequence[Line] | None = None,
+        place: str | None = None,
+        ahead: bool = False,
+        limit: int = 1,
+        seconds: float = 60.0,
+    ) -> list[Incoming]:
         wanted = Wanted(lines, place, ahead, limit)
         if not await self._read(lambda db: candidates(db, _BOX, wanted, locked=False)):
             return []  # most who ask find nothing: they need not wait for the writer
@@ -112,8 +126,12 @@ class SqlInbox(Transactions):
         return await self._write(lambda db: release(db, item, seconds, error))
 
     async def incoming(
-        self, *, place: str | None = None, session: SessionId | None = None, states: Sequence[str] = (),
+        self,
+        *,
+        place: str | None = None,
+        session: SessionId | None = None,
+        states: Sequence[str] = (),
         limit: int = 100,
-    ) -> list[Incoming]:  # fmt: skip
+    ) -> list[Incoming]:
         rows = await self._read(lambda db: listed(db, _BOX, place, session, states, limit))
         return [incoming_from(row) for row in rows]

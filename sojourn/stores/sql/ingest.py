@@ -17,9 +17,7 @@ from sojourn.stores.sql.db import Db, Row, insertion
 from sojourn.stores.sql.log import NUMBERED, tally
 from sojourn.stores.sql.sessions import insert, is_forgotten, tombstone
 
-_INSERT_IMPORT = insertion(
-    "imports", ("source", "source_home", "source_id", "session_id", "fingerprint", "at")
-)  # fmt: skip
+_INSERT_IMPORT = insertion("imports", ("source", "source_home", "source_id", "session_id", "fingerprint", "at"))
 _UPDATE = (
     "UPDATE sessions SET last_seq = ?, message_count = message_count + ?, tool_call_count = tool_call_count + ?, "
     "last_active = CASE WHEN last_active < ? THEN ? ELSE last_active END, ended_at = ?, end_reason = ?, "
@@ -80,19 +78,33 @@ def _new(db: Db, source: str, home: str, found: Transcript, principal: Principal
     if parent:
         fields["parent_session_id"] = _session_of(db, source, home, str(parent)) or parent
     sums = tally(found.messages)
-    insert(db, {
-        **fields, "id": session, "principal": principal, "source": fields.get("source") or source,
-        "source_home": home, "source_id": found.native_id, "started_at": fields.get("started_at") or 0.0,
-        "last_active": _last_active(found), "message_count": sums.messages, "tool_call_count": sums.calls,
-        "preview": unescape(opening(found.messages, db.redact)), "last_seq": len(found.messages),
-    })  # fmt: skip
+    insert(
+        db,
+        {
+            **fields,
+            "id": session,
+            "principal": principal,
+            "source": fields.get("source") or source,
+            "source_home": home,
+            "source_id": found.native_id,
+            "started_at": fields.get("started_at") or 0.0,
+            "last_active": _last_active(found),
+            "message_count": sums.messages,
+            "tool_call_count": sums.calls,
+            "preview": unescape(opening(found.messages, db.redact)),
+            "last_seq": len(found.messages),
+        },
+    )
     _write(db, session, 0, found.messages)
     _records(db, session, found)
     _usage(db, session, found)
     return Ingested(
-        native_id=found.native_id, session=session, outcome="imported", new_messages=len(found.messages),
+        native_id=found.native_id,
+        session=session,
+        outcome="imported",
+        new_messages=len(found.messages),
         note="; ".join(filter(None, (note, more))),
-    )  # fmt: skip
+    )
 
 
 def _free_id(db: Db, source: str, native: str) -> tuple[SessionId, str]:
@@ -191,9 +203,13 @@ def _more(db: Db, session: SessionId, found: Transcript, *, is_same: bool) -> In
     _records(db, session, found)
     _usage(db, session, found)
     return Ingested(
-        native_id=found.native_id, session=session, outcome="updated", new_messages=len(new),
-        changed_messages=len(moved), removed_upstream=gone,
-    )  # fmt: skip
+        native_id=found.native_id,
+        session=session,
+        outcome="updated",
+        new_messages=len(new),
+        changed_messages=len(moved),
+        removed_upstream=gone,
+    )
 
 
 def _follow(db: Db, session: SessionId, head: Row, found: Transcript, new: Sequence[Message], last: int) -> None:
@@ -202,12 +218,25 @@ def _follow(db: Db, session: SessionId, head: Row, found: Transcript, new: Seque
     values = {name: column(name, value, db.redact) for name, value in fields.items()}
     title = head["title"] or safe(_title(db, head["principal"], found.fields.get("title"))[0], db.redact)
     sums, active = tally(new), _last_active(found)
-    db.run(_UPDATE, (
-        last, sums.messages, sums.calls, active, active, values.get("ended_at"), values.get("end_reason"),
-        values.get("archived") or 0, values.get("rewind_count") or 0, opening(new, db.redact), title,
-        title_terms(title),
-        *(values.get(name) for name in FIGURE_COLUMNS), session,
-    ))  # fmt: skip
+    db.run(
+        _UPDATE,
+        (
+            last,
+            sums.messages,
+            sums.calls,
+            active,
+            active,
+            values.get("ended_at"),
+            values.get("end_reason"),
+            values.get("archived") or 0,
+            values.get("rewind_count") or 0,
+            opening(new, db.redact),
+            title,
+            title_terms(title),
+            *(values.get(name) for name in FIGURE_COLUMNS),
+            session,
+        ),
+    )
 
 
 def _key(message: Message) -> str | None:

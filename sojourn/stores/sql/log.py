@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.errors import LeaseLost, NotDriving
@@ -11,7 +12,6 @@ from sojourn.core.messages import Message
 from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_of, message_row, opening, safe, spent
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
 from sojourn.core.text import escape, unescape
-from sojourn.core.values import dataclass
 from sojourn.stores.sql.db import Db, Row, insertion, marks
 from sojourn.stores.sql.sessions import get, no_session
 
@@ -82,9 +82,7 @@ def as_row(
     """The values of NUMBERED, and the message that comes of them when they are read again."""
     values = list(message_row(item, db.redact, now=now))
     values[_TURN] = values[_TURN] or turn
-    recorded = Recorded(
-        session=lease.session, seq=seq, at=values[_TIME], item=message_of(values), turn=values[_TURN]
-    )  # fmt: skip
+    recorded = Recorded(session=lease.session, seq=seq, at=values[_TIME], item=message_of(values), turn=values[_TURN])
     return (lease.session, seq, *values), recorded
 
 
@@ -114,15 +112,22 @@ def lost(db: Db, lease: Lease) -> LeaseLost | NotDriving:
 
 def page(db: Db, session: SessionId, after: int, messages_only: bool, limit: int) -> list[Recorded]:
     """The next items of the log; fewer than `limit` only when there are no more."""
-    found = [_message(row) for row in db.all(
-        f"SELECT session_id, seq, {_COLUMNS} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-        (escape(session), after, limit),
-    )]  # fmt: skip
+    found = [
+        _message(row)
+        for row in db.all(
+            f"SELECT session_id, seq, {_COLUMNS} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+            (escape(session), after, limit),
+        )
+    ]
     if not messages_only:
-        found += [_event(row) for row in db.all(
-            "SELECT session_id, seq, turn_id, name, data, at FROM events WHERE session_id = ? AND seq > ? "
-            "ORDER BY seq LIMIT ?", (escape(session), after, limit),
-        )]  # fmt: skip
+        found += [
+            _event(row)
+            for row in db.all(
+                "SELECT session_id, seq, turn_id, name, data, at FROM events WHERE session_id = ? AND seq > ? "
+                "ORDER BY seq LIMIT ?",
+                (escape(session), after, limit),
+            )
+        ]
         found.sort(key=lambda item: item.seq)
     if not found:
         exists(db, session)
@@ -142,9 +147,12 @@ def _message(row: Row) -> Recorded:
 
 def _event(row: Row) -> Recorded:
     return Recorded(
-        session=row["session_id"], seq=row["seq"], at=row["at"], turn=row["turn_id"],
+        session=row["session_id"],
+        seq=row["seq"],
+        at=row["at"],
+        turn=row["turn_id"],
         item=decode(row["name"], unescape(row["data"])),
-    )  # fmt: skip
+    )
 
 
 def guard(db: Db, lease: Lease, assignments: str, params: Sequence[Any]) -> None:
@@ -176,9 +184,10 @@ def set_flags(db: Db, lease: Lease, seqs: Sequence[int], *, active: bool, compac
 
 def end(db: Db, lease: Lease, reason: str) -> Session:
     guard(
-        db, lease,
+        db,
+        lease,
         "ended_at = COALESCE(ended_at, ?), end_reason = COALESCE(end_reason, ?), revision = revision + 1",
         (db.now(), safe(reason, db.redact)),
-    )  # fmt: skip
+    )
     db.changed(lease.session, "changed")
     return get(db, lease.session)

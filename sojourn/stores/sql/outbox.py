@@ -60,8 +60,11 @@ def finish(db: Db, item: Outgoing, state: str, message_id: str, error: str) -> O
 
 def release(db: Db, item: Outgoing, seconds: float, error: str, maybe_sent: bool) -> Outgoing:
     values: dict[str, Any] = {
-        "state": "pending", "error": safe(error, db.redact), "next_try_at": db.now() + seconds, **_NO_CLAIM,
-    }  # fmt: skip
+        "state": "pending",
+        "error": safe(error, db.redact),
+        "next_try_at": db.now() + seconds,
+        **_NO_CLAIM,
+    }
     if maybe_sent:
         values["possible_duplicate"] = 1
     return outgoing_from(change(db, _BOX, item.id, item.fence, values))
@@ -85,9 +88,13 @@ class SqlOutbox(Transactions):
         return await self._write(lambda db: renew(db, item, seconds))
 
     async def finish_outgoing(
-        self, item: Outgoing, state: Literal["sent", "delivered", "failed"] = "sent", *, message_id: str = "",
+        self,
+        item: Outgoing,
+        state: Literal["sent", "delivered", "failed"] = "sent",
+        *,
+        message_id: str = "",
         error: str = "",
-    ) -> Outgoing:  # fmt: skip
+    ) -> Outgoing:
         return await self._write(lambda db: finish(db, item, state, message_id, error))
 
     async def release_outgoing(
@@ -96,8 +103,13 @@ class SqlOutbox(Transactions):
         return await self._write(lambda db: release(db, item, seconds, error, maybe_sent))
 
     async def outgoing(
-        self, *, place: str | None = None, session: SessionId | None = None, states: Sequence[str] = (),
-        limit: int = 100, newest: bool = False,
-    ) -> list[Outgoing]:  # fmt: skip
+        self,
+        *,
+        place: str | None = None,
+        session: SessionId | None = None,
+        states: Sequence[str] = (),
+        limit: int = 100,
+        newest: bool = False,
+    ) -> list[Outgoing]:
         rows = await self._read(lambda db: listed(db, _BOX, place, session, states, limit, newest))
         return [outgoing_from(row) for row in rows]

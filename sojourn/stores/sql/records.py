@@ -34,7 +34,7 @@ def put(db: Db, record: Record, expect: int | None, lease: Lease | None) -> Reco
 
 def keep(
     db: Db, record: Record, expect: int | None, lease: Lease | None = None, *, rung: SessionId | None = None
-) -> Row:  # fmt: skip
+) -> Row:
     """The row as it is now. `rung`: whoever watches that session hears of it anyway."""
     row = record_row(record, db.redact, now=db.now())
     if lease is not None:
@@ -42,9 +42,10 @@ def keep(
     if record.session is not None:
         exists(db, record.session)
     if expect:
-        kept = db.one(_NEXT, (
-            row["value"], row["principal"], row["session_id"], row["updated_at"], row["kind"], row["key"], expect,
-        ))  # fmt: skip
+        kept = db.one(
+            _NEXT,
+            (row["value"], row["principal"], row["session_id"], row["updated_at"], row["kind"], row["key"], expect),
+        )
     else:
         kept = db.one(_ANYWAY if expect is None else _NEW, [row[name] for name in BY_NAME["records"].columns])
     if kept is None:
@@ -118,9 +119,15 @@ class SqlRecords(Transactions):
         return await self._read(lambda db: get(db, kind, key))
 
     async def list_records(
-        self, kind: str, *, principal: Principal | None = None, session: SessionId | None = None,
-        prefix: str = "", after: str = "", limit: int = 1000,
-    ) -> list[Record]:  # fmt: skip
+        self,
+        kind: str,
+        *,
+        principal: Principal | None = None,
+        session: SessionId | None = None,
+        prefix: str = "",
+        after: str = "",
+        limit: int = 1000,
+    ) -> list[Record]:
         return await self._read(lambda db: find(db, kind, principal, session, prefix, after, limit))
 
     async def delete_record(self, kind: str, key: str, *, expect: int | None = None) -> bool:

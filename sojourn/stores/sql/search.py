@@ -44,8 +44,8 @@ def search(db: Db, asked: Search, lookup: Lookup, *, indexed_to: int | None = No
 
 
 def _collect(
-    db: Db, asked: Search, clauses: tuple[Clause, ...], among: Candidates, hits: list[Hit], *, certain: bool,
-) -> None:  # fmt: skip
+    db: Db, asked: Search, clauses: tuple[Clause, ...], among: Candidates, hits: list[Hit], *, certain: bool
+) -> None:
     """Goes through candidates page by page until there are enough hits."""
     filters, values = _filters(asked)
     check = any(clause.needs_check for clause in clauses)
@@ -92,10 +92,16 @@ def _filters(asked: Search) -> tuple[str, list[Any]]:
 def _hit(row: Row, clauses: tuple[Clause, ...]) -> Hit:
     message = message_from(row)
     return Hit(
-        session=row["session_id"], seq=row["seq"], role=message.role, timestamp=message.timestamp,
-        snippet=snippet(clauses, searchable(message)), title=unescape(row["title"]) if row["title"] else None,
-        source=unescape(row["source"]), tool_name=message.tool_name, at=row["id"],
-    )  # fmt: skip
+        session=row["session_id"],
+        seq=row["seq"],
+        role=message.role,
+        timestamp=message.timestamp,
+        snippet=snippet(clauses, searchable(message)),
+        title=unescape(row["title"]) if row["title"] else None,
+        source=unescape(row["source"]),
+        tool_name=message.tool_name,
+        at=row["id"],
+    )
 
 
 def _titles(db: Db, asked: Search, clauses: tuple[Clause, ...]) -> list[Hit]:
@@ -125,7 +131,15 @@ def _titles(db: Db, asked: Search, clauses: tuple[Clause, ...]) -> list[Hit]:
     found = ((row, title) for row in rows if matches(clauses, title := unescape(row["title"])))
     numbered = ((FIRST_TITLE - rank, row, title) for rank, (row, title) in enumerate(found))
     return [
-        Hit(session=row["id"], seq=0, role="title", timestamp=row["started_at"], title=title, at=at,
-            source=unescape(row["source"]), snippet=snippet(clauses, title))
+        Hit(
+            session=row["id"],
+            seq=0,
+            role="title",
+            timestamp=row["started_at"],
+            title=title,
+            at=at,
+            source=unescape(row["source"]),
+            snippet=snippet(clauses, title),
+        )
         for at, row, title in islice((one for one in numbered if one[0] < below), max(0, asked.limit))
-    ]  # fmt: skip
+    ]

@@ -53,9 +53,17 @@ def insert(db: Db, values: Mapping[str, Any]) -> None:
 
 
 def create(
-    db: Db, *, principal: Principal, source: str, title: str | None, parent: SessionId | None, model: str | None,
-    cwd: str | None, id: SessionId | None, details: Mapping[str, Json] | None,
-) -> Session:  # fmt: skip
+    db: Db,
+    *,
+    principal: Principal,
+    source: str,
+    title: str | None,
+    parent: SessionId | None,
+    model: str | None,
+    cwd: str | None,
+    id: SessionId | None,
+    details: Mapping[str, Json] | None,
+) -> Session:
     now = db.now()
     session = check_session_id(id) if id else new_session_id(now)
     if is_forgotten(db, "session", session):
@@ -65,10 +73,20 @@ def create(
     kept_title = clean_title(title) if title else None
     check_title_free(db, principal, kept_title, besides="")
     extra = {key: value for key, value in (details or {}).items() if key in DETAIL_COLUMNS}
-    insert(db, {
-        "id": session, "principal": principal, "source": source, "title": kept_title, "model": model, "cwd": cwd,
-        "parent_session_id": parent, "started_at": now, **extra,
-    })  # fmt: skip
+    insert(
+        db,
+        {
+            "id": session,
+            "principal": principal,
+            "source": source,
+            "title": kept_title,
+            "model": model,
+            "cwd": cwd,
+            "parent_session_id": parent,
+            "started_at": now,
+            **extra,
+        },
+    )
     db.changed(session, "created")
     return get(db, session)
 

@@ -42,14 +42,30 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
 
     # sessions
     async def create(
-        self, *, principal: Principal = OWNER, source: str = "cli", title: str | None = None,
-        parent: SessionId | None = None, model: str | None = None, cwd: str | None = None,
-        id: SessionId | None = None, details: Mapping[str, Json] | None = None,
-    ) -> Session:  # fmt: skip
-        return await self._write(partial(
-            sessions.create, principal=principal, source=source, title=title, parent=parent, model=model, cwd=cwd,
-            id=id, details=details,
-        ))  # fmt: skip
+        self,
+        *,
+        principal: Principal = OWNER,
+        source: str = "cli",
+        title: str | None = None,
+        parent: SessionId | None = None,
+        model: str | None = None,
+        cwd: str | None = None,
+        id: SessionId | None = None,
+        details: Mapping[str, Json] | None = None,
+    ) -> Session:
+        return await self._write(
+            partial(
+                sessions.create,
+                principal=principal,
+                source=source,
+                title=title,
+                parent=parent,
+                model=model,
+                cwd=cwd,
+                id=id,
+                details=details,
+            )
+        )
 
     async def get(self, session: SessionId, *, principal: Principal | None = None) -> Session:
         return await self._read(lambda db: sessions.get(db, session, principal=principal))

@@ -60,9 +60,14 @@ def lease(db: Db, session: SessionId, *, holder: str, surface: str, seconds: flo
         (escape(surface), driver_fence, escape(holder), escape(surface), fence, now, now + seconds, session),
     )
     return Lease(
-        session=session, holder=holder, surface=surface, fence=fence, driver_fence=driver_fence,
-        since=now, until=now + seconds,
-    )  # fmt: skip
+        session=session,
+        holder=holder,
+        surface=surface,
+        fence=fence,
+        driver_fence=driver_fence,
+        since=now,
+        until=now + seconds,
+    )
 
 
 def session_row(db: Db, session: SessionId) -> Row:
@@ -74,9 +79,11 @@ def session_row(db: Db, session: SessionId) -> Row:
 
 def busy(session: SessionId, row: Row) -> SessionBusy:
     return SessionBusy(
-        session, holder=unescape(row["lease_holder"] or "somebody"),
-        surface=unescape(row["lease_surface"] or "somewhere"), since=row["lease_since"] or 0.0,
-    )  # fmt: skip
+        session,
+        holder=unescape(row["lease_holder"] or "somebody"),
+        surface=unescape(row["lease_surface"] or "somewhere"),
+        since=row["lease_since"] or 0.0,
+    )
 
 
 def check_idle(db: Db, session: SessionId, lease: Lease | None) -> None:
@@ -97,9 +104,14 @@ def renew(db: Db, lease: Lease, seconds: float) -> Lease:
     else:
         guard(db, lease, NO_LEASE, ())
     return Lease(
-        session=lease.session, holder=lease.holder, surface=lease.surface, fence=lease.fence,
-        driver_fence=lease.driver_fence, since=lease.since, until=until,
-    )  # fmt: skip
+        session=lease.session,
+        holder=lease.holder,
+        surface=lease.surface,
+        fence=lease.fence,
+        driver_fence=lease.driver_fence,
+        since=lease.since,
+        until=until,
+    )
 
 
 def send_control(db: Db, session: SessionId, kind: str, payload: Json, by: str) -> Control:

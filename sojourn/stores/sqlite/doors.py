@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +17,6 @@ from sojourn.core.events import Chunk, Event, Yielded
 from sojourn.core.messages import Message
 from sojourn.core.rows import call_count
 from sojourn.core.sessions import Lease, Recorded, TurnId
-from sojourn.core.values import dataclass
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.log import NUMBERED, as_row, shown
 from sojourn.stores.sqlite.db import CHANGED
@@ -75,16 +75,20 @@ def _new(columns: tuple[str, ...]) -> str:
 
 
 PIECES = Door(
-    Chunk, "said", _EVENT,
+    Chunk,
+    "said",
+    _EVENT,
     (
         _COUNT.format(more="", only=""),
         "INSERT INTO events(session_id, seq, turn_id, name, data, at) "
         "VALUES (NEW.session_id, NEW.seq, NEW.turn_id, 'chunk', NEW.data, NEW.at);",
     ),
     _piece,
-)  # fmt: skip
+)
 MESSAGES = Door(
-    Message, "told", _MESSAGE,
+    Message,
+    "told",
+    _MESSAGE,
     (
         _COUNT.format(
             more="message_count = message_count + 1, tool_call_count = tool_call_count + NEW.calls, "
@@ -95,7 +99,7 @@ MESSAGES = Door(
         CHANGED.format(session="NEW.session_id", kind="'log'", at="NEW.at") + ";",
     ),
     _message,
-)  # fmt: skip
+)
 
 
 def door_for(items: Sequence[Yielded]) -> Door | None:

@@ -43,9 +43,13 @@ class SqliteStore(SqlStore):
     """Opens on first use; several processes may write one file, and no daemon is needed for it."""
 
     def __init__(
-        self, path: Path, *, redactor: Redactor = redact, migrations: list[Migration] | None = None,
+        self,
+        path: Path,
+        *,
+        redactor: Redactor = redact,
+        migrations: list[Migration] | None = None,
         read_only: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__()
         self.path, self.redactor = path, redactor
         self._migrations = migrations
@@ -95,9 +99,7 @@ class SqliteStore(SqlStore):
         self._bell = self._bell or Bell(run, self.waiters.wake, self.path)
         if not self.read_only:
             assert self._turnstile
-            self._writer = Writer(
-                self.path, connection, self._turnstile, self._after_commit, self._dress, self._post,
-            )  # fmt: skip
+            self._writer = Writer(self.path, connection, self._turnstile, self._after_commit, self._dress, self._post)
             self._indexer = Indexer(self.path, run, self._turnstile, self._dress)
 
     def _refusal(self) -> SojournError:
@@ -301,7 +303,10 @@ class SqliteStore(SqlStore):
             )
         if self.read_only:
             return Health(
-                state="read-only", store=place, code="store_read_only", error=f"{self.path} can only be read.",
+                state="read-only",
+                store=place,
+                code="store_read_only",
+                error=f"{self.path} can only be read.",
                 hint="Make the file and its folder writable to go on writing.",
-            )  # fmt: skip
+            )
         return Health(state="healthy", store=place)

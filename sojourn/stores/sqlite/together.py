@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, cast
 
 from sojourn.core.events import Yielded
 from sojourn.core.sessions import Lease, Recorded, TurnId
-from sojourn.core.values import dataclass
 from sojourn.ports.store import Along
 from sojourn.stores.sql.along import append
 from sojourn.stores.sql.db import Db

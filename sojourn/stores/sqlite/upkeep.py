@@ -35,10 +35,14 @@ def stats(db: Db, path: Path) -> Stats:
     by["write-ahead log"] = wal.stat().st_size if wal.exists() else 0
     schema = db.one("PRAGMA user_version")
     return Stats(
-        kind="sqlite", place=str(path), schema=int(schema["user_version"]) if schema else 0,
-        not_indexed=index.waiting(db), bytes=path.stat().st_size + by["write-ahead log"], bytes_by=by,
+        kind="sqlite",
+        place=str(path),
+        schema=int(schema["user_version"]) if schema else 0,
+        not_indexed=index.waiting(db),
+        bytes=path.stat().st_size + by["write-ahead log"],
+        bytes_by=by,
         **admin.figures(db),
-    )  # fmt: skip
+    )
 
 
 def verify(db: Db, progress: Progress | None) -> Verdict:

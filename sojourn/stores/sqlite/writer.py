@@ -104,8 +104,15 @@ def _open_all(letters: list[tuple[Callable[..., object], tuple[Any, ...]]]) -> N
 class Writer:
     """Runs what it is given, one transaction for everything that waits (group commit)."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, turnstile: Turnstile, after: Callable[[Any], None],
-                 dress: Callable[[sqlite3.Connection], Any], post: Post) -> None:  # fmt: skip
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        turnstile: Turnstile,
+        after: Callable[[Any], None],
+        dress: Callable[[sqlite3.Connection], Any],
+        post: Post,
+    ) -> None:
         self._path, self._connection, self._turnstile = path, connection, turnstile
         self._after, self._dress, self._post = after, dress, post
         self._doing = Together(connection)

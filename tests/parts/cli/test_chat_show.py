@@ -68,8 +68,11 @@ def test_words_typed_here_are_not_repeated_and_those_of_others_are_shown():
 
 def test_a_tool_is_one_line_with_its_time():
     call = {"call_id": "c1", "tool": "terminal", "preview": "ls -la"}
-    told = shown(BEGIN, Progress("tool", {**call, "status": "started"}),
-                 Progress("tool", {**call, "status": "completed", "duration": 0.42}))  # fmt: skip
+    told = shown(
+        BEGIN,
+        Progress("tool", {**call, "status": "started"}),
+        Progress("tool", {**call, "status": "completed", "duration": 0.42}),
+    )
     assert told == "▸ terminal ls -la ✓ 0.4 s"
 
 

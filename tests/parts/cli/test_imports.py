@@ -84,10 +84,7 @@ class TestImport:
         first, second = sojourn("import", "--yes", "--json").json
         assert sorted(
             (one["source"], one["imported"], one["unchanged"], one["dry_run"]) for one in (first, second)
-        ) == [
-            ("diary", 0, 2, False),
-            ("hermes", 1, 0, False),
-        ]
+        ) == [("diary", 0, 2, False), ("hermes", 1, 0, False)]
         assert {one["dry_run"] for one in sojourn("import", "--yes", "--json").json} == {False}
         assert {one["dry_run"] for one in sojourn("import", "--dry-run", "--json").json} == {True}
 

@@ -14,18 +14,45 @@ def shown(message: Message) -> dict:
 
 def test_a_session_has_these_keys():
     assert set(shapes.session(Session(id=SessionId("s")))) == {
-        "id", "source", "title", "tags", "pinned", "archived", "parent_session_id", "model", "cwd", "started_at",
-        "last_active", "ended_at", "end_reason", "message_count", "tool_call_count", "input_tokens", "output_tokens",
-        "estimated_cost_usd", "last_seq", "revision", "driver", "handoff_state", "handoff_platform", "handoff_error",
+        "id",
+        "source",
+        "title",
+        "tags",
+        "pinned",
+        "archived",
+        "parent_session_id",
+        "model",
+        "cwd",
+        "started_at",
+        "last_active",
+        "ended_at",
+        "end_reason",
+        "message_count",
+        "tool_call_count",
+        "input_tokens",
+        "output_tokens",
+        "estimated_cost_usd",
+        "last_seq",
+        "revision",
+        "driver",
+        "handoff_state",
+        "handoff_platform",
+        "handoff_error",
         "preview",
-    }  # fmt: skip
+    }
 
 
 def test_a_message_has_these_keys_and_more_if_it_has_more():
     assert shown(Message(role="user", content="hi")) == {
-        "id": "s:3", "session": "s", "seq": 3, "role": "user", "content": "hi", "active": True, "compacted": False,
+        "id": "s:3",
+        "session": "s",
+        "seq": 3,
+        "role": "user",
+        "content": "hi",
+        "active": True,
+        "compacted": False,
         "timestamp": "2023-11-14T22:13:20.000Z",
-    }  # fmt: skip
+    }
     parts = json.dumps([{"type": "text", "text": "hi"}, {"type": "image"}])
     rich = shown(Message(role="user", content=parts, structured=True, token_count=0))
     assert rich["content"] == "hi\n[image]"

@@ -35,10 +35,15 @@ def test_each_is_found_and_one_that_is_broken_hides_nobody(home):
     found = problems(home, {"echo"})
     assert found.pop("fine") == ""
     told = {
-        "mine": "`name` is 'yours'", "torn": "is not JSON", "deep": "larger than 65536", "huge": "larger than 65536",
-        "bare": "`entry` is 'index.js', which is not there", "Odd Name": "cannot hold a plugin",
-        "second": "`tab.path` '/fine' is another plugin's", "echo": "belongs to a built-in plugin",
-    }  # fmt: skip
+        "mine": "`name` is 'yours'",
+        "torn": "is not JSON",
+        "deep": "larger than 65536",
+        "huge": "larger than 65536",
+        "bare": "`entry` is 'index.js', which is not there",
+        "Odd Name": "cannot hold a plugin",
+        "second": "`tab.path` '/fine' is another plugin's",
+        "echo": "belongs to a built-in plugin",
+    }
     assert set(found) == set(told)
     for name, words in told.items():
         assert words in found[name]

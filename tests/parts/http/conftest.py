@@ -142,11 +142,19 @@ class Listener:
         self._asked, self._body = False, body or b""
         head = [(b"host", b"localhost"), (b"authorization", BEARER["Authorization"].encode()), *headers]
         scope = {
-            "type": "http", "method": "GET" if body is None else "POST", "path": path, "query_string": query.encode(),
-            "headers": [*head, (b"content-type", b"application/json")], "http_version": "1.1", "scheme": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"}, "raw_path": path.encode(), "root_path": "",
-            "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
-        }  # fmt: skip
+            "type": "http",
+            "method": "GET" if body is None else "POST",
+            "path": path,
+            "query_string": query.encode(),
+            "headers": [*head, (b"content-type", b"application/json")],
+            "http_version": "1.1",
+            "scheme": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "raw_path": path.encode(),
+            "root_path": "",
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 2),
+        }
         self.task = asyncio.create_task(app(scope, self._receive, self._send))
 
     async def _receive(self):

@@ -37,10 +37,14 @@ async def test_or_a_form_with_a_file(client, session):
 
 @pytest.mark.parametrize(
     "given",
-    [{"content": b""}, {"files": {"file": ("a", b"")}}, {"files": {"file": (None, "no file")}},
-     {"content": b"x", "headers": {"Content-Type": "multipart/form-data"}},
-     {"content": b"--x\r\nrubbish", "headers": {"Content-Type": "multipart/form-data; boundary=x"}}],
-)  # fmt: skip
+    [
+        {"content": b""},
+        {"files": {"file": ("a", b"")}},
+        {"files": {"file": (None, "no file")}},
+        {"content": b"x", "headers": {"Content-Type": "multipart/form-data"}},
+        {"content": b"--x\r\nrubbish", "headers": {"Content-Type": "multipart/form-data; boundary=x"}},
+    ],
+)
 async def test_what_is_no_file_is_refused(client, session, given):
     answer = await client.post(f"/api/sessions/{session}/attachments", **given)
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_input")

@@ -47,13 +47,17 @@ async def test_a_streamed_answer(client):
 
 async def test_earlier_messages_are_the_transcript_and_the_last_one_is_said(client, scripted):
     call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    answer = await ask(client, [
-        {"role": "developer", "content": "Be kind."}, {"role": "user", "content": "look"},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c1", "content": "a tree"},
-        {"role": "tool", "tool_call_id": "?", "content": "of no call"},
-        {"role": "user", "content": [{"type": "text", "text": "and now?"}]},
-    ])  # fmt: skip
+    answer = await ask(
+        client,
+        [
+            {"role": "developer", "content": "Be kind."},
+            {"role": "user", "content": "look"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "a tree"},
+            {"role": "tool", "tool_call_id": "?", "content": "of no call"},
+            {"role": "user", "content": [{"type": "text", "text": "and now?"}]},
+        ],
+    )
     assert [past.message.role for past in scripted.seen[0].history] == ["system", "user", "assistant", "tool"]
     assert scripted.seen[0].said == "and now?"
     assert (await transcript(client, answer))[-2:] == [("user", "and now?"), ("assistant", "and now?")]
@@ -70,13 +74,23 @@ async def test_a_session_is_continued_with_the_last_message_alone(client, name):
 
 async def test_pictures_and_files_come_along(client, scripted):
     picture = f"data:image/png;base64,{base64.b64encode(b'picture').decode()}"
-    await ask(client, [{"role": "user", "content": [
-        {"type": "text", "text": "what is it?"}, {"type": "image_url", "image_url": {"url": picture}},
-        {"type": "file", "file": {"file_data": picture, "filename": "a.png"}},
-    ]}])  # fmt: skip
+    await ask(
+        client,
+        [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "what is it?"},
+                    {"type": "image_url", "image_url": {"url": picture}},
+                    {"type": "file", "file": {"file_data": picture, "filename": "a.png"}},
+                ],
+            }
+        ],
+    )
     assert [(one.media_type, one.name) for one in scripted.seen[0].attachments] == [
-        ("image/png", ""), ("image/png", "a.png"),
-    ]  # fmt: skip
+        ("image/png", ""),
+        ("image/png", "a.png"),
+    ]
 
 
 @pytest.mark.parametrize(

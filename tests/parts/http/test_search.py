@@ -66,8 +66,14 @@ async def test_pages_show_every_hit_once(client, session):
 @pytest.fixture
 async def garden(store):
     """Six sessions that all called `weather`, by model, tag and archive."""
-    kinds = [("small", (), False), ("large", ("herbs",), False), ("large", ("herbs", "bed"), False),
-             ("large", ("herbs",), True), ("small", ("herbs",), True), ("large", (), False)]  # fmt: skip
+    kinds = [
+        ("small", (), False),
+        ("large", ("herbs",), False),
+        ("large", ("herbs", "bed"), False),
+        ("large", ("herbs",), True),
+        ("small", ("herbs",), True),
+        ("large", (), False),
+    ]
     for number, (model, tags, archived) in enumerate(kinds):
         made = await store.create(title=f"garden {number}", model=model)
         call = ToolCall(id="1", name="weather")

@@ -25,8 +25,14 @@ async def test_a_session_is_told_from_the_beginning_and_then_live(app, store, se
     listener = Listener(app, f"/api/sessions/{session.id}/events", "include=messages")
     told = await listener.frames(7)
     assert [frame["event"] for frame in told] == [
-        "message", "metadata", "progress", "chunk", "message", "error", "done",
-    ]  # fmt: skip
+        "message",
+        "metadata",
+        "progress",
+        "chunk",
+        "message",
+        "error",
+        "done",
+    ]
     assert [frame["id"] for frame in told] == ["1", "2", "3", "4", "5", "6", "7"]
     assert json.loads(told[0]["data"])["id"] == f"{session.id}:1"
     assert json.loads(told[3]["data"])["text"] == "hi\r\n\u2028 \ufffd"
@@ -41,8 +47,12 @@ async def test_only_the_five_events_are_told_unless_rows_are_asked_for(app, sess
     listener = Listener(app, f"/api/sessions/{session.id}/events")
     told = await listener.frames(5)
     assert [(frame["id"], frame["event"]) for frame in told] == [
-        ("2", "metadata"), ("3", "progress"), ("4", "chunk"), ("6", "error"), ("7", "done"),
-    ]  # fmt: skip
+        ("2", "metadata"),
+        ("3", "progress"),
+        ("4", "chunk"),
+        ("6", "error"),
+        ("7", "done"),
+    ]
     assert json.loads(told[0]["data"])["session_id"] == session.id
     await listener.hang_up()
 
@@ -65,8 +75,7 @@ async def test_a_quiet_line_says_that_it_is_alive(app, session):
 
 
 @pytest.mark.parametrize(
-    ("query", "headers"),
-    [("after=5", []), ("", [(b"last-event-id", b"5")]), ("after=0", [(b"last-event-id", b"5")])],
+    ("query", "headers"), [("after=5", []), ("", [(b"last-event-id", b"5")]), ("after=0", [(b"last-event-id", b"5")])]
 )
 async def test_it_goes_on_where_it_ended(app, session, query, headers):
     listener = Listener(app, f"/api/sessions/{session.id}/events", query, headers)

@@ -19,9 +19,14 @@ async def test_a_healthy_store_is_said_to_be(client, kit):
     answer = await client.get("/healthz")
     assert answer.status_code == 200
     assert answer.json() == {
-        "state": "healthy", "store": "state.db", "readable": True, "code": "ok", "error": "", "hint": "",
+        "state": "healthy",
+        "store": "state.db",
+        "readable": True,
+        "code": "ok",
+        "error": "",
+        "hint": "",
         "version": sojourn.__version__,
-    }  # fmt: skip
+    }
 
 
 async def test_a_damaged_file_is_told_with_the_next_step_and_mended_without_a_restart(client, kit):

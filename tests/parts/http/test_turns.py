@@ -48,8 +48,11 @@ async def test_it_continues_a_session_and_tells_only_of_its_own_turn(client):
     assert headers["sojourn-turn"] not in turns
     page = (await client.get(f"/api/sessions/{headers['sojourn-session']}/messages")).json()["messages"]
     assert [(one["role"], one["content"]) for one in page] == [
-        ("user", "first"), ("assistant", "first"), ("user", "second"), ("assistant", "second"),
-    ]  # fmt: skip
+        ("user", "first"),
+        ("assistant", "first"),
+        ("user", "second"),
+        ("assistant", "second"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -75,8 +78,11 @@ async def test_a_failing_turn_is_one_error_and_one_done(client, scripted):
     _, told = await chat(client, "go")
     error, done = (json.loads(frame["data"]) for frame in told[-2:])
     assert (error["code"], error["message"], error["hint"], error["retryable"]) == (
-        "rate_limited", "Too much.", "Wait.", True,
-    )  # fmt: skip
+        "rate_limited",
+        "Too much.",
+        "Wait.",
+        True,
+    )
     assert done["status"] == "failed"
 
 

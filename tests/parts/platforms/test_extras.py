@@ -34,11 +34,7 @@ def test_to_know_what_there_is_loads_no_library():
 
 @pytest.mark.parametrize(
     ("name", "variable"),
-    [
-        ("telegram", "SOJOURN_TELEGRAM_TOKEN"),
-        ("discord", "SOJOURN_DISCORD_TOKEN"),
-        ("slack", "SOJOURN_SLACK_TOKEN"),
-    ],
+    [("telegram", "SOJOURN_TELEGRAM_TOKEN"), ("discord", "SOJOURN_DISCORD_TOKEN"), ("slack", "SOJOURN_SLACK_TOKEN")],
 )
 async def test_without_a_token_the_variable_is_named(name, variable):
     kit = App(config.load())

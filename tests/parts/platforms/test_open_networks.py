@@ -22,9 +22,13 @@ NEEDED = {
     "homeassistant": {"token": "x"},
 }
 HOMES = {
-    "matrix": "!garden:example.org", "email": "ann@example.org", "irc": "#garden", "ntfy": "garden",
-    "mattermost": "c" * 26, "homeassistant": "mobile_app_phone",
-}  # fmt: skip
+    "matrix": "!garden:example.org",
+    "email": "ann@example.org",
+    "irc": "#garden",
+    "ntfy": "garden",
+    "mattermost": "c" * 26,
+    "homeassistant": "mobile_app_phone",
+}
 
 
 @pytest.mark.parametrize("name", LIBRARIES)

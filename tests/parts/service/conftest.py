@@ -29,9 +29,12 @@ async def serve(home, store, runtime) -> AsyncIterator[Callable[..., LocalServic
 
         def make(context: Any = (), tools: Any = (), runtimes: Any = None, **settings: Any) -> LocalService:
             kit = SmallKit(
-                store=store, settings=settings_with(home, **settings), runtimes=runtimes or [runtime],
-                given_context=context, given_tools=tools,
-            )  # fmt: skip
+                store=store,
+                settings=settings_with(home, **settings),
+                runtimes=runtimes or [runtime],
+                given_context=context,
+                given_tools=tools,
+            )
             service = LocalService(kit)
             stack.push_async_callback(service.close)
             return service

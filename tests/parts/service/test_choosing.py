@@ -52,10 +52,14 @@ async def test_the_setting_wins(serve):
 
 async def test_one_that_is_broken_or_slow_does_not_hide_the_others(serve, monkeypatch):
     monkeypatch.setattr(choosing, "_SECONDS", 0.02)
-    service = serve(runtimes=[
-        Broken("slow", None), Broken("odd", ZeroDivisionError("by zero")),
-        Broken("bare", Missing("It needs a package.", hint="pip install it")), ScriptedRuntime("fine"),
-    ])  # fmt: skip
+    service = serve(
+        runtimes=[
+            Broken("slow", None),
+            Broken("odd", ZeroDivisionError("by zero")),
+            Broken("bare", Missing("It needs a package.", hint="pip install it")),
+            ScriptedRuntime("fine"),
+        ]
+    )
     found = {one.name: one for one in await service.runtimes()}
     assert [name for name, one in found.items() if one.ok] == ["fine"]
     assert "0.02 seconds" in found["slow"].detail

@@ -38,8 +38,14 @@ GONE = {**this_process(), "pid": 4_000_000}
 async def abandoned(store, *items, process=GONE, seconds=30.0, state="running") -> Begun:
     """A turn as a process leaves it that dies after having kept these items."""
     session = await store.create()
-    begun = Begun(session=session.id, principal=session.principal, said=Said(text="work"), by=ME, runtime="scripted",
-                  process=process)  # fmt: skip
+    begun = Begun(
+        session=session.id,
+        principal=session.principal,
+        said=Said(text="work"),
+        by=ME,
+        runtime="scripted",
+        process=process,
+    )
     if state == "running":
         lease = await store.lease(session.id, holder=begun.holder, surface="cli", seconds=seconds)
         begun = begun.running(lease, session.last_seq)
@@ -52,9 +58,13 @@ async def abandoned(store, *items, process=GONE, seconds=30.0, state="running") 
 async def test_a_turn_of_a_dead_process_is_ended_at_the_first_thing_that_is_asked(service, store):
     call = ToolCall(id="a", name="terminal")
     begun = await abandoned(
-        store, assistant(None, [ToolCall(id="z", name="read")]), tool_result(ToolCall(id="z", name="read"), "ok"),
-        assistant(None, [call]), Chunk("I am "), Chunk("about"),
-    )  # fmt: skip
+        store,
+        assistant(None, [ToolCall(id="z", name="read")]),
+        tool_result(ToolCall(id="z", name="read"), "ok"),
+        assistant(None, [call]),
+        Chunk("I am "),
+        Chunk("about"),
+    )
     roles = [role for role, _ in await transcript(service, begun.session)]
     assert roles == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
     kept = await follow(service, begun.turn)

@@ -36,9 +36,10 @@ def sojourn(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
     def run(*args: str) -> Ran:
         given = Given(
-            build=lambda flags: compose.App(config.load(flags), registry()), read_settings=config.load,
+            build=lambda flags: compose.App(config.load(flags), registry()),
+            read_settings=config.load,
             plugins=registry(),
-        )  # fmt: skip
+        )
         code = start(args, given)
         told = capsys.readouterr()
         return Ran(code, told.out, told.err)

@@ -52,9 +52,16 @@ def test_windows_line_ends_and_a_byte_order_mark_are_fine():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "no head", "---\nname: x\n", "words first\n---\nname: x\ndescription: y\n---\n", "---\nname: x\n---\nbody",
-     "---\nname: a/b\ndescription: y\n---\n", f"---\nname: {'x' * 65}\ndescription: y\n---\n"],
-)  # fmt: skip
+    [
+        "",
+        "no head",
+        "---\nname: x\n",
+        "words first\n---\nname: x\ndescription: y\n---\n",
+        "---\nname: x\n---\nbody",
+        "---\nname: a/b\ndescription: y\n---\n",
+        f"---\nname: {'x' * 65}\ndescription: y\n---\n",
+    ],
+)
 def test_what_cannot_be_used_is_refused(text):
     with pytest.raises(BadInput):
         parse_skill(text)

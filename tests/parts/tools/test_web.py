@@ -205,9 +205,20 @@ async def test_private_addresses_are_refused_however_they_are_written(url):
 
 @pytest.mark.parametrize(
     "url",
-    ["file:///etc/passwd", "ftp://example.com", "gopher://x", "//example.com", "example.com", "", "http://",
-     "http://user:pw@example.com/", "http://exa mple.com:x/", "http://[::1/", "javascript:alert(1)"],
-)  # fmt: skip
+    [
+        "file:///etc/passwd",
+        "ftp://example.com",
+        "gopher://x",
+        "//example.com",
+        "example.com",
+        "",
+        "http://",
+        "http://user:pw@example.com/",
+        "http://exa mple.com:x/",
+        "http://[::1/",
+        "javascript:alert(1)",
+    ],
+)
 async def test_what_is_no_web_address_is_refused(url):
     with pytest.raises(BadInput):
         await target_of(url, ())

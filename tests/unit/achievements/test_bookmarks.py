@@ -47,19 +47,45 @@ def marks_of(history, engine="hyperscan"):
 
 # Words that hits are made of, cut where hits can be cut, and every kind of space between them.
 WORDS = [
-    "git", "GIT\u00a0", "push", " commit", "background", "=", " = ", "true", 'exit_code"', ": 0", "exit_code", "= 0",
-    "", " ", "\n\t", "\u2003", "error", "npm install", "ok", "docker name already", "ba\u212a", "background\x1f",
-    "typo", "./a.py", "s\u212aill", "\u65e5\u672c", "restart",
-]  # fmt: skip
+    "git",
+    "GIT\u00a0",
+    "push",
+    " commit",
+    "background",
+    "=",
+    " = ",
+    "true",
+    'exit_code"',
+    ": 0",
+    "exit_code",
+    "= 0",
+    "",
+    " ",
+    "\n\t",
+    "\u2003",
+    "error",
+    "npm install",
+    "ok",
+    "docker name already",
+    "ba\u212a",
+    "background\x1f",
+    "typo",
+    "./a.py",
+    "s\u212aill",
+    "\u65e5\u672c",
+    "restart",
+]
 MESSAGE = st.one_of(
     st.sampled_from(WORDS),
     st.lists(st.sampled_from(WORDS), max_size=3).map("".join),
-    st.sampled_from([
-        {"role": "assistant", "content": None, "tool_calls": [{"name": "terminal", "arguments": "./b.py"}]},
-        {"role": "tool", "tool_name": "terminal", "content": "git"},
-        {"role": "user", "content": ["git"]},
-    ]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            {"role": "assistant", "content": None, "tool_calls": [{"name": "terminal", "arguments": "./b.py"}]},
+            {"role": "tool", "tool_name": "terminal", "content": "git"},
+            {"role": "user", "content": ["git"]},
+        ]
+    ),
+)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

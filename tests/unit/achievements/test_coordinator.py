@@ -29,9 +29,13 @@ class World:
     def start(self):
         """As after a restart: everything that was only in memory is gone."""
         self.scans = ScanCoordinator(
-            self.history, FolderShelf(self.folder), book=BOOK, settings=self.settings, scanner=scanner,
+            self.history,
+            FolderShelf(self.folder),
+            book=BOOK,
+            settings=self.settings,
+            scanner=scanner,
             clock=lambda: self.now,
-        )  # fmt: skip
+        )
         self.badges = Achievements(self.scans, clock=lambda: self.now)
 
     def scan(self, **options):
@@ -200,9 +204,13 @@ def test_a_reset_forgets_dates_and_drops_the_running_scan(world):
 
 def test_two_processes_share_one_scan(world):
     other = ScanCoordinator(
-        world.history, FolderShelf(world.folder), book=BOOK, settings=world.settings, scanner=scanner,
+        world.history,
+        FolderShelf(world.folder),
+        book=BOOK,
+        settings=world.settings,
+        scanner=scanner,
         clock=lambda: world.now,
-    )  # fmt: skip
+    )
     world.history.slow = 0.02
     world.scans.run_if_needed()
     other.run_if_needed(wait=10)

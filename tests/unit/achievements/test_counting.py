@@ -41,16 +41,10 @@ VECTORS = [
     ("uvé pip é add. ok", {"install_success_events": 1}),
     ("semicolon in a.yaml and b.yml: parse error", {"yaml_error_events": 4}),
     ("semicolon in a.yaml and b.yml", {"yaml_error_events": 0}),
-    (
-        "docker: name x already; docker container y already\nContainer name conflict",
-        {"docker_conflict_events": 2},
-    ),
+    ("docker: name x already; docker container y already\nContainer name conflict", {"docker_conflict_events": 2}),
     ("EACCES: permission denied", {"permission_denied_events": 2}),
     ("style.css className Tailwind visuals", {"css_activity_events": 5, "frontend_activity_events": 2}),
-    (
-        "git commit; git\npush; git -C x merge; agit status; GIT   DIFF",
-        {"git_events": 3, "git_history_events": 1},
-    ),
+    ("git commit; git\npush; git -C x merge; agit status; GIT   DIFF", {"git_events": 3, "git_history_events": 1}),
     ("git rebase --continue; rebase --continue; git merge conflict (x); conflict(", {"git_history_events": 5}),
     ("tests passed, 1 test passed, OK, ok, token, pnpm test, npm test", {"test_events": 6}),
     (
@@ -183,8 +177,7 @@ ODD = [
 GLUE = ["", "", " ", " ", " ", "\n", "  ", "\t", ",", "_", "-", ".", "é"]
 texts = st.lists(
     st.tuples(
-        st.sampled_from(WORDS) | st.sampled_from(WORDS).map(str.upper) | st.sampled_from(ODD),
-        st.sampled_from(GLUE),
+        st.sampled_from(WORDS) | st.sampled_from(WORDS).map(str.upper) | st.sampled_from(ODD), st.sampled_from(GLUE)
     ),
     max_size=24,
 ).map(lambda parts: "".join(word + glue for word, glue in parts))

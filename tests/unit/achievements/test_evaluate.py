@@ -50,9 +50,7 @@ STANDINGS = [
 @pytest.mark.parametrize(("badge", "totals", "expected"), STANDINGS)
 def test_a_badge_stands_where_its_totals_put_it(badge, totals, expected):
     at = standing(BADGES[badge], totals)
-    assert (
-        at.state, at.tier, at.progress, at.next_tier, at.next_threshold, at.progress_pct, at.discovered
-    ) == expected  # fmt: skip
+    assert (at.state, at.tier, at.progress, at.next_tier, at.next_threshold, at.progress_pct, at.discovered) == expected
     assert at.unlocked == (at.state == "unlocked")
 
 
@@ -61,9 +59,7 @@ def test_there_are_sixty_badges_and_sixty_three_totals():
     assert len(BOOK.labels) == 63
     assert sum(badge.secret for badge in BOOK.achievements) == 8
     kinds = [badge.kind for badge in BOOK.achievements]
-    assert {kind: kinds.count(kind) for kind in set(kinds)} == {
-        "lifetime": 50, "best_session": 5, "multi_condition": 5,
-    }  # fmt: skip
+    assert {kind: kinds.count(kind) for kind in set(kinds)} == {"lifetime": 50, "best_session": 5, "multi_condition": 5}
 
 
 def test_a_secret_keeps_its_keys_and_hides_their_values():
@@ -79,11 +75,21 @@ def test_a_secret_keeps_its_keys_and_hides_their_values():
 @pytest.mark.parametrize(
     ("model", "provider"),
     [
-        ("claude-opus-4", "claude"), ("anthropic/claude-x", "anthropic"), ("gpt-5", "gpt"), ("openai/gpt-5", "openai"),
-        ("gpt-5.1-codex", "codex"), ("grok-4", "grok"), ("llama3:8b", "llama3"), ("models/gemini", "models"),
-        ("gemini-3", "google"), (" None ", ""), ("/x", ""), ("-foo", ""), ("", ""),
+        ("claude-opus-4", "claude"),
+        ("anthropic/claude-x", "anthropic"),
+        ("gpt-5", "gpt"),
+        ("openai/gpt-5", "openai"),
+        ("gpt-5.1-codex", "codex"),
+        ("grok-4", "grok"),
+        ("llama3:8b", "llama3"),
+        ("models/gemini", "models"),
+        ("gemini-3", "google"),
+        (" None ", ""),
+        ("/x", ""),
+        ("-foo", ""),
+        ("", ""),
     ],
-)  # fmt: skip
+)
 def test_a_model_name_suggests_a_provider(model, provider):
     assert provider_of(model) == provider
 
@@ -98,10 +104,14 @@ def test_local_models_are_known_by_their_names():
 @pytest.mark.parametrize(
     ("day", "clock", "weekend", "night"),
     [
-        (19, (22, 59), False, False), (19, (23, 0), False, True), (20, (5, 59), True, True),
-        (20, (6, 0), True, False), (21, (23, 59), True, True), (22, (0, 0), False, True),
+        (19, (22, 59), False, False),
+        (19, (23, 0), False, True),
+        (20, (5, 59), True, True),
+        (20, (6, 0), True, False),
+        (21, (23, 59), True, True),
+        (22, (0, 0), False, True),
     ],
-)  # fmt: skip
+)
 def test_nights_and_weekends_go_by_the_local_clock(day, clock, weekend, night):
     import time
 

@@ -102,9 +102,14 @@ def test_structured_numeric_and_binary_contents_become_text(hermes, home):
     for content in ('\0json:[{"a": 1}]', "\0json:[broken", "\0other", "", None, 7, b"\xff'"):
         message(hermes, "s", content)
     assert contents(HermesHistory(home)) == [
-        (b'[{"a": 1}]', True), (b"\0json:[broken", False), (b"\0other", False), (b"", False), (None, False),
-        (b"7", False), (b'b"\\xff\'"', False),
-    ]  # fmt: skip
+        (b'[{"a": 1}]', True),
+        (b"\0json:[broken", False),
+        (b"\0other", False),
+        (b"", False),
+        (None, False),
+        (b"7", False),
+        (b'b"\\xff\'"', False),
+    ]
 
 
 def test_invalid_utf8_does_not_end_the_reading(hermes, home):

@@ -26,14 +26,7 @@ def test_what_could_not_be_counted_exactly_is_refused(pattern):
 
 
 @pytest.mark.parametrize(
-    "alternatives",
-    [
-        ("a[..]b", "c[..]d"),
-        ("xa[..]b", "ax"),
-        ("[b][id+]x", "y[..]z"),
-        ("a[..]b[ws+]c",),
-        ("a[..]",),
-    ],
+    "alternatives", [("a[..]b", "c[..]d"), ("xa[..]b", "ax"), ("[b][id+]x", "y[..]z"), ("a[..]b[ws+]c",), ("a[..]",)]
 )
 def test_rules_that_would_need_guessing_are_refused(alternatives):
     with pytest.raises(BadInput):

@@ -11,13 +11,21 @@ SHELL = Plugin(
     name="shell-feats",
     summary="For people who live in the terminal.",
     metrics=[MetricRule(key="shell.calls", pattern=tool_named("terminal"))],
-    achievements=[Achievement(id="shell_dweller", title="Shell dweller", story="The prompt knows your name.",
-                              metric="shell.calls", tiers=(10, 100, 1000))],
-)  # fmt: skip
+    achievements=[
+        Achievement(
+            id="shell_dweller",
+            title="Shell dweller",
+            story="The prompt knows your name.",
+            metric="shell.calls",
+            tiers=(10, 100, 1000),
+        )
+    ],
+)
 BROKEN = Plugin(
-    name="broken", summary="",
+    name="broken",
+    summary="",
     achievements=[Achievement(id="odd", title="Odd", story="", metric="nobody.counts", tiers=(1,))],
-)  # fmt: skip
+)
 
 
 def kit(*plugins):

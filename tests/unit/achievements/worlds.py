@@ -56,10 +56,7 @@ def fields(messages: Sequence[dict[str, Any]], engine: str = "hyperscan") -> dic
     """All per-session fields of decoded messages, as the product counts them."""
     counted = scanner(engine).contribution(raw(messages))
     numbers: dict[str, Any] = dict(zip(BOOK.fields, counted.values, strict=True))
-    return numbers | {
-        "tool_names": list(counted.tool_names),
-        "port_conflict": bool(numbers["port_conflict_events"]),
-    }
+    return numbers | {"tool_names": list(counted.tool_names), "port_conflict": bool(numbers["port_conflict_events"])}
 
 
 def golden(name: str, into: Path) -> tuple[Path, dict[str, Any]]:
@@ -97,10 +94,19 @@ class ListedHistory:
         rows = raw([{"role": "user", "content": text} for text in texts])
         self.rows[session] = rows
         known = SessionFacts(
-            id=session, source="cli", title=None, model=None, started_at=started_at, archived=False,
-            last_active=started_at + len(rows), rows=len(rows), active_rows=len(rows), last_row=len(rows), rewinds=0,
+            id=session,
+            source="cli",
+            title=None,
+            model=None,
+            started_at=started_at,
+            archived=False,
+            last_active=started_at + len(rows),
+            rows=len(rows),
+            active_rows=len(rows),
+            last_row=len(rows),
+            rewinds=0,
             born=list(self.rows).index(session),
-        )  # fmt: skip
+        )
         self.facts[session] = replace(known, **facts)
         self.version += 1
 

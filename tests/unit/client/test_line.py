@@ -43,8 +43,12 @@ async def test_a_process_that_is_no_server_is_not_found(home, address):
 
 
 def test_a_problem_is_the_error_that_was_raised():
-    told = {"code": "session_busy", "detail": "Busy.", "hint": "Wait.",
-            "about": {"session": "s", "holder": "h", "surface": "cli", "since": 1.5}}  # fmt: skip
+    told = {
+        "code": "session_busy",
+        "detail": "Busy.",
+        "hint": "Wait.",
+        "about": {"session": "s", "holder": "h", "surface": "cli", "since": 1.5},
+    }
     error = problem(answer(409, json.dumps(told)))
     assert isinstance(error, SessionBusy)
     assert (str(error), error.hint, error.holder, error.surface, error.since) == ("Busy.", "Wait.", "h", "cli", 1.5)
@@ -62,6 +66,7 @@ def test_an_answer_that_is_not_ours_is_told_as_such(content):
 def test_who_speaks_travels_as_headers_of_plain_letters():
     by = Speaker(surface="cli", principal=Principal("gästin"), holder="chat on küche (pid 1)")
     assert spoken(by) == {
-        "Sojourn-Surface": "cli", "Sojourn-Principal": "g%C3%A4stin",
+        "Sojourn-Surface": "cli",
+        "Sojourn-Principal": "g%C3%A4stin",
         "Sojourn-Holder": "chat%20on%20k%C3%BCche%20%28pid%201%29",
-    }  # fmt: skip
+    }

@@ -6,10 +6,19 @@ from sojourn.context.expansion import NEARLY, SAID, asked, in_english, meant, ne
 from sojourn.context.words import stem, words
 
 
-@pytest.mark.parametrize(("one", "other"), [
-    ("branch", "branches"), ("query", "queries"), ("translate", "translation"), ("running", "runs"), ("test", "tested"),
-    ("scrape", "scraping"), ("invoice", "invoices"), ("stopped", "stop"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("branch", "branches"),
+        ("query", "queries"),
+        ("translate", "translation"),
+        ("running", "runs"),
+        ("test", "tested"),
+        ("scrape", "scraping"),
+        ("invoice", "invoices"),
+        ("stopped", "stop"),
+    ],
+)
 def test_forms_of_a_word_are_one(one, other):
     assert stem(one) == stem(other)
 

@@ -42,5 +42,9 @@ def test_every_block_is_shown_with_where_it_came_from_and_why():
     (shown,) = found.shown
     assert shown.stage == "memory"
     assert shown.detail == {
-        "kind": "note", "title": "small", "origin": "a file", "reason": "it fits", "tokens": found.blocks[0].tokens,
-    }  # fmt: skip
+        "kind": "note",
+        "title": "small",
+        "origin": "a file",
+        "reason": "it fits",
+        "tokens": found.blocks[0].tokens,
+    }

@@ -112,5 +112,6 @@ def test_an_extract_keeps_within_its_length(most):
 
 def test_code_is_no_sentence():
     assert sentences("Open the valve first.\n```\nclose the lid\n```\nThen check the pressure!") == [
-        "Open the valve first.", "Then check the pressure!",
-    ]  # fmt: skip
+        "Open the valve first.",
+        "Then check the pressure!",
+    ]

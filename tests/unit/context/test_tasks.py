@@ -15,30 +15,55 @@ def graph(said):
     return made and {task.title: [made.tasks[int(need[1:]) - 1].title for need in task.needs] for task in made.tasks}
 
 
-@pytest.mark.parametrize("said", [
-    "what is the capital of France?", "Fix the typo in README.md", "compare A and B", "Tell me about salt and pepper",
-    "Can you look at main.py and tell me what it does?", "I went home and then I slept. Why am I tired?", "谢谢", "",
-    "this is a story about a fox and a hen and then a dog", "```\n1. not\n2. a list\n```",
-    "Summarise this chapter:\n1. Introduction\n2. The long road home\n3. Conclusion",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "said",
+    [
+        "what is the capital of France?",
+        "Fix the typo in README.md",
+        "compare A and B",
+        "Tell me about salt and pepper",
+        "Can you look at main.py and tell me what it does?",
+        "I went home and then I slept. Why am I tired?",
+        "谢谢",
+        "",
+        "this is a story about a fox and a hen and then a dog",
+        "```\n1. not\n2. a list\n```",
+        "Summarise this chapter:\n1. Introduction\n2. The long road home\n3. Conclusion",
+    ],
+)
 def test_a_simple_request_has_no_graph(said):
     assert graph_from(said) is None
 
 
-@pytest.mark.parametrize(("said", "expected"), [
-    ("run the tests, then fix what fails, then commit",
-     {"run the tests": [], "fix what fails": ["run the tests"], "commit": ["fix what fails"]}),
-    ("1. read a.txt\n2. summarise it", {"read a.txt": [], "summarise it": ["read a.txt"]}),
-    ("- write the intro\n- draw the chart\n- finally, combine both",
-     {"write the intro": [], "draw the chart": [], "finally, combine both": ["write the intro", "draw the chart"]}),
-    ("for each of Berlin, Paris and Rome, find the mayor",
-     {"find the mayor: Berlin": [], "find the mayor: Paris": [], "find the mayor: Rome": []}),
-    ("download the data and clean it and also write a short poem",
-     {"download the data": [], "clean it": ["download the data"], "write a short poem": []}),
-    ("先下载数据，然后清洗，最后画图", {"下载数据": [], "清洗": ["下载数据"], "画图": ["清洗"]}),
-    ("对北京、上海分别查询天气", {"查询天气: 北京": [], "查询天气: 上海": []}),
-    ("一、写大纲\n二、写正文", {"写大纲": [], "写正文": ["写大纲"]}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
+            "run the tests, then fix what fails, then commit",
+            {"run the tests": [], "fix what fails": ["run the tests"], "commit": ["fix what fails"]},
+        ),
+        ("1. read a.txt\n2. summarise it", {"read a.txt": [], "summarise it": ["read a.txt"]}),
+        (
+            "- write the intro\n- draw the chart\n- finally, combine both",
+            {
+                "write the intro": [],
+                "draw the chart": [],
+                "finally, combine both": ["write the intro", "draw the chart"],
+            },
+        ),
+        (
+            "for each of Berlin, Paris and Rome, find the mayor",
+            {"find the mayor: Berlin": [], "find the mayor: Paris": [], "find the mayor: Rome": []},
+        ),
+        (
+            "download the data and clean it and also write a short poem",
+            {"download the data": [], "clean it": ["download the data"], "write a short poem": []},
+        ),
+        ("先下载数据，然后清洗，最后画图", {"下载数据": [], "清洗": ["下载数据"], "画图": ["清洗"]}),
+        ("对北京、上海分别查询天气", {"查询天气: 北京": [], "查询天气: 上海": []}),
+        ("一、写大纲\n二、写正文", {"写大纲": [], "写正文": ["写大纲"]}),
+    ],
+)
 def test_a_request_of_several_steps_becomes_a_graph(said, expected):
     assert graph(said) == expected
 

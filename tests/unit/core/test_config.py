@@ -65,7 +65,7 @@ def test_no_has_many_names(read, word):
         ("database_url = ['x']", "database_url", r"\['x'\]", "a text"),
         ("[achievements]\nttl_seconds = 5", "achievements.ttl_seconds", "5", "from 60 to 180"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_in_the_file_names_file_key_value_and_form(read, home, text, key, value, expected):
     with pytest.raises(BadConfig, match=rf"config\.toml: {key} is {value}.*{expected}") as refused:
         read(text)

@@ -35,14 +35,19 @@ def test_every_event_comes_back_from_the_wire(event):
 
 def test_the_names_are_for_ever():
     assert [kind.name for kind in (Metadata, Progress, Chunk, Failed, Done)] == [
-        "metadata", "progress", "chunk", "error", "done",
-    ]  # fmt: skip
+        "metadata",
+        "progress",
+        "chunk",
+        "error",
+        "done",
+    ]
 
 
 def test_the_data_is_a_json_object_of_the_fields():
     assert encode(Progress("tool", MappingProxyType({"name": "é"}))) == (
-        "progress", '{"stage": "tool", "detail": {"name": "é"}}',
-    )  # fmt: skip
+        "progress",
+        '{"stage": "tool", "detail": {"name": "é"}}',
+    )
     assert json.loads(encode(Done())[1]) == {"status": "completed", "usage": {}, "messages": []}
 
 

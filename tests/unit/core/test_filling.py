@@ -20,8 +20,9 @@ class Shop:
 
 
 def settings(table: dict, **variables: str) -> Settings:
-    return Settings(values={}, origins={}, user_home=Path("/home/ada"), places={}, plugins={"my-shop": table},
-                    variables=variables)  # fmt: skip
+    return Settings(
+        values={}, origins={}, user_home=Path("/home/ada"), places={}, plugins={"my-shop": table}, variables=variables
+    )
 
 
 def test_the_file_fills_the_fields_in_their_types():

@@ -71,9 +71,11 @@ def test_words_are_found_in_any_order(query, words):
 
 PARTS = st.lists(st.sampled_from(["get", "user", "name", "url", "x2"]), min_size=2, max_size=4)
 SPELLINGS = [
-    "_".join, lambda parts: parts[0] + "".join(part.title() for part in parts[1:]),
-    lambda parts: "".join(part.title() for part in parts), lambda parts: "_".join(parts).upper(),
-]  # fmt: skip
+    "_".join,
+    lambda parts: parts[0] + "".join(part.title() for part in parts[1:]),
+    lambda parts: "".join(part.title() for part in parts),
+    lambda parts: "_".join(parts).upper(),
+]
 
 
 @given(PARTS, st.sampled_from(SPELLINGS), st.sampled_from(SPELLINGS))

@@ -71,8 +71,13 @@ def test_nothing_comes_after_bound_without_it():
 
 def test_the_row_of_a_session_knows_four_words():
     assert [shown(state) for state in get_args(State)] == [
-        "pending", *["running"] * 5, "completed", "failed", "failed", "failed",
-    ]  # fmt: skip
+        "pending",
+        *["running"] * 5,
+        "completed",
+        "failed",
+        "failed",
+        "failed",
+    ]
 
 
 def test_the_wheel_goes_back_while_nobody_has_heard_an_answer():

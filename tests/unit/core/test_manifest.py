@@ -22,10 +22,17 @@ def test_almost_nothing_has_to_be_said():
 
 def test_everything_that_is_said_is_kept():
     made = read(
-        name="garden", label="My garden", description="What grows.", icon="Sprout", version="1.2",
-        tab={"path": "/plants", "position": "before:memory"}, entry="page.mjs", css="look.css", api="back/api.py",
+        name="garden",
+        label="My garden",
+        description="What grows.",
+        icon="Sprout",
+        version="1.2",
+        tab={"path": "/plants", "position": "before:memory"},
+        entry="page.mjs",
+        css="look.css",
+        api="back/api.py",
         needs=["network", "sessions:read"],
-    )  # fmt: skip
+    )
     assert (made.label, made.description, made.icon, made.version) == ("My garden", "What grows.", "Sprout", "1.2")
     assert (made.path, made.position) == ("/plants", "before:memory")
     assert (made.entry, made.css, made.api) == ("page.mjs", "look.css", "back/api.py")

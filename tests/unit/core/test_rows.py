@@ -35,11 +35,12 @@ KINDS = {"str": text, "bool": st.booleans(), "int": st.integers(-(2**53), 2**53)
 messages = st.builds(
     Message,
     **{
-        field.name: KINDS[str(field.type).split(" |")[0]] if "None" not in str(field.type)
+        field.name: KINDS[str(field.type).split(" |")[0]]
+        if "None" not in str(field.type)
         else st.none() | KINDS[str(field.type).split(" |")[0]]
         for field in fields(Message)
     },
-)  # fmt: skip
+)
 
 
 @given(messages)
@@ -64,12 +65,20 @@ def test_secrets_go_from_every_text_but_foreign_ids():
 @pytest.mark.parametrize(
     ("name", "value", "kept"),
     [
-        ("input_tokens", 7, 7), ("input_tokens", 7.9, 7), ("input_tokens", "8", 8), ("archived", True, 1),
-        ("started_at", 5, 5.0), ("started_at", "5.5", 5.5), ("title", "a\0", "a\x1a0000"), ("chat_id", 42, "42"),
-        ("origin_json", {"a": ["é"]}, '{"a": ["é"]}'), ("ended_at", None, None), ("id", "abc", "abc"),
+        ("input_tokens", 7, 7),
+        ("input_tokens", 7.9, 7),
+        ("input_tokens", "8", 8),
+        ("archived", True, 1),
+        ("started_at", 5, 5.0),
+        ("started_at", "5.5", 5.5),
+        ("title", "a\0", "a\x1a0000"),
+        ("chat_id", 42, "42"),
+        ("origin_json", {"a": ["é"]}, '{"a": ["é"]}'),
+        ("ended_at", None, None),
+        ("id", "abc", "abc"),
         ("cwd", "password=hunter2222", "password=[redacted:password]"),
     ],
-)  # fmt: skip
+)
 def test_a_value_gets_the_type_of_its_column(name, value, kept):
     done = column(name, value, redact)
     assert done == kept

@@ -22,9 +22,15 @@ def through(value):
 
 def test_a_session_comes_back_as_it_was():
     session = Session(
-        id=SessionId("a"), principal=Principal("g"), title="ü\udc80", tags=("x", "y"), started_at=1794817800.123456789,
-        estimated_cost_usd=None, details={"a": [1, None, {"b": "c"}]}, driver_fence=3,
-    )  # fmt: skip
+        id=SessionId("a"),
+        principal=Principal("g"),
+        title="ü\udc80",
+        tags=("x", "y"),
+        started_at=1794817800.123456789,
+        estimated_cost_usd=None,
+        details={"a": [1, None, {"b": "c"}]},
+        driver_fence=3,
+    )
     assert from_wire(Session, through(to_wire(session))) == session
 
 
@@ -42,9 +48,14 @@ def test_a_message_comes_back_as_it_was(text, at):
 
 @pytest.mark.parametrize(
     "event",
-    [Metadata(session_id="a", detail={"x": 1}), Progress("tool", {"a": [1]}), Chunk("x\udc80\0"), Failed("c", "m"),
-     Done(usage={"a": 1.5}, messages=("a:1",))],
-)  # fmt: skip
+    [
+        Metadata(session_id="a", detail={"x": 1}),
+        Progress("tool", {"a": [1]}),
+        Chunk("x\udc80\0"),
+        Failed("c", "m"),
+        Done(usage={"a": 1.5}, messages=("a:1",)),
+    ],
+)
 def test_an_event_comes_back_as_it_was(event):
     kept = Recorded(session=SessionId("a"), seq=7, at=1.25, item=event)
     name, raw = recorded_to_wire(kept)

@@ -31,8 +31,8 @@ async def arrive(home):
 async def test_it_says_the_title_and_the_last_exchange(arrive):
     announced = replace(user("moved before"), extra='{"internal": true}')
     shown = await arrive(
-        user("When do roses bloom?"), assistant("In June."), user("And  tulips?"), assistant("In April."), announced,
-    )  # fmt: skip
+        user("When do roses bloom?"), assistant("In June."), user("And  tulips?"), assistant("In April."), announced
+    )
     assert "Garden" in shown.text
     assert "And tulips?" in shown.text
     assert "In April." in shown.text

@@ -16,8 +16,9 @@ SESSION = "11111111-1111-4111-8111-111111111111"
 def record(uuid: str, role: str, content: Any, **more: Any) -> dict[str, Any]:
     moment = "2026-01-01T00:00:00.500Z"
     return {"type": role, "uuid": uuid, "sessionId": SESSION, "timestamp": moment, "cwd": "/w"} | {
-        "message": {"role": role, "content": content}, **more,
-    }  # fmt: skip
+        "message": {"role": role, "content": content},
+        **more,
+    }
 
 
 def answer(uuid: str, *blocks: dict[str, Any], id: str = "m1", model: str = "claude-x", **usage: Any) -> dict[str, Any]:
@@ -146,16 +147,15 @@ def test_records_written_again_by_a_second_compaction_count_once(project: Path) 
     write(project, old, boundary | {"uuid": "b1"}, old, record("c", "user", "new"), boundary | {"uuid": "b2"}, old)
     found = read(project).messages
     assert [(m.content, m.active, m.compacted) for m in found] == [
-        ("old", False, True), ("Compacted", False, True), ("new", False, True), ("Compacted", True, False),
-    ]  # fmt: skip
+        ("old", False, True),
+        ("Compacted", False, True),
+        ("new", False, True),
+        ("Compacted", True, False),
+    ]
 
 
 @pytest.mark.parametrize(
-    "kept",
-    [
-        {"preservedMessages": {"allUuids": ["b", "c"]}},
-        {"preservedSegment": {"headUuid": "b", "tailUuid": "c"}},
-    ],
+    "kept", [{"preservedMessages": {"allUuids": ["b", "c"]}}, {"preservedSegment": {"headUuid": "b", "tailUuid": "c"}}]
 )
 def test_what_a_compaction_preserved_stays_live(project: Path, kept: dict[str, Any]) -> None:
     boundary = {"type": "system", "uuid": "d", "subtype": "compact_boundary", "content": "C", "compactMetadata": kept}

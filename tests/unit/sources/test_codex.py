@@ -114,7 +114,7 @@ def test_pictures_are_the_persons_and_stay_parts(tmp_path: Path) -> None:
         (item("web_search_call", action={"query": "x"}, id="c"), "web_search", '{"query": "x"}'),
         (item("brand_new_call", call_id="c"), "brand_new", "{}"),
     ],
-)  # fmt: skip
+)
 def test_calls_of_every_kind_are_calls(tmp_path: Path, asked: dict[str, Any], name: str, arguments: str) -> None:
     kind = asked["payload"]["type"]
     found = read(tmp_path, asked, item(f"{kind}_output", call_id="c", output="done"))
@@ -157,8 +157,10 @@ def test_a_compaction_leaves_live_what_it_repeats(tmp_path: Path) -> None:
     ]
     found = read(tmp_path, *old, summary, line("compacted", message="so far", replacement_history=kept))
     assert [(one.content, one.active, one.compacted) for one in found.messages] == [
-        ("one", True, False), ("long answer", False, True), ("so far", True, False),
-    ]  # fmt: skip
+        ("one", True, False),
+        ("long answer", False, True),
+        ("so far", True, False),
+    ]
     assert [one.role for one in found.messages] == ["user", "assistant", "system"]
 
 

@@ -103,9 +103,11 @@ def test_what_opencode_added_to_a_prompt_is_told_apart(home: Home) -> None:
     home.first("m3", USER, {"type": "subtask", "prompt": "review it"})
     found = home.read()
     assert [(one.native_id, *pair) for one, pair in zip(found.messages, said(found), strict=True)] == [
-        ("m1", "user", "read this"), ("m1:added", "system", "Called the Read tool"), ("m2", "system", "Continue"),
+        ("m1", "user", "read this"),
+        ("m1:added", "system", "Called the Read tool"),
+        ("m2", "system", "Continue"),
         ("m3", "system", "review it"),
-    ]  # fmt: skip
+    ]
     assert [kind for kind, _ in found.records] == ["part:agent"]
 
 
@@ -129,8 +131,11 @@ def test_an_answer_of_several_steps_is_read_step_by_step(home: Home) -> None:
     home.first("m1", ASSISTANT | {"finish": "stop"}, *steps, {"type": "step-finish"}, text("so"), tool("c3", "running"))
     found = home.read().messages
     assert [(one.native_id, one.role, text_of(one)) for one in found] == [
-        ("m1", "assistant", "look"), ("m1:c1", "tool", "a"), ("m1:c2", "tool", "no"), ("m1#2", "assistant", "so"),
-    ]  # fmt: skip
+        ("m1", "assistant", "look"),
+        ("m1:c1", "tool", "a"),
+        ("m1:c2", "tool", "no"),
+        ("m1#2", "assistant", "so"),
+    ]
     assert [[call.id for call in calls(one)] for one in found] == [["c1", "c2"], [], [], ["c3"]]
     assert (found[0].reasoning, found[1].tool_name, found[2].extra) == (
         "hmm",
@@ -159,8 +164,9 @@ def test_a_failed_answer_leaves_its_reason(home: Home) -> None:
     home.first("m2", ASSISTANT | {"error": {"name": "Aborted"}}, text("I was"))
     found = home.read().messages
     assert [(one.role, one.content, one.finish_reason) for one in found] == [
-        ("system", "no credit", "error"), ("assistant", "I was", "error"),
-    ]  # fmt: skip
+        ("system", "no credit", "error"),
+        ("assistant", "I was", "error"),
+    ]
 
 
 def test_a_compaction_sums_up_what_was_before_it(home: Home) -> None:
@@ -171,8 +177,10 @@ def test_a_compaction_sums_up_what_was_before_it(home: Home) -> None:
     home.first("m4", USER, text("new"))
     found = home.read().messages
     assert [(one.native_id, one.role, one.content, one.active, one.compacted) for one in found] == [
-        ("m1", "user", "old", False, True), ("m2", "system", "so far", True, False), ("m4", "user", "new", True, False),
-    ]  # fmt: skip
+        ("m1", "user", "old", False, True),
+        ("m2", "system", "so far", True, False),
+        ("m4", "user", "new", True, False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -236,8 +244,11 @@ def test_rows_of_the_second_generation_say_whose_they_are(home: Home) -> None:
     home.second("m6", "from-the-future", {"x": 1})
     found = home.read()
     assert [(one.native_id, one.role) for one in found.messages] == [
-        ("m1", "user"), ("m2", "system"), ("m3", "system"), ("m5", "system"),
-    ]  # fmt: skip
+        ("m1", "user"),
+        ("m2", "system"),
+        ("m3", "system"),
+        ("m5", "system"),
+    ]
     assert said(found)[2:] == [("system", "$ ls\na\n"), ("system", "no credit")]
     assert [kind for kind, _ in found.records] == ["model-switched", "compaction", "from-the-future"]
     assert (found.fields["parent_session_id"], found.fields["source"]) == ("ses_0", "opencode")

@@ -121,8 +121,11 @@ def test_overflow_overwritten_in_place_has_to_be_claimed_by_its_row(tmp_path: Pa
             assert rows is not None
             assert 501 not in rows
             assert [world.is_all_in(last, *claimed) for claimed in ([], [500, -502, 7], [501], [2, 501, -500])] == [
-                False, False, True, True,
-            ]  # fmt: skip
+                False,
+                False,
+                True,
+                True,
+            ]
             last = world.end()
             world.tell(IN_PLACE.format("t", "id = -502"))
             assert [world.is_all_in(last, row) for row in (501, -502)] == [False, True]

@@ -58,8 +58,11 @@ def test_overflow_in_place_is_seen_on_both_sides_of_a_new_filling(world: World) 
     anew(world)
     world.tell(IN_PLACE.format("t", "id = 1001"))
     assert [world.is_all_in(last, *claimed) for claimed in ([], [1000], [1001], [1000, 1001])] == [
-        False, False, False, True,
-    ]  # fmt: skip
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_a_log_that_ends_with_the_old_filling_might_have_been_cut(world: World) -> None:

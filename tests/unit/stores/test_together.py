@@ -93,10 +93,14 @@ async def test_it_takes_one_statement(store):
 async def test_other_work_between_them_is_done_in_its_turn(store, groups):
     held = await leases(store, 2)
     found = await held_up(
-        store, store.append(held[0], [Chunk("a")]), store.append(held[1], [Chunk("a")]),
-        store.append(held[0], [user("b")]), store.append(held[0], [Chunk("c")]), store.append(held[1], [Chunk("c")]),
+        store,
+        store.append(held[0], [Chunk("a")]),
+        store.append(held[1], [Chunk("a")]),
+        store.append(held[0], [user("b")]),
+        store.append(held[0], [Chunk("c")]),
+        store.append(held[1], [Chunk("c")]),
         store.append(held[0], [Chunk("d")]),
-    )  # fmt: skip
+    )
     assert groups == [2, 3]
     assert [kept[0].seq for kept in found] == [2, 2, 3, 4, 3, 5]
     assert [one.seq async for one in store.read(held[0].session)] == [1, 2, 3, 4, 5]

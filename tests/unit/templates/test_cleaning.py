@@ -27,11 +27,20 @@ def test_secrets_and_personal_paths_are_stripped_from_arguments_and_results():
 @pytest.mark.parametrize(
     "path",
     [
-        "/home/ada", "/Users/ada", "/var/home/ada", "/usr/home/ada", "/export/home/ada", "/mnt/c/Users/ada",
-        "/c/Users/ada", "/cygdrive/d/Users/ada", "/System/Volumes/Data/Users/ada", "C:/Users/ada", r"C:\Users\ada",
+        "/home/ada",
+        "/Users/ada",
+        "/var/home/ada",
+        "/usr/home/ada",
+        "/export/home/ada",
+        "/mnt/c/Users/ada",
+        "/c/Users/ada",
+        "/cygdrive/d/Users/ada",
+        "/System/Volumes/Data/Users/ada",
+        "C:/Users/ada",
+        r"C:\Users\ada",
         "/root",
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(
     "around", ["{}/x", "cc -I{}/include", "-L{}/lib", "({}, {})", "PATH={}/bin:{}", "a\n{}\tb", "{}"]
 )

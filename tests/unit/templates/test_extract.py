@@ -86,12 +86,20 @@ def test_a_call_that_was_never_answered_did_not_work():
 @pytest.mark.parametrize(
     "back",
     [
-        ran("git checkout -- src/a.py"), ran("git restore src/a.py"), ran("rm src/a.py"), ran("rm -rf src/"),
-        ran("git reset --hard HEAD"), did("delete_file", {"path": "src/a.py"}, '{"ok": true}'),
-        [user("undo that please")], [user("撤销刚才的修改")], [user("That broke the build. Can you undo it?")],
-        [user("I don't like it, revert your changes")], [user("不对，撤销刚才的修改")], [user("改回去吧")],
+        ran("git checkout -- src/a.py"),
+        ran("git restore src/a.py"),
+        ran("rm src/a.py"),
+        ran("rm -rf src/"),
+        ran("git reset --hard HEAD"),
+        did("delete_file", {"path": "src/a.py"}, '{"ok": true}'),
+        [user("undo that please")],
+        [user("撤销刚才的修改")],
+        [user("That broke the build. Can you undo it?")],
+        [user("I don't like it, revert your changes")],
+        [user("不对，撤销刚才的修改")],
+        [user("改回去吧")],
     ],
-)  # fmt: skip
+)
 def test_work_that_was_taken_back_is_no_example(back):
     wrote = did("write_file", {"path": "src/a.py", "content": "x"}, '{"bytes_written": 1}')
     verdicts = judged(talk(user("write it"), *wrote, *back))

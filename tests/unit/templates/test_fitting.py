@@ -16,12 +16,24 @@ from sojourn.templates.fitting import arguments_for, fitted
         ("local_shell", {"type": "exec", "command": ["ls", "-l"]}, "terminal", {"command": "ls -l"}),
         ("exec_command", {"cmd": "ls", "yield_time_ms": 1}, "terminal", {"command": "ls"}),
         ("Bash", {"command": "ls", "description": "List"}, "terminal", {"command": "ls"}),
-        ("terminal", {"command": "ls", "background": False, "workdir": "src"}, "terminal",
-         {"command": "ls", "cwd": "src"}),
-        ("patch", {"mode": "replace", "path": "a", "old_string": "x", "new_string": ""}, "patch",
-         {"path": "a", "old": "x", "new": ""}),
-        ("Edit", {"file_path": "a", "old_string": "x", "new_string": "y", "replace_all": True}, "patch",
-         {"path": "a", "old": "x", "new": "y", "all": True}),
+        (
+            "terminal",
+            {"command": "ls", "background": False, "workdir": "src"},
+            "terminal",
+            {"command": "ls", "cwd": "src"},
+        ),
+        (
+            "patch",
+            {"mode": "replace", "path": "a", "old_string": "x", "new_string": ""},
+            "patch",
+            {"path": "a", "old": "x", "new": ""},
+        ),
+        (
+            "Edit",
+            {"file_path": "a", "old_string": "x", "new_string": "y", "replace_all": True},
+            "patch",
+            {"path": "a", "old": "x", "new": "y", "all": True},
+        ),
         ("patch", {"path": "a", "old": "x", "new": "y"}, "patch", {"path": "a", "old": "x", "new": "y"}),
         ("Glob", {"pattern": "**/*.py"}, "search_files", {"pattern": "**/*.py", "by": "name"}),
         ("Grep", {"pattern": "TODO", "glob": "*.py"}, "search_files", {"pattern": "TODO", "only": "*.py"}),
@@ -32,7 +44,7 @@ from sojourn.templates.fitting import arguments_for, fitted
         ("apply_patch", {"input": "*** Begin Patch"}, "patch", None),
         ("web_extract", {"urls": ["https://a"]}, "web_fetch", None),
     ],
-)  # fmt: skip
+)
 def test_arguments_become_what_the_tool_takes(tool, given, target, expected):
     assert arguments_for(target, ToolCallExample(tool, given, "ok")) == expected
 

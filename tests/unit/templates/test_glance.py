@@ -16,11 +16,41 @@ from tests.unit.templates.worlds import BAD, GOOD, did
 from tests.unit.templates.worlds import rows as raw_rows
 
 PLAIN, AT_ONCE = Plain(), AtOnce()
-PIECES = st.sampled_from([
-    b'"ok"', b'"error"', b'"exit_code"', b'"status"', b":", b" ", b"false", b"true", b"1", b"0", b"null", b'"x"', b'""',
-    b"[]", b"[1", b"{", b'"failed"', b"\0", b"\n", b"\\n", b'"', b"Error: ", b"fatal: ", b"3 failed", b"Traceback ",
-    b"(most recent call last)", b": No such file or directory", "失败：".encode(), b"\xff", b"make: ", b"[Errno 2",
-])  # fmt: skip
+PIECES = st.sampled_from(
+    [
+        b'"ok"',
+        b'"error"',
+        b'"exit_code"',
+        b'"status"',
+        b":",
+        b" ",
+        b"false",
+        b"true",
+        b"1",
+        b"0",
+        b"null",
+        b'"x"',
+        b'""',
+        b"[]",
+        b"[1",
+        b"{",
+        b'"failed"',
+        b"\0",
+        b"\n",
+        b"\\n",
+        b'"',
+        b"Error: ",
+        b"fatal: ",
+        b"3 failed",
+        b"Traceback ",
+        b"(most recent call last)",
+        b": No such file or directory",
+        "失败：".encode(),
+        b"\xff",
+        b"make: ",
+        b"[Errno 2",
+    ]
+)
 
 
 def seems(tool, result):

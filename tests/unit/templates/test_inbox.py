@@ -62,8 +62,9 @@ async def test_mining_again_leaves_an_edit_as_it_is_and_only_adds_evidence(inbox
         await inbox.put(replace(await inbox.get(id), template=mine, edited=True))
     await inbox.fill([idea(sessions=9)])
     assert [(one.id, one.sessions, one.template.name) for one in await inbox.waiting()] == [
-        ("aaaa1111", 9, "mine"), ("bbbb2222", 4, "mine"),
-    ]  # fmt: skip
+        ("aaaa1111", 9, "mine"),
+        ("bbbb2222", 4, "mine"),
+    ]
 
 
 async def test_one_is_approved_once(inbox):

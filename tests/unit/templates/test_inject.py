@@ -63,8 +63,11 @@ def test_as_messages_every_one_is_marked_as_an_example_and_real_ones_are_not():
 
 def test_as_text_the_same_examples_are_words():
     assert as_text(as_messages(TEMPLATE)).splitlines()[1:] == [
-        '→ terminal({"command": "ls"})', "  a.txt", '→ read_file({"path": "ä"})', "  text",
-    ]  # fmt: skip
+        '→ terminal({"command": "ls"})',
+        "  a.txt",
+        '→ read_file({"path": "ä"})',
+        "  text",
+    ]
 
 
 def test_examples_of_tools_a_session_lacks_are_mapped_or_left_out_and_that_is_said():

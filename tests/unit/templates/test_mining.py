@@ -32,11 +32,21 @@ class Past:
     def sessions(self):
         return [
             SessionFacts(
-                id=id, source=None, title=None, model=None, started_at=0.0, archived=False, last_active=0.0,
-                rows=len(found), active_rows=len(found), last_row=len(found), rewinds=0, **self.facts.get(id, {}),
+                id=id,
+                source=None,
+                title=None,
+                model=None,
+                started_at=0.0,
+                archived=False,
+                last_active=0.0,
+                rows=len(found),
+                active_rows=len(found),
+                last_row=len(found),
+                rewinds=0,
+                **self.facts.get(id, {}),
             )
             for id, found in self.raw.items()
-        ]  # fmt: skip
+        ]
 
     def exchanges(self, sessions):
         for id in sessions:
@@ -57,9 +67,11 @@ class Past:
 
 def chore(branch):
     return [
-        user(f"update {branch} and push it"), *ran(f"git pull origin {branch}", id="1"),
-        *ran("pytest -q", "12 passed", id="2"), *ran(f"git push origin {branch}", id="3"),
-    ]  # fmt: skip
+        user(f"update {branch} and push it"),
+        *ran(f"git pull origin {branch}", id="1"),
+        *ran("pytest -q", "12 passed", id="2"),
+        *ran(f"git push origin {branch}", id="3"),
+    ]
 
 
 def noise(number):
@@ -78,15 +90,26 @@ def shapes_of(history):
 
 def test_a_step_is_the_kind_of_a_call_without_what_varies():
     calls = [
-        *ran("cd /x && git status --short"), *did("Bash", {"command": "git status"}), *did("web_search", {"q": "x"}),
-        *did("Read", {"file_path": "/a/B.PY"}), *did("patch", {"path": "x"}), *ran(""), *did("terminal", "{broken"),
+        *ran("cd /x && git status --short"),
+        *did("Bash", {"command": "git status"}),
+        *did("web_search", {"q": "x"}),
+        *did("Read", {"file_path": "/a/B.PY"}),
+        *did("patch", {"path": "x"}),
+        *ran(""),
+        *did("terminal", "{broken"),
         *did("shell", {"command": ["bash", "-lc", "cd x && ls -l"]}),
-    ]  # fmt: skip
+    ]
     found = [step(one) for one in conversation(rows(*calls)).exchanges]
     assert found == [
-        "terminal git status", "terminal git status", "web_search", "read_file .py", "patch", "terminal", "terminal",
+        "terminal git status",
+        "terminal git status",
+        "web_search",
+        "read_file .py",
+        "patch",
+        "terminal",
+        "terminal",
         "terminal ls",
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -144,8 +167,10 @@ def test_a_suggestion_names_its_evidence_and_what_varies():
     assert [session for session, _ in made.evidence] == ["s0", "s1", "s2", "s3"]
     assert made.evidence[0][1] == 2  # the row of the first call
     assert [one.arguments["command"] for one in made.template.examples] == [
-        "git pull origin {{command}}", "pytest -q", "git push origin {{command}}",
-    ]  # fmt: skip
+        "git pull origin {{command}}",
+        "pytest -q",
+        "git push origin {{command}}",
+    ]
     assert made.template.source_session_id == "s0"
     assert made.requests[0] == "update b0 and push it"
     assert made.sessions == 4
@@ -164,9 +189,11 @@ def test_copies_of_a_session_prove_nothing_more():
 def polite(branch):
     """A chore that fails where only the judge sees it."""
     return [
-        user(f"update {branch} and push it"), *ran(f"git pull origin {branch}", id="1"),
-        *ran("./deploy.sh", "nothing was deployed, giving up", id="2"), *ran(f"git push origin {branch}", id="3"),
-    ]  # fmt: skip
+        user(f"update {branch} and push it"),
+        *ran(f"git pull origin {branch}", id="1"),
+        *ran("./deploy.sh", "nothing was deployed, giving up", id="2"),
+        *ran(f"git push origin {branch}", id="3"),
+    ]
 
 
 def test_a_shape_that_does_not_hold_when_it_is_judged_is_not_suggested():

@@ -13,11 +13,18 @@ from tests.unit.templates.worlds import BAD, did, ran
 def many(count, *, templates=(), status="completed", turns=2, tokens=100, dropped=(), failed=0):
     return [
         Outcome(
-            session=f"{templates}{n}", templates=templates, status=status, turns=turns, tokens=tokens, calls=4,
-            failed=failed, tools={"terminal": 4}, dropped=dropped,
+            session=f"{templates}{n}",
+            templates=templates,
+            status=status,
+            turns=turns,
+            tokens=tokens,
+            calls=4,
+            failed=failed,
+            tools={"terminal": 4},
+            dropped=dropped,
         )
         for n in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def verdict(with_it, without):

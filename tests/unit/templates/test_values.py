@@ -29,8 +29,14 @@ def test_a_file_of_the_original_format_comes_back_unchanged():
 def test_a_template_has_these_keys_in_this_order_and_no_others():
     made = SessionTemplate(name="a", task_type=TaskType.CODE, examples=[ToolCallExample("t", {}, "r")]).to_dict()
     assert list(made) == [
-        "name", "task_type", "examples", "description", "created_at", "usage_count", "source_session_id",
-    ]  # fmt: skip
+        "name",
+        "task_type",
+        "examples",
+        "description",
+        "created_at",
+        "usage_count",
+        "source_session_id",
+    ]
     assert list(made["examples"][0]) == ["tool_name", "arguments", "result", "success"]
     assert made["description"] == "Template with 1 examples"
 
@@ -44,12 +50,20 @@ def test_arguments_and_results_of_another_shape_are_read_as_what_they_say():
 @pytest.mark.parametrize(
     "data",
     [
-        None, [], {}, {"name": 3}, {"name": "a", "task_type": "dance"}, {"name": "a", "examples": {}},
-        {"name": "a", "examples": [1]}, {"name": "a", "examples": [{}]}, {"name": "a", "usage_count": "many"},
-        {"name": "a", "created_at": 10**400}, {"name": "a", "created_at": float("nan")},
+        None,
+        [],
+        {},
+        {"name": 3},
+        {"name": "a", "task_type": "dance"},
+        {"name": "a", "examples": {}},
+        {"name": "a", "examples": [1]},
+        {"name": "a", "examples": [{}]},
+        {"name": "a", "usage_count": "many"},
+        {"name": "a", "created_at": 10**400},
+        {"name": "a", "created_at": float("nan")},
         {"name": "a", "created_at": 1e30},
     ],
-)  # fmt: skip
+)
 def test_what_is_no_template_is_refused_with_the_reason(data):
     with pytest.raises(BadInput) as refused:
         SessionTemplate.from_dict(data)
