@@ -29,7 +29,7 @@ from bench import installed, peer
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.achievements.snapshot import session_rows
-from sojourn.sources.hermes_history import HermesHistory
+from sojourn.importers.hermes_history import HermesHistory
 
 ROOT = Path(__file__).resolve().parents[1]
 GENERATOR = ROOT / "bench" / "make_history.py"

@@ -15,8 +15,8 @@ from sojourn.compose import App
 from sojourn.context.facts import Facts
 from sojourn.core.messages import Message, assistant, user
 from sojourn.core.sessions import OWNER
-from sojourn.ports.context import Request
-from sojourn.ports.source import Transcript
+from sojourn.ports.context import ContextRequest
+from sojourn.ports.importer import Transcript
 
 SESSIONS, MESSAGES, NOTES, FACTS = 10_000, 12, 200, 300
 SUBJECTS = (
@@ -64,11 +64,11 @@ async def measure() -> None:
             session = await kit.store.create(title="now")
             bars = []
             for source in (one for one in kit.context() if one.stage == "memory"):
-                await source.contribute(Request(session=session, said="warm up the garden"))
+                await source.contribute(ContextRequest(session=session, said="warm up the garden"))
                 spent: list[float] = []
                 for said in REQUESTS * 5:
                     begun = time.perf_counter()
-                    await source.contribute(Request(session=session, said=said))
+                    await source.contribute(ContextRequest(session=session, said=said))
                     spent.append(time.perf_counter() - begun)
                 name = f"{source.name}, {SESSIONS:,} sessions"
                 bars.append(limit(f"{name}, median", statistics.median(spent), "s", most=1.0))

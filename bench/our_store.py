@@ -14,15 +14,15 @@ from typing import Any
 from bench.rows import Row, messages, text_bytes
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message
-from sojourn.core.redact import keep
 from sojourn.core.sessions import OWNER, SessionId
-from sojourn.core.terms import VERSION
-from sojourn.ports.source import Transcript
-from sojourn.ports.store import Search
+from sojourn.ports.importer import Transcript
+from sojourn.ports.store import SearchQuery
 from sojourn.stores.sqlite import index
 from sojourn.stores.sqlite.connect import connect
 from sojourn.stores.sqlite.db import SqliteDb
 from sojourn.stores.sqlite.store import SqliteStore
+from sojourn.text.redaction import no_redaction
+from sojourn.text.tokenizer import TOKENIZER_VERSION
 
 
 def made(row: Row) -> Message:
@@ -56,7 +56,7 @@ async def multiply(path: str, times: int) -> dict[str, Any]:
     await store.health()
     await store.close()
     db = connect(Path(path), read_only=False)
-    dress, begun = SqliteDb(db, keep), time.perf_counter()
+    dress, begun = SqliteDb(db, no_redaction), time.perf_counter()
     top = db.execute("SELECT max(id) FROM messages").fetchone()[0]
     terms = index.prepare(dress, 0, limit=top)
     names = {table: [row[1] for row in db.execute(f"PRAGMA table_info({table})")] for table in ("sessions", "messages")}
@@ -69,7 +69,7 @@ async def multiply(path: str, times: int) -> dict[str, Any]:
         db.execute(f"INSERT INTO messages SELECT {shown} FROM messages WHERE id <= {top}")
         rows = ((number + copy * top, words) for number, words in terms)
         db.executemany("INSERT INTO search_index(rowid, terms) VALUES (?, ?)", rows)
-        db.execute("UPDATE meta SET value = ? WHERE key = 'indexed_to'", (f"{VERSION}:{(copy + 1) * top}",))
+        db.execute("UPDATE meta SET value = ? WHERE key = 'indexed_to'", (f"{TOKENIZER_VERSION}:{(copy + 1) * top}",))
         db.execute("COMMIT")
     count = db.execute("SELECT count(*) FROM messages").fetchone()[0]
     db.close()
@@ -118,7 +118,7 @@ async def search(path: str, words: list[str], rounds: int) -> dict[str, Any]:
         times = []
         for _ in range(rounds):
             at = time.perf_counter()
-            hits = await store.search(Search(text=word, limit=20))
+            hits = await store.search(SearchQuery(text=word, limit=20))
             times.append(time.perf_counter() - at)
         found[word] = {"ms": statistics.median(times) * 1000, "hits": len(hits)}
     await store.close()

@@ -19,7 +19,7 @@ from sojourn.core.messages import assistant
 from sojourn.http.live import EventStream
 from sojourn.ports.kit import Kit
 from sojourn.ports.plugin import Plugin
-from sojourn.ports.runtime import Given, Ready, TurnInput
+from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
 
 NAME = "paced"
 
@@ -37,10 +37,10 @@ class Paced:
 
     name, label, takes_tool_history = NAME, "A steady voice", False
 
-    async def ready(self) -> Ready:
-        return Ready(ok=True, detail="always", models=("one", "two"))
+    async def ready(self) -> RuntimeStatus:
+        return RuntimeStatus(ok=True, detail="always", models=("one", "two"))
 
-    async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
+    async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         asked = {"chunks": 3, "rate": 200.0, "begin": 0.0}
         if turn.said.startswith("{"):
             asked |= json.loads(turn.said)

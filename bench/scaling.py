@@ -31,7 +31,7 @@ from sojourn.core.events import Done
 from sojourn.core.places import Sender
 from sojourn.gateway.host import Gateway
 from sojourn.platforms.local_rooms import Rooms
-from sojourn.ports.service import Said, Speaker
+from sojourn.ports.service import Caller, TurnRequest
 from sojourn.testing.fake_platform import FakeNetwork, PlainPlatform
 
 PROCESSES = (1, 2, 3)
@@ -175,11 +175,11 @@ async def asking(servers: list[Server]) -> dict[str, float]:
     delays = list[float]()
 
     async def person(service: RemoteService, questions: int) -> None:
-        by = Speaker(surface="web")
+        by = Caller(surface="web")
         session = await service.open(by)
         for n in range(questions):
             said = time.monotonic()
-            turn = await service.say(session.id, Said(text=f"question {n}"), by)
+            turn = await service.say(session.id, TurnRequest(text=f"question {n}"), by)
             async with aclosing(service.watch(session.id, after=turn.after)) as log:
                 async for kept in log:
                     if isinstance(kept.item, Done):

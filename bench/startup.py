@@ -15,7 +15,7 @@ from bench import installed, peer
 from bench.report import bar, keep, limit
 from sojourn.core.messages import user
 from sojourn.core.sessions import OWNER
-from sojourn.ports.source import Transcript
+from sojourn.ports.importer import Transcript
 from sojourn.stores.sqlite.store import SqliteStore
 
 ROUNDS = 7

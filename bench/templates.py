@@ -23,7 +23,7 @@ from bench import installed, peer
 from bench.report import Bar, keep, limit
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.shelf import FolderShelf
-from sojourn.sources.hermes_history import HermesHistory
+from sojourn.importers.hermes_history import HermesHistory
 from sojourn.templates.mining import mine
 from sojourn.templates.proving import suggestions
 from sojourn.templates.remembering import recall, remember

@@ -14,7 +14,7 @@ from rich.console import Console
 from sojourn import compose
 from sojourn.cli.folding import fold
 from sojourn.cli.table import view
-from sojourn.ports.store import Listing, Search
+from sojourn.ports.store import Listing, SearchQuery
 
 IMAGES = Path(__file__).parents[1] / "docs" / "img"
 DAY = 86_400
@@ -51,7 +51,7 @@ async def main(home: str) -> None:
     save(shown, "cli-transcript", "sojourn sessions show 'Sample: hunting a flaky test'")
 
     shown = screen()
-    view("hits")(shown, await store.search(Search(text="test")), now=now)
+    view("hits")(shown, await store.search(SearchQuery(text="test")), now=now)
     save(shown, "cli-search", "sojourn sessions search test")
     await kit.close()
 

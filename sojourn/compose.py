@@ -20,11 +20,11 @@ from sojourn.plugins import Registry
 if TYPE_CHECKING:  # every command passes through here, so what few of them need is reached by its dotted name
     from sojourn.ports.admin import Progress
     from sojourn.ports.context import ContextSource
+    from sojourn.ports.importer import FoundHistory, Importer
     from sojourn.ports.kit import ImportReport, MoveReport
     from sojourn.ports.plugin import Plugin
     from sojourn.ports.runtime import Runtime
     from sojourn.ports.service import Service
-    from sojourn.ports.source import Found, HistorySource
     from sojourn.ports.store import Removed
     from sojourn.ports.tool import Tool
     from sojourn.ports.whole import WholeStore
@@ -136,11 +136,11 @@ class App:
         return tuple(made)
 
     @cached_property
-    def _sources(self) -> dict[str, HistorySource]:
+    def _sources(self) -> dict[str, Importer]:
         made = [make() for plugin in self.registry.with_sources() for make in plugin.sources]
         return {source.name: source for source in made}
 
-    def find_histories(self, path: Path | None = None, source: str = "") -> list[Found]:
+    def find_histories(self, path: Path | None = None, source: str = "") -> list[FoundHistory]:
         """Histories in their usual places, or the one at `path`; `source` narrows to one program."""
         if source and source not in self._sources:
             raise NotFound(f'"{source}" is not a known source.', hint=f"Known are: {', '.join(sorted(self._sources))}.")
@@ -156,15 +156,20 @@ class App:
             raise SourceUnreadable(f"{path} is not a history of {known}.", hint="Name the program's own data folder.")
         return claimed
 
-    def _claimed(self, source: HistorySource, path: Path) -> Iterator[Found]:
+    def _claimed(self, source: Importer, path: Path) -> Iterator[FoundHistory]:
         """What a path is to a program: a history, and those of its profiles."""
         if found := source.claims(path):
             yield found
-        if isinstance(source, self.registry.load("sojourn.ports.source:WithProfiles")):
+        if isinstance(source, self.registry.load("sojourn.ports.importer:HasProfiles")):
             yield from source.profiles(path)
 
     async def rescue(
-        self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
+        self,
+        found: FoundHistory,
+        *,
+        dry_run: bool = False,
+        principal: Principal = OWNER,
+        progress: Progress | None = None,
     ) -> ImportReport:
         source = self._sources[found.source]
         bring = self.registry.load("sojourn.service.rescue:rescue")
@@ -251,7 +256,7 @@ class App:
             await self.store.close()
 
 
-def _real(found: Iterable[Found]) -> list[Found]:
+def _real(found: Iterable[FoundHistory]) -> list[FoundHistory]:
     """Each history once, under its real path: through a symlink it is still the same one."""
     real = (replace(one, home=one.home.resolve()) for one in found)
     return list({(one.source, one.home): one for one in real}.values())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.core.errors import BadConfig
-from sojourn.core.settings import BY_NAME, CHILDREN_SEE, PLACES, SETTINGS, Secret, Setting, Settings
+from sojourn.core.settings import CHILD_VARIABLES, HOME_VARIABLES, SETTINGS, SETTINGS_BY_NAME, Secret, Setting, Settings
 
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -20,7 +20,7 @@ def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] 
     env = os.environ if environment is None else environment
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     user_home = Path(env["HOME"]) if env.get("HOME") else Path.home()
-    home_setting = BY_NAME["home"]
+    home_setting = SETTINGS_BY_NAME["home"]
     raw_home = given.get("home") or env.get(home_setting.variable) or home_setting.default
     home = _path(str(raw_home), user_home)
     file = home / "config.toml"
@@ -38,9 +38,9 @@ def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] 
         raw, origin, where = _chosen(setting, given, env, written, file)
         values[setting.name] = home if setting.name == "home" else _form(setting, raw, where, user_home)
         origins[setting.name] = origin
-    places = {name: env[name] for name in PLACES if env.get(name)}
+    places = {name: env[name] for name in HOME_VARIABLES if env.get(name)}
     variables = {name: value for name, value in env.items() if name.startswith("SOJOURN_") and value}
-    seen = {*CHILDREN_SEE, *(one.strip() for one in str(values["tools.environment"]).split(","))}
+    seen = {*CHILD_VARIABLES, *(one.strip() for one in str(values["tools.environment"]).split(","))}
     for_children = {name: value for name, value in env.items() if name in seen}
     return Settings(
         values=values,
@@ -89,8 +89,8 @@ def _flatten(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
 
 def _refuse_unknown(written: Mapping[str, Any], file: Path) -> None:
     for name in written:
-        if name not in BY_NAME or name == "home":
-            known = ", ".join(sorted(set(BY_NAME) - {"home"}))
+        if name not in SETTINGS_BY_NAME or name == "home":
+            known = ", ".join(sorted(set(SETTINGS_BY_NAME) - {"home"}))
             raise BadConfig(f"{file}: there is no setting `{name}`.", hint=f"Settings are: {known}.")
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sojourn.core.errors import BadInput, Missing, NotFound, SojournError
+from sojourn.core.errors import BadInput, MissingPackage, NotFound, SojournError
 
 if TYPE_CHECKING:  # `sojourn --help` passes through this file and needs none of the ports
     from sojourn.ports.plugin import Plugin
@@ -34,15 +34,15 @@ class BuiltIn:
 BUILT_INS = (
     BuiltIn(name="sqlite", module="sojourn.stores.sqlite"),
     BuiltIn(name="postgres", module="sojourn.stores.postgres", extra="postgres"),
-    BuiltIn(name="hermes", module="sojourn.sources.hermes", offers=frozenset({"sources"})),
+    BuiltIn(name="hermes", module="sojourn.importers.hermes", offers=frozenset({"sources"})),
     BuiltIn(name="echo", module="sojourn.runtimes.echo", offers=frozenset({"runtimes"})),
     BuiltIn(name="native", module="sojourn.runtimes.native", offers=frozenset({"runtimes"})),
     BuiltIn(name="offline", module="sojourn.runtimes.offline", offers=frozenset({"runtimes", "tools"})),
     BuiltIn(name="hermes-runtime", module="sojourn.runtimes.hermes", offers=frozenset({"runtimes"})),
     BuiltIn(name="acp", module="sojourn.runtimes.acp", offers=frozenset({"runtimes"})),
-    BuiltIn(name="claude-code", module="sojourn.sources.claude_code", offers=frozenset({"sources"})),
-    BuiltIn(name="codex", module="sojourn.sources.codex", offers=frozenset({"sources"})),
-    BuiltIn(name="opencode", module="sojourn.sources.opencode", offers=frozenset({"sources"})),
+    BuiltIn(name="claude-code", module="sojourn.importers.claude_code", offers=frozenset({"sources"})),
+    BuiltIn(name="codex", module="sojourn.importers.codex", offers=frozenset({"sources"})),
+    BuiltIn(name="opencode", module="sojourn.importers.opencode", offers=frozenset({"sources"})),
     BuiltIn(name="tools", module="sojourn.tools.offer", offers=frozenset({"tools"})),
     BuiltIn(name="mcp", module="sojourn.tools.mcp_offer", offers=frozenset({"tools"})),
     BuiltIn(
@@ -160,7 +160,7 @@ class Registry:
             raise
         except Exception as error:  # a stranger's module may raise anything while it is imported
             if isinstance(error, ModuleNotFoundError) and _package(error.name or "") != _package(dotted):
-                raise Missing(
+                raise MissingPackage(
                     f"{dotted} needs the package {error.name}, which is not installed.", hint=self._how_to_get(dotted)
                 ) from error
             raise SojournError(

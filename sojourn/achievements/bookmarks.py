@@ -14,9 +14,9 @@ from sojourn.achievements.notation import Piece, Token, sequences
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session import Contribution, SessionScanner, Stretch
 from sojourn.achievements.workers import Counted, count_here
+from sojourn.core.badges import WordPattern
 from sojourn.core.errors import StoreCorrupt
-from sojourn.core.feats import Words
-from sojourn.ports.history import History, RawMessage, SessionFacts, TellsLaterRows
+from sojourn.ports.history import CanReadTail, History, RawMessage, SessionFacts
 
 MOST = 64  # sessions; few are written at the same time
 _SPACES = (Token.SPACES, Token.MAYBE_SPACES)
@@ -55,7 +55,7 @@ class Bookmarks:
     def count(self, sessions: Sequence[SessionFacts]) -> Iterator[Counted]:
         """What each session adds; None when its rows are damaged."""
         history = self._history
-        if self._joints is None or not isinstance(history, TellsLaterRows):
+        if self._joints is None or not isinstance(history, CanReadTail):
             yield from count_here(self._scanner(), history, [facts.id for facts in sessions])
             return
         for facts in sessions:
@@ -65,7 +65,7 @@ class Bookmarks:
                 self._known.pop(facts.id, None)
                 yield facts.id, None
 
-    def _read_on(self, history: TellsLaterRows, facts: SessionFacts) -> Contribution:
+    def _read_on(self, history: CanReadTail, facts: SessionFacts) -> Contribution:
         scanner = self._scanner()
         left = self._known.pop(facts.id, None)
         if left is not None and (left.rewinds, left.removed) == (facts.rewinds, facts.rows - facts.active_rows):
@@ -105,7 +105,7 @@ def joints(book: RuleBook) -> frozenset[str] | None:
     found: set[str] = set()
     for rule in book.metrics:
         for pattern in rule.patterns:
-            for row in sequences(pattern) if isinstance(pattern, Words) else ():
+            for row in sequences(pattern) if isinstance(pattern, WordPattern) else ():
                 for before, piece in zip((None, *row.pieces), row.pieces, strict=False):
                     if piece in _SPACES:
                         letters = _ends(before)

@@ -6,7 +6,7 @@ carries over; the stories are ours.
 
 from __future__ import annotations
 
-from sojourn.core.feats import Achievement, Requirement
+from sojourn.core.badges import Achievement, Requirement
 
 AUTONOMY = "Agent Autonomy"
 CHAOS = "Debugging Chaos"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sojourn.core.feats import TIER_NAMES, Achievement
+from sojourn.core.badges import TIER_NAMES, Achievement
 
 State = Literal["unlocked", "discovered", "secret"]
 HIDDEN = "???"

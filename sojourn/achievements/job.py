@@ -22,7 +22,7 @@ from sojourn.achievements.shelf import Shelf
 from sojourn.achievements.snapshot import Built, Snapshot, SnapshotStore, build_snapshot
 from sojourn.achievements.unlocks import Unlock
 from sojourn.achievements.workers import new_scanner
-from sojourn.ports.history import Changes, History, TellsChanges
+from sojourn.ports.history import Changes, HasChangeFeed, History
 
 logger = logging.getLogger(__name__)
 
@@ -161,7 +161,7 @@ class ScanJob:
 
     def _few_changes(self) -> Changes | None:
         """What the history says has changed, if it can and it is not worth a progress bar."""
-        told = self._history.changes() if isinstance(self._history, TellsChanges) else None
+        told = self._history.changes() if isinstance(self._history, HasChangeFeed) else None
         return told if told is not None and len(told.facts) < self._settings.progress_every else None
 
     def _as_before(self, now: int) -> Outcome:

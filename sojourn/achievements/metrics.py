@@ -6,7 +6,7 @@ oddities included. Adding a metric is adding a value here, or in a plugin's `met
 
 from __future__ import annotations
 
-from sojourn.core.feats import Gate, MetricRule, Pattern, tool_named, words
+from sojourn.core.badges import Gate, MetricRule, Pattern, tool_named, words
 
 ERRORS = words(
     "[b]{error,failed,failure,traceback,exception,permission denied,not found,eaddrinuse}[b]",

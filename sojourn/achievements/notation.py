@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import product
 
+from sojourn.core.badges import WordPattern
 from sojourn.core.errors import BadInput
-from sojourn.core.feats import Words
 
 
 class Token(Enum):
@@ -65,7 +65,7 @@ class Sequence:
         return self.pieces[-1] is Token.EDGE
 
 
-def sequences(pattern: Words) -> tuple[Sequence, ...]:
+def sequences(pattern: WordPattern) -> tuple[Sequence, ...]:
     """The pattern's alternatives, spelled out, in the order in which they are tried."""
     rows = []
     for written in pattern.alternatives:

@@ -18,7 +18,7 @@ from sojourn.ports.kit import Kit
 
 logger = logging.getLogger(__name__)
 FOLDER = Path("plugins") / "hermes-achievements"
-_HERMES_HISTORY = "sojourn.sources.hermes_history:HermesHistory"  # another leaf: known by name only
+_HERMES_HISTORY = "sojourn.importers.hermes_history:HermesHistory"  # another leaf: known by name only
 
 
 @runtime_checkable

@@ -25,8 +25,8 @@ from sojourn.achievements.counting import (
     split_at_rest,
 )
 from sojourn.achievements.notation import Sequence, Token, sequences, to_re
+from sojourn.core.badges import MetricRule, ToolNamePattern, WordPattern
 from sojourn.core.errors import BadInput
-from sojourn.core.feats import MetricRule, ToolNamed, Words
 
 Kind = Literal["spots", "runs", "maybe", "surely"]
 
@@ -50,9 +50,9 @@ class RulePlan:
     """How one rule is counted: by tool names, by the hits of some searches, or both."""
 
     rule: MetricRule
-    tools: tuple[ToolNamed, ...]
+    tools: tuple[ToolNamePattern, ...]
     counters: tuple[Counter, ...]
-    lowered: Words | None  # counted on the lower-cased text where that makes a difference
+    lowered: WordPattern | None  # counted on the lower-cased text where that makes a difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ def plan(rules: tuple[MetricRule, ...]) -> Plan:
     planned = []
     for rule in rules:
         patterns = rule.patterns
-        texts = [pattern for pattern in patterns if isinstance(pattern, Words)]
+        texts = [pattern for pattern in patterns if isinstance(pattern, WordPattern)]
         counters = tuple(_counter(rule, sequences(pattern), searches) for pattern in texts)
-        tools = tuple(pattern for pattern in patterns if isinstance(pattern, ToolNamed))
+        tools = tuple(pattern for pattern in patterns if isinstance(pattern, ToolNamePattern))
         lowered = next((pattern for pattern in texts if pattern.lowered), None)
         if tools and rule.mode != "count":
             raise BadInput(f"{rule.key} counts tool calls in mode {rule.mode}.", hint="Tool calls can only be counted.")

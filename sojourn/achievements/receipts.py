@@ -15,8 +15,8 @@ from sojourn.achievements.plan import plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session import SessionScanner
 from sojourn.achievements.totals import is_local, weekend_and_night
+from sojourn.core.badges import Achievement, MetricRule
 from sojourn.core.errors import BadInput
-from sojourn.core.feats import Achievement, MetricRule
 from sojourn.ports.history import History, RawMessage, SessionFacts
 
 _AROUND = 90  # bytes shown before and after the first hit

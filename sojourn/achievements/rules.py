@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from sojourn.achievements.catalogue import ACHIEVEMENTS
 from sojourn.achievements.metrics import METRICS, READING_FIELDS
 from sojourn.achievements.totals import LISTED_TOTALS, TOTALS
+from sojourn.core.badges import TIER_NAMES, Achievement, MetricRule, Total
 from sojourn.core.errors import BadInput
-from sojourn.core.feats import TIER_NAMES, Achievement, MetricRule, Total
 
 # Grows when the scanner itself counts differently with unchanged rules.
 SCANNER_VERSION = 3

@@ -15,7 +15,7 @@ from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session import Contribution, SessionScanner
 from sojourn.achievements.workers import Counted, count_here, count_in_processes, new_crew, new_scanner
 from sojourn.core.side_by_side import LARGE, Crew
-from sojourn.ports.history import History, SessionFacts, TellsSize
+from sojourn.ports.history import HasSize, History, SessionFacts
 
 # Below this many rows to read, starting other processes costs more than it saves.
 IN_PROCESS_ROWS = 8_000
@@ -123,7 +123,7 @@ def _hands(until_done: ExitStack, make: Callable[[], Crew]) -> Crew:
 
 def _is_large(history: History) -> bool:
     """Whether a first scan will surely want other processes: they can start while its sessions are listed."""
-    return isinstance(history, TellsSize) and history.size() > LARGE
+    return isinstance(history, HasSize) and history.size() > LARGE
 
 
 class _AtHand:

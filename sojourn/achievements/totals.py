@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 
-from sojourn.core.feats import Total
+from sojourn.core.badges import Total
 from sojourn.ports.history import Moment
 
 _RECORDS = (

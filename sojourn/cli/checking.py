@@ -11,7 +11,7 @@ from typing import Literal
 
 from sojourn.cli.given import Given
 from sojourn.cli.words import many, size
-from sojourn.core.errors import Missing, SojournError
+from sojourn.core.errors import MissingPackage, SojournError
 from sojourn.core.health import Health
 from sojourn.core.settings import Settings
 
@@ -122,5 +122,5 @@ def _plugins(given: Given) -> Iterator[Check]:
     working = len(given.plugins.all())
     yield Check("plugins", "ok", f"{many(working, 'plugin')} loaded")
     for name, error in given.plugins.problems.items():
-        state: State = "warning" if isinstance(error, Missing) else "problem"
+        state: State = "warning" if isinstance(error, MissingPackage) else "problem"
         yield Check("plugins", state, f"{name}: {error}", error.hint)

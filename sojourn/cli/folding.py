@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sojourn.core.messages import Message, ToolCall, calls, text_of
+from sojourn.core.messages import Message, ToolCall, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded
 
 _SHORT, _LARGE = 60, 1_000_000
@@ -58,7 +58,7 @@ def fold(rows: Iterable[Recorded]) -> Iterator[Piece]:
             continue
         yield from waiting.values()
         waiting = {}
-        asks = calls(message)
+        asks = tool_calls_of(message)
         if text.strip() or not asks:
             yield Said(seq=row.seq, at=at, message=message, text=text)
         for number, call in enumerate(asks):

@@ -8,15 +8,15 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from sojourn.cli.words import iso
-from sojourn.core.messages import Message, calls, parts, text_of
+from sojourn.core.messages import Message, parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded, Session
 
 if TYPE_CHECKING:  # every listing passes through here and shows none of them
     from sojourn.core.health import Health
-    from sojourn.ports.admin import Stats, Verdict
+    from sojourn.ports.admin import StoreStats, VerifyReport
+    from sojourn.ports.importer import FoundHistory
     from sojourn.ports.kit import ImportReport, MoveReport
-    from sojourn.ports.source import Found
-    from sojourn.ports.store import Hit, Removed
+    from sojourn.ports.store import Removed, SearchHit
 
 _SESSION = tuple(one.name for one in fields(Session) if one.name not in ("principal", "driver_fence", "details"))
 _TIMES = ("started_at", "last_active", "ended_at")
@@ -53,9 +53,9 @@ def message(kept: Recorded) -> dict[str, Any]:
         "compacted": one.compacted,
     }
     if one.structured:
-        shape["parts"] = parts(one)
+        shape["parts"] = parts_of(one)
     if one.tool_calls:
-        asked = calls(one)
+        asked = tool_calls_of(one)
         shape["tool_calls"] = [{"id": call.id, "name": call.name, "arguments": _read(call.arguments)} for call in asked]
     for name in _MESSAGE:
         value = getattr(one, name)
@@ -72,7 +72,7 @@ def _read(text: str) -> Any:
         return text
 
 
-def hit(one: Hit) -> dict[str, Any]:
+def hit(one: SearchHit) -> dict[str, Any]:
     return {
         "session": one.session,
         "message": f"{one.session}:{one.seq}" if one.seq else None,
@@ -86,7 +86,7 @@ def hit(one: Hit) -> dict[str, Any]:
     }
 
 
-def found(one: Found) -> dict[str, Any]:
+def found(one: FoundHistory) -> dict[str, Any]:
     return {
         "source": one.source,
         "home": str(one.home),
@@ -118,12 +118,12 @@ def removed(one: Removed) -> dict[str, Any]:
     }
 
 
-def stats(one: Stats) -> dict[str, Any]:
+def stats(one: StoreStats) -> dict[str, Any]:
     shape = {field.name: getattr(one, field.name) for field in fields(one)}
     return {name: dict(value) if isinstance(value, Mapping) else value for name, value in shape.items()}
 
 
-def verdict(one: Verdict) -> dict[str, Any]:
+def verdict(one: VerifyReport) -> dict[str, Any]:
     return {"clean": one.clean, "checked": dict(one.checked), "problems": list(one.problems)}
 
 

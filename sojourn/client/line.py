@@ -12,9 +12,9 @@ from urllib.parse import quote
 import httpx2
 
 from sojourn.client.finding import Server
-from sojourn.core.errors import ServerUnreachable, SojournError, remade
+from sojourn.core.errors import ServerUnreachable, SojournError, error_from_code
 from sojourn.core.sessions import Principal
-from sojourn.ports.service import Speaker
+from sojourn.ports.service import Caller
 
 PATIENCE = 15.0  # seconds a server may be away, to start again or to come back
 _SILENCE = 45.0  # a live stream says something every 15 seconds
@@ -24,7 +24,7 @@ _FIRST, _LONGEST = 0.05, 1.0  # pauses between two tries
 Again = Callable[[], Awaitable[Server | None]]
 
 
-def spoken(by: Speaker) -> dict[str, str]:
+def spoken(by: Caller) -> dict[str, str]:
     """Who talks, as headers."""
     said = {"surface": by.surface, "principal": by.principal, "holder": by.holder, "name": by.name}
     return {f"Sojourn-{name.title()}": quote(value) for name, value in said.items() if value}
@@ -117,7 +117,7 @@ def problem(answer: httpx2.Response) -> SojournError:
     """The error a server raised, as if it had been raised here."""
     try:
         told = answer.json()
-        return remade(told["code"], told["detail"], hint=told.get("hint", ""), about=told.get("about"))
+        return error_from_code(told["code"], told["detail"], hint=told.get("hint", ""), about=told.get("about"))
     except (ValueError, KeyError, TypeError, AttributeError):
         return ServerUnreachable(
             f"Something at {answer.url.host} answered {answer.status_code}, but it is no Sojourn.",

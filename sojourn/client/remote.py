@@ -13,11 +13,11 @@ import httpx2
 from sojourn.client.finding import Server
 from sojourn.client.line import PATIENCE, Again, Line, Waiting, asked, spoken
 from sojourn.core.attachments import Attachment
+from sojourn.core.codec import decode_recorded, decode_value, encode_value, make_cursor
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.core.wire import cursor, from_wire, recorded_from_wire, to_wire
-from sojourn.ports.service import RuntimeInfo, Said, Speaker, Turn
-from sojourn.ports.store import Hit, Listing, Log, Search
+from sojourn.ports.service import Caller, RuntimeInfo, Turn, TurnRequest
+from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
 
 _PAGE, _HITS = 1000, 200  # the most one request may ask for
@@ -37,7 +37,7 @@ class RemoteService:
     # talking
     async def open(
         self,
-        by: Speaker,
+        by: Caller,
         *,
         title: str | None = None,
         model: str | None = None,
@@ -54,10 +54,10 @@ class RemoteService:
             "source": by.surface,
         }
         found = await self._line.ask("POST", "/api/sessions", headers=spoken(by), safe=False, json=wanted)
-        return from_wire(Session, found)
+        return decode_value(Session, found)
 
     async def say(
-        self, session: SessionId, said: Said, by: Speaker, *, when_busy: Literal["refuse", "wait"] = "refuse"
+        self, session: SessionId, said: TurnRequest, by: Caller, *, when_busy: Literal["refuse", "wait"] = "refuse"
     ) -> Turn:
         """With a key of its own, so that asking again after a cut line starts no second turn."""
         words = {
@@ -77,22 +77,24 @@ class RemoteService:
         )
         return Turn(id=TurnId(found["turn_id"]), session=SessionId(found["session_id"]), after=found["after"])
 
-    async def stop(self, session: SessionId, by: Speaker, *, turn: TurnId | None = None) -> bool:
+    async def stop(self, session: SessionId, by: Caller, *, turn: TurnId | None = None) -> bool:
         path = _path(session, "turns", turn or "running", "stop")
         return bool((await self._line.ask("POST", path, headers=spoken(by), safe=True))["stopped"])
 
-    async def answer(self, session: SessionId, question: str, reply: Reply, by: Speaker) -> None:
+    async def answer(self, session: SessionId, question: str, reply: Reply, by: Caller) -> None:
         path = _path(session, "turns", "running", "approval")
         words = {"question": question, "choice": reply.choice, "why": reply.why}
         await self._line.ask("POST", path, headers=spoken(by), safe=False, json=words)
 
-    async def steer(self, session: SessionId, text: str, by: Speaker) -> None:
+    async def steer(self, session: SessionId, text: str, by: Caller) -> None:
         await self._line.ask("POST", _path(session, "steer"), headers=spoken(by), safe=False, json={"text": text})
 
-    async def take(self, session: SessionId, by: Speaker) -> Session:
-        return from_wire(Session, await self._line.ask("POST", _path(session, "take"), headers=spoken(by), safe=True))
+    async def take(self, session: SessionId, by: Caller) -> Session:
+        return decode_value(
+            Session, await self._line.ask("POST", _path(session, "take"), headers=spoken(by), safe=True)
+        )
 
-    async def undo(self, session: SessionId, by: Speaker) -> int:
+    async def undo(self, session: SessionId, by: Caller) -> int:
         return int((await self._line.ask("POST", _path(session, "undo"), headers=spoken(by), safe=False))["hidden"])
 
     async def attach(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> Attachment:
@@ -100,7 +102,7 @@ class RemoteService:
         found = await self._line.ask(
             "POST", _path(session, "attachments"), headers=headers, safe=True, params={"name": name}, content=data
         )
-        return from_wire(Attachment, found)
+        return decode_value(Attachment, found)
 
     # following
     async def watch(self, session: SessionId, *, after: int = 0, principal: Principal = OWNER) -> Log:
@@ -115,7 +117,7 @@ class RemoteService:
                         waiting.reset()
                         if frame.data and int(frame.id) > after:
                             after = int(frame.id)
-                            yield recorded_from_wire(frame.event, after, frame.json())  # type: ignore[arg-type]
+                            yield decode_recorded(frame.event, after, frame.json())  # type: ignore[arg-type]
                 why = None
             except NotFound:
                 if known:
@@ -128,7 +130,7 @@ class RemoteService:
     # reading
     async def get(self, session: SessionId, *, principal: Principal = OWNER) -> Session:
         found = await self._line.ask("GET", _path(session), headers=asked(principal), safe=True)
-        return from_wire(Session, found)
+        return decode_value(Session, found)
 
     async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
         if not words.strip():
@@ -136,7 +138,7 @@ class RemoteService:
         found = await self._line.ask(
             "GET", "/api/resolve", headers=asked(principal), safe=True, params={"words": words}
         )
-        return from_wire(Session, found)
+        return decode_value(Session, found)
 
     async def find(self, listing: Listing) -> list[Session]:
         params: dict[str, Any] = {
@@ -150,11 +152,11 @@ class RemoteService:
             "archived": {True: "yes", False: "no", None: "any"}[listing.archived],
             "pinned": listing.pinned,
         }
-        before = cursor(*listing.before) if listing.before else None
+        before = make_cursor(*listing.before) if listing.before else None
         rows = self._rows("sessions", params, before, listing.principal, listing.limit, _PAGE)
-        return [from_wire(Session, one) async for one in rows]
+        return [decode_value(Session, one) async for one in rows]
 
-    async def search(self, search: Search) -> list[Hit]:
+    async def search(self, search: SearchQuery) -> list[SearchHit]:
         params: dict[str, Any] = {
             "q": search.text,
             "role": search.roles,
@@ -169,7 +171,7 @@ class RemoteService:
                 f"There is no word to look for in {search.text!r}.", hint="Give at least one letter or digit."
             )
         rows = self._rows("hits", params, search.before, search.principal, search.limit, _HITS)
-        return [from_wire(Hit, one) async for one in rows]
+        return [decode_value(SearchHit, one) async for one in rows]
 
     async def _rows(
         self,
@@ -202,16 +204,16 @@ class RemoteService:
                 safe=True,
                 params={"after": after, "limit": _PAGE, "include": "undone,summarised"},
             )
-            found += [recorded_from_wire("message", seq, raw) for seq, raw in page["messages"]]
+            found += [decode_recorded("message", seq, raw) for seq, raw in page["messages"]]
             after = page["next"]
         return found
 
     async def change(self, old: Session, new: Session) -> Session:
         if any(getattr(old, name) != getattr(new, name) for name in _HANDOFF):
             raise BadInput("A hand-off is not changed from afar.", hint="Ask for it where the session is served.")
-        wanted = {name: to_wire(getattr(new, name)) for name in _SETTABLE} | {"revision": old.revision}
+        wanted = {name: encode_value(getattr(new, name)) for name in _SETTABLE} | {"revision": old.revision}
         found = await self._line.ask("PATCH", _path(old.id), headers=asked(old.principal), safe=False, json=wanted)
-        return from_wire(Session, found)
+        return decode_value(Session, found)
 
     async def running(self, session: SessionId) -> TurnId | None:
         path = _path(session, "turns", "running")
@@ -220,7 +222,7 @@ class RemoteService:
 
     async def runtimes(self) -> Sequence[RuntimeInfo]:
         found = await self._line.ask("GET", "/api/runtimes", headers={}, safe=True)
-        return [from_wire(RuntimeInfo, one) for one in found]
+        return [decode_value(RuntimeInfo, one) for one in found]
 
 
 def _path(session: str, *rest: str) -> str:

@@ -15,7 +15,7 @@ from typing import IO, Any
 from sojourn.client.finding import Server, find_server
 from sojourn.client.remote import RemoteService
 from sojourn.core.errors import ServerUnreachable
-from sojourn.core.settings import BY_NAME, Secret, Settings
+from sojourn.core.settings import SETTINGS_BY_NAME, Secret, Settings
 
 try:
     import fcntl as _fcntl
@@ -94,8 +94,12 @@ async def _start(settings: Settings, deadline: float) -> Server:
 
 def _launch(settings: Settings, out: IO[bytes]) -> subprocess.Popen[bytes]:
     """In a session of its own, away from the terminal. What flags said goes on as variables: `ps` shows none."""
-    said = {name: settings[name] for name, origin in settings.origins.items() if origin == "flag" and name in BY_NAME}
-    flags = {BY_NAME[name].variable: _text(value) for name, value in said.items()}
+    said = {
+        name: settings[name]
+        for name, origin in settings.origins.items()
+        if origin == "flag" and name in SETTINGS_BY_NAME
+    }
+    flags = {SETTINGS_BY_NAME[name].variable: _text(value) for name, value in said.items()}
     return subprocess.Popen(
         [
             sys.executable,

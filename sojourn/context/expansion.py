@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from sojourn.context.words import is_small, stem, words
-from sojourn.core.terms import is_unspaced, tokens
+from sojourn.text.tokenizer import is_unspaced, tokenize
 
 SAID, FROM_CHINESE, NEARLY = 0.5, 0.9, 0.8  # how much a word counts that was not said itself
 _SPOKEN = re.compile(r"[\w'-]+")
@@ -25,7 +25,7 @@ def asked(text: str, known: Container[str] = ()) -> dict[str, float]:
         found.setdefault(word, FROM_CHINESE)
     for word in words(meant(text)):
         found.setdefault(word, SAID)
-    for term in {token.term for token in tokens(text)}:
+    for term in {token.term for token in tokenize(text)}:
         if stem(term) not in known and not is_small(term):
             for word in near(term, known):
                 found.setdefault(word, NEARLY)
@@ -35,7 +35,7 @@ def asked(text: str, known: Container[str] = ()) -> dict[str, float]:
 def as_said(text: str) -> dict[str, str]:
     """How each word of `asked` reads: as it was said, or as it is called."""
     spoken = f"{meant(text)} {in_english(text)} {text}"
-    return {stem(token.term): token.term for token in tokens(spoken)}
+    return {stem(token.term): token.term for token in tokenize(spoken)}
 
 
 def meant(text: str) -> str:

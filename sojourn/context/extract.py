@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from math import log
 
 from sojourn.context.words import words
-from sojourn.core.budget import fit, tokens
-from sojourn.core.messages import Message, calls, text_of
+from sojourn.core.messages import Message, text_of, tool_calls_of
+from sojourn.text.token_count import estimate_tokens, truncate_to_tokens
 
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 _ASKED = 40  # tokens of one request that are kept
@@ -24,22 +24,26 @@ def sentences(text: str) -> list[str]:
 
 def extract(messages: Sequence[Message], most: int) -> str:
     """The conversation in at most so many tokens: half for the requests, half for the answers' main sentences."""
-    asked = [fit(" ".join(text_of(one).split()), _ASKED) for one in messages if one.role == "user" and text_of(one)]
-    used = Counter(call.name for one in messages for call in calls(one))
+    asked = [
+        truncate_to_tokens(" ".join(text_of(one).split()), _ASKED)
+        for one in messages
+        if one.role == "user" and text_of(one)
+    ]
+    used = Counter(call.name for one in messages for call in tool_calls_of(one))
     head = _fill([f"- {one}" for one in reversed(asked)], most // 2)[::-1]  # the newest first, if not all fit
-    tail = _fill_by_weight(messages, most - tokens("\n".join(head)) - 40)
+    tail = _fill_by_weight(messages, most - estimate_tokens("\n".join(head)) - 40)
     parts = ["Asked so far:", *head]
     if tail:
         parts += ["Main points of the answers:", *(f"- {one}" for one in tail)]
     if used:
         parts.append("Tools used: " + ", ".join(f"{name} ×{times}" for name, times in used.most_common(8)))
-    return fit("\n".join(parts), most)
+    return truncate_to_tokens("\n".join(parts), most)
 
 
 def _fill(lines: Sequence[str], room: int) -> list[str]:
     kept: list[str] = []
     for line in lines:
-        room -= tokens(line) + 1
+        room -= estimate_tokens(line) + 1
         if room < 0:
             break
         kept.append(line)

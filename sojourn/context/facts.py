@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from sojourn.context.expansion import asked
 from sojourn.context.ranking import Index
 from sojourn.core.errors import BadInput, Conflict, NotFound
-from sojourn.core.redact import redact
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.ports.records import Record, RecordStore
+from sojourn.text.redaction import redact
 
 KIND = "fact"
 LONGEST = 2000  # characters of one fact

@@ -15,7 +15,7 @@ from sojourn.context.packing import packed
 from sojourn.context.ranking import Index
 from sojourn.context.words import words
 from sojourn.core.sessions import OWNER
-from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
+from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.kit import Kit
 
 MOST_FILES, LARGEST, MOST_SHOWN = 2000, 512 * 1024, 4
@@ -137,9 +137,9 @@ class NoteSource:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
 
-    async def contribute(self, request: Request) -> Contribution:
+    async def contribute(self, request: ContextRequest) -> ContextContribution:
         if request.session.principal != OWNER or not words(request.said):
-            return Contribution()
+            return ContextContribution()
         found, problems = await asyncio.to_thread(self._kit.shared(Notes).search, request.said)
         blocks = [
             ContextBlock(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sojourn.core.budget import fit, tokens
 from sojourn.core.events import Progress
-from sojourn.ports.context import ContextBlock, Contribution
+from sojourn.ports.context import ContextBlock, ContextContribution
+from sojourn.text.token_count import estimate_tokens, truncate_to_tokens
 
 LEAST = 24  # tokens of text below which a cut block is not worth its heading
 
@@ -18,7 +18,7 @@ def written(block: ContextBlock) -> str:
 
 
 def sized(block: ContextBlock) -> ContextBlock:
-    return replace(block, tokens=tokens(written(block)))
+    return replace(block, tokens=estimate_tokens(written(block)))
 
 
 def pack(blocks: Iterable[ContextBlock], budget: int) -> tuple[list[ContextBlock], list[str]]:
@@ -39,9 +39,9 @@ def pack(blocks: Iterable[ContextBlock], budget: int) -> tuple[list[ContextBlock
 
 
 def _cut(block: ContextBlock, room: int) -> ContextBlock | None:
-    heading = tokens(written(replace(block, text="")))
+    heading = estimate_tokens(written(replace(block, text="")))
     for most in range(room - heading, LEAST - 1, -1):  # the whole may count a little more than its parts
-        cut = sized(replace(block, text=fit(block.text, most)))
+        cut = sized(replace(block, text=truncate_to_tokens(block.text, most)))
         if cut.text and cut.tokens <= room:
             return cut
     return None
@@ -61,7 +61,7 @@ def told(block: ContextBlock) -> Progress:
     )
 
 
-def packed(blocks: Sequence[ContextBlock], budget: int, left_out: Sequence[str] = ()) -> Contribution:
+def packed(blocks: Sequence[ContextBlock], budget: int, left_out: Sequence[str] = ()) -> ContextContribution:
     """The contribution made of these blocks, as far as they fit."""
     kept, dropped = pack(blocks, budget)
-    return Contribution(blocks=tuple(kept), shown=tuple(map(told, kept)), left_out=(*left_out, *dropped))
+    return ContextContribution(blocks=tuple(kept), shown=tuple(map(told, kept)), left_out=(*left_out, *dropped))

@@ -18,13 +18,13 @@ from math import log2
 from sojourn.context.packing import packed
 from sojourn.context.senses import Senses
 from sojourn.context.words import is_small, stem
-from sojourn.core.budget import fit
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import SessionId
-from sojourn.core.terms import is_unspaced, tokens
-from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
+from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.kit import Kit
-from sojourn.ports.store import Hit, Search, SessionStore
+from sojourn.ports.store import SearchHit, SearchQuery, SessionStore
+from sojourn.text.token_count import truncate_to_tokens
+from sojourn.text.tokenizer import is_unspaced, tokenize
 
 SECONDS = 0.5  # after that no further query is asked
 PATIENCE = 0.15  # seconds to wait for word vectors that are just being loaded
@@ -39,7 +39,7 @@ _EXCERPT = 220  # tokens of one message
 class _Place:
     """A message that was found, and by which words."""
 
-    hit: Hit
+    hit: SearchHit
     found_by: set[str] = field(default_factory=set)
     share: float = 0.0  # of the telling words
     nearness: float = 0.0
@@ -63,10 +63,10 @@ class Recall:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
 
-    async def contribute(self, request: Request) -> Contribution:
+    async def contribute(self, request: ContextRequest) -> ContextContribution:
         asked = telling(request.said) if self._kit.settings["memory.recall"] else []
         if not asked:
-            return Contribution()
+            return ContextContribution()
         places = await self._found(request, asked)
         best = await self._judged(places, request)
         chosen: dict[SessionId, list[_Place]] = {}
@@ -75,7 +75,7 @@ class Recall:
                 chosen.setdefault(place.hit.session, []).append(place)
         return packed([_block(found[:2], request) for found in chosen.values()], request.budget)
 
-    async def _found(self, request: Request, asked: Sequence[str]) -> list[_Place]:
+    async def _found(self, request: ContextRequest, asked: Sequence[str]) -> list[_Place]:
         """Candidates by several queries; how many a word alone finds says how telling it is."""
         begun, places, counts = time.monotonic(), dict[tuple[str, int], _Place](), dict[str, int]()
         for group in queries(asked):
@@ -83,7 +83,7 @@ class Recall:
                 break
             text = " ".join(map(_searched, group))
             hits = await self._kit.store.search(
-                Search(text=text, principal=request.session.principal, roles=_ROLES, limit=PER_QUERY)
+                SearchQuery(text=text, principal=request.session.principal, roles=_ROLES, limit=PER_QUERY)
             )
             if len(group) == 1:
                 counts[group[0]] = len(hits)
@@ -96,7 +96,7 @@ class Recall:
             place.share = sum(rarity.get(word, 0.0) for word in place.found_by) / whole
         return sorted(places.values(), key=lambda place: (-place.score, -place.hit.at))[: 3 * MOST_READ]
 
-    async def _judged(self, places: Sequence[_Place], request: Request) -> list[_Place]:
+    async def _judged(self, places: Sequence[_Place], request: ContextRequest) -> list[_Place]:
         """Those that are about it, best first, with their words read."""
         near = await asyncio.to_thread(self._nearness, request.said, [place.hit.snippet.text for place in places])
         for place, value in zip(places, near, strict=True):
@@ -124,7 +124,7 @@ def make(kit: Kit) -> Recall:
 
 def telling(text: str) -> list[str]:
     """The words of a request worth searching for, the longest first: long words are rarely small talk."""
-    found = dict.fromkeys(token.term for token in tokens(text) if not is_small(token.term))
+    found = dict.fromkeys(token.term for token in tokenize(text) if not is_small(token.term))
     return sorted(found, key=lambda word: -_weight(word))[:MOST_WORDS]
 
 
@@ -145,7 +145,7 @@ def _searched(word: str) -> str:
     return f"{root}*" if len(root) >= 4 and root.isascii() and root.isalpha() and word.startswith(root) else word
 
 
-async def _read(store: SessionStore, hit: Hit, request: Request) -> list[Message]:
+async def _read(store: SessionStore, hit: SearchHit, request: ContextRequest) -> list[Message]:
     """The message, and the answer if it is a question. Of this very session only what left the live transcript."""
     found: list[Message] = []
     async with aclosing(store.read(hit.session, after=hit.seq - 1, messages_only=True)) as log:
@@ -162,7 +162,7 @@ async def _read(store: SessionStore, hit: Hit, request: Request) -> list[Message
     return found
 
 
-def _block(places: Sequence[_Place], request: Request) -> ContextBlock:
+def _block(places: Sequence[_Place], request: ContextRequest) -> ContextBlock:
     first = places[0].hit
     is_here = first.session == request.session.id
     day = datetime.fromtimestamp(first.timestamp, UTC).strftime("%Y-%m-%d")
@@ -172,7 +172,7 @@ def _block(places: Sequence[_Place], request: Request) -> ContextBlock:
         reason += f", and is close in meaning ({max(place.nearness for place in places):.2f})"
     title = "Earlier in this conversation" if is_here else f"From “{first.title or 'an untitled session'}”"
     ordered = sorted(places, key=lambda place: place.hit.seq)
-    lines = [f"{one.role}: {fit(text_of(one), _EXCERPT)}" for place in ordered for one in place.words]
+    lines = [f"{one.role}: {truncate_to_tokens(text_of(one), _EXCERPT)}" for place in ordered for one in place.words]
     return ContextBlock(
         kind="recall",
         title=title,

@@ -12,11 +12,11 @@ from sojourn.context.packing import LEAST, packed, sized
 from sojourn.context.senses import Senses
 from sojourn.context.shortlist import Ranked, Shortlist
 from sojourn.context.words import words
-from sojourn.core.budget import fit
 from sojourn.core.skills import Skill, SkillProblem
-from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
+from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.kit import Kit
 from sojourn.ports.skills import read_skills, skill_folders
+from sojourn.text.token_count import truncate_to_tokens
 
 BUDGET = 2000  # tokens, however much the source may use
 PATIENCE = 0.15  # seconds to wait for a model that is just being loaded
@@ -71,12 +71,12 @@ class SkillSource:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
 
-    async def contribute(self, request: Request) -> Contribution:
+    async def contribute(self, request: ContextRequest) -> ContextContribution:
         most = int(self._kit.settings["skills.shortlist"])
         shelf = self._kit.shared(Shelf)
         ranked = await asyncio.to_thread(shelf.rank, request.said) if most else []
         if not ranked:
-            return Contribution()
+            return ContextContribution()
         total = sum(isinstance(one, Skill) for one in shelf.found())
         blocks = shortlisted(ranked[:most], min(BUDGET, request.budget), total=total, tools=request.tools)
         return packed(blocks, min(BUDGET, request.budget))
@@ -97,7 +97,9 @@ def shortlisted(ranked: Sequence[Ranked], budget: int, *, total: int, tools: Seq
         whole = _block(one, f"{one.skill.description}\n\n{one.skill.body}")
         cost = whole.tokens - blocks[number].tokens
         if cost > room:
-            whole = _block(one, f"{one.skill.description}\n\n{fit(one.skill.body, room - 2 * LEAST)}{_MORE}")
+            whole = _block(
+                one, f"{one.skill.description}\n\n{truncate_to_tokens(one.skill.body, room - 2 * LEAST)}{_MORE}"
+            )
             cost = whole.tokens - blocks[number].tokens
         if cost <= room:
             blocks[number] = whole

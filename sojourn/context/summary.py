@@ -14,13 +14,13 @@ from hashlib import sha256
 
 from sojourn.context.extract import extract
 from sojourn.context.packing import packed
-from sojourn.core.budget import fit, tokens
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, text_of
-from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
+from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.kit import Kit
 from sojourn.ports.records import Record
-from sojourn.ports.runtime import Summarises
+from sojourn.ports.runtime import CanComplete
+from sojourn.text.token_count import estimate_tokens, truncate_to_tokens
 
 KIND = "summary"
 LENGTH = 500  # tokens of a summary
@@ -58,13 +58,13 @@ class ConversationSummary:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
 
-    async def contribute(self, request: Request) -> Contribution:
+    async def contribute(self, request: ContextRequest) -> ContextContribution:
         length = await asyncio.to_thread(_length, request.history)
         if length < int(self._kit.settings["memory.summary_tokens"]):
-            return Contribution()
+            return ContextContribution()
         summary = await self._kept(request)
         if summary is None or not summary.fits(request.history):
-            return Contribution()
+            return ContextContribution()
         by = "its main sentences" if summary.by == "extract" else f"written by {summary.by}"
         block = ContextBlock(
             kind=KIND,
@@ -75,7 +75,7 @@ class ConversationSummary:
         )
         return packed([block], request.budget)
 
-    async def after(self, request: Request, kept: Sequence[Message], status: str) -> None:
+    async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
         """Makes the summary again when enough was said since; half the length is early enough."""
         length = await asyncio.to_thread(_length, [*request.history, *kept])
         if status != "completed" or length < int(self._kit.settings["memory.summary_tokens"]) / 2:
@@ -92,7 +92,7 @@ class ConversationSummary:
             Record(kind=KIND, key=session.id, value=value, principal=session.principal, session=session.id)
         )
 
-    async def _kept(self, request: Request) -> Summary | None:
+    async def _kept(self, request: ContextRequest) -> Summary | None:
         record = await self._kit.store.get_record(KIND, request.session.id)
         value = record.value if record else None
         if not isinstance(value, dict) or not isinstance(value.get("covers"), int):
@@ -104,7 +104,7 @@ class ConversationSummary:
             by=str(value.get("by", "")),
         )
 
-    async def _made(self, request: Request, older: Sequence[Message], before: Summary | None) -> Summary:
+    async def _made(self, request: ContextRequest, older: Sequence[Message], before: Summary | None) -> Summary:
         model = await self._model(request.runtime)
         if model is not None:
             new = older[before.covers :] if before else older
@@ -113,19 +113,19 @@ class ConversationSummary:
                 async with asyncio.timeout(MODEL_SECONDS):
                     written = (await model.complete(_INSTRUCTIONS, text, most_tokens=LENGTH)).strip()
                 if written:
-                    return _summary(fit(written, LENGTH), older, by=request.runtime)
+                    return _summary(truncate_to_tokens(written, LENGTH), older, by=request.runtime)
             except (SojournError, TimeoutError) as error:
                 logger.info("session %s is summarised without a model: %s", request.session.id, error)
         text = await asyncio.to_thread(extract, older, LENGTH)
         return _summary(text, older, by="extract")
 
-    async def _model(self, runtime: str) -> Summarises | None:
+    async def _model(self, runtime: str) -> CanComplete | None:
         """The runtime of the turn, if it can answer a plain question and may."""
         if not self._kit.settings["memory.model_summaries"] or not runtime:
             return None
         try:
             found: object = self._kit.runtime(runtime)
-            if isinstance(found, Summarises) and (await self._kit.runtime(runtime).ready()).ok:
+            if isinstance(found, CanComplete) and (await self._kit.runtime(runtime).ready()).ok:
                 return found
         except SojournError as error:
             logger.info("%s cannot summarise: %s", runtime, error)
@@ -149,16 +149,20 @@ def _summary(text: str, older: Sequence[Message], *, by: str) -> Summary:
 
 
 def _length(messages: Sequence[Message]) -> int:
-    return sum(tokens(text_of(one)) for one in messages)
+    return sum(estimate_tokens(text_of(one)) for one in messages)
 
 
 def _told(messages: Sequence[Message]) -> str:
     """What was said, the newest in full as far as there is room, tool results only at their beginning."""
-    lines = [f"{one.role}: {fit(text_of(one), 60 if one.role == 'tool' else 400)}" for one in messages if text_of(one)]
+    lines = [
+        f"{one.role}: {truncate_to_tokens(text_of(one), 60 if one.role == 'tool' else 400)}"
+        for one in messages
+        if text_of(one)
+    ]
     kept: list[str] = []
     room = _FOR_MODEL
     for line in reversed(lines):
-        room -= tokens(line)
+        room -= estimate_tokens(line)
         if room < 0:
             break
         kept.append(line)

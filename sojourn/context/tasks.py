@@ -14,19 +14,19 @@ from sojourn.core.errors import BadInput
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Message
 from sojourn.core.tasks import (
-    MOST,
+    MAX_TASKS,
     Task,
     TaskGraph,
     TaskState,
     advance,
+    build_graph,
     from_json,
-    graph_of,
     is_over,
-    ready,
-    shown,
+    list_ready,
     to_json,
+    to_progress_detail,
 )
-from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
+from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.kit import Kit
 from sojourn.ports.records import Record
 
@@ -48,11 +48,11 @@ class TaskSource:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
 
-    async def contribute(self, request: Request) -> Contribution:
+    async def contribute(self, request: ContextRequest) -> ContextContribution:
         goes_on = _GOES_ON.fullmatch(request.said) is not None
         graph = await self._unfinished(request) if goes_on else graph_from(request.said)
         if graph is None:
-            return Contribution()
+            return ContextContribution()
         await self._keep(request, graph, after=request.session.last_seq)
         reason = "you said to go on; this is what was left" if goes_on else "the request has several steps"
         block = ContextBlock(
@@ -63,14 +63,14 @@ class TaskSource:
             reason=reason,
         )
         found = packed([block], request.budget)
-        return Contribution(
+        return ContextContribution(
             blocks=found.blocks,
             graph=graph,
-            shown=(Progress("task", shown(graph)), *found.shown),
+            shown=(Progress("task", to_progress_detail(graph)), *found.shown),
             left_out=found.left_out,
         )
 
-    async def after(self, request: Request, kept: Sequence[Message], status: str) -> None:
+    async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
         """Keeps what became of the tasks."""
         record = await self._kit.store.get_record(KIND, request.session.id)
         graph = await self._now(record)
@@ -79,7 +79,7 @@ class TaskSource:
                 replace(record, value={**record.value, **to_json(graph)}), expect=record.revision
             )
 
-    async def _unfinished(self, request: Request) -> TaskGraph | None:
+    async def _unfinished(self, request: ContextRequest) -> TaskGraph | None:
         graph = await self._now(await self._kit.store.get_record(KIND, request.session.id))
         if graph is None:
             return None
@@ -88,7 +88,7 @@ class TaskSource:
                 graph = advance(graph, task.id, "waiting")
         return None if is_over(graph) else graph
 
-    async def _keep(self, request: Request, graph: TaskGraph, *, after: int) -> None:
+    async def _keep(self, request: ContextRequest, graph: TaskGraph, *, after: int) -> None:
         """`after` is the number in the session's log from which on the turn that works on the graph is told."""
         session, value = request.session, {**to_json(graph), "after": after}
         await self._kit.store.put_record(
@@ -142,14 +142,14 @@ def graph_from(said: str) -> TaskGraph | None:
         return None
     tasks = _tasks(found)
     parallel, because = judged(tasks)
-    return graph_of(tasks, parallel=parallel, because=because)
+    return build_graph(tasks, parallel=parallel, because=because)
 
 
 def _tasks(found: Sequence[Step]) -> list[Task]:
     """Steps as tasks; those beyond the bound are one last task that names them."""
-    kept = list(found[:MOST])
-    if len(found) > MOST:
-        rest = [step.title for step in found[MOST - 1 :]]
+    kept = list(found[:MAX_TASKS])
+    if len(found) > MAX_TASKS:
+        rest = [step.title for step in found[MAX_TASKS - 1 :]]
         kept[-1] = Step(f"And {len(rest)} more: {'; '.join(rest)[:400]}", after=True, last=True)
     ids = [f"t{number}" for number in range(1, len(kept) + 1)]
     tasks: list[Task] = []
@@ -165,7 +165,7 @@ def _tasks(found: Sequence[Step]) -> list[Task]:
 
 def judged(tasks: Sequence[Task]) -> tuple[bool, str]:
     """Whether working at once is worth it, and why."""
-    free = len(ready(graph_of(tasks)))
+    free = len(list_ready(build_graph(tasks)))
     if free < 2:
         return False, "Each step needs the one before it."
     if all(len(task.title) < 24 for task in tasks) and len(tasks) < 3:

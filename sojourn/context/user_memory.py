@@ -8,11 +8,11 @@ from sojourn.context.expansion import asked
 from sojourn.context.facts import KIND, Fact, Facts
 from sojourn.context.packing import pack, told, written
 from sojourn.context.ranking import Index
-from sojourn.core.budget import tokens
 from sojourn.core.events import Progress
 from sojourn.core.sessions import Principal
-from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
+from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.kit import Kit
+from sojourn.text.token_count import estimate_tokens
 
 
 class UserMemory:
@@ -24,14 +24,14 @@ class UserMemory:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
 
-    async def contribute(self, request: Request) -> Contribution:
+    async def contribute(self, request: ContextRequest) -> ContextContribution:
         principal = request.session.principal
         facts = await Facts(self._kit.store, principal).all()
         if not facts:
-            return Contribution()
+            return ContextContribution()
         chosen, count = facts, len(facts)
         whole = _block(facts, principal, "everything you asked me to remember")
-        if tokens(written(whole)) > request.budget:
+        if estimate_tokens(written(whole)) > request.budget:
             chosen = _nearest(facts, request.said, request.budget, principal)
             reason = f"the {len(chosen)} of {count} facts that are nearest to the request"
             whole = _block(chosen, principal, reason)
@@ -39,7 +39,7 @@ class UserMemory:
         note = (f"The memory is full: {len(left)} of {count} facts did not fit.", *left) if left else ()
         kept, _ = pack([whole] if chosen else [], request.budget)
         shown = tuple(_shown(fact, whole) for fact in chosen) if kept else ()
-        return Contribution(blocks=tuple(kept), shown=shown, left_out=note)
+        return ContextContribution(blocks=tuple(kept), shown=shown, left_out=note)
 
 
 def make(kit: Kit) -> UserMemory:
@@ -66,10 +66,10 @@ def _nearest(facts: Sequence[Fact], said: str, budget: int, principal: Principal
     scores = index.scores(asked(said, index))
     order = sorted(range(len(facts)), key=lambda n: (-scores[n], -facts[n].updated_at, n))
     heading = f"the {len(facts)} of {len(facts)} facts that are nearest to the request"
-    room = budget - tokens(written(_block([], principal, heading)))
+    room = budget - estimate_tokens(written(_block([], principal, heading)))
     chosen: list[Fact] = []
     for number in order:
-        cost = tokens(_line(facts[number])) + 1  # and its line break
+        cost = estimate_tokens(_line(facts[number])) + 1  # and its line break
         if cost <= room:
             room -= cost
             chosen.append(facts[number])
@@ -79,7 +79,12 @@ def _nearest(facts: Sequence[Fact], said: str, budget: int, principal: Principal
 def _shown(fact: Fact, block: ContextBlock) -> Progress:
     origin = f"fact {fact.id}" + (f", said in {fact.source_session}" if fact.source_session else "")
     one = ContextBlock(
-        kind=KIND, title=fact.text[:80], text=fact.text, origin=origin, reason=block.reason, tokens=tokens(_line(fact))
+        kind=KIND,
+        title=fact.text[:80],
+        text=fact.text,
+        origin=origin,
+        reason=block.reason,
+        tokens=estimate_tokens(_line(fact)),
     )
     return told(one)
 

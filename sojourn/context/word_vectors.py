@@ -10,7 +10,7 @@ import numpy
 import wordllama
 from numpy.typing import NDArray
 
-from sojourn.core.errors import Missing
+from sojourn.core.errors import MissingPackage
 from sojourn.ports.kit import Kit
 
 _MOST = 20_000  # vectors that are kept in memory
@@ -24,7 +24,7 @@ class WordVectors:
             # Its own lookup misses the files it ships, and would then download them.
             self._model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
         except (OSError, ValueError) as error:
-            raise Missing(f"wordllama cannot be used: {error}.", hint="Install it again with pip.") from error
+            raise MissingPackage(f"wordllama cannot be used: {error}.", hint="Install it again with pip.") from error
         self._known: dict[str, NDArray[numpy.float32]] = {}
         self._lock = Lock()
 

@@ -6,7 +6,7 @@ from collections import Counter
 from functools import cache, lru_cache
 from pathlib import Path
 
-from sojourn.core.terms import is_unspaced, runs
+from sojourn.text.tokenizer import is_unspaced, iter_runs
 
 _SMALL_SIGNS = frozenset("的了吗呢吧啊我你他她它们是在有和与就都也很把被给让想要帮请这那一不")
 
@@ -14,7 +14,7 @@ _SMALL_SIGNS = frozenset("的了吗呢吧啊我你他她它们是在有和与就
 def words(text: str) -> list[str]:
     """The words of a text that mean something, in order, each without its ending."""
     found: list[str] = []
-    for run in runs(text):
+    for run in iter_runs(text):
         found += [stem(token.term) for token in run.tokens if not is_small(token.term)]
         if run.joined and len(run.tokens) > 1 and not is_unspaced(run.joined[0]):
             found.append(run.joined)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-from sojourn.core.messages import Message, parts, user
+from sojourn.core.messages import Message, parts_of, user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Attachment:
     size: int = 0
 
 
-def said(text: str, attachments: tuple[Attachment, ...] = (), *, by: str = "") -> Message:
+def user_message(text: str, attachments: tuple[Attachment, ...] = (), *, by: str = "") -> Message:
     """What a person said, with what they attached."""
     if not attachments:
         return user(text, by=by)
@@ -33,7 +33,7 @@ def said(text: str, attachments: tuple[Attachment, ...] = (), *, by: str = "") -
 
 def attachments_of(message: Message) -> tuple[Attachment, ...]:
     """What was attached to a message."""
-    found = [part for part in parts(message) if isinstance(part, dict) and part.get("type") == "attachment"]
+    found = [part for part in parts_of(message) if isinstance(part, dict) and part.get("type") == "attachment"]
     return tuple(
         Attachment(
             hash=str(part.get("hash", "")),

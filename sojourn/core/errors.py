@@ -164,7 +164,7 @@ class SourceUnreadable(SojournError):
     code, exit_code, status = "source_unreadable", 6, 422
 
 
-class Missing(SojournError):
+class MissingPackage(SojournError):
     code, exit_code, status = "missing_extra", 7, 501
 
 
@@ -220,7 +220,7 @@ class ServerUnreachable(SojournError):
     code, exit_code, status, retryable = "server_unreachable", 11, 503, True
 
 
-def by_code(code: str) -> type[SojournError]:
+def error_class(code: str) -> type[SojournError]:
     """The kind of error a code stands for; the plain one when this version does not know it."""
     known = [SojournError]
     for kind in known:
@@ -230,9 +230,9 @@ def by_code(code: str) -> type[SojournError]:
     return SojournError
 
 
-def remade(code: str, message: str, *, hint: str = "", about: Mapping[str, Any] | None = None) -> SojournError:
+def error_from_code(code: str, message: str, *, hint: str = "", about: Mapping[str, Any] | None = None) -> SojournError:
     """An error that was told from elsewhere, as it was raised there; `about` are the values it carries."""
-    kind = by_code(code)
+    kind = error_class(code)
     made = kind.__new__(kind)
     SojournError.__init__(made, message, hint=hint)
     vars(made).update(about or {})

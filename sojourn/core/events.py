@@ -13,7 +13,7 @@ from typing import ClassVar
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json, Message
 
-CONTRACT = 1  # the version of what is on the wire; grows only when an old client would misread something
+CONTRACT_VERSION = 1  # the version of what is on the wire; grows only when an old client would misread something
 STAGES = (
     "prepare",
     "queued",
@@ -30,7 +30,7 @@ STAGES = (
 EMPTY: Mapping[str, Json] = MappingProxyType({})
 
 
-def nothing() -> Mapping[str, Json]:
+def empty_mapping() -> Mapping[str, Json]:
     """The empty mapping, as a default."""
     return EMPTY
 
@@ -44,8 +44,8 @@ class Metadata:
     turn_id: str = ""
     runtime: str = ""
     model: str = ""
-    contract: int = CONTRACT
-    detail: Mapping[str, Json] = field(default_factory=nothing)
+    contract: int = CONTRACT_VERSION
+    detail: Mapping[str, Json] = field(default_factory=empty_mapping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Progress:
 
     name: ClassVar[str] = "progress"
     stage: str  # one of STAGES; clients pass over those they do not know
-    detail: Mapping[str, Json] = field(default_factory=nothing)
+    detail: Mapping[str, Json] = field(default_factory=empty_mapping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Done:
 
     name: ClassVar[str] = "done"
     status: str = "completed"  # completed, failed, cancelled, interrupted
-    usage: Mapping[str, Json] = field(default_factory=nothing)
+    usage: Mapping[str, Json] = field(default_factory=empty_mapping)
     messages: tuple[str, ...] = ()
 
 
@@ -92,7 +92,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 _BY_NAME: dict[str, type[Event]] = {kind.name: kind for kind in (Metadata, Progress, Chunk, Failed, Done)}
 
 
-def encode(event: Event) -> tuple[str, str]:
+def encode_event(event: Event) -> tuple[str, str]:
     """The event's name and its data as JSON text."""
     if isinstance(event, Chunk) and isinstance(event.text, str):  # nearly all of them
         return event.name, f'{{"text": {encode_basestring(event.text)}}}'
@@ -101,12 +101,12 @@ def encode(event: Event) -> tuple[str, str]:
     return event.name, _JSON.encode(plain)
 
 
-def is_news(items: Iterable[Yielded]) -> bool:
+def changes_lists(items: Iterable[Yielded]) -> bool:
     """Whether these change how a session looks in a list. Pieces of an answer do not: a message follows them."""
     return not all(isinstance(item, Chunk) for item in items)
 
 
-def decode(name: str, data: str) -> Event:
+def decode_event(name: str, data: str) -> Event:
     """The event of that name; fields this version does not know are left out."""
     kind = _BY_NAME.get(name)
     if kind is None:

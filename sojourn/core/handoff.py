@@ -138,7 +138,7 @@ def _is_past(state: State, signal: Signal) -> bool:
     return state in OVER or to is None or to in OVER[1:] or order.index(state) >= order.index(to)
 
 
-def shown(state: State) -> Literal["pending", "running", "completed", "failed"]:
+def visible_state(state: State) -> Literal["pending", "running", "completed", "failed"]:
     """The four words on the session's row."""
     if state == "requested":
         return "pending"
@@ -147,7 +147,7 @@ def shown(state: State) -> Literal["pending", "running", "completed", "failed"]:
     return "completed" if state == "completed" else "failed"
 
 
-def wheel_returns(state: State) -> bool:
+def driver_reverts(state: State) -> bool:
     """Whether the wheel goes back to the giver if it fails now: it has moved, but nobody has heard an answer there."""
     return state in ("bound", "turn_done")
 
@@ -165,7 +165,7 @@ def is_waiting(handoff: Handoff, now: float) -> bool:
     return is_abandoned and (handoff.state in AFTER_BOUND or now <= handoff.deadline)
 
 
-def under_way(handoff: Handoff) -> BeingHandedOver:
+def in_progress(handoff: Handoff) -> BeingHandedOver:
     """What is said to whoever wants the session for something else."""
     where = f"{handoff.platform}:{handoff.target}" if handoff.target else handoff.platform
     return BeingHandedOver(

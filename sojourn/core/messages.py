@@ -78,7 +78,7 @@ def dump_calls(calls: Sequence[ToolCall]) -> str | None:
     return json.dumps(shaped, ensure_ascii=False) if shaped else None
 
 
-def calls(message: Message) -> tuple[ToolCall, ...]:
+def tool_calls_of(message: Message) -> tuple[ToolCall, ...]:
     """The tool calls of a message; both kept shapes are understood, nameless ones are left out."""
     if not message.tool_calls:
         return ()
@@ -101,7 +101,7 @@ def _call(raw: dict[str, Json]) -> ToolCall | None:
     return ToolCall(id=str(raw.get("id") or ""), name=name, arguments=text)
 
 
-def parts(message: Message) -> list[Json]:
+def parts_of(message: Message) -> list[Json]:
     """The content as a list of parts: `{"type": "text", "text": …}`, images, whatever was kept."""
     if message.content is None:
         return []
@@ -118,7 +118,7 @@ def text_of(message: Message) -> str:
     """What a person would read: the text parts, joined by line breaks."""
     if not message.structured:
         return message.content or ""
-    return "\n".join(_text(part) for part in parts(message)).strip()
+    return "\n".join(_text(part) for part in parts_of(message)).strip()
 
 
 def _text(part: Json) -> str:

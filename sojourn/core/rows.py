@@ -14,12 +14,12 @@ from typing import Any
 
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done
-from sojourn.core.finding import Clause, answers, has_terms
-from sojourn.core.messages import Message, calls, text_of
-from sojourn.core.redact import Redactor
+from sojourn.core.messages import Message, text_of, tool_calls_of
 from sojourn.core.sessions import Principal, Session, SessionId
-from sojourn.core.terms import clip, terms, tool_term
-from sojourn.core.text import escape, unescape
+from sojourn.text.escape import escape, unescape
+from sojourn.text.query import Clause, matches_terms, matches_text
+from sojourn.text.redaction import Redactor
+from sojourn.text.tokenizer import clip_indexed_text, extract_terms, tool_term
 
 _FIELDS = tuple(field.name for field in fields(Message))
 _FLAGS = ("structured", "observed", "active", "compacted")
@@ -210,15 +210,15 @@ def opening(messages: Iterable[Message], redact: Redactor) -> str:
 
 def searchable(message: Message) -> str:
     """The text a message is found by: what was said, and what its tool calls asked."""
-    said = clip(text_of(message), tool_output=message.role == "tool")
-    asked = (f"{call.name} {call.arguments}" for call in calls(message))
-    return "\n".join([said, *(clip(one, tool_output=True) for one in asked)])
+    said = clip_indexed_text(text_of(message), tool_output=message.role == "tool")
+    asked = (f"{call.name} {call.arguments}" for call in tool_calls_of(message))
+    return "\n".join([said, *(clip_indexed_text(one, tool_output=True) for one in asked)])
 
 
 def index_terms(message: Message) -> set[str]:
     """Everything a message is found under: its words, and its tools as terms of their own."""
-    names = [call.name for call in calls(message)] + ([message.tool_name] if message.tool_name else [])
-    return terms(searchable(message)) | {tool_term(name) for name in names}
+    names = [call.name for call in tool_calls_of(message)] + ([message.tool_name] if message.tool_name else [])
+    return extract_terms(searchable(message)) | {tool_term(name) for name in names}
 
 
 def is_hit(message: Message, clauses: tuple[Clause, ...], tool: str) -> bool:
@@ -226,12 +226,12 @@ def is_hit(message: Message, clauses: tuple[Clause, ...], tool: str) -> bool:
     found = index_terms(message)
     if tool and tool_term(tool) not in found:
         return False
-    return has_terms(clauses, found) and answers(clauses, searchable(message))
+    return matches_terms(clauses, found) and matches_text(clauses, searchable(message))
 
 
 def title_terms(title: str | None) -> str | None:
     """A title's terms between spaces, so that plain SQL can look for whole ones."""
-    return f" {' '.join(sorted(terms(title)))} " if title else None
+    return f" {' '.join(sorted(extract_terms(title)))} " if title else None
 
 
 def spent(items: Iterable[object]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NewType
 
 from sojourn.core.errors import BadInput, BadTitle
-from sojourn.core.events import Yielded, nothing
+from sojourn.core.events import Yielded, empty_mapping
 from sojourn.core.messages import Json
 
 SessionId = NewType("SessionId", str)
@@ -19,7 +19,7 @@ TurnId = NewType("TurnId", str)
 Principal = NewType("Principal", str)
 
 OWNER = Principal("owner")  # the person this installation belongs to
-MAX_TITLE = 100
+MAX_TITLE_CHARS = 100
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=-]{0,254}")
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
@@ -56,7 +56,7 @@ class Session:
     handoff_platform: str | None = None
     handoff_error: str | None = None
     preview: str = ""  # the opening words of the first thing said
-    details: Mapping[str, Json] = field(default_factory=nothing)  # the other columns of the row, when asked for
+    details: Mapping[str, Json] = field(default_factory=empty_mapping)  # the other columns of the row, when asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +130,8 @@ def clean_title(raw: str) -> str | None:
     """A title as it is kept: one line, no invisible characters; None when nothing is left."""
     seen = "".join(c if c.isspace() or unicodedata.category(c) not in _INVISIBLE else "" for c in raw)
     title = " ".join(seen.split())
-    if len(title) > MAX_TITLE:
-        raise BadTitle(f"The title has {len(title)} characters.", hint=f"Use at most {MAX_TITLE}.")
+    if len(title) > MAX_TITLE_CHARS:
+        raise BadTitle(f"The title has {len(title)} characters.", hint=f"Use at most {MAX_TITLE_CHARS}.")
     return title or None
 
 

@@ -514,13 +514,13 @@ SETTINGS = (
         meaning="How long a hand-off waits for a gateway to pick it up.",
     ),
 )
-BY_NAME = {setting.name: setting for setting in SETTINGS}
+SETTINGS_BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 # Where other programs keep their histories, unless these variables say otherwise.
-PLACES = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME")
+HOME_VARIABLES = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME")
 
 # What a command that a tool starts may see of our environment. Everything else may be a secret.
-CHILDREN_SEE = (
+CHILD_VARIABLES = (
     "PATH",
     "HOME",
     "USER",

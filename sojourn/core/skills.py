@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput
 
-MAX_NAME = 64
-MAX_DESCRIPTION = 1024
+MAX_NAME_CHARS = 64
+MAX_DESCRIPTION_CHARS = 1024
 _KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")
 _NAME = re.compile(r"[^\s/\\\x00-\x1f][^/\\\x00-\x1f]*")
 _HINT = "It begins with ---, then `name:` and `description:`, then --- and the instructions."
@@ -52,16 +52,19 @@ def parse_skill(text: str, where: str = "") -> Skill:
         raise BadInput(f"{where or 'This skill'} has no head between two lines of ---.", hint=_HINT)
     head = _head(lines[marks[0] + 1 : marks[1]])
     name = head.get("name", "") or _folder(where)
-    if not _NAME.fullmatch(name) or len(name) > MAX_NAME:
+    if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARS:
         raise BadInput(
             f"{where or 'This skill'} has no usable name: {name[:80]!r}.",
-            hint=f"`name:` has up to {MAX_NAME} characters and no slash.",
+            hint=f"`name:` has up to {MAX_NAME_CHARS} characters and no slash.",
         )
     description = " ".join(head.get("description", "").split())
     if not description:
         raise BadInput(f"{where or name} has no description.", hint="Say in `description:` when the skill is of use.")
     return Skill(
-        name=name, description=description[:MAX_DESCRIPTION], body="\n".join(lines[marks[1] + 1 :]).strip(), path=where
+        name=name,
+        description=description[:MAX_DESCRIPTION_CHARS],
+        body="\n".join(lines[marks[1] + 1 :]).strip(),
+        path=where,
     )
 
 

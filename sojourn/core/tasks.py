@@ -14,7 +14,7 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 
 TaskState = Literal["waiting", "running", "done", "failed", "skipped"]
-MOST = 24  # tasks in a graph
+MAX_TASKS = 24  # tasks in a graph
 _STEPS: Mapping[str, tuple[str, ...]] = {
     "waiting": ("running", "done", "failed", "skipped"),
     "running": ("done", "failed", "skipped", "waiting"),  # waiting again: it was interrupted
@@ -45,11 +45,13 @@ class TaskGraph:
     because: str = ""  # the reason for that judgement
 
 
-def graph_of(tasks: Iterable[Task], *, parallel: bool = False, because: str = "") -> TaskGraph:
+def build_graph(tasks: Iterable[Task], *, parallel: bool = False, because: str = "") -> TaskGraph:
     """A graph that holds together. BadInput names what is wrong."""
     found = tuple(tasks)
-    if len(found) > MOST:
-        raise BadInput(f"{len(found)} tasks are more than a graph holds.", hint=f"At most {MOST}; join the small ones.")
+    if len(found) > MAX_TASKS:
+        raise BadInput(
+            f"{len(found)} tasks are more than a graph holds.", hint=f"At most {MAX_TASKS}; join the small ones."
+        )
     known = {task.id for task in found}
     if len(known) < len(found):
         raise BadInput("Two tasks have the same id.", hint="Give each task an id of its own.")
@@ -76,38 +78,38 @@ def _circle(tasks: tuple[Task, ...]) -> tuple[str, ...]:
     return (*walked[walked.index(step) :], step)
 
 
-def task_in(graph: TaskGraph, id: str) -> Task:
+def find_task(graph: TaskGraph, id: str) -> Task:
     for task in graph.tasks:
         if task.id == id:
             return task
     raise NotFound(f'There is no task "{id}".', hint=f"There are: {', '.join(task.id for task in graph.tasks)}.")
 
 
-def ready(graph: TaskGraph) -> tuple[Task, ...]:
+def list_ready(graph: TaskGraph) -> tuple[Task, ...]:
     """What can run now, in order."""
-    return tuple(task for task in graph.tasks if not why_not(graph, task.id))
+    return tuple(task for task in graph.tasks if not explain_waiting(graph, task.id))
 
 
-def why_not(graph: TaskGraph, id: str) -> str:
+def explain_waiting(graph: TaskGraph, id: str) -> str:
     """Why a task cannot run now, as a sentence; empty when it can."""
-    task = task_in(graph, id)
+    task = find_task(graph, id)
     if task.state == "running":
         return "It is running."
     if task.state in ("done", "skipped", "failed"):
         return f"It is {task.state}{f': {task.why}' if task.why else '.'}"
-    for need in (task_in(graph, name) for name in task.needs):
+    for need in (find_task(graph, name) for name in task.needs):
         if need.state in ("failed", "skipped"):
             return f'It needs "{need.title}", which {"failed" if need.state == "failed" else "was skipped"}.'
-    waits = [need.title for need in (task_in(graph, name) for name in task.needs) if need.state != "done"]
+    waits = [need.title for need in (find_task(graph, name) for name in task.needs) if need.state != "done"]
     return f"It waits for {', '.join(f'“{title}”' for title in waits)}." if waits else ""
 
 
 def advance(graph: TaskGraph, id: str, state: TaskState, *, result: str = "", why: str = "") -> TaskGraph:
     """The graph after a task changed its state. A step that makes no sense is refused."""
-    task = task_in(graph, id)
+    task = find_task(graph, id)
     if state not in _STEPS[task.state]:
         raise BadInput(f'"{id}" is {task.state} and cannot become {state}.', hint="`ready` says what can run.")
-    if state == "running" and task.state == "waiting" and (reason := why_not(graph, id)):
+    if state == "running" and task.state == "waiting" and (reason := explain_waiting(graph, id)):
         raise BadInput(f'"{id}" cannot run. {reason}', hint="Finish what it needs first.")
     new = replace(task, state=state, result=result, why=why)
     return replace(graph, tasks=tuple(new if one.id == id else one for one in graph.tasks))
@@ -115,10 +117,10 @@ def advance(graph: TaskGraph, id: str, state: TaskState, *, result: str = "", wh
 
 def is_over(graph: TaskGraph) -> bool:
     """Whether nothing runs and nothing can: all done, or what is left waits for something that failed."""
-    return not ready(graph) and not any(task.state == "running" for task in graph.tasks)
+    return not list_ready(graph) and not any(task.state == "running" for task in graph.tasks)
 
 
-def shown(graph: TaskGraph) -> Mapping[str, Json]:
+def to_progress_detail(graph: TaskGraph) -> Mapping[str, Json]:
     """The graph as `progress` (stage task) carries it."""
     tasks = [
         {
@@ -126,14 +128,14 @@ def shown(graph: TaskGraph) -> Mapping[str, Json]:
             "title": task.title,
             "needs": list(task.needs),
             "state": task.state,
-            "why": task.why or ("" if task.state == "done" else why_not(graph, task.id)),
+            "why": task.why or ("" if task.state == "done" else explain_waiting(graph, task.id)),
         }
         for task in graph.tasks
     ]
     done = sum(task.state == "done" for task in graph.tasks)
     return {
         "tasks": tasks,
-        "ready": [task.id for task in ready(graph)],
+        "ready": [task.id for task in list_ready(graph)],
         "done": done,
         "of": len(tasks),
         "parallel": graph.parallel,
@@ -163,7 +165,7 @@ def from_json(value: Json) -> TaskGraph:
         ]
         if any(task.state not in get_args(TaskState) for task in tasks):
             raise ValueError("a state that is none")
-        return graph_of(tasks, parallel=bool(value.get("parallel")), because=str(value.get("because", "")))
+        return build_graph(tasks, parallel=bool(value.get("parallel")), because=str(value.get("because", "")))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadInput(
             f"This is not a task graph: {error!r}.", hint="It is made anew with the next request."

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import httpx2
 
 from sojourn.core.errors import BadInput, StoreReadOnly
-from sojourn.core.manifest import Manifest
+from sojourn.core.plugin_manifest import Manifest
 from sojourn.core.settings import Settings
 from sojourn.dashboard.child import RAISED, Given
 from sojourn.dashboard.running import PluginDown, PluginTimeout, Running, start

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from sojourn.core.errors import BadConfig, StoreReadOnly
-from sojourn.core.manifest import NAME
+from sojourn.core.plugin_manifest import NAME
 from sojourn.dashboard.folders import Folder
 
 State = Literal["on", "off", "asks", "broken"]  # asks: it needs more than was agreed to, and is off until then

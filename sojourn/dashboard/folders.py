@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, NotFound, SojournError
-from sojourn.core.manifest import NAME, Manifest, is_inside, manifest
+from sojourn.core.plugin_manifest import NAME, Manifest, is_inside, parse_manifest
 
 MOST_MANIFEST = 64 * 1024
 # Words that stand behind the first slash of our own addresses; a tab of another plugin cannot be there.
@@ -113,7 +113,7 @@ def _read(file: Path, name: str, taken: Collection[str]) -> Manifest:
         told = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{file} is not JSON: {error}.", hint="Correct it there.") from error
-    made = manifest(told, name=name, file=str(file))
+    made = parse_manifest(told, name=name, file=str(file))
     if made.path in TAKEN_TABS:
         raise BadInput(f"{file}: `tab.path` {made.path!r} is a page of Sojourn.", hint="Give it a path of its own.")
     for field in ("entry", "css", "api"):

@@ -15,7 +15,7 @@ from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from sojourn.core.errors import NotFound
-from sojourn.core.manifest import Manifest
+from sojourn.core.plugin_manifest import Manifest
 from sojourn.dashboard.folders import inside
 from sojourn.dashboard.host import PluginHost
 

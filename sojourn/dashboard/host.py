@@ -7,7 +7,7 @@ import secrets
 from contextlib import suppress
 
 from sojourn.core.errors import NotFound, SojournError
-from sojourn.core.manifest import NAME
+from sojourn.core.plugin_manifest import NAME
 from sojourn.dashboard.backends import Backend, stamp
 from sojourn.dashboard.consents import Consents
 from sojourn.dashboard.folders import Folder, find

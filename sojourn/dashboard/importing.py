@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pydantic import BaseModel
 
 from sojourn.core.errors import Conflict, NotFound, SojournError
+from sojourn.ports.importer import FoundHistory
 from sojourn.ports.kit import Kit
-from sojourn.ports.source import Found
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class Imports:
         self._task = asyncio.create_task(self._bring(wanted))
         return self._state
 
-    async def _bring(self, found: Found) -> None:
+    async def _bring(self, found: FoundHistory) -> None:
         state = self._state
 
         def told(what: str, done: int, of: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from sojourn.core.sessions import OWNER, Session
 from sojourn.dashboard.tallies import Tally
-from sojourn.ports.history import TellsExchanges
+from sojourn.ports.history import HasToolExchanges
 from sojourn.ports.kit import Kit
 from sojourn.ports.store import Listing
 
@@ -131,7 +131,7 @@ def _brief(session: Session, **more: float) -> dict[str, Any]:
 
 def _tools(kit: Kit, most: int) -> dict[str, Any]:
     history = kit.store.history()
-    if not isinstance(history, TellsExchanges):
+    if not isinstance(history, HasToolExchanges):
         return {"sessions": 0, "seconds": 0.0, "tools": []}
     judge: Callable[..., Any] = kit.load(_JUDGE)  # type: ignore[assignment]
     begun = time.monotonic()

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
 
-from sojourn.core.manifest import NEEDS
+from sojourn.core.plugin_manifest import NEEDS
 from sojourn.dashboard.confining import version
 from sojourn.dashboard.frames import Frames
 from sojourn.dashboard.host import PluginHost

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.routing import request_response
 
-from sojourn.core.errors import Missing, NotFound
+from sojourn.core.errors import MissingPackage, NotFound
 from sojourn.dashboard import frames
 from sojourn.dashboard.host import PluginHost
 from sojourn.dashboard.live import Live
@@ -84,7 +84,9 @@ class Built:
                 if one.is_file()
             }
         if "index.html" not in self._files:
-            raise Missing("The pages are not built.", hint="In a clone, `make web` builds them; a package has them.")
+            raise MissingPackage(
+                "The pages are not built.", hint="In a clone, `make web` builds them; a package has them."
+            )
         if name not in self._files:
             raise NotFound(f"There is no {name}.", hint="Load the page again: it may be of an older version.")
         return self._files[name]

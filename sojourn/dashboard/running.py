@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx2
 
 from sojourn.core.errors import SojournError
-from sojourn.core.settings import CHILDREN_SEE, Settings
+from sojourn.core.settings import CHILD_VARIABLES, Settings
 from sojourn.dashboard.child import ALIVE, Given
 
 KEEPER = Path(__file__).with_name("keeper.py")
@@ -138,7 +138,7 @@ async def _spawn(given: Given, settings: Settings, listening: int, folder: Path)
 
 def _environment(given: Given, settings: Settings) -> Mapping[str, str]:
     """What every program needs, and nothing that could be a secret."""
-    seen = {name: value for name, value in settings.for_children.items() if name in CHILDREN_SEE}
+    seen = {name: value for name, value in settings.for_children.items() if name in CHILD_VARIABLES}
     return {
         "PATH": os.defpath,
         **seen,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.core.errors import BadConfig, BadInput, Conflict, NotFound
-from sojourn.core.manifest import NAME, Manifest, manifest
+from sojourn.core.plugin_manifest import NAME, Manifest, parse_manifest
 from sojourn.dashboard.consents import Consents, State
 from sojourn.dashboard.folders import Folder, find_all
 from sojourn.ports.kit import Kit
@@ -37,7 +37,7 @@ def listed(kit: Kit) -> list[Listed]:
 def _built_in(plugin: Plugin) -> Listed:
     """The same door: its manifest is read as strictly as any other. Its page is part of the application."""
     try:
-        made = manifest(dict(plugin.manifest), name=plugin.name, file=f"the manifest of {plugin.name}")
+        made = parse_manifest(dict(plugin.manifest), name=plugin.name, file=f"the manifest of {plugin.name}")
     except BadInput as error:
         return Listed(
             name=plugin.name, state="broken", manifest=None, built_in=True, problem=str(error), hint=error.hint

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from sojourn.core.errors import SessionBusy
 from sojourn.core.events import Chunk, Done, Failed, Progress
-from sojourn.core.messages import Json, Message, calls
+from sojourn.core.messages import Json, Message, tool_calls_of
 from sojourn.core.sessions import Session, TurnId
 from sojourn.gateway.asking import Asking
 from sojourn.gateway.desk import Desk
@@ -19,8 +19,8 @@ from sojourn.gateway.letters import Address, Letter, letter_of
 from sojourn.gateway.produced import file_drafts, words_of
 from sojourn.gateway.render import failure
 from sojourn.gateway.signs import Signs
-from sojourn.ports.journal import Draft, Incoming
-from sojourn.ports.service import Said, Speaker, Turn
+from sojourn.ports.gateway_store import Incoming, OutgoingDraft
+from sojourn.ports.service import Caller, Turn, TurnRequest
 
 _TRIES = 10  # how often a message is asked again after a crash cut its turn off
 _UNFINISHED = ("interrupted", "cancelled", "failed")
@@ -59,8 +59,8 @@ class Answering:
         self,
         item: Incoming,
         session: Session,
-        said: Said,
-        by: Speaker,
+        said: TurnRequest,
+        by: Caller,
         to: Address,
         *,
         handoff: str = "",
@@ -74,7 +74,7 @@ class Answering:
             key = (f"handoff:{handoff}" if handoff else f"gateway:{item.id}") + (f":{again}" if again else "")
             turn = await service.say(session.id, replace(said, key=key), by, when_busy="wait")
             if item.session != session.id:
-                item = await self._desk.store.note_incoming(
+                item = await self._desk.store.update_incoming(
                     item, seconds=self._desk.lease, session=session.id, turn=turn.id
                 )
             outcome = await self.follow(
@@ -82,13 +82,13 @@ class Answering:
             )
             if not outcome.was_cut_off:
                 return outcome
-            item = await self._desk.store.note_incoming(item, seconds=self._desk.lease)  # it is still ours
+            item = await self._desk.store.update_incoming(item, seconds=self._desk.lease)  # it is still ours
             await self._take_back(turn, by)
         if tells and outcome.failed:  # it is not asked for ever: what ends us each time must not do so again
             await self._desk.tell(to, f"in:{item.id}:cut", failure(outcome.failed))
         return outcome
 
-    async def _take_back(self, turn: Turn, by: Speaker) -> None:
+    async def _take_back(self, turn: Turn, by: Caller) -> None:
         """What was cut off is hidden, so that the model is not asked the same thing twice."""
         live = [
             one
@@ -102,7 +102,7 @@ class Answering:
     async def follow(
         self,
         turn: Turn,
-        by: Speaker,
+        by: Caller,
         to: Address,
         *,
         handoff: str = "",
@@ -121,7 +121,7 @@ class Answering:
             async for kept in log:
                 if kept.turn != turn.id:
                     continue
-                item, texts, drafts = kept.item, list[str](), list[Draft]()
+                item, texts, drafts = kept.item, list[str](), list[OutgoingDraft]()
                 if isinstance(item, Chunk):
                     await growing.grow(item.text)
                 elif isinstance(item, Message):
@@ -157,7 +157,7 @@ class Answering:
             outcome.answered = False
         if message.role != "assistant":
             return []
-        outcome.acted |= bool(calls(message))
+        outcome.acted |= bool(tool_calls_of(message))
         text, whole = words_of(message).strip(), message.finish_reason not in _UNFINISHED
-        outcome.answered = bool(text) and whole and not calls(message)
+        outcome.answered = bool(text) and whole and not tool_calls_of(message)
         return [text] if text and whole else []

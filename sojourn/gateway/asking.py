@@ -21,10 +21,10 @@ from sojourn.gateway.desk import Desk
 from sojourn.gateway.letters import Address, Letter
 from sojourn.gateway.people import Person
 from sojourn.gateway.render import AGAIN, answers, label, question, settled, size, split
-from sojourn.ports.journal import Draft, Incoming
+from sojourn.ports.gateway_store import Incoming, OutgoingDraft
 from sojourn.ports.platform import Button, CanAsk
 from sojourn.ports.records import Record
-from sojourn.ports.service import Speaker, Turn
+from sojourn.ports.service import Caller, Turn
 from sojourn.ports.tool import Reply
 
 _KIND = "gateway_question"
@@ -46,7 +46,7 @@ class Asked:
 class Asking:
     """The questions of one turn in one place."""
 
-    def __init__(self, desk: Desk, turn: Turn, to: Address, by: Speaker) -> None:
+    def __init__(self, desk: Desk, turn: Turn, to: Address, by: Caller) -> None:
         self._desk, self._session, self._to, self._by = desk, turn.session, to, by
         self._changing = Changing(desk, turn.session, to)
         self._open: dict[str, Asked] = {}
@@ -59,7 +59,7 @@ class Asking:
         somebody = self._by.principal == OWNER or self._to.place.kind != "dm"
         return somebody and self._info is not None and self._changing.adapter is not None
 
-    async def asked(self, key: str, detail: Mapping[str, Json], *, handoff: str = "") -> list[Draft]:
+    async def asked(self, key: str, detail: Mapping[str, Json], *, handoff: str = "") -> list[OutgoingDraft]:
         """The question as messages; buttons stand under the last one."""
         last = answers(detail, for_owner=self._by.principal == OWNER)
         if not self._has_buttons:
@@ -101,7 +101,7 @@ class Asking:
             await self.answered({"question": name, "choice": "deny", "why": "The turn has ended."})
 
 
-async def pressed(desk: Desk, item: Incoming, letter: Letter, person: Person, by: Speaker) -> None:
+async def pressed(desk: Desk, item: Incoming, letter: Letter, person: Person, by: Caller) -> None:
     """Somebody pressed a button. Only the owner's counts; a question that is over says so, once."""
     token, _, number = letter.pressed.partition(":")
     to = desk.address(item, letter.place)

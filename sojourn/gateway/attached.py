@@ -6,11 +6,11 @@ import asyncio
 import logging
 from contextlib import aclosing
 
+from sojourn.core.codec import decode_value, encode_value
 from sojourn.core.errors import SojournError, StoreUnavailable
 from sojourn.core.messages import Message, text_of
 from sojourn.core.places import Place
 from sojourn.core.sessions import Principal, SessionId
-from sojourn.core.wire import from_wire, to_wire
 from sojourn.gateway.desk import Desk
 from sojourn.gateway.letters import Address
 from sojourn.ports.records import Record, RecordStore
@@ -24,7 +24,13 @@ async def watch(
     store: RecordStore, key: str, session: SessionId, to: Address, principal: Principal, after: int
 ) -> None:
     """From now on that place is shown what happens in the session."""
-    value = {"place": to_wire(to.place), "platform": to.platform, "account": to.account, "key": to.key, "after": after}
+    value = {
+        "place": encode_value(to.place),
+        "platform": to.platform,
+        "account": to.account,
+        "key": to.key,
+        "after": after,
+    }
     await store.put_record(Record(kind=_KIND, key=key, value=value, principal=principal, session=session))
 
 
@@ -77,7 +83,7 @@ class Attached:
             platform=value["platform"],
             account=value["account"],
             key=value["key"],
-            place=from_wire(Place, value["place"]),
+            place=decode_value(Place, value["place"]),
             session=session,
         )
         try:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from sojourn.core.codec import encode_value
 from sojourn.core.errors import Conflict, NotFound
 from sojourn.core.places import Place
 from sojourn.core.sessions import Session, SessionId
-from sojourn.core.wire import to_wire
 from sojourn.gateway.letters import Keys, Letter
 from sojourn.gateway.people import Person
-from sojourn.ports.journal import Binding, Bindings
-from sojourn.ports.service import Service, Speaker
+from sojourn.ports.gateway_store import Binding, Bindings
+from sojourn.ports.service import Caller, Service
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Places:
                 return Spot(key=own, binding=await self._journal.binding(own))
         return Spot(key=self._keys.key(letter.place, letter.sender), binding=None)
 
-    async def session(self, spot: Spot, person: Person, by: Speaker, *, chosen: SessionId | None) -> Session:
+    async def session(self, spot: Spot, person: Person, by: Caller, *, chosen: SessionId | None) -> Session:
         """The session there, opened now if there is none. `chosen`: where the words went before a crash, and where
         they may have been answered."""
         for known in filter(None, (chosen, spot.session)):
@@ -97,4 +97,4 @@ class Places:
 
 
 def details(place: Place) -> dict[str, object]:
-    return {"place": to_wire(place)}
+    return {"place": encode_value(place)}

@@ -14,7 +14,7 @@ from sojourn.core.sessions import SessionId
 from sojourn.gateway.desk import Desk
 from sojourn.gateway.letters import Address, parcel_of
 from sojourn.gateway.render import AGAIN
-from sojourn.ports.journal import Outgoing
+from sojourn.ports.gateway_store import Outgoing
 from sojourn.ports.platform import CanEdit, Sent
 
 TRIES = 3

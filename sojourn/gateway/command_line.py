@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import click
 
-from sojourn.core.errors import SojournError, by_code, remade
+from sojourn.core.errors import SojournError, error_class, error_from_code
 from sojourn.core.handoff import Handoff, State
 from sojourn.core.sessions import Session
 from sojourn.gateway.host import Gateway
@@ -152,7 +152,7 @@ def handoff(given: Given, session: str, to: str, seconds: float | None, detach: 
     if has_worked:
         return
     if quiet:
-        raise click.exceptions.Exit(by_code(done.error_code).exit_code if done.error_code else 1)
+        raise click.exceptions.Exit(error_class(done.error_code).exit_code if done.error_code else 1)
     raise _error(done)
 
 
@@ -178,4 +178,4 @@ def _ended(session: Session, done: Handoff) -> str:
 
 def _error(done: Handoff) -> SojournError:
     hint = "The session here is intact. `sojourn gateway status` shows how the gateway gets on."
-    return remade(done.error_code, f"The hand-off did not work: {done.error or done.state}", hint=hint)
+    return error_from_code(done.error_code, f"The hand-off did not work: {done.error or done.state}", hint=hint)

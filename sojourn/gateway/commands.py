@@ -13,9 +13,9 @@ from sojourn.gateway.desk import Desk
 from sojourn.gateway.letters import Letter
 from sojourn.gateway.people import Person
 from sojourn.gateway.requests import Requests
-from sojourn.ports.journal import Incoming
+from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.records import Record
-from sojourn.ports.service import Speaker
+from sojourn.ports.service import Caller
 from sojourn.ports.store import Listing
 
 _SHOWN = 10
@@ -28,7 +28,7 @@ class Call:
 
     letter: Letter
     person: Person
-    by: Speaker
+    by: Caller
     spot: Spot
     item: Incoming
 

@@ -15,10 +15,10 @@ from sojourn.gateway.letters import Address, Keys
 from sojourn.gateway.line import Line
 from sojourn.gateway.people import People, Person
 from sojourn.gateway.render import AGAIN, size, split
-from sojourn.ports.journal import Draft, Incoming
-from sojourn.ports.journal import Line as LineName
+from sojourn.ports.gateway_store import AccountKey as LineName
+from sojourn.ports.gateway_store import Incoming, OutgoingDraft
 from sojourn.ports.kit import Kit
-from sojourn.ports.service import Service, Speaker
+from sojourn.ports.service import Caller, Service
 from sojourn.ports.whole import WholeStore
 
 
@@ -62,9 +62,9 @@ class Desk:
         found = [line for (name, _), line in self.lines.items() if name == platform]
         return min(found, key=lambda line: line.state != "up", default=None)
 
-    def speaker(self, platform: str, person: Person, sender: Sender) -> Speaker:
+    def speaker(self, platform: str, person: Person, sender: Sender) -> Caller:
         holder = f"gateway on {socket.gethostname()} (pid {os.getpid()})"
-        return Speaker(surface=platform, principal=person.principal, holder=holder, name=person.name or sender.name)
+        return Caller(surface=platform, principal=person.principal, holder=holder, name=person.name or sender.name)
 
     def address(self, item: Incoming, place: Place, *, reply_to: str = "", session: SessionId | None = None) -> Address:
         """Where the answer to an incoming message goes."""
@@ -77,7 +77,7 @@ class Desk:
             session=session,
         )
 
-    def drafts(self, to: Address, key: str, text: str, *, handoff: str = "") -> list[Draft]:
+    def drafts(self, to: Address, key: str, text: str, *, handoff: str = "") -> list[OutgoingDraft]:
         """A text in as many messages as the network needs; only the first one is a reply."""
         line = self.lines.get((to.platform, to.account)) or self.line_to(to.platform)
         most, counting = (line.adapter.info.max_chars, line.adapter.info.counting) if line else (2000, "characters")

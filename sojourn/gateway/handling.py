@@ -31,8 +31,8 @@ from sojourn.gateway.letters import Address, Letter, letter_of
 from sojourn.gateway.people import Person
 from sojourn.gateway.render import choice, told
 from sojourn.gateway.waiting import NotYet
-from sojourn.ports.journal import Incoming
-from sojourn.ports.service import Said
+from sojourn.ports.gateway_store import Incoming
+from sojourn.ports.service import TurnRequest
 from sojourn.ports.tool import Reply
 
 logger = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ class Handling:
             return None
         session = await self._desk.places.session(call.spot, person, by, chosen=item.session)
         if session.id != item.session:  # from here on an heir goes on in this session, whatever is bound here by then
-            item = await self._desk.store.note_incoming(item, seconds=self._desk.lease, session=session.id)
+            item = await self._desk.store.update_incoming(item, seconds=self._desk.lease, session=session.id)
         if session.id != call.spot.session and await self._desk.places.is_free(call.spot, session):
             with suppress(Conflict):  # bound meanwhile: this very session after a crash, or another by a hand-off
                 await self._desk.places.bind(call.spot, session.id, letter.place, person)
@@ -139,7 +139,7 @@ class Handling:
         except BeingHandedOver as error:
             raise NotYet(error) from error
 
-    async def _said(self, item: Incoming, call: Call, session: SessionId) -> Said:
+    async def _said(self, item: Incoming, call: Call, session: SessionId) -> TurnRequest:
         attachments = list[Attachment]()
         if call.letter.files:
             for file in await self._desk.store.incoming_files(item):
@@ -147,7 +147,7 @@ class Handling:
                     await self._desk.service.attach(session, file.data, media_type=file.media_type, name=file.name)
                 )
         chosen = await self._does.chosen(call.spot.key)
-        return Said(
+        return TurnRequest(
             text=call.letter.text,
             attachments=tuple(attachments),
             model=chosen.get("model", ""),

@@ -24,8 +24,8 @@ from sojourn.gateway.letters import Letter, packed, parcel_of
 from sojourn.gateway.line import Line
 from sojourn.gateway.requests import DESKS
 from sojourn.gateway.waiting import NotYet
-from sojourn.ports.journal import Incoming, Outgoing
-from sojourn.ports.service import Said, Speaker
+from sojourn.ports.gateway_store import Incoming, Outgoing
+from sojourn.ports.service import Caller, TurnRequest
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class Handoffs:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _watch(self) -> None:
-        async with aclosing(self._store.watch_journal("handoffs", seconds=2.0)) as bell:
+        async with aclosing(self._store.watch_gateway("handoffs", seconds=2.0)) as bell:
             async for _ in bell:
                 names = [line.adapter.info.name for line in self._desk.lines.values() if line.state == "up"]
                 while found := await self._store.claim_handoff(
@@ -118,7 +118,7 @@ class Handoffs:
         place = await self._landing.find(handoff, session, line.adapter)
         letter = Letter(place=place, text=_word(handoff, session, line.adapter.info.label), handoff=handoff.id)
         platform, account = line.name
-        await self._store.keep_incoming(
+        await self._store.add_incoming(
             platform, account, f"handoff:{handoff.id}:{handoff.fence}", place=handoff.place, payload=packed(letter)
         )
 
@@ -173,8 +173,8 @@ class Handoffs:
         return self._carried[id]
 
     async def _speak(self, item: Incoming, letter: Letter, session: Session) -> Outcome:
-        by = Speaker(surface=item.platform, principal=session.principal, holder=self._desk.owner, name="Sojourn")
-        said = Said(text=letter.text, internal=True)
+        by = Caller(surface=item.platform, principal=session.principal, holder=self._desk.owner, name="Sojourn")
+        said = TurnRequest(text=letter.text, internal=True)
         to = self._desk.address(item, letter.place, session=session.id)
         return await self._answering.answer(item, session, said, by, to, handoff=letter.handoff, tells=False)
 
@@ -187,7 +187,7 @@ class Handoffs:
 
     # afterwards
     async def _until_delivered(self, carried: Carried) -> None:
-        async with aclosing(self._store.watch_journal("outbox", seconds=1.0)) as bell:
+        async with aclosing(self._store.watch_gateway("outbox", seconds=1.0)) as bell:
             async for _ in bell:
                 rows = await self._words_of(carried.now)
                 arrived = [one for one in rows if one.state in ("sent", "delivered")]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sojourn.core.codec import encode_value
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
-from sojourn.core.wire import to_wire
 from sojourn.gateway.letters import place_in
 from sojourn.gateway.people import pairs
 from sojourn.ports.platform import PlatformAdapter
@@ -33,7 +33,7 @@ class Homes:
         self._settings = dict(pairs(settings["gateway.home"], "gateway.home"))
 
     async def set(self, place: Place, principal: Principal, by: Sender) -> None:
-        value = {"place": to_wire(place), "by": by.id, "name": by.name}
+        value = {"place": encode_value(place), "by": by.id, "name": by.name}
         await self._store.put_record(
             Record(kind=_KIND, key=_key(principal, place.platform), value=value, principal=principal)
         )

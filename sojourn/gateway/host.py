@@ -24,7 +24,7 @@ from sojourn.gateway.inbox import Receiving
 from sojourn.gateway.line import Line
 from sojourn.gateway.outbox import Sending
 from sojourn.gateway.requests import Requests
-from sojourn.ports.journal import Heartbeat, LineHealth
+from sojourn.ports.gateway_store import ConnectionHealth, Heartbeat
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import PlatformAdapter
 
@@ -152,7 +152,7 @@ class Gateway:
             await asyncio.sleep(60)
 
 
-def _progress(line: LineHealth | None) -> dict[str, Json]:
+def _progress(line: ConnectionHealth | None) -> dict[str, Json]:
     if line is None:
         return {"waiting": 0, "pending": 0}
     return {

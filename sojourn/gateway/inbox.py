@@ -21,7 +21,7 @@ from sojourn.gateway.letters import letter, letter_of, packed
 from sojourn.gateway.line import Line
 from sojourn.gateway.render import apology
 from sojourn.gateway.waiting import NotYet
-from sojourn.ports.journal import Incoming
+from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.platform import Inbound
 
 _TRIES = 5
@@ -63,7 +63,7 @@ class Receiving:
         """On disk when this returns: then it may be acknowledged."""
         key = self._desk.keys.key(inbound.place, inbound.sender)
         platform, account = line.name
-        kept = await self._journal.keep_incoming(
+        kept = await self._journal.add_incoming(
             platform, account, inbound.id, place=key, payload=packed(letter(inbound)), files=inbound.files
         )
         place = self._working.get(key)
@@ -80,7 +80,7 @@ class Receiving:
         try:
             while True:
                 try:
-                    async with aclosing(self._journal.watch_journal("inbox", seconds=1.0)) as bell:
+                    async with aclosing(self._journal.watch_gateway("inbox", seconds=1.0)) as bell:
                         async for _ in bell:
                             while await self._take():
                                 pass
@@ -151,7 +151,7 @@ class Receiving:
             await asyncio.sleep(self._desk.lease / 3)
             for item in place.items:
                 with suppress(Conflict, NotFound, StoreUnavailable):  # who works on it meets the same, and knows more
-                    await self._journal.note_incoming(item, seconds=self._desk.lease)
+                    await self._journal.update_incoming(item, seconds=self._desk.lease)
 
     async def _one(self, place: Place, item: Incoming) -> None:
         """Here anything may be caught: a message that cannot be handled must not stop the others."""

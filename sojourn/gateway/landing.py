@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from sojourn.core.codec import encode_value
 from sojourn.core.errors import NotAllowed, PlatformDown, PlatformFailed, ThreadsUnsupported
 from sojourn.core.handoff import Handoff
 from sojourn.core.places import Place
 from sojourn.core.sessions import Session
-from sojourn.core.wire import to_wire
 from sojourn.gateway.desk import Desk
 from sojourn.gateway.homes import Home
 from sojourn.gateway.letters import place_in
@@ -47,7 +47,7 @@ class Landing:
         home = await self._desk.homes.find(adapter, session.principal, handoff.target)
         await self._check(home, session, adapter)
         place = await self._open(adapter, home.place, session.title or session.id)
-        value = {"place": to_wire(place)}
+        value = {"place": encode_value(place)}
         await self._desk.store.put_record(Record(kind=_KIND, key=handoff.id, value=value, session=session.id))
         return place
 

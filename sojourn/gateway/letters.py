@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sojourn.core.attachments import Attachment
+from sojourn.core.codec import decode_value, encode_value
 from sojourn.core.messages import Json
 from sojourn.core.places import Place, Sender, build_session_key
 from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Settings
-from sojourn.core.wire import from_wire, to_wire
-from sojourn.ports.journal import Draft, Incoming, Outgoing
+from sojourn.ports.gateway_store import Incoming, Outgoing, OutgoingDraft
 from sojourn.ports.platform import Button, Inbound
 
 NOBODY = Sender(id="sojourn", name="Sojourn", is_bot=True)
@@ -88,21 +88,21 @@ def letter(inbound: Inbound) -> Letter:
 
 
 def packed(value: Letter | Parcel) -> Json:
-    return {name: inner for name, inner in to_wire(value).items() if inner not in ("", 0, None, [])}
+    return {name: inner for name, inner in encode_value(value).items() if inner not in ("", 0, None, [])}
 
 
 def letter_of(item: Incoming) -> Letter:
-    return from_wire(Letter, item.payload)
+    return decode_value(Letter, item.payload)
 
 
 def parcel_of(item: Outgoing) -> Parcel:
-    return from_wire(Parcel, item.payload)
+    return decode_value(Parcel, item.payload)
 
 
 def place_in(details: Any) -> Place | None:
     """The place a binding or a home channel was kept with."""
     raw = details.get("place") if isinstance(details, dict) or hasattr(details, "get") else None
-    return from_wire(Place, raw) if isinstance(raw, dict) else None
+    return decode_value(Place, raw) if isinstance(raw, dict) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +116,9 @@ class Address:
     session: SessionId | None = None
     reply_to: str = field(default="")
 
-    def draft(self, key: str, text: str, **more: Any) -> Draft:
+    def draft(self, key: str, text: str, **more: Any) -> OutgoingDraft:
         parcel = replace(Parcel(place=self.place, text=text, reply_to=self.reply_to), **more)
-        return Draft(
+        return OutgoingDraft(
             key=key,
             platform=self.platform,
             account=self.account,

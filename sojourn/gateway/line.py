@@ -15,7 +15,7 @@ from typing import Literal
 
 from sojourn.core.errors import KeyRefused, LeaseLost, PlatformDown, SojournError, StoreUnavailable
 from sojourn.core.messages import Json
-from sojourn.ports.journal import Hold, JournalStore
+from sojourn.ports.gateway_store import CredentialLease, GatewayStore
 from sojourn.ports.platform import Inbound, PlatformAdapter
 
 State = Literal["starting", "up", "down", "refused", "elsewhere", "closed"]
@@ -30,7 +30,7 @@ class Line:
     """Listens for as long as it runs, whatever happens on the way. The adapter's host: one of the three edges."""
 
     def __init__(
-        self, adapter: PlatformAdapter, journal: JournalStore, owner: str, keep: Keep, *, seconds: float = 20.0
+        self, adapter: PlatformAdapter, journal: GatewayStore, owner: str, keep: Keep, *, seconds: float = 20.0
     ) -> None:
         self.adapter, self._journal, self._owner, self._keep = adapter, journal, owner, keep
         self._seconds = seconds
@@ -68,12 +68,12 @@ class Line:
         finally:
             self._now("closed")
 
-    async def _hold(self) -> Hold:
+    async def _hold(self) -> CredentialLease:
         """The right to use the account, as soon as nobody else has it."""
         credential = ":".join(self.name)
         while True:
             try:
-                hold = await self._journal.hold_credential(credential, self._owner, seconds=self._seconds)
+                hold = await self._journal.lease_credential(credential, self._owner, seconds=self._seconds)
             except StoreUnavailable as error:
                 hold, why = None, str(error)
             else:
@@ -84,12 +84,12 @@ class Line:
             with suppress(TimeoutError, StoreUnavailable):
                 async with (
                     asyncio.timeout(self._seconds / 4),
-                    aclosing(self._journal.watch_journal("gateways")) as bell,
+                    aclosing(self._journal.watch_gateway("gateways")) as bell,
                 ):
                     await anext(bell)  # at once
                     await anext(bell)  # when somebody lets go
 
-    async def _while_held(self, hold: Hold) -> None:
+    async def _while_held(self, hold: CredentialLease) -> None:
         self.is_held = True
         listening = asyncio.create_task(self._listen())
         renewing = asyncio.create_task(self._renew(hold))
@@ -106,7 +106,7 @@ class Line:
             with suppress(SojournError):
                 await self._journal.renew_credential(hold, seconds=0)
 
-    async def _renew(self, hold: Hold) -> None:
+    async def _renew(self, hold: CredentialLease) -> None:
         """Raises LeaseLost when another process uses the account, or when nobody can know."""
         good_until = time.monotonic() + self._seconds
         while True:

@@ -15,8 +15,8 @@ from sojourn.core.errors import Conflict, NotFound, PlatformDown, SojournError, 
 from sojourn.gateway.letters import Parcel, parcel_of
 from sojourn.gateway.line import Line
 from sojourn.gateway.render import AGAIN, file_line, split
-from sojourn.ports.journal import Line as LineName
-from sojourn.ports.journal import Outgoing
+from sojourn.ports.gateway_store import AccountKey as LineName
+from sojourn.ports.gateway_store import Outgoing
 from sojourn.ports.platform import CanAsk, CanSendFiles, File, PlatformAdapter, SendRefused, Sent
 from sojourn.ports.whole import WholeStore
 
@@ -54,7 +54,7 @@ class Sending:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _run(self) -> None:
-        async with aclosing(self._journal.watch_journal("outbox", seconds=1.0)) as bell:
+        async with aclosing(self._journal.watch_gateway("outbox", seconds=1.0)) as bell:
             async for _ in bell:
                 while await self._take():
                     pass

@@ -7,13 +7,13 @@ import json
 from dataclasses import replace
 
 from sojourn.core.attachments import Attachment, attachments_of
+from sojourn.core.codec import decode_value
 from sojourn.core.events import Progress, Yielded
-from sojourn.core.messages import Message, parts, text_of
+from sojourn.core.messages import Message, parts_of, text_of
 from sojourn.core.sessions import Recorded
-from sojourn.core.wire import from_wire
 from sojourn.gateway.letters import Address
 from sojourn.gateway.render import file_line
-from sojourn.ports.journal import Draft
+from sojourn.ports.gateway_store import OutgoingDraft
 
 
 def files_of(item: Yielded) -> tuple[Attachment, ...]:
@@ -23,7 +23,7 @@ def files_of(item: Yielded) -> tuple[Attachment, ...]:
         facts = item.detail.get("facts")
         named = facts.get("attachment") if isinstance(facts, dict) else None
         if isinstance(named, dict) and {"hash", "media_type"} <= named.keys():
-            return (from_wire(Attachment, named),)
+            return (decode_value(Attachment, named),)
     return ()
 
 
@@ -31,11 +31,11 @@ def words_of(message: Message) -> str:
     """What a message says, without what is attached to it."""
     if not attachments_of(message):
         return text_of(message)
-    words = [part for part in parts(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]
+    words = [part for part in parts_of(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]
     return text_of(replace(message, content=json.dumps(words, ensure_ascii=False)))
 
 
-def file_drafts(kept: Recorded, to: Address, handoff: str) -> list[Draft]:
+def file_drafts(kept: Recorded, to: Address, handoff: str) -> list[OutgoingDraft]:
     """Each file as a message of its own."""
     return [
         to.draft(f"{kept.public_id}/file/{n}", file_line(file), handoff=handoff, reply_to="", file=file)

@@ -9,8 +9,8 @@ from sojourn.core.attachments import Attachment
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Failed
 from sojourn.core.messages import Json
-from sojourn.core.plain import plain
 from sojourn.ports.platform import Counting
+from sojourn.text.ansi import strip_control
 
 _FENCE = re.compile(r"^\s{0,3}(```+|~~~+)(.*)$")
 _CLOSE_ROOM = 8  # what closing and opening a fence again may take, besides its own line
@@ -26,7 +26,7 @@ def size(text: str, counting: Counting) -> int:
 
 def split(text: str, most: int, counting: Counting = "characters") -> list[str]:
     """Pieces of at most that size, cut between paragraphs, lines or words; an open fence is closed and opened again."""
-    text = plain(text).strip()
+    text = strip_control(text).strip()
     if size(text, counting) <= most:
         return [text] if text else []
     pieces, now, fence = list[str](), list[str](), ""
@@ -85,8 +85,8 @@ def _closes(fence: str, line: str) -> bool:
 
 def question(detail: Mapping[str, Json]) -> str:
     """What a turn asks before it goes on."""
-    lines = [f"❓ {plain(str(detail.get('text', '')))}"]
-    if what := plain(str(detail.get("detail", ""))).strip():
+    lines = [f"❓ {strip_control(str(detail.get('text', '')))}"]
+    if what := strip_control(str(detail.get("detail", ""))).strip():
         lines += ["```", what[:1500], "```"]
     return "\n".join(lines)
 
@@ -107,7 +107,7 @@ def label(choice: str) -> str:
 
 def settled(detail: Mapping[str, Json]) -> str:
     """The line below a question that is over: what was chosen, by whom or why."""
-    chosen, by, why = (plain(str(detail.get(name) or "")) for name in ("choice", "by", "why"))
+    chosen, by, why = (strip_control(str(detail.get(name) or "")) for name in ("choice", "by", "why"))
     return f"→ {label(chosen)}" + (f" ({by})" if by else "") + (f": {why}" if why else "")
 
 
@@ -124,7 +124,9 @@ def choice(text: str, choices: tuple[str, ...]) -> str | None:
 def file_line(file: Attachment, why: str = "") -> str:
     """What is said where a file cannot be sent."""
     kind = f"{file.media_type}, {file.size:,} bytes" if file.size else file.media_type
-    return f"📎 {plain(file.name) or 'a file'} ({kind}) is in the session. {why or 'This network takes no files.'}"
+    return (
+        f"📎 {strip_control(file.name) or 'a file'} ({kind}) is in the session. {why or 'This network takes no files.'}"
+    )
 
 
 def failure(failed: Failed) -> str:

@@ -71,7 +71,7 @@ class Requests:
         until = time.monotonic() + (self._wait if seconds is None else seconds)
         seen, last = asked.state, asked
         yield asked
-        async with aclosing(self._store.watch_journal("handoffs", seconds=0.5)) as bell:
+        async with aclosing(self._store.watch_gateway("handoffs", seconds=0.5)) as bell:
             async for _ in bell:
                 last = await self._store.get_handoff(asked.id)
                 if last.state == "requested" and time.monotonic() > until:

@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from sojourn.core.codec import encode_value
 from sojourn.core.handoff import Handoff
-from sojourn.core.wire import to_wire
 from sojourn.gateway.letters import parcel_of
-from sojourn.ports.journal import Outgoing
+from sojourn.ports.gateway_store import Outgoing
 from sojourn.ports.whole import WholeStore
 
 _GIST = 200  # characters of a message that a list shows
@@ -34,7 +34,7 @@ async def status(store: WholeStore) -> dict[str, Any]:
             }
             for one in gateways
         ],
-        "lines": [to_wire(one) for one in await store.line_health()],
+        "lines": [encode_value(one) for one in await store.line_health()],
         "handoffs_waiting": [shown(one) for one in waiting],
     }
 

@@ -13,7 +13,7 @@ from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import SessionId
 from sojourn.ports.blobs import BlobStore
-from sojourn.ports.service import Said, Service
+from sojourn.ports.service import Service, TurnRequest
 
 MEDIA_TYPE = r"^[\w.+-]{1,100}/[\w.+-]{1,100}$"
 Word = Annotated[str, Field(max_length=200)]
@@ -51,9 +51,9 @@ class Words(BaseModel):
         if not self.message.strip() and not self.attachments:
             raise BadInput("There is nothing to say.", hint="`message` needs at least one letter, or an attachment.")
 
-    async def said(self, session: SessionId, key: str | None, service: Service, blobs: BlobStore) -> Said:
+    async def said(self, session: SessionId, key: str | None, service: Service, blobs: BlobStore) -> TurnRequest:
         attached = [await _attachment(one, session, service, blobs) for one in self.attachments]
-        return Said(
+        return TurnRequest(
             text=self.message,
             attachments=tuple(attached),
             runtime=self.runtime,

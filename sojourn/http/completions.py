@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Response
 from pydantic_core import to_json
 
-from sojourn.core.errors import NotFound, RuntimeFailed, SojournError, by_code, remade
+from sojourn.core.errors import NotFound, RuntimeFailed, SojournError, error_class, error_from_code
 from sojourn.core.events import Chunk, Done, Failed, Yielded
 from sojourn.core.sessions import SessionId
 from sojourn.http.chat import of_turn
@@ -27,7 +27,7 @@ from sojourn.http.sse import FRAME
 from sojourn.http.texts import readable
 from sojourn.http.turns import TALKING
 from sojourn.http.working import ActivityHere
-from sojourn.ports.service import RuntimeInfo, Said, Service, Speaker, Turn
+from sojourn.ports.service import Caller, RuntimeInfo, Service, Turn, TurnRequest
 from sojourn.ports.store import SessionStore
 
 router = APIRouter(prefix="/v1", tags=["openai"])
@@ -68,7 +68,7 @@ async def complete(
     session = await _session(service, store, speaker, sojourn_session or x_sojourn_session, talk, runtime, model)
     files = [await service.attach(session, one.data, media_type=one.media_type, name=one.name) for one in talk.files]
     turn = await service.say(
-        session, Said(text=talk.said, attachments=tuple(files), runtime=runtime, model=model), speaker
+        session, TurnRequest(text=talk.said, attachments=tuple(files), runtime=runtime, model=model), speaker
     )
     activity.started(session)
     items = _items(service, turn, speaker)
@@ -94,7 +94,7 @@ async def _chosen(service: Service, name: str) -> tuple[str, str]:
 async def _session(
     service: Service,
     store: SessionStore,
-    speaker: Speaker,
+    speaker: Caller,
     name: str | None,
     talk: Conversation,
     runtime: str,
@@ -110,7 +110,7 @@ async def _session(
     return opened.id
 
 
-async def _items(service: Service, turn: Turn, speaker: Speaker) -> AsyncGenerator[Yielded, None]:
+async def _items(service: Service, turn: Turn, speaker: Caller) -> AsyncGenerator[Yielded, None]:
     log = service.watch(turn.session, after=turn.after, principal=speaker.principal)
     async for recorded in of_turn(turn, log):
         yield recorded.item
@@ -134,9 +134,9 @@ async def _whole(turn: Turn, model: str, items: AsyncGenerator[Yielded, None]) -
 
 def _raised(failure: Failed) -> SojournError:
     """The error a turn ended with, as this answer's own."""
-    if by_code(failure.code) is SojournError:
+    if error_class(failure.code) is SojournError:
         return RuntimeFailed(failure.message, hint=failure.hint)
-    return remade(failure.code, failure.message, hint=failure.hint)
+    return error_from_code(failure.code, failure.message, hint=failure.hint)
 
 
 async def _streamed(

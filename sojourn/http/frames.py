@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from sojourn.core.codec import encode_recorded
 from sojourn.core.events import Chunk, Event, Metadata
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Change, Recorded
-from sojourn.core.wire import recorded_to_wire
 from sojourn.http import shapes
 from sojourn.http.texts import moment, plain, readable
 
@@ -39,7 +39,7 @@ def anything(recorded: Recorded) -> bytes:
 
 def exact(recorded: Recorded) -> bytes:
     """For a client of ours, see `core.wire`."""
-    name, values = recorded_to_wire(recorded)
+    name, values = encode_recorded(recorded)
     return _frame(name, json.dumps(values).encode(), recorded.seq)
 
 

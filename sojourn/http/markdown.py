@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
-from sojourn.core.messages import Message, calls, text_of
+from sojourn.core.messages import Message, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded, Session
 from sojourn.http.texts import moment, readable
 
@@ -28,7 +28,7 @@ def _entry(recorded: Recorded, message: Message) -> str:
     speaker = _SPEAKERS.get(message.role, message.role)
     said = text_of(message)
     entry = f"\n## {speaker}\n\n{said}\n" if said else f"\n## {speaker}\n"
-    for call in calls(message):
+    for call in tool_calls_of(message):
         entry += "\n" + _folded(f"{call.name} was called", call.arguments)
     return entry
 

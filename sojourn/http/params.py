@@ -11,12 +11,12 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Path, Request, Response
 
+from sojourn.core.codec import encode_value
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId
-from sojourn.core.wire import to_wire
 from sojourn.http.live import Streams
 from sojourn.ports.kit import Kit
-from sojourn.ports.service import Service, Speaker
+from sojourn.ports.service import Caller, Service
 from sojourn.ports.whole import WholeStore
 
 BIGGEST = 2**63 - 1  # the largest number every store can hold
@@ -60,13 +60,13 @@ async def _principal(request: Request) -> Principal:
     return Principal(_said(request, "principal") or OWNER)
 
 
-async def _speaker(request: Request, principal: Annotated[Principal, Depends(_principal)]) -> Speaker:
+async def _speaker(request: Request, principal: Annotated[Principal, Depends(_principal)]) -> Caller:
     """Who talks, and where from. A client of ours says; anybody else is `api`."""
     surface = _said(request, "surface", "api")
     if not re.fullmatch(SURFACE, surface):
         raise BadInput(f"Sojourn-Surface is {surface!r}.", hint="A short word like `api`, `web` or `cli` is meant.")
     holder = _said(request, "holder") or request.headers.get("user-agent", "")[:100] or "somebody over HTTP"
-    return Speaker(surface=surface, principal=principal, holder=holder, name=_said(request, "name"))
+    return Caller(surface=surface, principal=principal, holder=holder, name=_said(request, "name"))
 
 
 async def _exactly(request: Request) -> bool:
@@ -79,7 +79,7 @@ StoreHere = Annotated[WholeStore, Depends(_store)]
 ServiceHere = Annotated[Service, Depends(_service)]
 StreamsHere = Annotated[Streams, Depends(_streams)]
 Asker = Annotated[Principal, Depends(_principal)]
-SpeakerHere = Annotated[Speaker, Depends(_speaker)]
+SpeakerHere = Annotated[Caller, Depends(_speaker)]
 Exactly = Annotated[bool, Depends(_exactly)]
 Words = Annotated[
     str, Path(min_length=1, max_length=255, description="Its id, a unique beginning of it, or its title.")
@@ -110,7 +110,7 @@ def faults(*statuses: int) -> Anything:
 
 def exactly(value: Any) -> Response:
     """For a client of ours: nothing rounded, nothing left out."""
-    return Response(json.dumps(to_wire(value)), media_type="application/json")
+    return Response(json.dumps(encode_value(value)), media_type="application/json")
 
 
 def revision(if_match: str | None) -> int | None:

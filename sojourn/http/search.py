@@ -13,7 +13,7 @@ from sojourn.http import shapes
 from sojourn.http.params import BIGGEST, Asker, Exactly, StoreHere, exactly, faults
 from sojourn.http.sessions import ARCHIVED, whole
 from sojourn.http.texts import Instant, seconds
-from sojourn.ports.store import Search
+from sojourn.ports.store import SearchQuery
 
 router = APIRouter(prefix="/api", tags=["search"])
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -40,8 +40,8 @@ class Asked(BaseModel):
     limit: int = Field(default=20, ge=1, le=200)
     before: int | None = Field(default=None, ge=0, le=BIGGEST, description="The `next` of the page before.")
 
-    def search(self, inside: SessionId | None, asker: Principal) -> Search:
-        return Search(
+    def search(self, inside: SessionId | None, asker: Principal) -> SearchQuery:
+        return SearchQuery(
             text=self.q,
             principal=asker,
             session=inside,

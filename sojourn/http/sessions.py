@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from sojourn.core.codec import make_cursor, parse_cursor
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.sessions import Principal, Session, SessionId
-from sojourn.core.wire import cursor, place
 from sojourn.http import shapes
 from sojourn.http.params import (
     CURSOR,
@@ -73,7 +73,7 @@ class Asked(BaseModel):
             archived=ARCHIVED[self.archived],
             pinned=self.pinned,
             limit=self.limit + 1,
-            before=place(self.before) if self.before else None,
+            before=parse_cursor(self.before) if self.before else None,
             skip=self.skip,
         )
 
@@ -130,7 +130,7 @@ async def list_sessions(
     listing = asked.listing(asker)
     found: Sequence[Session] = await store.find(listing)
     shown = found[: asked.limit]
-    more = cursor(shown[-1].last_active, shown[-1].id) if len(found) > asked.limit else None
+    more = make_cursor(shown[-1].last_active, shown[-1].id) if len(found) > asked.limit else None
     total = await store.count(listing) if asked.count else None
     if form:
         return exactly({"sessions": shown, "next": more, "total": total})

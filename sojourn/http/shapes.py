@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from sojourn.core.messages import Message as CoreMessage
-from sojourn.core.messages import calls, parts, text_of
+from sojourn.core.messages import parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded
 from sojourn.core.sessions import Session as CoreSession
 from sojourn.http.texts import Moment, Plain, Text, moment, parsed
-from sojourn.ports.store import Hit as CoreHit
+from sojourn.ports.store import SearchHit as CoreHit
 
 
 def _missing(value: Any) -> bool:
@@ -123,14 +123,14 @@ class Message(BaseModel):
     def of(cls, recorded: Recorded, message: CoreMessage) -> Message:
         values: dict[str, Any] = {name: getattr(message, name) for name in _SAME}
         values |= {name: parsed(getattr(message, name)) for name in _JSON_TEXT}
-        asked = [ToolCall(id=one.id, name=one.name, arguments=parsed(one.arguments)) for one in calls(message)]
+        asked = [ToolCall(id=one.id, name=one.name, arguments=parsed(one.arguments)) for one in tool_calls_of(message)]
         return cls(
             id=recorded.public_id,
             session=recorded.session,
             seq=recorded.seq,
             content=None if message.content is None else text_of(message),
             timestamp=moment(message.timestamp or recorded.at),
-            parts=parts(message) if message.structured else None,
+            parts=parts_of(message) if message.structured else None,
             tool_calls=asked if message.tool_calls else None,
             turn_id=message.turn_id or recorded.turn,
             **values,

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
+from sojourn.core.codec import encode_recorded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session
-from sojourn.core.wire import recorded_to_wire
 from sojourn.http import markdown, shapes
 from sojourn.http.params import BIGGEST, Exactly, Named, StoreHere, exactly, faults
 from sojourn.ports.store import SessionStore
@@ -51,7 +51,7 @@ async def messages(
     """In order. A page of long messages ends early, so that nobody else has to wait for it."""
     page, more = await _page(_rows(store, session, after, include), limit)
     if form:
-        told = [(recorded.seq, recorded_to_wire(recorded)[1]) for recorded, _ in page]
+        told = [(recorded.seq, encode_recorded(recorded)[1]) for recorded, _ in page]
         return exactly({"messages": told, "next": more})
     return shapes.Messages(messages=[shapes.Message.of(*one) for one in page], next=more)
 

@@ -16,9 +16,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
 
+from sojourn.core.codec import decode_value, encode_value
 from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.places import Sender
-from sojourn.core.wire import from_wire, to_wire
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Button
 from sojourn.ports.records import Record
@@ -134,7 +134,9 @@ class Rooms:
                 return await self.one(note.room, known.value["n"])
             note = await self._keep(note)
         if not note.ours:
-            await self._store.put_record(Record(kind=self._to_hear, key=_key(note.room, note.n), value=to_wire(note)))
+            await self._store.put_record(
+                Record(kind=self._to_hear, key=_key(note.room, note.n), value=encode_value(note))
+            )
         if note.key:  # last: whoever dies before says it again, and who listens knows it by its id
             about = Record(kind=self._keys, key=_prefix(note.room) + note.key, value={"n": note.n})
             await self._store.put_record(about)
@@ -153,7 +155,7 @@ class Rooms:
             numbered = replace(note, n=n)
             try:
                 await self._store.put_record(
-                    Record(kind=self._notes, key=_key(note.room, n), value=to_wire(numbered)), expect=0
+                    Record(kind=self._notes, key=_key(note.room, n), value=encode_value(numbered)), expect=0
                 )
             except Conflict:
                 continue  # somebody else has that number
@@ -171,7 +173,7 @@ class Rooms:
     async def edit(self, room: str, n: int, text: str) -> None:
         """Shows this instead, without buttons."""
         changed = replace(await self.one(room, n), text=text, buttons=())
-        await self._store.put_record(Record(kind=self._notes, key=_key(changed.room, n), value=to_wire(changed)))
+        await self._store.put_record(Record(kind=self._notes, key=_key(changed.room, n), value=encode_value(changed)))
 
     async def open_thread(self, room: str, name: str, by: Sender) -> str:
         """A fresh thread; its first line is its name."""
@@ -202,7 +204,7 @@ class Rooms:
     async def watch(self, room: str, *, after: int = 0) -> AsyncGenerator[Note, None]:
         """What is there after that number and what comes; a note that is changed later is told again."""
         revisions: dict[int, int] = {}
-        async with aclosing(self._store.watch_journal("records")) as bell:
+        async with aclosing(self._store.watch_gateway("records")) as bell:
             async for _ in bell:
                 since = max(0, min(after, max(revisions, default=after)) - _FRESH) if revisions else after
                 for note in await self.read(room, after=since, limit=0):
@@ -224,7 +226,7 @@ class Rooms:
     # hearing
     async def to_hear(self, limit: int = _PAGE) -> list[Note]:
         """What people said and no listener has taken yet."""
-        return [from_wire(Note, one.value) for one in await self._store.list_records(self._to_hear, limit=limit)]
+        return [decode_value(Note, one.value) for one in await self._store.list_records(self._to_hear, limit=limit)]
 
     async def heard(self, note: Note) -> None:
         await self._store.delete_record(self._to_hear, _key(note.room, note.n))
@@ -243,4 +245,4 @@ def _key(room: str, n: int) -> str:
 
 
 def _note(record: Record) -> Note:
-    return replace(from_wire(Note, record.value), revision=record.revision)
+    return replace(decode_value(Note, record.value), revision=record.revision)

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from sojourn.core.errors import BadInput, NotFound, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.local_rooms import Note, Rooms, room_name
-from sojourn.ports.journal import JournalStore
+from sojourn.ports.gateway_store import GatewayStore
 from sojourn.ports.platform import Button, Inbound, PlatformInfo, SendRefused, Sent
 
 MOST = 8000  # characters of one message of ours
@@ -32,11 +32,11 @@ class RoomsAccount:
 
     account = "rooms"
 
-    def __init__(self, info: PlatformInfo, rooms: Rooms, store: JournalStore) -> None:
+    def __init__(self, info: PlatformInfo, rooms: Rooms, store: GatewayStore) -> None:
         self.info, self._rooms, self._store = info, rooms, store
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        async with aclosing(self._store.watch_journal("records")) as bell:
+        async with aclosing(self._store.watch_gateway("records")) as bell:
             async for _ in bell:
                 while notes := await self._rooms.to_hear():
                     for note in notes:

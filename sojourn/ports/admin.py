@@ -11,7 +11,7 @@ Progress = Callable[[str, int, int], None]  # what, done, of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stats:
+class StoreStats:
     """The store in figures. `bytes_by` says what takes the room."""
 
     kind: str
@@ -29,7 +29,7 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class VerifyReport:
     """Whether the store is whole. Each problem is a sentence."""
 
     checked: Mapping[str, int]
@@ -43,8 +43,8 @@ class Verdict:
 class StoreAdmin(Protocol):
     """What an operator may do; implemented beside SessionStore."""
 
-    async def stats(self) -> Stats: ...
-    async def verify(self, progress: Progress | None = None) -> Verdict: ...
+    async def stats(self) -> StoreStats: ...
+    async def verify(self, progress: Progress | None = None) -> VerifyReport: ...
     async def backup(self, target: Path, progress: Progress | None = None) -> Path: ...
     async def restore(self, source: Path, progress: Progress | None = None) -> None: ...
 

@@ -12,11 +12,11 @@ from sojourn.core.sessions import Session
 from sojourn.core.tasks import TaskGraph
 
 Stage = Literal["memory", "skills", "template", "tasks"]
-STAGES: tuple[Stage, ...] = ("memory", "skills", "template", "tasks")  # asked in this order
+CONTEXT_STAGES: tuple[Stage, ...] = ("memory", "skills", "template", "tasks")  # asked in this order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ContextRequest:
     """What a source looks at: the session, what was said, and what was said before."""
 
     session: Session
@@ -42,7 +42,7 @@ class ContextBlock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contribution:
+class ContextContribution:
     """What one source brings. `examples` are ephemeral: sent, never kept as history."""
 
     blocks: tuple[ContextBlock, ...] = ()
@@ -58,11 +58,11 @@ class ContextSource(Protocol):
     name: str
     stage: Stage
 
-    async def contribute(self, request: Request) -> Contribution: ...
+    async def contribute(self, request: ContextRequest) -> ContextContribution: ...
 
 
 @runtime_checkable
-class Learns(Protocol):
+class CanLearn(Protocol):
     """A source that looks at a turn when it is over: to summarise, to count what helped."""
 
-    async def after(self, request: Request, kept: Sequence[Message], status: str) -> None: ...
+    async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None: ...

@@ -92,7 +92,7 @@ class History(Protocol):
 
 
 @runtime_checkable
-class TellsExchanges(Protocol):
+class HasToolExchanges(Protocol):
     """A history that also tells which answer belongs to which tool call."""
 
     def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
@@ -104,7 +104,7 @@ class TellsExchanges(Protocol):
 
 
 @runtime_checkable
-class TellsSize(Protocol):
+class HasSize(Protocol):
     """A history that tells at once how large it is."""
 
     def size(self) -> int:
@@ -113,7 +113,7 @@ class TellsSize(Protocol):
 
 
 @runtime_checkable
-class TellsChanges(Protocol):
+class HasChangeFeed(Protocol):
     """A history that need not list everything to say what changed."""
 
     def changes(self) -> Changes | None:
@@ -122,7 +122,7 @@ class TellsChanges(Protocol):
 
 
 @runtime_checkable
-class TellsLaterRows(Protocol):
+class CanReadTail(Protocol):
     """A history that need not read a session from its beginning."""
 
     def rows_after(self, session: str, row: int) -> list[RawMessage]:

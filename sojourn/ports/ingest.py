@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from sojourn.core.sessions import Principal, SessionId
-from sojourn.ports.source import Transcript
+from sojourn.ports.importer import Transcript
 
 Outcome = Literal["imported", "updated", "unchanged", "forgotten"]
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:  # every command is given a Kit and few need all of these: mak
     from sojourn.core.settings import Settings
     from sojourn.ports.admin import Progress
     from sojourn.ports.context import ContextSource
+    from sojourn.ports.importer import FoundHistory
     from sojourn.ports.plugin import Plugin
     from sojourn.ports.runtime import Runtime
     from sojourn.ports.service import Service
-    from sojourn.ports.source import Found
     from sojourn.ports.store import Removed
     from sojourn.ports.tool import Tool
     from sojourn.ports.whole import WholeStore
@@ -77,9 +77,14 @@ class Kit(Protocol):
         """The one `kind(kit)` of this kit, made on first use from any thread; closed with the kit if it can be."""
         ...
 
-    def find_histories(self, path: Path | None = None, source: str = "") -> list[Found]: ...
+    def find_histories(self, path: Path | None = None, source: str = "") -> list[FoundHistory]: ...
     async def rescue(
-        self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
+        self,
+        found: FoundHistory,
+        *,
+        dry_run: bool = False,
+        principal: Principal = OWNER,
+        progress: Progress | None = None,
     ) -> ImportReport: ...
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed: ...
     def purge(self, removed: Removed) -> Removed: ...  # deletes the copies that still hold it

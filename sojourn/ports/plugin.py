@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:  # every plugin passes through here
-    from sojourn.core.feats import Achievement, MetricRule
+    from sojourn.core.badges import Achievement, MetricRule
     from sojourn.core.settings import Settings
-    from sojourn.ports.source import HistorySource
+    from sojourn.ports.importer import Importer
     from sojourn.ports.whole import WholeStore
 
 StoreFactory: TypeAlias = "Callable[[Settings], WholeStore]"
@@ -28,7 +28,7 @@ class Plugin:
     name: str
     summary: str
     store: StoreFactory | None = None
-    sources: Sequence[Callable[[], HistorySource]] = ()
+    sources: Sequence[Callable[[], Importer]] = ()
     runtimes: Mapping[str, str] = field(default_factory=dict)
     platforms: Mapping[str, str] = field(default_factory=dict)
     tools: Sequence[str] = ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.events import Yielded, nothing
+from sojourn.core.events import Yielded, empty_mapping
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Session, TurnId
 from sojourn.core.tasks import TaskGraph
@@ -16,7 +16,7 @@ from sojourn.ports.tool import Question, Reply, Tool, Workspace
 
 
 @dataclass(frozen=True, slots=True)
-class Remember:
+class SaveState:
     """What this runtime wants to find again next time: the whole of its own state, replaced at once.
     No other runtime sees or changes it."""
 
@@ -24,7 +24,7 @@ class Remember:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class Observation:
     """Something worth keeping about how the runtime worked, never part of the visible answer."""
 
     kind: str
@@ -32,18 +32,18 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compacted:
+class Compaction:
     """Older messages were summarised: these numbers leave the live transcript, `summary` takes their place."""
 
     seqs: tuple[int, ...]
     summary: str
 
 
-Given = Yielded | Remember | Observed | Compacted
+RuntimeOutput = Yielded | SaveState | Observation | Compaction
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class HistoryEntry:
     """A message of the live transcript and its number."""
 
     seq: int
@@ -59,14 +59,14 @@ class TurnInput:
     said: str
     internal: bool = False  # an announcement of ours (a hand-off), not a person's words
     attachments: tuple[Attachment, ...] = ()
-    history: tuple[Past, ...] = ()  # the live transcript before this request, oldest first
+    history: tuple[HistoryEntry, ...] = ()  # the live transcript before this request, oldest first
     blocks: tuple[ContextBlock, ...] = ()
     examples: tuple[Message, ...] = ()  # ephemeral tool history, see ports.context
     graph: TaskGraph | None = None
     tools: tuple[Tool, ...] = ()
     workspace: Workspace
     model: str = ""  # "" = the runtime's default
-    state: Mapping[str, Json] = field(default_factory=nothing)  # what this runtime remembered last time
+    state: Mapping[str, Json] = field(default_factory=empty_mapping)  # what this runtime remembered last time
     read_attachment: Callable[[Attachment], Awaitable[bytes]]
     ask: Callable[[Question], Awaitable[Reply]]
     steered: Callable[[], tuple[str, ...]] = tuple  # what the person said meanwhile; each once
@@ -74,7 +74,7 @@ class TurnInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class RuntimeStatus:
     """Whether a runtime can work now, found out within two seconds and without side effects."""
 
     ok: bool
@@ -92,8 +92,8 @@ class Runtime(Protocol):
     label: str
     takes_tool_history: bool  # whether `examples` can be sent as messages; else they come as a block
 
-    async def ready(self) -> Ready: ...
-    def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]: ...
+    async def ready(self) -> RuntimeStatus: ...
+    def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]: ...
     async def close(self) -> None: ...
 
 
@@ -106,14 +106,14 @@ class CanSteer(Protocol):
 
 
 @runtime_checkable
-class BringsTools(Protocol):
+class HasOwnTools(Protocol):
     """A runtime whose agent has tools of its own. Ours are not given to it, and which ones it has we do not know."""
 
     brings_tools: Literal[True]
 
 
 @runtime_checkable
-class Summarises(Protocol):
+class CanComplete(Protocol):
     """A runtime that can answer one plain question outside any turn: for titles and summaries."""
 
     async def complete(self, instructions: str, text: str, *, most_tokens: int = 400) -> str: ...

@@ -8,12 +8,12 @@ from typing import Literal, Protocol
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.ports.store import Hit, Listing, Log, Search
+from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Speaker:
+class Caller:
     """Who is talking, and where from. `holder` is a person's word for the process: "chat on laptop (pid 4711)"."""
 
     surface: str = "cli"
@@ -23,7 +23,7 @@ class Speaker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class TurnRequest:
     """One request. Empty fields mean: as the session has it, or the default."""
 
     text: str
@@ -65,7 +65,7 @@ class Service(Protocol):
 
     async def open(
         self,
-        by: Speaker,
+        by: Caller,
         *,
         title: str | None = None,
         model: str | None = None,
@@ -75,29 +75,29 @@ class Service(Protocol):
     ) -> Session: ...
 
     async def say(
-        self, session: SessionId, said: Said, by: Speaker, *, when_busy: Literal["refuse", "wait"] = "refuse"
+        self, session: SessionId, said: TurnRequest, by: Caller, *, when_busy: Literal["refuse", "wait"] = "refuse"
     ) -> Turn:
         """What was said is kept when this returns; the turn runs on by itself. SessionBusy, NotDriving, NotFound."""
         ...
 
     def watch(self, session: SessionId, *, after: int = 0, principal: Principal = OWNER) -> Log: ...
-    async def stop(self, session: SessionId, by: Speaker, *, turn: TurnId | None = None) -> bool:
+    async def stop(self, session: SessionId, by: Caller, *, turn: TurnId | None = None) -> bool:
         """Asks the running turn to stop, wherever it runs. False: none is running."""
         ...
 
-    async def answer(self, session: SessionId, question: str, reply: Reply, by: Speaker) -> None:
+    async def answer(self, session: SessionId, question: str, reply: Reply, by: Caller) -> None:
         """Answers a question a turn asked (`progress` stage approval). Only the owner may. NotAllowed, NotFound."""
         ...
 
-    async def steer(self, session: SessionId, text: str, by: Speaker) -> None:
+    async def steer(self, session: SessionId, text: str, by: Caller) -> None:
         """Tells the running turn something. CannotSteer: its runtime does not listen, so say it as the next turn."""
         ...
 
-    async def take(self, session: SessionId, by: Speaker) -> Session:
+    async def take(self, session: SessionId, by: Caller) -> Session:
         """Takes the wheel: from now on this surface drives."""
         ...
 
-    async def undo(self, session: SessionId, by: Speaker) -> int:
+    async def undo(self, session: SessionId, by: Caller) -> int:
         """Hides the last request and everything after it; returns how many messages."""
         ...
 
@@ -107,7 +107,7 @@ class Service(Protocol):
     async def get(self, session: SessionId, *, principal: Principal = OWNER) -> Session: ...
     async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session: ...
     async def find(self, listing: Listing) -> list[Session]: ...
-    async def search(self, search: Search) -> list[Hit]: ...
+    async def search(self, search: SearchQuery) -> list[SearchHit]: ...
     async def messages(self, session: SessionId, *, principal: Principal = OWNER) -> Sequence[Recorded]: ...
     async def change(self, old: Session, new: Session) -> Session: ...
     async def running(self, session: SessionId) -> TurnId | None: ...

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sojourn.core.events import Yielded
-from sojourn.core.finding import Snippet
 from sojourn.core.health import Health
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Recorded, Session, SessionId, TurnId
 from sojourn.ports.records import Record
+from sojourn.text.query import Snippet
 
 Log = AsyncGenerator[Recorded, None]  # closing it ends the reading
 
@@ -36,7 +36,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class SearchQuery:
     """What to look for. Undone rows are never found; summarised and archived ones are."""
 
     text: str
@@ -55,7 +55,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class SearchHit:
     """One message (or title, then seq is 0) that answers, most recently kept first."""
 
     session: SessionId
@@ -82,13 +82,13 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Along:
+class SideWrites:
     """What is kept in the same moment as words in the log: all of it, or nothing."""
 
     new: tuple[Record, ...] = ()  # Conflict when one is there already
     put: tuple[Record, ...] = ()
     drop: tuple[tuple[str, str], ...] = ()  # kind and key of records that go
-    lets_go: bool = False  # the lease ends with it
+    release_lease: bool = False  # the lease ends with it
 
 
 class SessionStore(Protocol):
@@ -120,11 +120,11 @@ class SessionStore(Protocol):
         """Title, tags, pin, archive, model, cwd: compare-and-swap on `revision`. Conflict, TitleTaken."""
         ...
 
-    async def search(self, search: Search) -> list[Hit]: ...
+    async def search(self, search: SearchQuery) -> list[SearchHit]: ...
 
     # the log
     async def append(
-        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: Along | None = None
+        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
     ) -> list[Recorded]:
         """Kept, in order, before this returns; numbered 1, 2, 3 … for ever. LeaseLost, NotDriving. With nothing to add,
         nothing is done."""

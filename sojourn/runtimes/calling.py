@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json, Message, ToolCall, tool_result
-from sojourn.core.plain import plain
 from sojourn.ports.tool import Tool, ToolResult, Workspace
+from sojourn.text.ansi import strip_control
 
 STOPPED = "Stopped before it gave a result; whether it was carried out is not known."
 _PREVIEW = 80
@@ -95,7 +95,7 @@ def preview(call: ToolCall) -> str:
     text = (
         call.arguments if given is None else first if isinstance(first, str) else json.dumps(first, ensure_ascii=False)
     )
-    line = " ".join(plain(text).split())
+    line = " ".join(strip_control(text).split())
     return line if len(line) <= _PREVIEW else line[: _PREVIEW - 1] + "…"
 
 
@@ -110,7 +110,7 @@ def _ended(call: ToolCall, result: ToolResult, seconds: float) -> Progress:
         "duration": round(seconds, 3),
     }
     if not result.ok:
-        shown["error"] = plain(result.text)[:300] or "It failed without a word."
+        shown["error"] = strip_control(result.text)[:300] or "It failed without a word."
     if result.facts:
         shown["facts"] = dict(result.facts)
     return Progress("tool", shown)

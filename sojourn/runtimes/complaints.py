@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sojourn.core.errors import ContextFull, KeyRefused, RateLimited, RuntimeFailed
-from sojourn.core.plain import plain
+from sojourn.text.ansi import strip_control
 
 _HTTP = re.compile(r"\b(?:HTTP|status|code:?)\s+(\d{3})\b", re.IGNORECASE)
 _FULL = re.compile(r"context.{0,20}(length|window|limit)|maximum context|too many tokens", re.IGNORECASE)
@@ -13,7 +13,7 @@ _FULL = re.compile(r"context.{0,20}(length|window|limit)|maximum context|too man
 
 def complaint(agent: str, words: str) -> RuntimeFailed:
     """The agent's own sentence, under the code it deserves."""
-    told, status = f"{agent} could not finish: {plain(words).strip()}", _HTTP.search(words)
+    told, status = f"{agent} could not finish: {strip_control(words).strip()}", _HTTP.search(words)
     number = status[1] if status else ""
     if number in ("401", "403"):
         return KeyRefused(told, hint=f"This is the key {agent} has for its own model: correct it in its settings.")

@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator
 
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import assistant
-from sojourn.core.plain import plain
 from sojourn.ports.kit import Kit
 from sojourn.ports.plugin import Plugin
-from sojourn.ports.runtime import Given, Ready, TurnInput
+from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
+from sojourn.text.ansi import strip_control
 
 
 class Echo:
@@ -17,11 +17,11 @@ class Echo:
     label = "Echo"
     takes_tool_history = False
 
-    async def ready(self) -> Ready:
-        return Ready(ok=True, detail="repeats what it hears")
+    async def ready(self) -> RuntimeStatus:
+        return RuntimeStatus(ok=True, detail="repeats what it hears")
 
-    async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
-        said = plain(turn.said)  # whatever it is given: nothing that moves a cursor leaves a runtime
+    async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
+        said = strip_control(turn.said)  # whatever it is given: nothing that moves a cursor leaves a runtime
         for word in said.split():
             yield Chunk(word + " ")
         yield assistant(said)

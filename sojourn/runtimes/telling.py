@@ -12,11 +12,11 @@ from typing import Literal
 
 from sojourn.core.attachments import Attachment, attachments_of
 from sojourn.core.errors import NotAllowed
-from sojourn.core.messages import Message, calls, parts, text_of
+from sojourn.core.messages import Message, parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import OWNER
 from sojourn.core.tasks import TaskGraph
 from sojourn.ports.context import ContextBlock
-from sojourn.ports.runtime import Past, TurnInput
+from sojourn.ports.runtime import HistoryEntry, TurnInput
 
 MOST_INLINED = 200_000  # characters of one attached text; more is cut, and said to be
 _TEXTS = ("json", "xml", "yaml", "toml", "javascript", "x-sh", "x-python", "sql", "csv")
@@ -85,7 +85,7 @@ def conversation(messages: Iterable[Message]) -> list[Told]:
     return told
 
 
-def transcript(history: Sequence[Past]) -> list[Told]:
+def transcript(history: Sequence[HistoryEntry]) -> list[Told]:
     return conversation(past.message for past in history)
 
 
@@ -95,7 +95,7 @@ def _retold(message: Message) -> str:
     said = _with_names(message)
     if message.role == "system":
         return f"[note]\n{said}" if said else ""
-    asked = [f"[used {call.name} with {call.arguments}]" for call in calls(message)]
+    asked = [f"[used {call.name} with {call.arguments}]" for call in tool_calls_of(message)]
     return "\n".join(filter(None, [said, *asked]))
 
 
@@ -104,7 +104,7 @@ def _with_names(message: Message) -> str:
     attached = attachments_of(message)
     if not attached:
         return text_of(message)
-    words = [part for part in parts(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]
+    words = [part for part in parts_of(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]
     text = "\n".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in words)
     return "\n".join(filter(None, [text, *map(_named, attached)]))
 

@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
-from sojourn.core.examples import as_text
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Session
-from sojourn.ports.context import STAGES, ContextBlock, ContextSource, Contribution, Request
+from sojourn.core.template_examples import render_examples
+from sojourn.ports.context import CONTEXT_STAGES, ContextBlock, ContextContribution, ContextRequest, ContextSource
 from sojourn.ports.kit import Kit
-from sojourn.ports.runtime import BringsTools, Past, Runtime, TurnInput
+from sojourn.ports.runtime import HasOwnTools, HistoryEntry, Runtime, TurnInput
 from sojourn.service.begun import Begun
 from sojourn.service.hearing import Hearing
 from sojourn.service.keeping import STATE
@@ -43,7 +43,7 @@ class Prepared:
     """What the runtime is told, and what the sources looked at."""
 
     turn: TurnInput
-    request: Request
+    request: ContextRequest
 
 
 class AgentService:
@@ -55,12 +55,12 @@ class AgentService:
     async def prepare(self, begun: Begun, session: Session, runtime: Runtime, pen: Pen, hearing: Hearing) -> Prepared:
         past = await self.history(begun)
         tools = tuple(tool for tool in await self._loading.tools() if tool.for_whom(session.principal))
-        request = Request(
+        request = ContextRequest(
             session=session,
             said=begun.said.text,
             history=tuple(one.message for one in past),
             runtime=runtime.name,
-            tools=() if isinstance(runtime, BringsTools) else tuple(tool.name for tool in tools),
+            tools=() if isinstance(runtime, HasOwnTools) else tuple(tool.name for tool in tools),
             drop=begun.said.drop,
             template=begun.said.template,
             budget=SOURCE_TOKENS,
@@ -92,22 +92,22 @@ class AgentService:
         )
         return Prepared(turn, request)
 
-    async def history(self, begun: Begun) -> tuple[Past, ...]:
+    async def history(self, begun: Begun) -> tuple[HistoryEntry, ...]:
         """The live transcript before this request. A summary stands where the first of what it replaced stood."""
-        live: list[tuple[int, Past]] = []
+        live: list[tuple[int, HistoryEntry]] = []
         async with aclosing(self._kit.store.read(begun.session, messages_only=True)) as log:
             async for kept in log:
                 if kept.seq > begun.after:
                     break
                 if isinstance(kept.item, Message) and kept.item.active:
-                    live.append((summary_place(kept.item) or kept.seq, Past(kept.seq, kept.item)))
+                    live.append((summary_place(kept.item) or kept.seq, HistoryEntry(kept.seq, kept.item)))
         return tuple(past for _, past in sorted(live, key=lambda one: one[0]))
 
-    async def _gather(self, request: Request, pen: Pen) -> list[Contribution]:
+    async def _gather(self, request: ContextRequest, pen: Pen) -> list[ContextContribution]:
         """One stage after the other, the sources of a stage at once."""
-        started, given = time.monotonic(), list[Contribution]()
+        started, given = time.monotonic(), list[ContextContribution]()
         sources = await self._loading.context()
-        for stage in STAGES:
+        for stage in CONTEXT_STAGES:
             asked = [one for one in sources if one.stage == stage and one.name not in request.drop]
             answers = await asyncio.gather(*(self._ask(one, request, pen) for one in asked))
             if stage == "template" and request.template == "none":
@@ -128,7 +128,7 @@ class AgentService:
         await pen(Progress("prepare", shown))
         return given
 
-    async def _ask(self, source: ContextSource, request: Request, pen: Pen) -> Contribution:
+    async def _ask(self, source: ContextSource, request: ContextRequest, pen: Pen) -> ContextContribution:
         """What a source brings within its time and budget; why it brings nothing is shown and never fails the turn."""
         try:
             async with asyncio.timeout(SOURCE_SECONDS):
@@ -142,9 +142,9 @@ class AgentService:
             problem = f"{type(error).__name__}: {error}"
         logger.warning("session %s goes on without %s: %s", request.session.id, source.name, problem)
         await pen(Progress("prepare", {"source": source.name, "problem": problem}))
-        return Contribution()
+        return ContextContribution()
 
-    async def learn(self, request: Request, kept: Sequence[Message], status: str) -> None:
+    async def learn(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
         """Lets sources look at a turn that is over."""
         for source in await self._loading.learners():
             try:
@@ -178,7 +178,7 @@ class AgentService:
         return read
 
 
-def within(given: Contribution, budget: int) -> Contribution:
+def within(given: ContextContribution, budget: int) -> ContextContribution:
     """What fits into the budget, in the order the source gave it; the rest is named."""
     blocks, left, room = list[ContextBlock](), list(given.left_out), budget
     for block in given.blocks:
@@ -202,7 +202,7 @@ def summary_place(message: Message) -> int:
 
 def _told(examples: Sequence[Message]) -> ContextBlock:
     """Earlier tool work in words, for a runtime that takes no foreign tool history."""
-    text = "Examples only; none of this happened in this conversation.\n\n" + as_text(examples)
+    text = "Examples only; none of this happened in this conversation.\n\n" + render_examples(examples)
     return ContextBlock(
         kind="template",
         title="How similar work was done before",

@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from sojourn.core.attachments import said as said_message
+from sojourn.core.attachments import user_message as said_message
+from sojourn.core.codec import decode_value, encode_value
 from sojourn.core.errors import Conflict, SessionBusy
 from sojourn.core.events import Done, Metadata, Yielded
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Lease, Principal, SessionId, TurnId, new_turn_id
-from sojourn.core.wire import from_wire, to_wire
 from sojourn.ports.records import Record, RecordStore
-from sojourn.ports.service import Said, Speaker, Turn
+from sojourn.ports.service import Caller, Turn, TurnRequest
 from sojourn.ports.whole import WholeStore
 from sojourn.service.log import LEASE_SECONDS
 from sojourn.service.process import is_dead, this_process
@@ -29,8 +29,8 @@ class Begun:
 
     session: SessionId
     principal: Principal
-    said: Said
-    by: Speaker
+    said: TurnRequest
+    by: Caller
     runtime: str
     model: str = ""
     id: TurnId = field(default_factory=new_turn_id)
@@ -69,12 +69,12 @@ class Begun:
         return f"{self.session}/{self.id}"
 
     def record(self) -> Record:
-        return Record(kind=KIND, key=self.key, value=to_wire(self), principal=self.principal, session=self.session)
+        return Record(kind=KIND, key=self.key, value=encode_value(self), principal=self.principal, session=self.session)
 
 
 async def on_record(store: RecordStore, session: SessionId | None = None) -> list[Begun]:
     """The turns that are not over, of one session or of all: those that run first, then those that wait, in order."""
-    found = [from_wire(Begun, record.value) for record in await store.list_records(KIND, session=session)]
+    found = [decode_value(Begun, record.value) for record in await store.list_records(KIND, session=session)]
     return sorted(found, key=lambda one: (one.state != "running", one.since))
 
 

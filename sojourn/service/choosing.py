@@ -12,8 +12,8 @@ from sojourn.core.errors import Conflict, NotFound, RuntimeFailed, SojournError
 from sojourn.core.sessions import Session, SessionId
 from sojourn.ports.kit import Kit
 from sojourn.ports.records import Record
-from sojourn.ports.runtime import CanSteer, Ready
-from sojourn.ports.service import RuntimeInfo, Said
+from sojourn.ports.runtime import CanSteer, RuntimeStatus
+from sojourn.ports.service import RuntimeInfo, TurnRequest
 from sojourn.service.loading import Loading
 
 _SECONDS = 2.0
@@ -63,7 +63,7 @@ class Choosing:
         """Whether a running turn of this runtime hears what is said to it."""
         return isinstance(await self._loading.runtime(name), CanSteer)
 
-    async def _ready(self, name: str) -> tuple[str, Ready]:
+    async def _ready(self, name: str) -> tuple[str, RuntimeStatus]:
         label = name
         try:
             runtime = await self._loading.runtime(name)
@@ -71,14 +71,16 @@ class Choosing:
             async with asyncio.timeout(_SECONDS):
                 return label, await runtime.ready()
         except TimeoutError:
-            return label, Ready(ok=False, detail=f"gave no answer within {_SECONDS:g} seconds")
+            return label, RuntimeStatus(ok=False, detail=f"gave no answer within {_SECONDS:g} seconds")
         except SojournError as error:
-            return label, Ready(ok=False, detail=str(error), hint=error.hint)
+            return label, RuntimeStatus(ok=False, detail=str(error), hint=error.hint)
         except Exception as error:  # the host of a stranger's adapter: one that is broken must not hide the others
             logger.exception("runtime %s cannot say whether it is ready", name)
-            return label, Ready(ok=False, detail=f"{type(error).__name__}: {error}", hint="Update or remove it.")
+            return label, RuntimeStatus(
+                ok=False, detail=f"{type(error).__name__}: {error}", hint="Update or remove it."
+            )
 
-    def _pick(self, ready: dict[str, Ready]) -> str:
+    def _pick(self, ready: dict[str, RuntimeStatus]) -> str:
         chosen = str(self._kit.settings["agent.runtime"])
         if chosen:
             return chosen
@@ -108,7 +110,7 @@ class Choosing:
             names = ", ".join(self._kit.runtime_names()) or "none"
             raise NotFound(f'There is no runtime "{runtime}".', hint=f"There are: {names}.")
 
-    async def choose(self, session: Session, said: Said) -> Chosen:
+    async def choose(self, session: Session, said: TurnRequest) -> Chosen:
         """Runtime and model for a request. A model belongs to its runtime; that of an imported session belongs to
         the program it came from."""
         known = await self._kit.store.get_record(_KIND, session.id)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Chunk, Done, Failed, Metadata
-from sojourn.core.messages import Message, ToolCall, assistant, calls, text_of, tool_result
+from sojourn.core.messages import Message, ToolCall, assistant, text_of, tool_calls_of, tool_result
 from sojourn.core.sessions import Recorded
 
 _WHY = {
@@ -40,7 +40,7 @@ class Course:
             self.messages.append(item)
             if item.role == "assistant":
                 self.unkept.clear()
-                self.open.update({call.id: call for call in calls(item)})
+                self.open.update({call.id: call for call in tool_calls_of(item)})
             elif item.role == "tool":
                 self.open.pop(item.tool_call_id or "", None)
         elif isinstance(item, Chunk):

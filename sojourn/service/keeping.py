@@ -8,7 +8,7 @@ from itertools import count
 from sojourn.core.events import Metadata, Progress
 from sojourn.core.messages import Json, Message
 from sojourn.ports.records import Record, RecordStore
-from sojourn.ports.runtime import Compacted, Given, Observed, Remember
+from sojourn.ports.runtime import Compaction, Observation, RuntimeOutput, SaveState
 from sojourn.service.begun import Begun
 from sojourn.service.log import Pen
 
@@ -23,14 +23,14 @@ class Keeping:
         self._store, self._begun, self._pen = store, begun, pen
         self._numbers = count(1)
 
-    async def __call__(self, item: Given) -> None:
+    async def __call__(self, item: RuntimeOutput) -> None:
         begun = self._begun
-        if isinstance(item, Remember):
+        if isinstance(item, SaveState):
             await self._record(STATE, f"{begun.session}/{begun.runtime}", dict(item.state))
-        elif isinstance(item, Observed):
+        elif isinstance(item, Observation):
             value = {"runtime": begun.runtime, "turn": begun.id, "kind": item.kind, "data": dict(item.data)}
             await self._record(OBSERVATION, f"{begun.session}/{begun.id}/{next(self._numbers):06}", value)
-        elif isinstance(item, Compacted):
+        elif isinstance(item, Compaction):
             await self._compact(item)
         elif not isinstance(item, Metadata):  # a turn has one, and it is ours
             if isinstance(item, Message) and item.role == "assistant":
@@ -44,7 +44,7 @@ class Keeping:
         async with self._pen.lock:
             await self._store.put_record(record, lease=self._pen.lease)
 
-    async def _compact(self, item: Compacted) -> None:
+    async def _compact(self, item: Compaction) -> None:
         """The summary is kept before what it replaces goes: wherever this is cut off, nothing is lost."""
         if not item.seqs:
             return

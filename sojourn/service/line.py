@@ -21,9 +21,9 @@ from sojourn.core.errors import (
 )
 from sojourn.core.sessions import Lease, Session, TurnId
 from sojourn.ports.kit import Kit
-from sojourn.ports.runtime import Summarises
+from sojourn.ports.runtime import CanComplete
 from sojourn.ports.service import Turn
-from sojourn.ports.store import Along
+from sojourn.ports.store import SideWrites
 from sojourn.service import keys, titles
 from sojourn.service.agent import AgentService
 from sojourn.service.begun import PAUSE, TRIES, Begun, lease_soon, off_record, on_record, running
@@ -177,7 +177,7 @@ class Line:
             session = await self._store.get(begun.session)
             begun = begun.running(lease, session.last_seq)
             pen.after = begun.after
-            along = Along(new=keys.claims(begun) if claim else (), put=(begun.record(),))
+            along = SideWrites(new=keys.claims(begun) if claim else (), put=(begun.record(),))
             await pen.begin(*begun.opening(), along=along)
         except BaseException as error:
             if not pen.is_unsure and (not isinstance(error, StoreUnavailable) or not error.retryable):
@@ -227,7 +227,7 @@ class Line:
                 await self._agent.learn(ending.request, course.messages, ending.status)
             runtime = await self._loading.runtime(begun.runtime)
             wanted = ending.status == "completed" and self._kit.settings["agent.titles"]
-            if title and wanted and isinstance(runtime, Summarises):
+            if title and wanted and isinstance(runtime, CanComplete):
                 await titles.improve(self._store, begun.session, runtime, course.messages, instead_of=title)
         except SojournError as error:
             logger.info("after turn %s: %s", begun.id, error)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from sojourn.ports.context import ContextSource, Learns
+from sojourn.ports.context import CanLearn, ContextSource
 from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import Runtime
 from sojourn.ports.tool import Tool
@@ -24,7 +24,7 @@ class Loading:
         self._kit, self._one = kit, asyncio.Lock()
         self._runtimes: dict[str, Runtime] = {}
         self._context: tuple[ContextSource, ...] | None = None
-        self._learners: tuple[Learns, ...] | None = None
+        self._learners: tuple[CanLearn, ...] | None = None
         self._tools, self._tools_until = tuple[Tool, ...](), 0.0
 
     async def _made(self, make: Callable[[], T]) -> T:
@@ -49,8 +49,8 @@ class Loading:
             self._context = await self._made(self._kit.context)
         return self._context
 
-    async def learners(self) -> tuple[Learns, ...]:
+    async def learners(self) -> tuple[CanLearn, ...]:
         """The sources that want to see a turn when it is over. Asking each what it can do is slow, and done once."""
         if self._learners is None:
-            self._learners = tuple(one for one in await self.context() if isinstance(one, Learns))
+            self._learners = tuple(one for one in await self.context() if isinstance(one, CanLearn))
         return self._learners

@@ -15,8 +15,8 @@ from sojourn.core.events import Progress
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
 from sojourn.ports.kit import Kit
-from sojourn.ports.service import RuntimeInfo, Said, Speaker, Turn
-from sojourn.ports.store import Hit, Listing, Log, Search
+from sojourn.ports.service import Caller, RuntimeInfo, Turn, TurnRequest
+from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
 from sojourn.service.agent import AgentService
 from sojourn.service.begun import Begun, on_record, running
@@ -65,7 +65,7 @@ class LocalService:
     # talking
     async def open(
         self,
-        by: Speaker,
+        by: Caller,
         *,
         title: str | None = None,
         model: str | None = None,
@@ -84,7 +84,7 @@ class LocalService:
         return session
 
     async def say(
-        self, session: SessionId, said: Said, by: Speaker, *, when_busy: Literal["refuse", "wait"] = "refuse"
+        self, session: SessionId, said: TurnRequest, by: Caller, *, when_busy: Literal["refuse", "wait"] = "refuse"
     ) -> Turn:
         await self._awake()
         if not said.text.strip() and not said.attachments:
@@ -110,7 +110,7 @@ class LocalService:
                 yield kept
 
     # talking to a running turn
-    async def stop(self, session: SessionId, by: Speaker, *, turn: TurnId | None = None) -> bool:
+    async def stop(self, session: SessionId, by: Caller, *, turn: TurnId | None = None) -> bool:
         await self._awake()
         await self._sessions.seen(session, by.principal)
         now = await running(self._store, session)
@@ -123,7 +123,7 @@ class LocalService:
                 return True
         return False
 
-    async def answer(self, session: SessionId, question: str, reply: Reply, by: Speaker) -> None:
+    async def answer(self, session: SessionId, question: str, reply: Reply, by: Caller) -> None:
         if by.principal != OWNER:
             raise NotAllowed("Only the owner may answer this.", hint="Ask the person this installation belongs to.")
         now = await self._running(session, by)
@@ -144,7 +144,7 @@ class LocalService:
             raise NotFound(f'No question "{question}" waits for an answer.', hint="It may have been answered already.")
         return found
 
-    async def steer(self, session: SessionId, text: str, by: Speaker) -> None:
+    async def steer(self, session: SessionId, text: str, by: Caller) -> None:
         now = await self._running(session, by)
         driver = (await self._store.get(session)).driver
         if driver not in (None, by.surface):
@@ -156,7 +156,7 @@ class LocalService:
             )
         await self._store.send_control(session, "steer", {"turn": now.id, "text": text}, by=who(by))
 
-    async def _running(self, session: SessionId, by: Speaker) -> Begun:
+    async def _running(self, session: SessionId, by: Caller) -> Begun:
         await self._awake()
         await self._sessions.seen(session, by.principal)
         now = await running(self._store, session)
@@ -164,7 +164,7 @@ class LocalService:
             raise NotFound(f'No turn is running in session "{session}".', hint="Just say what you want to say.")
         return now
 
-    async def take(self, session: SessionId, by: Speaker) -> Session:
+    async def take(self, session: SessionId, by: Caller) -> Session:
         await self._awake()
         found = await self._sessions.seen(session, by.principal)
         if found.driver == by.surface:
@@ -177,7 +177,7 @@ class LocalService:
         return await self._store.get(session)
 
     # sessions
-    async def undo(self, session: SessionId, by: Speaker) -> int:
+    async def undo(self, session: SessionId, by: Caller) -> int:
         await self._awake()
         await self._sessions.seen(session, by.principal)
         return await self._sessions.undo(session, by)
@@ -196,7 +196,7 @@ class LocalService:
     async def find(self, listing: Listing) -> list[Session]:
         return await self._store.find(listing)
 
-    async def search(self, search: Search) -> list[Hit]:
+    async def search(self, search: SearchQuery) -> list[SearchHit]:
         return await self._store.search(search)
 
     async def messages(self, session: SessionId, *, principal: Principal = OWNER) -> Sequence[Recorded]:

@@ -15,7 +15,7 @@ from sojourn.core.errors import LeaseLost, NotDriving, NotFound, StoreUnavailabl
 from sojourn.core.events import Done, Yielded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Lease, Recorded, TurnId
-from sojourn.ports.store import Along, SessionStore
+from sojourn.ports.store import SessionStore, SideWrites
 from sojourn.service.course import Course
 
 LEASE_SECONDS = 30.0
@@ -37,7 +37,7 @@ class Pen:
         self.closed = self.is_free = False
         self.is_unsure = False  # the store went away, and whether the last items were kept is not known
         self._waiting: list[Yielded] = []
-        self._along: Along | None = None  # goes along with the next items
+        self._along: SideWrites | None = None  # goes along with the next items
         self._writing: asyncio.Task[None] | None = None
 
     async def __call__(self, *items: Yielded) -> None:
@@ -59,12 +59,12 @@ class Pen:
             self._writing = asyncio.create_task(self._write())
         return len(self._waiting) <= _MOST
 
-    async def begin(self, *items: Yielded, along: Along) -> None:
+    async def begin(self, *items: Yielded, along: SideWrites) -> None:
         """Keeps the first items in one step with what goes along."""
         self._along = along
         await self(*items)
 
-    async def end(self, *items: Yielded, along: Along | None = None) -> None:
+    async def end(self, *items: Yielded, along: SideWrites | None = None) -> None:
         """Keeps the last items in one step with what goes along. Whatever anybody brings after them is left out:
         `done` is last."""
         await self.flush()
@@ -75,7 +75,7 @@ class Pen:
             self.soon(item)
         self.closed = True
         await self.flush()
-        self.is_free = along is not None and along.lets_go and self.course.over
+        self.is_free = along is not None and along.release_lease and self.course.over
 
     async def flush(self) -> None:
         """Returns when everything is kept; raises, once, why it could not be."""
@@ -103,7 +103,7 @@ class Pen:
                     self.after = kept.seq
         self._writing = None
 
-    async def _append(self, batch: list[Yielded], along: Along | None) -> list[Recorded]:
+    async def _append(self, batch: list[Yielded], along: SideWrites | None) -> list[Recorded]:
         """Keeps them once, also when the store goes away meanwhile and nobody knows whether they were kept."""
         gone, pause = 0.0, 0.1
         while True:
@@ -120,14 +120,14 @@ class Pen:
             await asyncio.sleep(pause)
             pause = min(pause * 2, 2.0)
 
-    async def _kept_before(self, along: Along | None) -> list[Recorded]:
+    async def _kept_before(self, along: SideWrites | None) -> list[Recorded]:
         """What stands in the log and was not known to be kept. Renewing waits for an append that is still under way;
         one that let go of the lease, too, was the end."""
         try:
             self.lease = await self.store.renew(self.lease, LEASE_SECONDS)
         except (LeaseLost, NotDriving):
             kept = await self._since()
-            if along is None or not along.lets_go or not any(isinstance(one.item, Done) for one in kept):
+            if along is None or not along.release_lease or not any(isinstance(one.item, Done) for one in kept):
                 raise
             return kept
         return await self._since()

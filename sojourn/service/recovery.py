@@ -9,7 +9,7 @@ from collections.abc import Callable
 from sojourn.core.errors import Conflict, Interrupted, SessionBusy, SojournError
 from sojourn.core.events import Done
 from sojourn.core.sessions import Lease, Recorded, SessionId, TurnId
-from sojourn.ports.store import Along
+from sojourn.ports.store import SideWrites
 from sojourn.ports.whole import WholeStore
 from sojourn.service.begun import KIND, Begun, break_lease, off_record, on_record
 from sojourn.service.course import Course, told
@@ -97,7 +97,9 @@ class Recovery:
             course.see(Recorded(session=begun.session, seq=seq, at=0.0, item=item, turn=begun.id))
         failed = [] if course.failed or status == "cancelled" else [told(why)]
         done = Done(status=status, messages=tuple(course.ids))
-        await self._store.append(lease, [*items, *failed, done], turn=begun.id, along=Along(drop=((KIND, begun.key),)))
+        await self._store.append(
+            lease, [*items, *failed, done], turn=begun.id, along=SideWrites(drop=((KIND, begun.key),))
+        )
         logger.warning("turn %s of session %s ended as %s", begun.id, begun.session, status)
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from sojourn.core.errors import SojournError, SourceUnreadable
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.admin import Progress
+from sojourn.ports.importer import FoundHistory, HistoryReader, Importer, SessionEntry, Transcript
 from sojourn.ports.ingest import Ingest, Ingested
 from sojourn.ports.kit import ImportReport
-from sojourn.ports.source import Found, HistorySource, Listed, Reader, Transcript
 
 _BATCH_BYTES = 2_000_000  # a transaction holds about this much text, so that no other writer waits long
 _BATCH_SESSIONS = 50
@@ -48,8 +48,8 @@ class _Tally:
 
 async def rescue(
     store: Ingest,
-    source: HistorySource,
-    found: Found,
+    source: Importer,
+    found: FoundHistory,
     *,
     dry_run: bool = False,
     principal: Principal = OWNER,
@@ -92,9 +92,9 @@ async def rescue(
     )
 
 
-def _to_read(listed: list[Listed], known: dict[str, str], tally: _Tally) -> list[Listed]:
+def _to_read(listed: list[SessionEntry], known: dict[str, str], tally: _Tally) -> list[SessionEntry]:
     """Sessions that are new or changed; the others are counted."""
-    todo: list[Listed] = []
+    todo: list[SessionEntry] = []
     for one in listed:
         if one.problem:
             tally.skipped.append((one.native_id, one.problem))
@@ -109,8 +109,8 @@ async def _bring(
     store: Ingest,
     source: str,
     home: str,
-    reader: Reader,
-    todo: list[Listed],
+    reader: HistoryReader,
+    todo: list[SessionEntry],
     principal: Principal,
     tally: _Tally,
     progress: Progress | None,
@@ -124,7 +124,9 @@ async def _bring(
             progress("importing sessions", done, len(todo))
 
 
-def _batches(reader: Reader, todo: list[Listed], tally: _Tally) -> Iterator[tuple[list[tuple[str, Transcript]], int]]:
+def _batches(
+    reader: HistoryReader, todo: list[SessionEntry], tally: _Tally
+) -> Iterator[tuple[list[tuple[str, Transcript]], int]]:
     """Whole sessions in bites; one that cannot be read is reported and does not hide the others."""
     batch: list[tuple[str, Transcript]] = []
     size = read = 0

@@ -10,7 +10,7 @@ from sojourn.core.errors import BadInput
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Message
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.ports.service import Speaker
+from sojourn.ports.service import Caller
 from sojourn.ports.whole import WholeStore
 from sojourn.service.agent import summary_place
 from sojourn.service.begun import lease_soon
@@ -35,7 +35,7 @@ class Sessions:
     async def messages(self, session: SessionId) -> list[Recorded]:
         return [kept async for kept in self._store.read(session, messages_only=True)]
 
-    async def undo(self, session: SessionId, by: Speaker) -> int:
+    async def undo(self, session: SessionId, by: Caller) -> int:
         """Hides the last request and everything after it. What runtimes remembered of it goes too."""
         lease = await lease_soon(self._store, session, holder=who(by), surface=by.surface)
         async with held(self._store, lease):
@@ -62,7 +62,7 @@ class Sessions:
             await self._store.get_blob(session, one.hash)  # NotFound
 
     # the wheel
-    async def ask_for_wheel(self, session: Session, turn: TurnId, by: Speaker) -> bool:
+    async def ask_for_wheel(self, session: Session, turn: TurnId, by: Caller) -> bool:
         """Asks the running turn to go on for this surface. False: it did not."""
         word = {"turn": turn, "surface": by.surface}
         await self._store.send_control(session.id, "take", word, by=who(by))
@@ -81,7 +81,7 @@ class Sessions:
             pass
         return False
 
-    async def take_wheel(self, session: Session, by: Speaker) -> None:
+    async def take_wheel(self, session: Session, by: Caller) -> None:
         """Moves the wheel, and shows it. Conflict when somebody else did so at this moment."""
         await self._store.drive(session.id, by.surface, fence=session.driver_fence)
         lease = await lease_soon(self._store, session.id, holder=who(by), surface=by.surface)
@@ -89,7 +89,7 @@ class Sessions:
             await self._store.append(lease, [handed_over(session.driver, by.surface, who(by))])
 
 
-def who(by: Speaker) -> str:
+def who(by: Caller) -> str:
     """A person's word for whoever talks."""
     return by.holder or by.name or by.surface
 

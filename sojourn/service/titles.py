@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from sojourn.core.errors import BadTitle, Conflict, RuntimeFailed, TitleTaken
 from sojourn.core.messages import Message, text_of
-from sojourn.core.sessions import MAX_TITLE, SessionId, clean_title
-from sojourn.ports.runtime import Summarises
+from sojourn.core.sessions import MAX_TITLE_CHARS, SessionId, clean_title
+from sojourn.ports.runtime import CanComplete
 from sojourn.ports.store import SessionStore
 
 _WORDS, _LETTERS = 8, 60
@@ -36,7 +36,7 @@ async def give(store: SessionStore, session: SessionId, title: str, *, instead_o
     """Sets a title unless the person has chosen another meanwhile. A taken one gets a number."""
     number = 1
     for _ in range(100):
-        wanted = title if number == 1 else f"{title[: MAX_TITLE - 5]} ({number})"
+        wanted = title if number == 1 else f"{title[: MAX_TITLE_CHARS - 5]} ({number})"
         found = await store.get(session)
         if found.title != instead_of or not title:
             return None
@@ -50,7 +50,7 @@ async def give(store: SessionStore, session: SessionId, title: str, *, instead_o
 
 
 async def improve(
-    store: SessionStore, session: SessionId, runtime: Summarises, said: Sequence[Message], *, instead_of: str
+    store: SessionStore, session: SessionId, runtime: CanComplete, said: Sequence[Message], *, instead_of: str
 ) -> None:
     """Asks a runtime for a title; a bad one is not taken."""
     talk = "\n\n".join(f"{one.role}: {text_of(one)[:1000]}" for one in said if one.role in ("user", "assistant"))

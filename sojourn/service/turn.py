@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, RuntimeFailed, SojournError, StoreUnavailable
-from sojourn.core.events import Done, Failed, Progress, encode, nothing
+from sojourn.core.events import Done, Failed, Progress, empty_mapping, encode_event
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Session
-from sojourn.ports.context import Request
+from sojourn.ports.context import ContextRequest
 from sojourn.ports.kit import Kit
-from sojourn.ports.runtime import Given
-from sojourn.ports.store import Along
+from sojourn.ports.runtime import RuntimeOutput
+from sojourn.ports.store import SideWrites
 from sojourn.service.agent import AgentService
 from sojourn.service.approvals import Approvals
 from sojourn.service.begun import KIND, Begun, off_record
@@ -38,9 +38,9 @@ class Ending:
 
     status: str = "completed"
     failed: Failed | None = None
-    usage: Mapping[str, Json] = field(default_factory=nothing)
+    usage: Mapping[str, Json] = field(default_factory=empty_mapping)
     done: bool = False
-    request: Request | None = None
+    request: ContextRequest | None = None
 
     def take(self, item: Done | Failed) -> None:
         self.done = True
@@ -91,7 +91,7 @@ class Turns:
         async with _closing(runtime.run(prepared.turn)) as given:
             async for item in given:
                 if isinstance(item, (Done, Failed)):
-                    encode(item)  # what cannot be told fails here, where that can still be said
+                    encode_event(item)  # what cannot be told fails here, where that can still be said
                     await pen.flush()
                     ending.take(item)
                     return
@@ -143,7 +143,7 @@ class Turns:
         books = await self._spending.booked(begun.session, begun.id, ending.usage)
         usage = {**ending.usage, "seconds": round(seconds, 3)}
         done = Done(status=ending.status, usage=usage, messages=tuple(pen.course.ids))
-        along = Along(put=(books,) if books else (), drop=((KIND, begun.key),), lets_go=True)
+        along = SideWrites(put=(books,) if books else (), drop=((KIND, begun.key),), release_lease=True)
         await pen.end(*[ending.failed] if ending.failed else [], done, along=along)
         if not pen.is_free:  # somebody else has written its end
             await pen.let_go()
@@ -155,7 +155,7 @@ def _foreign(runtime: str, error: Exception) -> RuntimeFailed:
 
 
 @asynccontextmanager
-async def _closing(given: AsyncGenerator[Given, None]) -> AsyncIterator[AsyncGenerator[Given, None]]:
+async def _closing(given: AsyncGenerator[RuntimeOutput, None]) -> AsyncIterator[AsyncGenerator[RuntimeOutput, None]]:
     """Stopping a runtime is closing its generator; one that does not close is left behind."""
     try:
         yield given

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sojourn.core.text import unescape
 from sojourn.ports.history import Changes, SessionFacts
+from sojourn.text.escape import unescape
 
 # id, source, title, model, started at, archived, rewinds, whose, order of insertion, rows, live rows, last row, newest
 FactsRow = tuple[Any, ...]

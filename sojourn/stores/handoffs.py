@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from sojourn.core.errors import BadInput, Conflict, LeaseLost, NotFound
 from sojourn.core.handoff import Handoff, HandoffId, State, Step, step
-from sojourn.core.redact import Redactor
 from sojourn.core.rows import safe
 from sojourn.core.sessions import SessionId
-from sojourn.core.text import escape, unescape
+from sojourn.text.escape import escape, unescape
+from sojourn.text.redaction import Redactor
 
 _NAMES = (
     "from_surface",

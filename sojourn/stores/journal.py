@@ -7,10 +7,10 @@ from typing import Any
 
 from sojourn.core.errors import Conflict, LeaseLost, NotFound
 from sojourn.core.sessions import Principal, SessionId, TurnId
-from sojourn.core.text import unescape
-from sojourn.ports.journal import Binding, Heartbeat, Hold, Incoming, Outgoing
+from sojourn.ports.gateway_store import Binding, CredentialLease, Heartbeat, Incoming, Outgoing
 from sojourn.ports.platform import File
 from sojourn.stores.records import json_value
+from sojourn.text.escape import unescape
 
 INBOX, OUTBOX, BINDINGS, GATEWAYS = "@inbox", "@outbox", "@bindings", "@gateways"  # what is rung for each
 HANDOFFS, RECORDS = "@handoffs", "@records"  # records of a session ring for their session
@@ -76,8 +76,8 @@ def heartbeat_from(row: Mapping[str, Any]) -> Heartbeat:
     )
 
 
-def hold_from(row: Mapping[str, Any]) -> Hold:
-    return Hold(
+def hold_from(row: Mapping[str, Any]) -> CredentialLease:
+    return CredentialLease(
         credential=unescape(row["credential"]),
         owner=unescape(row["owner"]),
         fence=row["fence"],

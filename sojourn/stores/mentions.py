@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 
 from sojourn.core.messages import Json
-from sojourn.core.text import escape
 from sojourn.stores.records import json_value
+from sojourn.text.escape import escape
 
 IN_ITS_PLACE = "a forgotten session"
 _WORDS = frozenset(("title", "origin", "reason", "text"))

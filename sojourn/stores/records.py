@@ -8,10 +8,10 @@ from typing import Any
 
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.messages import Json
-from sojourn.core.redact import Redactor
 from sojourn.core.sessions import Principal, SessionId
-from sojourn.core.text import escape, unescape
 from sojourn.ports.records import Record
+from sojourn.text.escape import escape, unescape
+from sojourn.text.redaction import Redactor
 
 
 def record_row(record: Record, redact: Redactor, *, now: float) -> dict[str, Any]:

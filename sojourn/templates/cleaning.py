@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sojourn.core.messages import Json
-from sojourn.core.redact import redact
 from sojourn.templates.values import SessionTemplate, ToolCallExample
+from sojourn.text.redaction import redact
 
 RESULT_CHARS = 2000
 # A person's folder, on any system: what stands before it is nobody's business. Elsewhere `home` is like any folder.

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sojourn.core.budget import tokens
 from sojourn.core.errors import BadInput, NotFound
-from sojourn.core.examples import as_text
 from sojourn.core.messages import Json
+from sojourn.core.template_examples import render_examples
 from sojourn.ports.history import History
 from sojourn.ports.kit import Kit
 from sojourn.templates.cleaning import Cleaner
@@ -28,6 +27,7 @@ from sojourn.templates.proving import suggestions
 from sojourn.templates.remembering import place, recall, remember
 from sojourn.templates.suggesting import Inbox, Suggestion
 from sojourn.templates.values import SessionTemplate, described, task_type
+from sojourn.text.token_count import estimate_tokens
 
 TOKENS = 2000  # what templates may use in a turn
 
@@ -179,8 +179,8 @@ class Desk:
     ) -> Preview:
         """What would be sent, and how many tokens it is. Nothing is counted."""
         fit = cut(fitted((await self.library.get(name)).template, tools), budget)
-        text = as_text(as_messages(fit.template))
-        return Preview(inject(fit.template, messages), text, tokens(text), fit.left_out, fit.mapped)
+        text = render_examples(as_messages(fit.template))
+        return Preview(inject(fit.template, messages), text, estimate_tokens(text), fit.left_out, fit.mapped)
 
     async def take_in(self, data: Json, *, replaces: bool = False) -> SessionTemplate:
         """Keeps a template that was given as JSON: cleaned like one of ours."""

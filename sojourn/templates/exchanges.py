@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from pydantic_core import from_json
 
-from sojourn.core.examples import is_example, is_example_id
 from sojourn.core.messages import Json, Message, text_of
+from sojourn.core.template_examples import is_example, is_example_id
 from sojourn.ports.history import RawExchange
 
 EMPTY: Mapping[str, Json] = {}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput
-from sojourn.ports.history import History, RawExchange, TellsExchanges
+from sojourn.ports.history import HasToolExchanges, History, RawExchange
 from sojourn.templates import tools
 from sojourn.templates.exchanges import Conversation, Exchange, conversation
 from sojourn.templates.glance import seem_fine
@@ -29,7 +29,7 @@ class Judged:
 
 def read(history: History, session: str) -> Conversation:
     """The conversation of one session."""
-    if not isinstance(history, TellsExchanges):
+    if not isinstance(history, HasToolExchanges):
         raise BadInput("This history does not tell which answer belongs to which call.", hint="Import it first.")
     rows: Sequence[RawExchange] = next((found for _, found in history.exchanges([session])), ())
     return conversation(rows)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sojourn.core.examples import example_ids, marked
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result
+from sojourn.core.template_examples import example_ids, mark_as_example
 from sojourn.templates.parameters import parameters_of
 from sojourn.templates.values import SessionTemplate, ToolCallExample
 
@@ -58,4 +58,4 @@ def as_messages(template: SessionTemplate, taken: Collection[str] = ()) -> tuple
     for name, example in zip(example_ids(len(template.examples), taken), template.examples, strict=True):
         call = ToolCall(id=name, name=example.tool_name, arguments=_arguments(example))
         found += [assistant(None, [call]), tool_result(call, example.result)]
-    return tuple(marked(one, template.name) for one in found)
+    return tuple(mark_as_example(one, template.name) for one in found)

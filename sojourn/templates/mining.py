@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sojourn.core.errors import BadInput, StoreCorrupt
 from sojourn.core.sessions import OWNER
 from sojourn.core.side_by_side import LARGE, Crew, parcels
-from sojourn.ports.history import History, SessionFacts, TellsExchanges, TellsSize
+from sojourn.ports.history import HasSize, HasToolExchanges, History, SessionFacts
 from sojourn.templates.shapes import Digest, digest, fingerprint
 
 # Below this many rows to read, starting other processes costs more than it saves.
@@ -72,12 +72,12 @@ def _crew(history: History, workers: int | None) -> Crew:
 
 def _is_large(history: History, known: Known) -> bool:
     """Whether so much is to be read that other processes can start while the sessions are listed."""
-    return not known and isinstance(history, TellsSize) and history.size() > LARGE
+    return not known and isinstance(history, HasSize) and history.size() > LARGE
 
 
 def mine_here(history: History, sessions: Sequence[str]) -> list[Mined]:
     """In this very process. A damaged session is reported and the next one read."""
-    if not isinstance(history, TellsExchanges):
+    if not isinstance(history, HasToolExchanges):
         raise BadInput("This history does not tell which answer belongs to which call.", hint="Import it first.")
     done: list[Mined] = []
     while len(done) < len(sessions):
@@ -88,7 +88,7 @@ def mine_here(history: History, sessions: Sequence[str]) -> list[Mined]:
     return done
 
 
-def _one_by_one(history: TellsExchanges, sessions: Sequence[str]) -> Iterator[Mined]:
+def _one_by_one(history: HasToolExchanges, sessions: Sequence[str]) -> Iterator[Mined]:
     for session in sessions:
         try:
             yield from ((session, digest(rows)) for _, rows in history.exchanges([session]))

@@ -16,7 +16,7 @@ from sojourn.templates.folder import FOLDER, FolderLibrary
 from sojourn.templates.library import Library
 from sojourn.templates.records import RecordLibrary
 
-HERMES = "sojourn.sources.hermes_history:HermesHistory"
+HERMES = "sojourn.importers.hermes_history:HermesHistory"
 _OURS = "sojourn.stores.sqlite.history:SqliteHistory"
 _PROGRAM = "sojourn.compose:build"
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from statistics import mean
 from typing import Any
 
-from sojourn.core.budget import tokens
-from sojourn.core.examples import is_example
-from sojourn.core.messages import Json, Message, calls, text_of
+from sojourn.core.messages import Json, Message, text_of, tool_calls_of
+from sojourn.core.template_examples import is_example
 from sojourn.templates.exchanges import Exchange
 from sojourn.templates.judge import judge
 from sojourn.templates.tools import classify
 from sojourn.templates.values import TaskType
+from sojourn.text.token_count import estimate_tokens
 
 ENOUGH = 5  # sessions on each side before anything is said
 WORSE = 0.1  # by how much a share may fall before that counts
@@ -55,7 +55,7 @@ class Outcome:
         return replace(
             self,
             turns=self.turns + 1,
-            tokens=self.tokens + sum(tokens(text_of(one)) for one in real),
+            tokens=self.tokens + sum(estimate_tokens(text_of(one)) for one in real),
             calls=self.calls + len(done),
             failed=self.failed + failed,
             status=status,
@@ -95,7 +95,7 @@ class Outcome:
 
 
 def _exchanges(kept: Sequence[Message]) -> list[Exchange]:
-    found = {call.id: Exchange(0, 0, call.id, call.name, call.arguments) for one in kept for call in calls(one)}
+    found = {call.id: Exchange(0, 0, call.id, call.name, call.arguments) for one in kept for call in tool_calls_of(one)}
     for one in kept:
         if one.role == "tool" and one.tool_call_id in found:
             found[one.tool_call_id].answer = text_of(one)

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
-from sojourn.core.budget import tokens
-from sojourn.core.examples import as_text
-from sojourn.core.terms import terms
+from sojourn.core.template_examples import render_examples
 from sojourn.templates.inject import as_messages
 from sojourn.templates.library import Kept
 from sojourn.templates.making import chosen
 from sojourn.templates.values import TaskType
+from sojourn.text.token_count import estimate_tokens
+from sojourn.text.tokenizer import extract_terms
 
 MOST = 3  # templates at a time
 LEAST = 0.12  # below this a request does not look like a template's task
@@ -46,7 +46,7 @@ class Match:
 
 def words_of(text: str) -> set[str]:
     """The words that say something."""
-    return {word for word in terms(text[:2000]) if word not in _COMMON and not word.isdigit()}
+    return {word for word in extract_terms(text[:2000]) if word not in _COMMON and not word.isdigit()}
 
 
 def likely_types(request: str) -> dict[TaskType, float]:
@@ -100,11 +100,11 @@ def within(matches: Sequence[Match], budget: int, most: int = MOST) -> tuple[lis
 
 
 def cost(kept: Kept) -> int:
-    return tokens(as_text(as_messages(kept.template)))
+    return estimate_tokens(render_examples(as_messages(kept.template)))
 
 
 def _least(kept: Kept) -> int:
-    return tokens(as_text(as_messages(replace(kept.template, examples=kept.template.examples[:1]))))
+    return estimate_tokens(render_examples(as_messages(replace(kept.template, examples=kept.template.examples[:1]))))
 
 
 def _own(kept: Kept) -> set[str]:

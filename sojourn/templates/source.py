@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sojourn.core.budget import tokens
 from sojourn.core.errors import NotFound
 from sojourn.core.events import Progress
-from sojourn.core.examples import as_text
-from sojourn.core.messages import Message, calls
+from sojourn.core.messages import Message, tool_calls_of
 from sojourn.core.sessions import OWNER
-from sojourn.ports.context import Contribution, Request, Stage
+from sojourn.core.template_examples import render_examples
+from sojourn.ports.context import ContextContribution, ContextRequest, Stage
 from sojourn.ports.kit import Kit
 from sojourn.templates.fitting import Fitted, cut, fitted
 from sojourn.templates.inject import as_messages
@@ -19,6 +18,7 @@ from sojourn.templates.library import Kept, Library
 from sojourn.templates.opening import library_of
 from sojourn.templates.outcomes import Outcome
 from sojourn.templates.relevance import ranked, within
+from sojourn.text.token_count import estimate_tokens
 
 NAME = "templates"
 
@@ -38,13 +38,13 @@ class TemplateSource:
     def __init__(self, library: Library, *, automatic: bool = True, most: int = 1) -> None:
         self._library, self._automatic, self._most = library, automatic, most
 
-    async def contribute(self, request: Request) -> Contribution:
+    async def contribute(self, request: ContextRequest) -> ContextContribution:
         if request.session.principal != OWNER or NAME in request.drop:
-            return Contribution()
+            return ContextContribution()
         known = await self._outcome(request.session.id)
         if request.template == "none":
             await self._dropped(known, known.templates)
-            return Contribution()
+            return ContextContribution()
         known = await self._dropped(known, request.drop)
         if request.template and request.template not in known.templates:
             kept = await self._library.get(request.template)
@@ -53,13 +53,13 @@ class TemplateSource:
         if known.templates or known.turns or request.history:
             return await self._again(request, known)
         if not self._automatic:
-            return Contribution()
+            return ContextContribution()
         approved = [one for one in (await self._library.all()).kept if one.template.name not in request.drop]
         fits, left_out = within(ranked(request.said, approved), request.budget, self._most)
         made = await self._use(request, known, [(one.kept, one.because) for one in fits])
         return replace(made, left_out=(*made.left_out, *left_out))
 
-    async def after(self, request: Request, kept: Sequence[Message], status: str) -> None:
+    async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
         """Notes what became of the turn, whether it had a template or not: both are needed to compare."""
         if request.session.principal != OWNER:
             return
@@ -68,7 +68,7 @@ class TemplateSource:
             return  # it began before anybody took notes
         await self._note(known.after(kept, status))
 
-    async def _again(self, request: Request, known: Outcome) -> Contribution:
+    async def _again(self, request: ContextRequest, known: Outcome) -> ContextContribution:
         """What the session began with stays before it: what is sent stays the same, and a cache can keep it."""
         found: list[tuple[Kept, str]] = []
         for name in known.templates:
@@ -79,9 +79,9 @@ class TemplateSource:
         return await self._use(request, known, found, count=False)
 
     async def _use(
-        self, request: Request, known: Outcome, wanted: Sequence[tuple[Kept, str]], *, count: bool = True
-    ) -> Contribution:
-        taken = {call.id for message in request.history for call in calls(message)}
+        self, request: ContextRequest, known: Outcome, wanted: Sequence[tuple[Kept, str]], *, count: bool = True
+    ) -> ContextContribution:
+        taken = {call.id for message in request.history for call in tool_calls_of(message)}
         examples: list[Message] = []
         shown: list[Progress] = []
         left_out: list[str] = []
@@ -94,17 +94,17 @@ class TemplateSource:
             if not block:
                 left_out.append(f'template "{template.name}" (nothing of it fits this session)')
                 continue
-            spent = tokens(as_text(block))
+            spent = estimate_tokens(render_examples(block))
             budget -= spent
             examples += block
-            taken |= {call.id for message in block for call in calls(message)}
+            taken |= {call.id for message in block for call in tool_calls_of(message)}
             if count:
                 await self._library.count_use(template.name)
             shown.append(_told(fit, because, spent))
         used = [str(one.detail["name"]) for one in shown]
         if count and used:
             await self._note(replace(known, templates=tuple(dict.fromkeys([*known.templates, *used]))))
-        return Contribution(examples=tuple(examples), shown=tuple(shown), left_out=tuple(left_out))
+        return ContextContribution(examples=tuple(examples), shown=tuple(shown), left_out=tuple(left_out))
 
     async def _dropped(self, known: Outcome, drop: Sequence[str]) -> Outcome:
         gone = tuple(name for name in known.templates if name in drop)

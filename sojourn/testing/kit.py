@@ -12,12 +12,12 @@ from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import SETTINGS, Settings
 from sojourn.ports.admin import Progress
-from sojourn.ports.context import STAGES, ContextSource
+from sojourn.ports.context import CONTEXT_STAGES, ContextSource
+from sojourn.ports.importer import FoundHistory
 from sojourn.ports.kit import ImportReport, Kit, MoveReport
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import Runtime
 from sojourn.ports.service import Service
-from sojourn.ports.source import Found
 from sojourn.ports.store import Removed
 from sojourn.ports.tool import Tool
 from sojourn.ports.whole import WholeStore
@@ -84,7 +84,7 @@ class SmallKit:
         return tuple(self.given_tools)
 
     def context(self) -> tuple[ContextSource, ...]:
-        return tuple(sorted(self.given_context, key=lambda one: STAGES.index(one.stage)))
+        return tuple(sorted(self.given_context, key=lambda one: CONTEXT_STAGES.index(one.stage)))
 
     def shared(self, kind: type[T]) -> T:
         if kind not in self._shared:
@@ -92,11 +92,16 @@ class SmallKit:
         made: T = self._shared[kind]
         return made
 
-    def find_histories(self, path: Path | None = None, source: str = "") -> list[Found]:
+    def find_histories(self, path: Path | None = None, source: str = "") -> list[FoundHistory]:
         return []
 
     async def rescue(
-        self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
+        self,
+        found: FoundHistory,
+        *,
+        dry_run: bool = False,
+        principal: Principal = OWNER,
+        progress: Progress | None = None,
     ) -> ImportReport:
         raise BadInput("A small kit brings in no histories.", hint="Use `sojourn.compose.build` for that.")
 

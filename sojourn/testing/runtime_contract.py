@@ -22,9 +22,9 @@ import pytest
 
 from sojourn.core.errors import KeyRefused, RateLimited, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable
 from sojourn.core.events import STAGES, Chunk, Done, Failed, Metadata, Progress
-from sojourn.core.messages import ToolCall, assistant, calls, text_of, tool_result, user
+from sojourn.core.messages import ToolCall, assistant, text_of, tool_calls_of, tool_result, user
 from sojourn.ports.context import ContextBlock
-from sojourn.ports.runtime import Given, Remember, TurnInput
+from sojourn.ports.runtime import RuntimeOutput, SaveState, TurnInput
 from sojourn.testing.runtime_rig import COLOURED_PLAIN, GREETING, THOUGHT, Ability, Rig, Situation, check_lacks
 from sojourn.testing.turns import Shown, past, run_turn, stop_turn, turn_input, unpaired
 
@@ -70,7 +70,7 @@ def check_orderly(shown: Shown) -> None:
         json.dumps(dict(item.detail))  # it travels as JSON
 
 
-def started_tool(item: Given) -> bool:
+def started_tool(item: RuntimeOutput) -> bool:
     return isinstance(item, Progress) and item.stage == "tool" and item.detail.get("status") == "started"
 
 
@@ -130,7 +130,7 @@ class RuntimeContract:
         need(rig, "our tools")
         shown = await play(rig, "calls a tool")
         assert [message.role for message in shown.messages] == ["assistant", "tool", "assistant"]
-        [call] = calls(shown.messages[0])
+        [call] = tool_calls_of(shown.messages[0])
         assert (call.name, json.loads(call.arguments)) == ("look_up", {"word": "sojourn"})
         assert (shown.messages[1].tool_call_id, shown.messages[1].tool_name) == (call.id, "look_up")
         assert "sojourn: a word" in text_of(shown.messages[1])
@@ -265,7 +265,7 @@ class RuntimeContract:
 
     async def test_what_it_remembers_comes_back_to_it(self, rig: Rig) -> None:
         need(rig, "remembers")
-        state = (await play(rig, "says")).of(Remember)[-1].state
+        state = (await play(rig, "says")).of(SaveState)[-1].state
         again = json.loads(json.dumps(dict(state)))
         shown = await play(rig, "says", state=again)
         assert shown.error is None

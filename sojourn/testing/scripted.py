@@ -19,7 +19,7 @@ from typing import Literal
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Chunk, Done, Progress
 from sojourn.core.messages import Json, ToolCall, assistant, tool_result
-from sojourn.ports.runtime import Given, Ready, TurnInput
+from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
 from sojourn.ports.tool import Question, ToolResult
 
 
@@ -76,14 +76,14 @@ class Spend:
 class Do:
     """Whatever else: makes items of the turn's input."""
 
-    make: Callable[[TurnInput], Given]
+    make: Callable[[TurnInput], RuntimeOutput]
 
 
 @dataclass(frozen=True, slots=True)
 class Give:
     """Yields an item as it is: Remember, Observed, Compacted, a Message, a Done that comes too early."""
 
-    item: Given
+    item: RuntimeOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +122,13 @@ class ScriptedRuntime:
     takes_tool_history = True
     steers: Literal[True] = True
 
-    def __init__(self, name: str = "scripted", ready: Ready | None = None) -> None:
+    def __init__(self, name: str = "scripted", ready: RuntimeStatus | None = None) -> None:
         self.name, self.label = name, f"Scripted ({name})"
         self.seen: list[TurnInput] = []
         self.usage: dict[str, Json] = {"input_tokens": 7, "output_tokens": 5}
         self.closed = False
         self.otherwise: tuple[Step, ...] | None = None  # what to do when nothing is written for what is said
-        self._ready = ready or Ready(ok=True, detail="plays what a test has written", models=("scripted-1",))
+        self._ready = ready or RuntimeStatus(ok=True, detail="plays what a test has written", models=("scripted-1",))
         self._scripts: dict[str, tuple[Step, ...]] = {}
         self._doors: dict[str, Door] = {}
         self._numbers = count(1)
@@ -140,10 +140,10 @@ class ScriptedRuntime:
     def gate(self, name: str) -> Door:
         return self._doors.setdefault(name, Door())
 
-    async def ready(self) -> Ready:
+    async def ready(self) -> RuntimeStatus:
         return self._ready
 
-    async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
+    async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         self.seen.append(turn)
         for step in self._scripts.get(turn.said) or self.otherwise or (Say(turn.said),):
             if isinstance(step, Vanish):
@@ -155,7 +155,7 @@ class ScriptedRuntime:
     async def close(self) -> None:
         self.closed = True
 
-    async def _play(self, step: Step, turn: TurnInput) -> AsyncGenerator[Given, None]:
+    async def _play(self, step: Step, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         if isinstance(step, Say):
             for item in _said(step.text, step.kept):
                 yield item
@@ -180,7 +180,7 @@ class ScriptedRuntime:
         elif isinstance(step, Give):
             yield step.item
 
-    async def _call(self, step: Call, turn: TurnInput) -> AsyncGenerator[Given, None]:
+    async def _call(self, step: Call, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         call = ToolCall(id=f"call_{next(self._numbers)}", name=step.tool, arguments=json.dumps(dict(step.arguments)))
         yield assistant(None, [call])
         shown: dict[str, Json] = {"call_id": call.id, "tool": step.tool}
@@ -206,7 +206,7 @@ class ScriptedRuntime:
             return ToolResult(text=str(error), ok=False)
 
 
-def _said(text: str, kept: bool = True) -> list[Given]:
+def _said(text: str, kept: bool = True) -> list[RuntimeOutput]:
     *words, last = text.split(" ")
     pieces = [*(Chunk(word + " ") for word in words), Chunk(last)]
     return [*pieces, assistant(text)] if kept else [*pieces]

@@ -9,8 +9,8 @@ import pytest
 from sojourn.core.errors import NotFound
 from sojourn.core.events import Metadata
 from sojourn.core.messages import assistant
-from sojourn.ports.service import Said, Service
-from sojourn.ports.store import Listing, Search
+from sojourn.ports.service import Service, TurnRequest
+from sojourn.ports.store import Listing, SearchQuery
 from sojourn.testing.scripted import Give, ScriptedRuntime
 from sojourn.testing.service_steps import GUEST, ME, NOBODY, ended, of, opened, talk, transcript
 
@@ -77,14 +77,14 @@ class SessionsContract:
     async def test_an_attachment_of_another_session_is_not_there(self, service: Service) -> None:
         one = await service.attach(await opened(service), b"secret", media_type="text/plain")
         with pytest.raises(NotFound):
-            await service.say(await opened(service), Said(text="look", attachments=(one,)), ME)
+            await service.say(await opened(service), TurnRequest(text="look", attachments=(one,)), ME)
 
     async def test_reading_finds_what_was_said(self, service: Service) -> None:
         session = await opened(service)
         await talk(service, session, "the marmalade recipe")
         assert (await service.resolve(session[:-1])).id == session
         assert [one.id for one in await service.find(Listing(text="marmalade"))] == [session]
-        assert {hit.session for hit in await service.search(Search(text="marmalade"))} == {session}
+        assert {hit.session for hit in await service.search(SearchQuery(text="marmalade"))} == {session}
         with pytest.raises(NotFound):
             await service.get(NOBODY)
 

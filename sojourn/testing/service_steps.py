@@ -8,19 +8,19 @@ from contextlib import aclosing
 from typing import Any, TypeVar
 
 from sojourn.core.events import Chunk, Done, Event, Failed, Progress
-from sojourn.core.messages import Json, Message, calls, text_of
+from sojourn.core.messages import Json, Message, text_of, tool_calls_of
 from sojourn.core.sessions import Principal, Recorded, SessionId, TurnId
-from sojourn.ports.service import Said, Service, Speaker, Turn
+from sojourn.ports.service import Caller, Service, Turn, TurnRequest
 
 T = TypeVar("T", bound=Event | Message)
-ME = Speaker(surface="cli", holder="chat on laptop (pid 4711)")
-PHONE = Speaker(surface="telegram", holder="my phone")
-GUEST = Speaker(surface="telegram", principal=Principal("guest"), holder="a guest")
+ME = Caller(surface="cli", holder="chat on laptop (pid 4711)")
+PHONE = Caller(surface="telegram", holder="my phone")
+GUEST = Caller(surface="telegram", principal=Principal("guest"), holder="a guest")
 NOBODY = SessionId("20200101_000000_deadbeef")
 SECONDS = 20.0
 
 
-async def opened(service: Service, by: Speaker = ME, **fields: Any) -> SessionId:
+async def opened(service: Service, by: Caller = ME, **fields: Any) -> SessionId:
     return (await service.open(by, **fields)).id
 
 
@@ -56,9 +56,9 @@ async def until(service: Service, turn: Turn, last: Callable[[Any], bool]) -> Re
     return found[-1]
 
 
-async def talk(service: Service, session: SessionId, text: str, by: Speaker = ME, **fields: Any) -> list[Recorded]:
+async def talk(service: Service, session: SessionId, text: str, by: Caller = ME, **fields: Any) -> list[Recorded]:
     """Says something and follows the turn to its end."""
-    return await follow(service, await service.say(session, Said(text=text, **fields), by))
+    return await follow(service, await service.say(session, TurnRequest(text=text, **fields), by))
 
 
 def of(kind: type[T], kept: list[Recorded]) -> list[T]:
@@ -90,7 +90,7 @@ async def transcript(service: Service, session: SessionId) -> list[tuple[str, st
 async def unpaired(service: Service, session: SessionId) -> list[str]:
     """Calls without a result, and results without a call."""
     kept = [one.item for one in await service.messages(session) if isinstance(one.item, Message)]
-    asked = [call.id for message in kept for call in calls(message)]
+    asked = [call.id for message in kept for call in tool_calls_of(message)]
     given = [message.tool_call_id for message in kept if message.role == "tool"]
     return sorted(set(asked) ^ {one for one in given if one}) + ([] if len(asked) == len(given) else ["twice"])
 

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from sojourn.core.errors import BadInput, Conflict, NotFound, RateLimited
-from sojourn.core.events import CONTRACT, Chunk, Done, Failed, Metadata, Progress
+from sojourn.core.events import CONTRACT_VERSION, Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import Message, ToolCall, assistant
-from sojourn.ports.runtime import Compacted, Observed, Remember
-from sojourn.ports.service import Said, Service
+from sojourn.ports.runtime import Compaction, Observation, SaveState
+from sojourn.ports.service import Service, TurnRequest
 from sojourn.testing.scripted import Call, Do, Fail, Gate, Give, Say, ScriptedRuntime, Vanish
 from sojourn.testing.service_steps import (
     ME,
@@ -35,14 +35,14 @@ class TurnsContract:
         first = kept[0].item
         assert isinstance(first, Metadata)
         assert (first.session_id, first.turn_id, first.runtime) == (session, kept[0].turn, "scripted")
-        assert (first.contract, len(of(Metadata, kept))) == (CONTRACT, 1)
+        assert (first.contract, len(of(Metadata, kept))) == (CONTRACT_VERSION, 1)
         assert ended(kept) == ("completed", [])
         assert shown(kept) == "hello dear world"
 
     async def test_what_was_said_is_kept_when_say_returns(self, service: Service, runtime: ScriptedRuntime) -> None:
         session = await opened(service)
         runtime.on("hello", Gate("never"))
-        await service.say(session, Said(text="hello"), ME)
+        await service.say(session, TurnRequest(text="hello"), ME)
         assert await transcript(service, session) == [("user", "hello")]
 
     async def test_done_names_the_messages_and_what_they_cost(self, service: Service) -> None:
@@ -185,8 +185,8 @@ class TurnsContract:
         self, service: Service, runtime: ScriptedRuntime, other: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("keep", Give(Remember({"at": 1})), Say("ok"))
-        other.on("keep", Give(Remember({"elsewhere": True})), Say("ok"))
+        runtime.on("keep", Give(SaveState({"at": 1})), Say("ok"))
+        other.on("keep", Give(SaveState({"elsewhere": True})), Say("ok"))
         await talk(service, session, "keep")
         await talk(service, session, "keep", runtime="other")
         await talk(service, session, "and", runtime="scripted")
@@ -194,7 +194,7 @@ class TurnsContract:
 
     async def test_observations_are_not_part_of_the_answer(self, service: Service, runtime: ScriptedRuntime) -> None:
         session = await opened(service)
-        runtime.on("hello", Give(Observed("trace", {"secret": "plan"})), Say("yes"))
+        runtime.on("hello", Give(Observation("trace", {"secret": "plan"})), Say("yes"))
         kept = await talk(service, session, "hello")
         assert "plan" not in repr(kept)
         assert await transcript(service, session) == [("user", "hello"), ("assistant", "yes")]
@@ -205,7 +205,7 @@ class TurnsContract:
         session = await opened(service)
         runtime.on(
             "sum up",
-            Do(lambda turn: Compacted(seqs=tuple(one.seq for one in turn.history[:2]), summary="S")),
+            Do(lambda turn: Compaction(seqs=tuple(one.seq for one in turn.history[:2]), summary="S")),
             Say("done"),
         )
         kept = [await talk(service, session, text) for text in ("one", "two", "sum up", "and now")]
@@ -222,29 +222,29 @@ class TurnsContract:
     async def test_a_runtime_that_is_not_there_is_refused_and_nothing_is_kept(self, service: Service) -> None:
         session = await opened(service)
         with pytest.raises(NotFound, match="no_such_runtime"):
-            await service.say(session, Said(text="hello", runtime="no_such_runtime"), ME)
+            await service.say(session, TurnRequest(text="hello", runtime="no_such_runtime"), ME)
         assert await transcript(service, session) == []
 
     async def test_nothing_said_and_nobody_there_are_refused(self, service: Service) -> None:
         session = await opened(service)
         with pytest.raises(BadInput):
-            await service.say(session, Said(text=" \n"), ME)
+            await service.say(session, TurnRequest(text=" \n"), ME)
         with pytest.raises(NotFound):
-            await service.say(NOBODY, Said(text="hello"), ME)
+            await service.say(NOBODY, TurnRequest(text="hello"), ME)
 
     # the same request twice
     async def test_the_same_key_starts_one_turn(self, service: Service) -> None:
         session = await opened(service)
-        first = await service.say(session, Said(text="hello", key="k1"), ME)
+        first = await service.say(session, TurnRequest(text="hello", key="k1"), ME)
         await follow(service, first)
-        assert await service.say(session, Said(text="hello", key="k1"), ME) == first
-        assert await service.say(session, Said(text="hello", key="k2"), ME) != first
+        assert await service.say(session, TurnRequest(text="hello", key="k1"), ME) == first
+        assert await service.say(session, TurnRequest(text="hello", key="k2"), ME) != first
 
     async def test_the_same_key_at_the_same_time_starts_one_turn(
         self, service: Service, again: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        said = Said(text="hello", key="k")
+        said = TurnRequest(text="hello", key="k")
         turns = await asyncio.gather(*(one.say(session, said, ME) for one in (service, again) * 4))
         assert len({turn.id for turn in turns}) == 1
         await follow(service, turns[0])
@@ -254,7 +254,7 @@ class TurnsContract:
         session = await opened(service)
         await talk(service, session, "hello", key="k")
         with pytest.raises(Conflict):
-            await service.say(session, Said(text="something else", key="k"), ME)
+            await service.say(session, TurnRequest(text="something else", key="k"), ME)
 
     # many
     async def test_fifty_sessions_at_once_do_not_mix(self, service: Service, runtime: ScriptedRuntime) -> None:

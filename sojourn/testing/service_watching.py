@@ -10,7 +10,7 @@ import pytest
 from sojourn.core.errors import NotFound
 from sojourn.core.events import Done
 from sojourn.core.sessions import Recorded
-from sojourn.ports.service import Said, Service, Turn
+from sojourn.ports.service import Service, Turn, TurnRequest
 from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import (
     GUEST,
@@ -32,7 +32,7 @@ async def paused(service: Service, runtime: ScriptedRuntime) -> Turn:
     """A turn that has said "one two " and waits for the gate."""
     session = await opened(service)
     runtime.on("count", Say("one two "), Gate("go"), Say("three four"))
-    turn = await service.say(session, Said(text="count"), ME)
+    turn = await service.say(session, TurnRequest(text="count"), ME)
     await until(service, turn, is_chunk("two"))
     return turn
 
@@ -92,4 +92,4 @@ class WatchingContract:
         with pytest.raises(NotFound):
             await service.messages(session, principal=GUEST.principal)
         with pytest.raises(NotFound):
-            await service.say(session, Said(text="hello"), GUEST)
+            await service.say(session, TurnRequest(text="hello"), GUEST)

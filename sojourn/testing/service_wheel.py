@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.core.errors import NotDriving, SessionBusy
 from sojourn.core.events import Progress
-from sojourn.ports.service import Said, Service, Turn
+from sojourn.ports.service import Service, Turn, TurnRequest
 from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import (
     ME,
@@ -30,7 +30,7 @@ async def waiting(service: Service, runtime: ScriptedRuntime) -> Turn:
     """A turn that has said "one" and waits for the gate."""
     session = await opened(service)
     runtime.on("count", Say("one"), Gate("go"), Say("two"))
-    turn = await service.say(session, Said(text="count"), ME)
+    turn = await service.say(session, TurnRequest(text="count"), ME)
     await until(service, turn, is_chunk("one"))
     return turn
 
@@ -42,7 +42,7 @@ class WheelContract:
     ) -> None:
         turn = await waiting(service, runtime)
         with pytest.raises(SessionBusy, match="laptop"):
-            await again.say(turn.session, Said(text="me too"), ME)
+            await again.say(turn.session, TurnRequest(text="me too"), ME)
         assert ("user", "me too") not in await transcript(service, turn.session)
 
     async def test_who_has_seen_done_can_speak_at_once(self, service: Service, again: Service) -> None:
@@ -55,10 +55,10 @@ class WheelContract:
         self, service: Service, again: Service, runtime: ScriptedRuntime
     ) -> None:
         turn = await waiting(service, runtime)
-        second = await again.say(turn.session, Said(text="second"), ME, when_busy="wait")
-        third = await service.say(turn.session, Said(text="third"), ME, when_busy="wait")
+        second = await again.say(turn.session, TurnRequest(text="second"), ME, when_busy="wait")
+        third = await service.say(turn.session, TurnRequest(text="third"), ME, when_busy="wait")
         with pytest.raises(SessionBusy):
-            await service.say(turn.session, Said(text="fourth"), ME)
+            await service.say(turn.session, TurnRequest(text="fourth"), ME)
         await until(service, turn, lambda item: isinstance(item, Progress) and item.detail.get("queued") == third.id)
         runtime.gate("go").open()
         kept = [await follow(service, one) for one in (turn, second, third)]
@@ -70,7 +70,7 @@ class WheelContract:
         self, service: Service, again: Service, runtime: ScriptedRuntime
     ) -> None:
         turn = await waiting(service, runtime)
-        second = await service.say(turn.session, Said(text="second"), ME, when_busy="wait")
+        second = await service.say(turn.session, TurnRequest(text="second"), ME, when_busy="wait")
         assert await again.stop(turn.session, ME, turn=second.id)
         runtime.gate("go").open()
         assert ended(await follow(service, turn)) == ("completed", [])
@@ -79,7 +79,7 @@ class WheelContract:
 
     async def test_waiting_is_not_needed_when_nothing_runs(self, service: Service) -> None:
         session = await opened(service)
-        turn = await service.say(session, Said(text="hello"), ME, when_busy="wait")
+        turn = await service.say(session, TurnRequest(text="hello"), ME, when_busy="wait")
         assert shown(await follow(service, turn)) == "hello"
 
     # the wheel
@@ -87,7 +87,7 @@ class WheelContract:
         session = await opened(service)
         await talk(service, session, "hello")
         with pytest.raises(NotDriving, match="cli"):
-            await service.say(session, Said(text="hello"), PHONE)
+            await service.say(session, TurnRequest(text="hello"), PHONE)
         with pytest.raises(NotDriving):
             await service.undo(session, PHONE)
 
@@ -99,7 +99,7 @@ class WheelContract:
         assert stages(kept, "handoff") == [{"from": "cli", "to": "telegram", "by": "my phone"}]
         assert ended(await talk(service, session, "from here", by=PHONE)) == ("completed", [])
         with pytest.raises(NotDriving):
-            await service.say(session, Said(text="from there"), ME)
+            await service.say(session, TurnRequest(text="from there"), ME)
 
     async def test_taking_what_one_has_changes_nothing(self, service: Service) -> None:
         session = await opened(service)
@@ -130,7 +130,7 @@ class WheelContract:
         self, service: Service, again: Service, runtime: ScriptedRuntime
     ) -> None:
         turn = await waiting(service, runtime)
-        second = await service.say(turn.session, Said(text="second"), ME, when_busy="wait")
+        second = await service.say(turn.session, TurnRequest(text="second"), ME, when_busy="wait")
         await again.take(turn.session, PHONE)
         runtime.gate("go").open()
         assert ended(await follow(service, turn)) == ("completed", [])
@@ -143,7 +143,9 @@ class WheelContract:
         runtime.on("a", Gate("go"), Say("a"))
         runtime.on("b", Gate("go"), Say("b"))
         tried = await asyncio.gather(
-            service.say(session, Said(text="a"), ME), again.say(session, Said(text="b"), ME), return_exceptions=True
+            service.say(session, TurnRequest(text="a"), ME),
+            again.say(session, TurnRequest(text="b"), ME),
+            return_exceptions=True,
         )
         [turn] = [one for one in tried if isinstance(one, Turn)]
         assert [type(one) for one in tried if one is not turn] == [SessionBusy]

@@ -10,7 +10,7 @@ from sojourn.core.errors import BadInput, NotAllowed, NotFound
 from sojourn.core.events import Done
 from sojourn.core.messages import ToolCall, assistant
 from sojourn.core.sessions import TurnId
-from sojourn.ports.service import Said, Service, Turn
+from sojourn.ports.service import Service, Turn, TurnRequest
 from sojourn.ports.tool import Question, Reply
 from sojourn.testing.scripted import Ask, Gate, Give, Listen, Say, ScriptedRuntime
 from sojourn.testing.service_steps import (
@@ -45,7 +45,7 @@ async def stuck(service: Service, runtime: ScriptedRuntime) -> Turn:
     session = await opened(service)
     call = assistant("well", [ToolCall(id="c1", name="terminal")])
     runtime.on("work", Say("well", kept=False), Give(call), Say("so", kept=False), Gate("never"))
-    turn = await service.say(session, Said(text="work"), ME)
+    turn = await service.say(session, TurnRequest(text="work"), ME)
     await until(service, turn, is_chunk("so"))
     return turn
 
@@ -54,7 +54,7 @@ async def asking(service: Service, runtime: ScriptedRuntime, question: Question 
     """A turn that waits for an answer."""
     session = await opened(service)
     runtime.on("wipe", Ask(question))
-    turn = await service.say(session, Said(text="wipe"), ME)
+    turn = await service.say(session, TurnRequest(text="wipe"), ME)
     await until(service, turn, is_asked)
     return turn
 
@@ -137,7 +137,7 @@ class WordsContract:
         turn = await asking(service, runtime, danger)
         await service.answer(turn.session, "q2", Reply(choice="session"), ME)
         await follow(service, turn)
-        next_turn = await service.say(turn.session, Said(text="wipe"), ME)
+        next_turn = await service.say(turn.session, TurnRequest(text="wipe"), ME)
         await until(service, next_turn, is_asked)
 
     async def test_only_the_owner_answers_and_only_what_was_asked(
@@ -161,7 +161,7 @@ class WordsContract:
         turn = await asking(service, runtime)
         await service.answer(turn.session, "q1", Reply(choice="once"), ME)
         await follow(service, turn)
-        later = await service.say(turn.session, Said(text="wipe"), ME)
+        later = await service.say(turn.session, TurnRequest(text="wipe"), ME)
         await until(service, later, is_asked)
         await service.answer(turn.session, "q1", Reply(choice="deny"), ME)
         assert shown(await follow(service, later)) == "deny"
@@ -179,7 +179,7 @@ class WordsContract:
     ) -> None:
         session = await opened(service)
         runtime.on("work", Say("well"), Gate("go"), Listen())
-        turn = await service.say(session, Said(text="work"), ME)
+        turn = await service.say(session, TurnRequest(text="work"), ME)
         await until(service, turn, is_chunk("well"))
         await again.steer(session, "the other folder", ME)
         await until(service, turn, lambda item: getattr(item, "detail", {}).get("steer") == "the other folder")
@@ -192,7 +192,7 @@ class WordsContract:
     ) -> None:
         session = await opened(service)
         runtime.on("work", Say("well"), Gate("go"))
-        turn = await service.say(session, Said(text="work"), ME)
+        turn = await service.say(session, TurnRequest(text="work"), ME)
         await until(service, turn, is_chunk("well"))
         await service.steer(session, "wait", ME)
         await until(service, turn, lambda item: getattr(item, "detail", {}).get("steer") == "wait")

@@ -22,10 +22,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sojourn.core.messages import Message, calls
+from sojourn.core.messages import Message, tool_calls_of
 from sojourn.core.sessions import SessionId
+from sojourn.ports.importer import FoundHistory, HistoryReader, Importer, SessionEntry, Transcript
 from sojourn.ports.kit import ImportReport
-from sojourn.ports.source import Found, HistorySource, Listed, Reader, Transcript
 from sojourn.ports.store import Listing
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_steps import dump
@@ -37,7 +37,7 @@ Rescue = Callable[..., Awaitable[ImportReport]]
 class History:
     """A history to try a source on. Growing and spoiling are done as its program, or a bad day, would."""
 
-    source: HistorySource
+    source: Importer
     user_home: Path  # where `find` looks
     sessions: int
     roles: Mapping[str, int]  # how many messages of each role
@@ -45,7 +45,7 @@ class History:
     spoil: Callable[[], str]  # damages something of it; says by which name that has to be told
     environment: Mapping[str, str] = field(default_factory=dict)
 
-    def found(self) -> Found:
+    def found(self) -> FoundHistory:
         """The one history that can be read."""
         [good] = [one for one in self.source.find(self.user_home, self.environment) if not one.problem]
         return good
@@ -54,22 +54,22 @@ class History:
 class _Watched:
     """A source that remembers which sessions were read."""
 
-    def __init__(self, source: HistorySource) -> None:
+    def __init__(self, source: Importer) -> None:
         self.name, self.label, self._source = source.name, source.label, source
         self.find, self.claims = source.find, source.claims
         self.read_ids: list[str] = []
 
     @contextmanager
-    def open(self, home: Path) -> Iterator[Reader]:
+    def open(self, home: Path) -> Iterator[HistoryReader]:
         with self._source.open(home) as reader:
             yield _WatchedReader(reader, self.read_ids)
 
 
 class _WatchedReader:
-    def __init__(self, reader: Reader, read_ids: list[str]) -> None:
+    def __init__(self, reader: HistoryReader, read_ids: list[str]) -> None:
         self._reader, self._read_ids = reader, read_ids
 
-    def sessions(self) -> Iterator[Listed]:
+    def sessions(self) -> Iterator[SessionEntry]:
         return self._reader.sessions()
 
     def read(self, native_id: str) -> Transcript:
@@ -147,7 +147,7 @@ class SourceContract:
         for one in every(history):
             asked: dict[str, str] = {}
             for message in one.messages:
-                asked |= {call.id: call.name for call in calls(message)}
+                asked |= {call.id: call.name for call in tool_calls_of(message)}
                 if message.role == "tool":
                     assert message.tool_call_id in asked
                     assert message.tool_name in (asked[message.tool_call_id], None)

@@ -11,7 +11,7 @@ from sojourn.core.errors import Conflict, LeaseLost
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import user
 from sojourn.ports.records import Record
-from sojourn.ports.store import Along
+from sojourn.ports.store import SideWrites
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_secrets import KEY
 from sojourn.testing.store_steps import begin, contents, everything, turn
@@ -28,7 +28,7 @@ class AlongContract:
         session = await begin(store, "a")
         await store.put_record(replace(MARK, key="old"))
         await store.put_record(replace(MARK, key="gone"))
-        along = Along(
+        along = SideWrites(
             new=(replace(MARK, session=session),),
             put=(replace(MARK, key="old", value={"n": 2}),),
             drop=(("mark", "gone"), ("mark", "never there")),
@@ -43,7 +43,7 @@ class AlongContract:
     async def test_nothing_is_kept_when_a_record_is_there_already(self, store: WholeStore) -> None:
         session = await begin(store, "a")
         await store.put_record(MARK)
-        along = Along(new=(replace(MARK, key="first"), MARK), drop=(("mark", "here"),), lets_go=True)
+        along = SideWrites(new=(replace(MARK, key="first"), MARK), drop=(("mark", "here"),), release_lease=True)
         async with turn(store, session) as lease:
             with pytest.raises(Conflict):
                 await store.append(lease, [user("b")], along=along)
@@ -58,7 +58,8 @@ class AlongContract:
         leases = [await store.lease(one, holder="a test", surface="cli") for one in sessions]
         stores = (store, again or store)
         both = [
-            one.append(lease, [user("b")], along=Along(new=(MARK,))) for one, lease in zip(stores, leases, strict=True)
+            one.append(lease, [user("b")], along=SideWrites(new=(MARK,)))
+            for one, lease in zip(stores, leases, strict=True)
         ]
         done = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(isinstance(one, Conflict) for one in done) == [False, True]
@@ -68,7 +69,7 @@ class AlongContract:
     async def test_the_lease_ends_with_the_last_words(self, store: WholeStore) -> None:
         session = await begin(store)
         lease = await store.lease(session, holder="a test", surface="cli")
-        await store.append(lease, [Chunk("b"), Done()], along=Along(lets_go=True))
+        await store.append(lease, [Chunk("b"), Done()], along=SideWrites(release_lease=True))
         with pytest.raises(LeaseLost):
             await store.append(lease, [user("late")])
         await store.renew(await store.lease(session, holder="the next", surface="cli"), 0)
@@ -80,13 +81,13 @@ class AlongContract:
         await store.put_record(replace(MARK, key="stays"))
         await store.renew(old, 0)
         with pytest.raises(LeaseLost):
-            await store.append(old, [user("late")], along=Along(new=(MARK,), drop=(("mark", "stays"),)))
+            await store.append(old, [user("late")], along=SideWrites(new=(MARK,), drop=(("mark", "stays"),)))
         assert [one.key for one in await store.list_records("mark")] == ["stays"]
 
     async def test_secrets_in_what_goes_along_are_blacked_out(self, store: WholeStore) -> None:
         session = await begin(store)
         async with turn(store, session) as lease:
-            await store.append(lease, [user("b")], along=Along(new=(replace(MARK, value={"key": KEY}),)))
+            await store.append(lease, [user("b")], along=SideWrites(new=(replace(MARK, value={"key": KEY}),)))
         kept = await store.get_record("mark", "here")
         assert kept is not None
         assert KEY not in str(kept.value)
@@ -94,6 +95,6 @@ class AlongContract:
     async def test_with_no_words_nothing_goes_along(self, store: WholeStore) -> None:
         session = await begin(store)
         async with turn(store, session) as lease:
-            assert await store.append(lease, [], along=Along(new=(MARK,), lets_go=True)) == []
+            assert await store.append(lease, [], along=SideWrites(new=(MARK,), release_lease=True)) == []
             await store.append(lease, [user("a")])
         assert await store.list_records("mark") == []

@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId
-from sojourn.ports.history import Changes, History, SessionFacts, TellsChanges, TellsExchanges, TellsLaterRows
+from sojourn.ports.history import CanReadTail, Changes, HasChangeFeed, HasToolExchanges, History, SessionFacts
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_steps import GUEST, NOBODY, answers, asks, begin, bring, foreign, rows, say, turn
 
@@ -101,7 +101,7 @@ class HistoryContract:
         undone = replace(user("undone"), active=False)
         session = await begin(store, "go", call, answer, assistant("only words"), undone, user("thanks", by="Ada"))
         with past(store) as history:
-            assert isinstance(history, TellsExchanges)
+            assert isinstance(history, HasToolExchanges)
             [(named, found)] = list(history.exchanges([session]))
         assert named == session
         assert [row[1:] for row in found] == [
@@ -186,7 +186,7 @@ class HistoryContract:
     async def test_changes_tell_what_is_different_and_nothing_else(self, store: WholeStore) -> None:
         session, other = await begin(store, "a", "b"), await begin(store, "c")
         with past(store) as kept:
-            if not isinstance(kept, TellsChanges):
+            if not isinstance(kept, HasChangeFeed):
                 return
             known = {facts.id: facts for facts in kept.sessions()}
             assert kept.changes() == Changes(())
@@ -209,7 +209,7 @@ class HistoryContract:
     async def test_a_session_can_be_read_on(self, store: WholeStore) -> None:
         session, other = await begin(store, "a", "nul \x00 and \x1a"), await begin(store, "c")
         with past(store) as history:
-            if not isinstance(history, TellsLaterRows):
+            if not isinstance(history, CanReadTail):
                 return
             [(_, whole)] = list(history.messages([session]))
             assert history.rows_after(session, 0) == whole

@@ -12,7 +12,7 @@ import pytest
 
 from sojourn.core.errors import BadInput, LeaseLost, NotFound
 from sojourn.core.sessions import TurnId
-from sojourn.ports.journal import Incoming
+from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.platform import File
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_secrets import KEY, traces
@@ -25,7 +25,7 @@ HOME = "telegram:dm:1"
 async def come_in(store: WholeStore, *names: str, place: str = HOME, platform: str = "telegram") -> list[Incoming]:
     """Messages by their ids, in this order."""
     kept = [
-        await store.keep_incoming(platform, "bot", name, place=place, payload={"text": f"words of {name}"})
+        await store.add_incoming(platform, "bot", name, place=place, payload={"text": f"words of {name}"})
         for name in names
     ]
     return [one for one in kept if one is not None]
@@ -40,7 +40,7 @@ class InboxContract:
     """waiting → running → done | failed."""
 
     async def test_a_message_is_kept_as_it_came(self, store: WholeStore, again: WholeStore | None) -> None:
-        kept = await store.keep_incoming("telegram", "bot", "m1", place=HOME, payload={"text": "hello", "n": [1]})
+        kept = await store.add_incoming("telegram", "bot", "m1", place=HOME, payload={"text": "hello", "n": [1]})
         assert kept is not None
         assert (kept.platform, kept.account, kept.message_id, kept.place, kept.payload, kept.state) == (
             "telegram",
@@ -61,7 +61,7 @@ class InboxContract:
         assert [one.id for one in await store.incoming()] == [first.id]
         other = [("telegram", "bot2"), ("matrix", "bot")]
         for platform, account in other:
-            assert await store.keep_incoming(platform, account, "m1", place=HOME, payload=None)
+            assert await store.add_incoming(platform, account, "m1", place=HOME, payload=None)
 
     async def test_one_of_many_who_keep_the_same_message_at_once_has_it(
         self, store: WholeStore, again: WholeStore | None
@@ -71,15 +71,15 @@ class InboxContract:
 
     async def test_what_is_no_json_is_not_kept(self, store: WholeStore) -> None:
         with pytest.raises(BadInput):
-            await store.keep_incoming("telegram", "bot", "m1", place=HOME, payload=b"bytes")
+            await store.add_incoming("telegram", "bot", "m1", place=HOME, payload=b"bytes")
         assert await store.incoming() == []
 
     async def test_odd_characters_and_secrets_in_a_message(self, store: WholeStore) -> None:
-        kept = await store.keep_incoming(ODD, ODD, ODD, place=ODD, payload={ODD: f"{KEY} {ODD}"})
+        kept = await store.add_incoming(ODD, ODD, ODD, place=ODD, payload={ODD: f"{KEY} {ODD}"})
         assert kept is not None
         assert (kept.platform, kept.account, kept.message_id, kept.place) == (ODD,) * 4
         assert kept.payload == {ODD: f"[redacted:api-key] {ODD}"}
-        assert await store.keep_incoming(ODD, ODD, ODD, place=ODD, payload=None) is None
+        assert await store.add_incoming(ODD, ODD, ODD, place=ODD, payload=None) is None
         [taken] = await store.claim_incoming(ODD, lines=[(ODD, ODD)], place=ODD)
         failed = await store.finish_incoming(taken, "failed", error=f"{KEY} {ODD}")
         assert (taken.owner, failed.error) == (ODD, f"[redacted:api-key] {ODD}")
@@ -94,9 +94,9 @@ class InboxContract:
             File(name="empty", media_type=ODD, data=b""),
             File(name="key.txt", media_type="text/plain", data=KEY.encode()),
         ]
-        kept = await store.keep_incoming("telegram", "bot", "m1", place=HOME, payload=None, files=files)
+        kept = await store.add_incoming("telegram", "bot", "m1", place=HOME, payload=None, files=files)
         assert kept is not None
-        assert await store.keep_incoming("telegram", "bot", "m1", place=HOME, payload=None, files=files) is None
+        assert await store.add_incoming("telegram", "bot", "m1", place=HOME, payload=None, files=files) is None
         item = await take(again or store)
         assert await (again or store).incoming_files(item) == tuple(files)
         await store.finish_incoming(item)
@@ -106,9 +106,9 @@ class InboxContract:
         session = await begin(store)
         for name in ("m1", "m2"):
             file = File(name="f", media_type="text/plain", data=b"canary " + name.encode())
-            await store.keep_incoming("telegram", "bot", name, place=name, payload=None, files=[file])
+            await store.add_incoming("telegram", "bot", name, place=name, payload=None, files=[file])
         one, two = await store.claim_incoming("me", limit=2)
-        await store.note_incoming(one, session=session)
+        await store.update_incoming(one, session=session)
         await store.forget(session)
         assert await store.incoming_files(one) == ()
         failed = await store.finish_incoming(two, "failed")
@@ -213,9 +213,9 @@ class InboxContract:
     ) -> None:
         session = await begin(store)
         await come_in(store, "m1", "m2")
-        left = await store.note_incoming(await take(store, "dead"), session=session, turn=TurnId("t_1"))
+        left = await store.update_incoming(await take(store, "dead"), session=session, turn=TurnId("t_1"))
         assert await (again or store).claim_incoming("early") == []
-        left = await store.note_incoming(left, seconds=GONE)
+        left = await store.update_incoming(left, seconds=GONE)
         [taken] = await (again or store).claim_incoming("heir", limit=9)
         assert (taken.message_id, taken.owner, taken.fence, taken.attempts) == ("m1", "heir", 2, 2)
         assert (taken.session, taken.turn) == (session, "t_1")
@@ -225,7 +225,7 @@ class InboxContract:
         left = await take(store, "dead", GONE)
         taken = await take(store, "heir")
         for attempt in (
-            store.note_incoming(left),
+            store.update_incoming(left),
             store.finish_incoming(left),
             store.release_incoming(left),
             store.finish_incoming(replace(left, fence=0)),
@@ -236,7 +236,7 @@ class InboxContract:
 
     async def test_an_owner_whose_time_ran_out_is_good_while_nobody_took_it(self, store: WholeStore) -> None:
         await come_in(store, "m1")
-        item = await store.note_incoming(await take(store, seconds=GONE), seconds=60)
+        item = await store.update_incoming(await take(store, seconds=GONE), seconds=60)
         assert await store.claim_incoming("other") == []
         assert (await store.finish_incoming(item)).state == "done"
 
@@ -246,7 +246,11 @@ class InboxContract:
         done = await store.finish_incoming(item)
         assert (done.state, done.owner, done.until) == ("done", "", 0.0)
         assert done.finished_at is not None
-        for attempt in (store.finish_incoming(item, "failed"), store.release_incoming(item), store.note_incoming(item)):
+        for attempt in (
+            store.finish_incoming(item, "failed"),
+            store.release_incoming(item),
+            store.update_incoming(item),
+        ):
             with pytest.raises(LeaseLost, match="done"):
                 await attempt
         assert await store.claim_incoming("me") == []
@@ -277,7 +281,7 @@ class InboxContract:
         session = await begin(store)
         await come_in(store, "a1", "a2", place="a")
         await come_in(store, "b1", place="b")
-        await store.note_incoming(await take(store), session=session)
+        await store.update_incoming(await take(store), session=session)
 
         async def names(**asked: object) -> list[str]:
             return [one.message_id for one in await store.incoming(**asked)]  # type: ignore[arg-type]
@@ -292,7 +296,7 @@ class InboxContract:
     async def test_messages_go_with_the_session_they_became(self, store: WholeStore) -> None:
         session = await begin(store)
         await come_in(store, "canary", "other")
-        item = await store.note_incoming(await take(store), session=session)
+        item = await store.update_incoming(await take(store), session=session)
         assert (await store.delete(session)).rows["inbox"] == 1
         assert "canary" not in repr(await dump(store))
         with pytest.raises(NotFound):
@@ -304,5 +308,5 @@ class InboxContract:
         await come_in(store, "m1")
         item = await take(store)
         with pytest.raises(NotFound):
-            await store.note_incoming(item, session=NOBODY)
+            await store.update_incoming(item, session=NOBODY)
         assert (await store.finish_incoming(item)).session is None

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 import pytest
 
 from sojourn.core.errors import LeaseLost
-from sojourn.ports.journal import Heartbeat, Topic
+from sojourn.ports.gateway_store import Heartbeat, Topic
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_bindings import BindingsContract
 from sojourn.testing.store_inbox import GONE, HOME, InboxContract, come_in, take
@@ -55,40 +55,40 @@ class GatewaysContract:
 
     # credentials
     async def test_a_credential_is_held_by_one_at_a_time(self, store: WholeStore, again: WholeStore | None) -> None:
-        held = await store.hold_credential("telegram:hash", "g1")
+        held = await store.lease_credential("telegram:hash", "g1")
         assert held is not None
         assert (held.credential, held.owner, held.fence) == ("telegram:hash", "g1", 1)
-        assert await (again or store).hold_credential("telegram:hash", "g2") is None
-        assert await store.hold_credential("telegram:other", "g2") is not None
+        assert await (again or store).lease_credential("telegram:hash", "g2") is None
+        assert await store.lease_credential("telegram:other", "g2") is not None
 
     async def test_a_credential_fails_over_when_its_holder_is_gone(
         self, store: WholeStore, again: WholeStore | None
     ) -> None:
-        old = await store.hold_credential("c", "g1", seconds=GONE)
+        old = await store.lease_credential("c", "g1", seconds=GONE)
         assert old is not None
-        new = await (again or store).hold_credential("c", "g2")
+        new = await (again or store).lease_credential("c", "g2")
         assert new is not None
         assert (new.owner, new.fence) == ("g2", 2)
         with pytest.raises(LeaseLost):
             await store.renew_credential(old)
-        assert await store.hold_credential("c", "g1") is None
+        assert await store.lease_credential("c", "g1") is None
 
     async def test_a_holder_renews_and_lets_go(self, store: WholeStore) -> None:
-        held = await store.hold_credential("c", "g1", seconds=1)
+        held = await store.lease_credential("c", "g1", seconds=1)
         assert held is not None
         renewed = await store.renew_credential(held, seconds=60)
         assert renewed.until > held.until
         assert renewed.fence == held.fence
-        same = await store.hold_credential("c", "g1")
+        same = await store.lease_credential("c", "g1")
         assert same is not None
         assert same.fence == held.fence
         await store.renew_credential(same, seconds=0)
-        other = await store.hold_credential("c", "g2")
+        other = await store.lease_credential("c", "g2")
         assert other is not None
         assert other.fence == 2
 
     async def test_one_of_many_who_want_a_credential_has_it(self, store: WholeStore, again: WholeStore | None) -> None:
-        tries = [one.hold_credential("c", f"{n}") for n, one in enumerate([store, again or store] * 4)]
+        tries = [one.lease_credential("c", f"{n}") for n, one in enumerate([store, again or store] * 4)]
         assert sum(one is not None for one in await asyncio.gather(*tries)) == 1
 
     # how the lines get on
@@ -134,7 +134,7 @@ class BellContract:
             ("bindings", lambda n: other.bind(HOME, sessions[n])),
         ]
         for topic, step in steps:
-            bell = store.watch_journal(topic, seconds=30)
+            bell = store.watch_gateway(topic, seconds=30)
             await ring(bell)
             begun = time.monotonic()
             for n in range(5):  # a bell may ring once by itself when it is hung up; five times only if it is rung
@@ -146,14 +146,14 @@ class BellContract:
             await bell.aclose()
 
     async def test_what_comes_while_a_watcher_is_busy_is_told_when_it_is_back(self, store: WholeStore) -> None:
-        bell = store.watch_journal("inbox", seconds=30)
+        bell = store.watch_gateway("inbox", seconds=30)
         await ring(bell)
         await come_in(store, "m1")
         await ring(bell)
         await bell.aclose()
 
     async def test_a_watcher_of_everything_hears_everything(self, store: WholeStore) -> None:
-        bell = store.watch_journal(seconds=30)
+        bell = store.watch_gateway(seconds=30)
         await ring(bell)
         for step in (come_in(store, "m1"), put(store, "k1"), store.beat(Heartbeat(id="g1"))):
             await step
@@ -161,15 +161,15 @@ class BellContract:
         await bell.aclose()
 
     async def test_a_watcher_looks_now_and_then_although_nobody_rang(self, store: WholeStore) -> None:
-        bell = store.watch_journal(seconds=0.05)
+        bell = store.watch_gateway(seconds=0.05)
         for _ in range(3):
             await ring(bell)
         await bell.aclose()
 
     async def test_a_credential_that_is_free_again_is_rung(self, store: WholeStore, again: WholeStore | None) -> None:
-        held = await store.hold_credential("c", "g1")
+        held = await store.lease_credential("c", "g1")
         assert held is not None
-        bell = (again or store).watch_journal("gateways", seconds=30)
+        bell = (again or store).watch_gateway("gateways", seconds=30)
         await ring(bell)
         waiting = asyncio.ensure_future(ring(bell))
         await asyncio.sleep(0.05)
@@ -181,7 +181,7 @@ class BellContract:
         session = await begin(store)
         before = await store.last_change()
         await come_in(store, "m1")
-        await store.note_incoming(await take(store), session=session)
+        await store.update_incoming(await take(store), session=session)
         await put(store, "k1")
         await store.beat(Heartbeat(id="g1"))
         assert await store.changes(after=before) == []
@@ -194,10 +194,10 @@ class BellContract:
         await put(store, "k1")
         item = await take(store)
         await store.beat(Heartbeat(id="g1"))
-        await store.hold_credential("c", "g1")
+        await store.lease_credential("c", "g1")
         await move(store, other)
         assert await other.gateways(alive=False) == []
-        assert await other.hold_credential("c", "g2") is not None
+        assert await other.lease_credential("c", "g2") is not None
         assert await come_in(other, "m1") == []
         await other.finish_incoming(item)
         [late] = await come_in(other, "m3")

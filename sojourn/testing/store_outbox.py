@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sojourn.core.errors import BadInput, LeaseLost, NotFound
-from sojourn.ports.journal import Draft, Outgoing
+from sojourn.ports.gateway_store import Outgoing, OutgoingDraft
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_secrets import KEY, traces
 from sojourn.testing.store_steps import NOBODY, ODD, begin, dump
@@ -17,9 +17,9 @@ GONE = -1.0
 HOME = "telegram:dm:1"
 
 
-def draft(key: str, place: str = HOME, **fields: object) -> Draft:
+def draft(key: str, place: str = HOME, **fields: object) -> OutgoingDraft:
     words = {"text": f"words of {key}"}
-    made = Draft(key=key, platform="telegram", account="bot", place=place, payload=words)
+    made = OutgoingDraft(key=key, platform="telegram", account="bot", place=place, payload=words)
     return replace(made, **fields)  # type: ignore[arg-type]
 
 
@@ -73,7 +73,7 @@ class OutboxContract:
         assert await store.outgoing() == []
 
     async def test_odd_characters_and_secrets_in_a_draft(self, store: WholeStore) -> None:
-        odd = Draft(key=ODD, platform=ODD, account=ODD, place=ODD, payload=f"{KEY} {ODD}")
+        odd = OutgoingDraft(key=ODD, platform=ODD, account=ODD, place=ODD, payload=f"{KEY} {ODD}")
         [kept] = await store.put_outgoing([odd])
         assert (kept.key, kept.platform, kept.account, kept.place) == (ODD,) * 4
         assert kept.payload == f"[redacted:api-key] {ODD}"

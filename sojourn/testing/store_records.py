@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from sojourn.core.errors import BadInput, Conflict, LeaseLost, NotDriving, NotFound
-from sojourn.core.redact import keep
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.records import Record
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_secrets import KEY, traces
 from sojourn.testing.store_steps import GUEST, NOBODY, ODD, Fresh, begin, contents, dump, first, turn
+from sojourn.text.redaction import no_redaction
 
 MOOD = Record(kind="mood", key="today", value={"sunny": True})
 
@@ -289,7 +289,7 @@ class RecordsContract:
         assert await traces(store, "Ab1Ab1") == await traces(store, "correct-horse") == []
 
     async def test_the_switch_that_keeps_secrets_holds_for_records(self, fresh: Fresh) -> None:
-        store = fresh(redactor=keep)
+        store = fresh(redactor=no_redaction)
         assert (await store.put_record(replace(MOOD, value=KEY))).value == KEY
 
     async def test_records_are_counted_and_make_a_store_not_empty(self, store: WholeStore) -> None:

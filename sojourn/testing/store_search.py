@@ -12,8 +12,7 @@ from sojourn.core.errors import BadInput
 from sojourn.core.events import Chunk
 from sojourn.core.messages import Message, assistant, user
 from sojourn.core.sessions import SessionId
-from sojourn.core.terms import MAX_CHARS, TOOL_HEAD, TOOL_TAIL
-from sojourn.ports.store import Hit, Search
+from sojourn.ports.store import SearchHit, SearchQuery
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_steps import (
     GUEST,
@@ -29,6 +28,7 @@ from sojourn.testing.store_steps import (
     say,
     turn,
 )
+from sojourn.text.tokenizer import MAX_CHARS, TOOL_HEAD, TOOL_TAIL
 
 CODE = "def get_user_name(userId): return HTTPServer.parseURL('https://x.org/a-b', v2=True)"
 CHINESE = "数据库连接失败，请检查错误信息。"
@@ -241,7 +241,7 @@ class SearchContract:
         assert await found(store, "door") == [(session, 3)]
         assert await found(store, "日本", tool=ODD) == [(session, 2)]
         assert await found(store, "日本", roles=(ODD,)) == [(session, 2)]
-        assert await store.search(Search(text="x \x00 \ud800 y")) == []
+        assert await store.search(SearchQuery(text="x \x00 \ud800 y")) == []
 
     async def test_an_undone_message_is_not_found_and_a_summarised_one_is(self, store: WholeStore) -> None:
         session = await begin(store, "apple", "apple", "apple")
@@ -264,7 +264,7 @@ class SearchContract:
     @pytest.mark.parametrize("query", ["", "  ", "!?", '""', "*", "---", "\x00", "…"])
     async def test_a_query_without_a_word_is_refused(self, store: WholeStore, query: str) -> None:
         with pytest.raises(BadInput, match="no word"):
-            await store.search(Search(text=query))
+            await store.search(SearchQuery(text=query))
 
     # freshness
     async def test_what_was_kept_a_moment_ago_is_found_by_everybody(
@@ -280,9 +280,9 @@ class SearchContract:
         texts = (CODE, CHINESE, JAPANESE, "The red house", "x" * 100, ODD)
         session = await begin(store, *texts, asks("write_file", '{"path": "red.md"}'))
         queries = ("get_user", "错误信息", "ラーメン", '"red house"', "red", "x" * 70, "日本", "substitute")
-        before = [await store.search(Search(text=query)) for query in queries]
+        before = [await store.search(SearchQuery(text=query)) for query in queries]
         await store.index()
-        assert [await store.search(Search(text=query)) for query in queries] == before
+        assert [await store.search(SearchQuery(text=query)) for query in queries] == before
         assert all(hit.session == session for hits in before for hit in hits)
 
     async def test_indexing_again_has_nothing_to_do(self, store: WholeStore) -> None:
@@ -356,7 +356,7 @@ class SearchContract:
         session = await begin(
             store, replace(answers("terminal", "an apple a day"), timestamp=123.5), source="web", title="Fruit"
         )
-        [hit] = await store.search(Search(text="apple"))
+        [hit] = await store.search(SearchQuery(text="apple"))
         assert (hit.session, hit.seq, hit.role, hit.timestamp) == (session, 1, "tool", 123.5)
         assert (hit.title, hit.source, hit.tool_name) == ("Fruit", "web", "terminal")
         assert (hit.snippet.text, marked(hit)) == ("an apple a day", ["apple"])
@@ -381,12 +381,12 @@ class SearchContract:
         self, store: WholeStore, query: str, marks: list[str]
     ) -> None:
         await begin(store, "A blue whale, a Whale: getUser 错误信息")
-        [hit] = await store.search(Search(text=query))
+        [hit] = await store.search(SearchQuery(text=query))
         assert marked(hit) == marks
 
     async def test_a_snippet_is_a_short_piece_around_the_hit(self, store: WholeStore) -> None:
         await begin(store, "before " * 500 + "whale\n\tand " + "after " * 500)
-        [hit] = await store.search(Search(text="whale"))
+        [hit] = await store.search(SearchQuery(text="whale"))
         assert len(hit.snippet.text) < 250
         assert hit.snippet.text.startswith("…")
         assert hit.snippet.text.endswith("…")
@@ -405,9 +405,9 @@ class SearchContract:
         for n in range(5):
             await begin(store, *("an apple a title" for _ in range(6)), title=f"an apple a title {n}")
             await store.index() if n == 2 else None
-        whole = await store.search(Search(text=query, limit=100))
-        paged: list[Hit] = []
-        while page := await store.search(Search(text=query, limit=4, before=paged[-1].at if paged else None)):
+        whole = await store.search(SearchQuery(text=query, limit=100))
+        paged: list[SearchHit] = []
+        while page := await store.search(SearchQuery(text=query, limit=4, before=paged[-1].at if paged else None)):
             assert len(page) <= 4
             paged += page
         assert len(whole) == 35
@@ -428,7 +428,7 @@ class SearchContract:
         session = await begin(store, "apple", title="Apple pie 数据库")
         other = await begin(store, "apple")
         assert await found(store, "apple") == [(session, 0), (other, 1), (session, 1)]
-        [hit] = await store.search(Search(text='"apple pie" 数据', limit=1))
+        [hit] = await store.search(SearchQuery(text='"apple pie" 数据', limit=1))
         assert (hit.role, hit.title, marked(hit)) == ("title", "Apple pie 数据库", ["Apple pie", "数据"])
 
     async def test_titles_are_left_out_where_messages_are_meant(self, store: WholeStore) -> None:

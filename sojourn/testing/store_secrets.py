@@ -10,10 +10,10 @@ import pytest
 from sojourn.core.errors import TitleTaken
 from sojourn.core.events import Chunk, Failed, Progress
 from sojourn.core.messages import Message, user
-from sojourn.core.redact import keep
 from sojourn.ports.store import Listing
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_steps import Fresh, asks, begin, bring, contents, dump, first, foreign, found, say, turn
+from sojourn.text.redaction import no_redaction
 
 KEY = "sk-proj-" + "Ab1" * 12
 
@@ -93,7 +93,7 @@ class SecretsContract:
         assert heard.payload == {"text": "use [redacted:api-key]"}
 
     async def test_the_switch_turns_it_off(self, fresh: Fresh) -> None:
-        store = fresh(redactor=keep)
+        store = fresh(redactor=no_redaction)
         session = await begin(store, user(f"key {KEY}"), title=f"T {KEY}")
         assert await contents(store, session) == [f"key {KEY}"]
         assert await found(store, f'"{KEY}"') == [(session, 0), (session, 1)]

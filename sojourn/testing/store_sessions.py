@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from sojourn.core.errors import Ambiguous, BadInput, BadTitle, Conflict, NotFound, TitleTaken
-from sojourn.core.sessions import MAX_TITLE, OWNER, SessionId
+from sojourn.core.sessions import MAX_TITLE_CHARS, OWNER, SessionId
 from sojourn.ports.store import Listing
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_steps import GUEST, NOBODY, ODD, begin, everything, first, retitled, rows, say
@@ -125,11 +125,11 @@ class SessionsContract:
         assert (await retitled(store, await retitled(store, made, "Other"), raw)).title == kept
 
     async def test_a_title_that_is_too_long_is_refused(self, store: WholeStore) -> None:
-        session = await store.create(title="x" * MAX_TITLE)
+        session = await store.create(title="x" * MAX_TITLE_CHARS)
         with pytest.raises(BadTitle):
-            await retitled(store, session, "x" * (MAX_TITLE + 1))
+            await retitled(store, session, "x" * (MAX_TITLE_CHARS + 1))
         with pytest.raises(BadTitle):
-            await store.create(title="y" * (MAX_TITLE + 1))
+            await store.create(title="y" * (MAX_TITLE_CHARS + 1))
 
     async def test_a_title_is_unique_for_a_person(self, store: WholeStore) -> None:
         await store.create(title="Garden")

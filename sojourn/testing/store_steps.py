@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from sojourn.core.events import Yielded
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import OWNER, Lease, Principal, Recorded, Session, SessionId
+from sojourn.ports.importer import Transcript
 from sojourn.ports.ingest import Ingested
-from sojourn.ports.source import Transcript
-from sojourn.ports.store import Hit, Search, SessionStore
+from sojourn.ports.store import SearchHit, SearchQuery, SessionStore
 from sojourn.ports.whole import WholeStore
 
 T = TypeVar("T")
@@ -66,10 +66,10 @@ async def first(count: int, stream: AsyncIterator[T], seconds: float = 10.0) -> 
 
 async def found(store: SessionStore, text: str, **fields: Any) -> list[tuple[str, int]]:
     """Where a search hits: session and number."""
-    return [(hit.session, hit.seq) for hit in await store.search(Search(text=text, **fields))]
+    return [(hit.session, hit.seq) for hit in await store.search(SearchQuery(text=text, **fields))]
 
 
-def marked(hit: Hit) -> list[str]:
+def marked(hit: SearchHit) -> list[str]:
     """The highlighted parts of a hit."""
     return [hit.snippet.text[start:end] for start, end in hit.snippet.marks]
 

@@ -13,7 +13,7 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import assistant, user
 from sojourn.core.sessions import SessionId
-from sojourn.ports.journal import Draft
+from sojourn.ports.gateway_store import OutgoingDraft
 from sojourn.ports.platform import File
 from sojourn.ports.records import Record
 from sojourn.ports.whole import WholeStore
@@ -63,11 +63,11 @@ async def a_bit_of_everything(store: WholeStore) -> SessionId:
     await store.request_handoff(session, "telegram", surface="cli", target=ODD, by=ODD, seconds=-1)
     await store.expire_handoffs()
     file = File(name=ODD, media_type="x/y", data=bytes(range(256)))
-    await store.keep_incoming("telegram", "bot", ODD, place=ODD, payload={ODD: 1}, files=[file])
+    await store.add_incoming("telegram", "bot", ODD, place=ODD, payload={ODD: 1}, files=[file])
     [item] = await store.claim_incoming("gateway")
-    await store.note_incoming(item, session=session)
+    await store.update_incoming(item, session=session)
     await store.put_outgoing(
-        [Draft(key=ODD, platform="telegram", account="bot", place=ODD, payload=[ODD], session=session)]
+        [OutgoingDraft(key=ODD, platform="telegram", account="bot", place=ODD, payload=[ODD], session=session)]
     )
     await store.bind(ODD, session, details={"chat": 1})
     await store.forget(await begin(store, "gone"))

@@ -12,9 +12,9 @@ from typing import Any
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Chunk, Done, Progress
-from sojourn.core.messages import Json, Message, calls, text_of
+from sojourn.core.messages import Json, Message, text_of, tool_calls_of
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId, TurnId, new_session_id, new_turn_id
-from sojourn.ports.runtime import Given, Past, Runtime, TurnInput
+from sojourn.ports.runtime import HistoryEntry, Runtime, RuntimeOutput, TurnInput
 from sojourn.ports.tool import Question, Reply, Run, Tool
 
 
@@ -61,9 +61,9 @@ def turn_input(
     return TurnInput(**prepared)
 
 
-def past(*messages: Message) -> tuple[Past, ...]:
+def past(*messages: Message) -> tuple[HistoryEntry, ...]:
     """These messages as a live transcript, numbered from 1."""
-    return tuple(Past(at, message) for at, message in enumerate(messages, 1))
+    return tuple(HistoryEntry(at, message) for at, message in enumerate(messages, 1))
 
 
 def a_tool(name: str, run: Run, description: str = "For tests.", /, **parameters: str) -> Tool:
@@ -80,7 +80,7 @@ def a_tool(name: str, run: Run, description: str = "For tests.", /, **parameters
 class Shown:
     """Everything a turn gave, in order, and how it ended."""
 
-    items: list[Given] = field(default_factory=list)
+    items: list[RuntimeOutput] = field(default_factory=list)
     error: SojournError | None = None
     cancelled: bool = False
 
@@ -116,7 +116,7 @@ def unpaired(messages: Sequence[Message]) -> list[str]:
     for message in messages:
         if message.role == "assistant":
             wrong += waiting
-            waiting = [call.id for call in calls(message)]
+            waiting = [call.id for call in tool_calls_of(message)]
         elif message.role == "tool" and message.tool_call_id in waiting:
             waiting.remove(message.tool_call_id)
         elif message.role == "tool":
@@ -131,7 +131,7 @@ async def run_turn(runtime: Runtime, turn: TurnInput) -> Shown:
     return shown
 
 
-async def stop_turn(runtime: Runtime, turn: TurnInput, when: Callable[[Given], bool]) -> Shown:
+async def stop_turn(runtime: Runtime, turn: TurnInput, when: Callable[[RuntimeOutput], bool]) -> Shown:
     """Runs a turn and, as soon as `when` says so and it waits for the next thing, cancels it as a service does.
 
     What the runtime still gives then is collected too: results for calls that were under way, words already said.
@@ -152,7 +152,7 @@ async def stop_turn(runtime: Runtime, turn: TurnInput, when: Callable[[Given], b
 
 
 async def _fill(
-    shown: Shown, events: AsyncGenerator[Given, None], seen: Callable[[Given], object] = lambda _: None
+    shown: Shown, events: AsyncGenerator[RuntimeOutput, None], seen: Callable[[RuntimeOutput], object] = lambda _: None
 ) -> None:
     try:
         async with aclosing(events):

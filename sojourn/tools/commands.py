@@ -8,10 +8,10 @@ from pathlib import Path
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
-from sojourn.core.plain import plain
-from sojourn.core.redact import redact
 from sojourn.core.settings import Settings
 from sojourn.ports.tool import ToolResult, Workspace
+from sojourn.text.ansi import strip_control
+from sojourn.text.redaction import redact
 from sojourn.tools.children import ended, start
 from sojourn.tools.places import locate
 
@@ -83,6 +83,6 @@ def told_now_and_then(at: Workspace) -> Callable[[bytes], None]:
         lines = [line for line in data[-2000:].decode("utf-8", "replace").splitlines() if line.strip()]
         if lines:
             last = time.monotonic()
-            at.tell(redact(plain(lines[-1]))[:200])
+            at.tell(redact(strip_control(lines[-1]))[:200])
 
     return heard

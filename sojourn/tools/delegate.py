@@ -11,7 +11,7 @@ from sojourn.core.events import Done, Failed, Metadata, Progress
 from sojourn.core.messages import Json, Message, text_of
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.ports.kit import Kit
-from sojourn.ports.service import Said, Service, Speaker, Turn
+from sojourn.ports.service import Caller, Service, Turn, TurnRequest
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 
 SURFACE = "delegate"  # sessions that begin here are sub-agents; they have no sub-agents of their own
@@ -48,12 +48,12 @@ def delegate_task_tool(kit: Kit) -> Tool:
         if (await kit.store.get(at.session)).source == SURFACE:
             raise NotAllowed("A sub-agent cannot give tasks away.", hint="Do it yourself.")
         kit.shared(Delegated).count(at.turn, int(kit.settings["tools.delegates"]))
-        by = Speaker(surface=SURFACE, principal=at.principal, holder=f"sub-agent of {at.session}")
+        by = Caller(surface=SURFACE, principal=at.principal, holder=f"sub-agent of {at.session}")
         runtime, model = await _thinking_with(kit, at)
         child = await kit.service.open(by, model=model or None, runtime=runtime, cwd=str(at.root), parent=at.session)
         if title:
             at.tell(f"sub-agent: {title[:100]}")
-        turn = await kit.service.say(child.id, Said(text=TASK + task, cwd=str(at.root)), by)
+        turn = await kit.service.say(child.id, TurnRequest(text=TASK + task, cwd=str(at.root)), by)
         return await _finish(kit, turn, by, at)
 
     return delegate_task
@@ -69,7 +69,7 @@ async def _thinking_with(kit: Kit, at: Workspace) -> tuple[str, str]:
     return found
 
 
-async def _finish(kit: Kit, turn: Turn, by: Speaker, at: Workspace) -> ToolResult:
+async def _finish(kit: Kit, turn: Turn, by: Caller, at: Workspace) -> ToolResult:
     """Watches the sub-agent to its end; if the time is up or we are stopped, it is stopped too."""
     seconds = float(kit.settings["tools.delegate_seconds"])
     try:
@@ -84,7 +84,7 @@ async def _finish(kit: Kit, turn: Turn, by: Speaker, at: Workspace) -> ToolResul
         raise
 
 
-async def _watched(service: Service, turn: Turn, by: Speaker, at: Workspace) -> ToolResult:
+async def _watched(service: Service, turn: Turn, by: Caller, at: Workspace) -> ToolResult:
     said, problem = "", ""
     async with aclosing(service.watch(turn.session, after=turn.after, principal=at.principal)) as log:
         async for kept in log:
@@ -103,9 +103,7 @@ async def _watched(service: Service, turn: Turn, by: Speaker, at: Workspace) -> 
     return ToolResult(text="The sub-agent's session ended early.", ok=False, facts={"session": turn.session})
 
 
-async def _pass_on(
-    service: Service, session: SessionId, detail: Mapping[str, Json], by: Speaker, at: Workspace
-) -> None:
+async def _pass_on(service: Service, session: SessionId, detail: Mapping[str, Json], by: Caller, at: Workspace) -> None:
     """The sub-agent's question becomes ours: the person who watches this session answers it."""
     question = Question(
         id=f"{detail['question']}_d",

@@ -12,10 +12,10 @@ from typing import Literal
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
-from sojourn.core.redact import redact
 from sojourn.ports.kit import Kit
 from sojourn.ports.records import Record
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.text.redaction import redact
 
 KIND = "fact"
 LONGEST = 2000

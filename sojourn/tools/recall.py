@@ -8,7 +8,7 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import SessionId
 from sojourn.ports.kit import Kit
-from sojourn.ports.store import Hit, Search
+from sojourn.ports.store import SearchHit, SearchQuery
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
 
 MOST = 50
@@ -35,7 +35,7 @@ def session_search_tool(kit: Kit) -> Tool:
             raise BadInput("There is nothing to look for.", hint="Give a query, or a session to show.")
         count = min(max(1, limit), MOST)
         hits = await kit.store.search(
-            Search(text=query, principal=at.principal, session=found.id if found else None, limit=count)
+            SearchQuery(text=query, principal=at.principal, session=found.id if found else None, limit=count)
         )
         text = "\n".join(_line(hit) for hit in hits) or f"Nothing was said about {query!r}."
         if hits:
@@ -49,7 +49,7 @@ def _day(stamp: float) -> str:
     return datetime.fromtimestamp(stamp, UTC).strftime("%Y-%m-%d %H:%M") if stamp else "unknown day"
 
 
-def _line(hit: Hit) -> str:
+def _line(hit: SearchHit) -> str:
     who = f"{hit.role} ({hit.tool_name})" if hit.tool_name else hit.role
     place = f"{hit.session} number {hit.seq}" if hit.seq else f"{hit.session} (its title)"
     return f'- "{hit.title or "untitled"}", {_day(hit.timestamp)}, {who}: {hit.snippet.text}\n  [{place}]'

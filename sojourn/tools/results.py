@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from sojourn.core.messages import Json
-from sojourn.core.plain import plain
-from sojourn.core.redact import redact
 from sojourn.core.sessions import SessionId
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import ToolResult, Workspace
+from sojourn.text.ansi import strip_control
+from sojourn.text.redaction import redact
 
 QUICK = 100_000  # characters that are cleaned without a thread
 KEPT = 40  # whole results kept per session
@@ -39,7 +39,7 @@ async def fitted(result: ToolResult, at: Workspace, home: Path, facts: Mapping[s
 
 def _clean(text: str) -> str:
     """First without terminal sequences: one in the middle would hide a secret from the redaction."""
-    return redact(plain(_COLOURS.sub("", text) if "\x1b" in text else text))
+    return redact(strip_control(_COLOURS.sub("", text) if "\x1b" in text else text))
 
 
 def shortened(text: str, most: int, kept: Path | None) -> str:

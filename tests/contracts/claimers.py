@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sojourn.ports.journal import Draft
+from sojourn.ports.gateway_store import OutgoingDraft
 
 LEASE = 2.0
 
@@ -31,12 +31,12 @@ def say(*words: object) -> None:
 
 
 async def answer(store: Any, name: str) -> None:
-    async for _ in store.watch_journal("inbox", seconds=0.2):
+    async for _ in store.watch_gateway("inbox", seconds=0.2):
         while claimed := await store.claim_incoming(name, limit=4, seconds=LEASE):
             for item in claimed:
                 say("claimed", item.id, item.fence, item.place)
             for item in claimed:
-                reply = Draft(
+                reply = OutgoingDraft(
                     key=f"reply to {item.id}", platform="local", account="a", place=item.place, payload=item.message_id
                 )
                 await store.put_outgoing([reply])
@@ -45,7 +45,7 @@ async def answer(store: Any, name: str) -> None:
 
 
 async def send(store: Any, name: str) -> None:
-    async for _ in store.watch_journal("outbox", seconds=0.2):
+    async for _ in store.watch_gateway("outbox", seconds=0.2):
         while claimed := await store.claim_outgoing(name, limit=4, seconds=LEASE):
             for item in claimed:
                 say("sending", item.id, item.fence)

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sojourn.sources.claude_code.source import ClaudeCode
-from sojourn.sources.codex.source import Codex
-from sojourn.sources.hermes import Hermes
-from sojourn.sources.opencode.source import Opencode
+from sojourn.importers.claude_code.source import ClaudeCode
+from sojourn.importers.codex.source import Codex
+from sojourn.importers.hermes import Hermes
+from sojourn.importers.opencode.source import Opencode
 from sojourn.testing.source_contract import History
 
 SOURCES = Path(__file__).resolve().parents[1] / "fixtures" / "sources"

@@ -49,7 +49,7 @@ class Gateway:
 async def settled(store: WholeStore) -> None:
     """Everything was answered and sent."""
     async with asyncio.timeout(60):
-        async for _ in store.watch_journal(seconds=0.2):
+        async for _ in store.watch_gateway(seconds=0.2):
             left = await store.incoming(states=["waiting", "running"], limit=1)
             left_out = await store.outgoing(states=["pending", "sending"], limit=1)
             if not left and not left_out and len(await store.outgoing(limit=1000)) == MESSAGES:
@@ -58,7 +58,7 @@ async def settled(store: WholeStore) -> None:
 
 async def work_through(kind: str, place: str, store: WholeStore) -> None:
     for number in range(MESSAGES):
-        await store.keep_incoming("local", "a", f"m{number}", place=f"p{number % PLACES}", payload=number)
+        await store.add_incoming("local", "a", f"m{number}", place=f"p{number % PLACES}", payload=number)
     gateways = [Gateway(kind, place, f"g{number}") for number in range(3)]
     try:
         victim = gateways[0]

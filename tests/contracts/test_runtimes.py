@@ -13,7 +13,7 @@ from sojourn.core.events import Progress
 from sojourn.core.messages import Json
 from sojourn.core.settings import Settings
 from sojourn.plugins import load
-from sojourn.ports.runtime import Ready, Remember
+from sojourn.ports.runtime import RuntimeStatus, SaveState
 from sojourn.ports.tool import Tool, ToolResult, Workspace
 from sojourn.runtimes.echo import Echo
 from sojourn.runtimes.native.runtime import Native
@@ -124,7 +124,7 @@ class ScriptedRig:
         "closes upstream": "there is no connection to close",
     }
     scripts: Mapping[str, tuple[Step, ...]] = {
-        "says": (Give(Remember({"turns": 1})), scripted.Say(GREETING)),
+        "says": (Give(SaveState({"turns": 1})), scripted.Say(GREETING)),
         "thinks": (Give(Progress("thinking", {"text": THOUGHT})), scripted.Say(GREETING)),
         "calls a tool": (scripted.Call("look_up", {"word": "sojourn"}), scripted.Say(GREETING)),
         "calls a tool that fails": (scripted.Call("fail", {"word": "x"}), scripted.Say(GREETING)),
@@ -146,7 +146,9 @@ class ScriptedRig:
     def arrange(self, situation: Situation) -> str:
         self.runtime.on(situation, *self.scripts[situation])
         if situation == "is unreachable":
-            self.runtime = scripted.ScriptedRuntime(ready=Ready(ok=False, detail="It is away.", hint="Start it."))
+            self.runtime = scripted.ScriptedRuntime(
+                ready=RuntimeStatus(ok=False, detail="It is away.", hint="Start it.")
+            )
             self.runtime.on(situation, *self.scripts[situation])
         return situation
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from sojourn.core.messages import calls, text_of
-from sojourn.ports.source import Transcript
+from sojourn.core.messages import text_of, tool_calls_of
+from sojourn.ports.importer import Transcript
 from sojourn.service.rescue import rescue as rescue_
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.source_contract import History, KilledContract, SourceContract, every
@@ -99,7 +99,7 @@ def test_calls_and_outputs_are_what_another_reader_finds(program: str, version: 
         one.native_id.replace(".sidechain", "#sidechain"): one for one in every(history(program, version, tmp_path))
     }
     for one in expected(program, version)["sessions"]:
-        asked = [call for message in read[one["id"]].messages for call in calls(message)]
+        asked = [call for message in read[one["id"]].messages for call in tool_calls_of(message)]
         assert [(call.id, call.name) for call in asked] == [(call["id"], call["name"]) for call in one["tool_calls"]]
         outputs = {message.tool_call_id: message for message in read[one["id"]].messages if message.role == "tool"}
         for call in one["tool_calls"]:

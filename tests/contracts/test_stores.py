@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 
-from sojourn.core.redact import redact
 from sojourn.stores.memory import MemoryStore
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.store_contract import StoreContract
+from sojourn.text.redaction import redact
 
 
 class TestMemory(StoreContract):

@@ -16,9 +16,9 @@ from sojourn.core.events import Chunk
 from sojourn.core.handoff import Handoff
 from sojourn.core.messages import Message, assistant, user
 from sojourn.core.sessions import Lease, Principal, SessionId
-from sojourn.ports.journal import Draft
+from sojourn.ports.gateway_store import OutgoingDraft
 from sojourn.ports.records import Record
-from sojourn.ports.store import Hit, Listing, Search
+from sojourn.ports.store import Listing, SearchHit, SearchQuery
 from sojourn.ports.whole import WholeStore
 from sojourn.stores.memory import MemoryStore
 from sojourn.stores.postgres.store import PostgresStore
@@ -240,7 +240,7 @@ class Hand:
         return f"chat{self.run}", "bot"
 
     async def arrive(self, place: int, key: str, text: str) -> Any:
-        return moved(await self.store.keep_incoming(*self.line, key, place=self.place(place), payload={"text": text}))
+        return moved(await self.store.add_incoming(*self.line, key, place=self.place(place), payload={"text": text}))
 
     def place(self, number: int) -> str:
         return f"chat{self.run}:{number}"
@@ -257,7 +257,7 @@ class Hand:
 
     async def reply(self, some: list[str], number: int) -> Any:
         drafts = [
-            Draft(
+            OutgoingDraft(
                 key=f"{key} {self.run}",
                 platform=self.line[0],
                 account=self.line[1],
@@ -298,10 +298,10 @@ class Hand:
         await self.store.index()
 
     async def search(self, text: str, tool: str, limit: int) -> Any:
-        found: list[Hit] = []
+        found: list[SearchHit] = []
         while len(found) < 50:
             before = found[-1].at if found else None
-            asked = Search(text=text, tool=tool, principal=self.person, limit=limit, before=before)
+            asked = SearchQuery(text=text, tool=tool, principal=self.person, limit=limit, before=before)
             if not (page := await self.store.search(asked)):
                 break
             found += page

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sojourn.core.redact import redact
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.testing.store_contract import StoreContract
+from sojourn.text.redaction import redact
 
 
 @pytest.mark.postgres

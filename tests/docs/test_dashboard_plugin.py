@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.core.manifest import NEEDS, manifest
+from sojourn.core.plugin_manifest import NEEDS, parse_manifest
 from tests.e2e.plugin_folders import EXAMPLE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "dashboard-plugin.md").read_text("utf-8")
@@ -23,7 +23,9 @@ def test_the_example_is_as_short_as_it_says():
     files = [one for one in EXAMPLE.rglob("*") if one.is_file()]
     assert {one.name for one in files} == set(FILES.values())
     assert sum(len(one.read_text("utf-8").splitlines()) for one in files) <= 30
-    manifest(json.loads((EXAMPLE / "dashboard" / "manifest.json").read_text()), name="garden", file="manifest.json")
+    parse_manifest(
+        json.loads((EXAMPLE / "dashboard" / "manifest.json").read_text()), name="garden", file="manifest.json"
+    )
 
 
 @pytest.mark.parametrize("need", NEEDS)

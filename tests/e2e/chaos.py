@@ -19,12 +19,12 @@ from sojourn.core.places import Sender
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.gateway.requests import Requests
 from sojourn.platforms.local_rooms import Rooms
-from sojourn.ports.service import Said, Speaker
+from sojourn.ports.service import Caller, TurnRequest
 from tests.rigs.own_postgres import Server
 
 GATEWAY = Path(__file__).with_name("chaos_gateway.py")
 OWNER = Sender(id="owner")
-CLI, WEB = Speaker(surface="cli", holder="chaos"), Speaker(surface="web", holder="chaos")
+CLI, WEB = Caller(surface="cli", holder="chaos"), Caller(surface="web", holder="chaos")
 
 
 class Gateways:
@@ -129,7 +129,7 @@ class Actor:
                 self.in_room[words] = (await self.rooms.say(self.room, words, OWNER, thread=self.thread)).id
             else:
                 by = WEB if driver == "web" else CLI
-                self.at_desk[words] = (await self.kit.service.say(self.session, Said(text=words), by)).id
+                self.at_desk[words] = (await self.kit.service.say(self.session, TurnRequest(text=words), by)).id
         except StoreUnavailable:
             self.unsure.add(words)
         except SojournError:

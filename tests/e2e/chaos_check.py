@@ -19,7 +19,7 @@ from sojourn.core.sessions import Recorded, SessionId
 from sojourn.gateway.letters import letter_of
 from sojourn.gateway.render import AGAIN
 from sojourn.platforms.local_rooms import TO_HEAR
-from sojourn.ports.journal import Incoming
+from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.store import Listing
 from sojourn.service.begun import KIND
 from tests.e2e.chaos import Actor, Gateways

@@ -17,20 +17,20 @@ from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.sessions import SessionId
 from sojourn.plugins import BUILT_INS, Registry, Stranger
 from sojourn.ports.plugin import Plugin
-from sojourn.ports.runtime import Given, Ready, Remember, TurnInput
-from sojourn.ports.service import Said, Speaker
+from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
+from sojourn.ports.service import Caller, TurnRequest
 from sojourn.testing.service_steps import follow
 
-ME = Speaker(surface="cli", holder="a process that will be killed")
+ME = Caller(surface="cli", holder="a process that will be killed")
 
 
 class Slow:
     name, label, takes_tool_history = "slow", "Slow", True
 
-    async def ready(self) -> Ready:
-        return Ready(ok=True)
+    async def ready(self) -> RuntimeStatus:
+        return RuntimeStatus(ok=True)
 
-    async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
+    async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         for step in range(3):
             call = ToolCall(id=f"{turn.turn}-{step}", name="terminal", arguments=f'{{"step": {step}}}')
             yield Chunk(f"Step {step}. ")
@@ -40,7 +40,7 @@ class Slow:
                 yield Chunk("Now I wait")
                 await asyncio.Event().wait()
             yield tool_result(call, f"result of {step}")
-        yield Remember({"turn": turn.turn})
+        yield SaveState({"turn": turn.turn})
         yield Chunk("All done.")
         yield assistant("All done.")
         yield Done(usage={"output_tokens": 3})
@@ -64,11 +64,11 @@ def app(home: str) -> compose.App:
 async def hang(home: str) -> None:
     service = app(home).service
     session = (await service.open(ME)).id
-    turn = await service.say(session, Said(text="hang", key="once"), ME)
+    turn = await service.say(session, TurnRequest(text="hang", key="once"), ME)
     async for kept in service.watch(session):
         if isinstance(kept.item, Chunk) and kept.item.text == "Now I wait":
             break
-    waiting = await service.say(session, Said(text="and then"), ME, when_busy="wait")
+    waiting = await service.say(session, TurnRequest(text="and then"), ME, when_busy="wait")
     print(session, turn.id, waiting.id, flush=True)
     await asyncio.Event().wait()
 
@@ -78,7 +78,7 @@ async def work(home: str, sessions: list[SessionId]) -> None:
 
     async def one(session: SessionId) -> None:
         for number in count():
-            turn = await service.say(session, Said(text=f"request {number}", key=f"{os.getpid()}-{number}"), ME)
+            turn = await service.say(session, TurnRequest(text=f"request {number}", key=f"{os.getpid()}-{number}"), ME)
             await follow(service, turn)
             print(session, turn.id, flush=True)
 

@@ -21,7 +21,7 @@ from sojourn.core.events import Chunk
 from sojourn.core.messages import Message, assistant, user
 from sojourn.core.sessions import Principal
 from sojourn.ports.context import ContextBlock
-from sojourn.ports.runtime import Observed, Past, Remember
+from sojourn.ports.runtime import HistoryEntry, Observation, SaveState
 from sojourn.ports.tool import Question, Reply
 from sojourn.runtimes.acp import asking
 from sojourn.runtimes.acp.runtime import AcpRuntime
@@ -77,7 +77,7 @@ async def test_tools_are_shown_and_one_that_is_never_told_of_again_ends_with_the
         ("Never told of again", "edit", "completed"),
     ]
     assert [message.role for message in shown.messages] == ["assistant"]
-    [seen] = shown.of(Observed)
+    [seen] = shown.of(Observation)
     assert (seen.kind, len(seen.data["tools"])) == ("prompt", 2)
 
 
@@ -184,7 +184,7 @@ async def test_a_cancelled_turn_ends_in_the_agent_too(make: Make) -> None:
     runtime, room = make(), Room()
     shown = await stop_turn(runtime, turn_input("WAIT", room=room), lambda item: isinstance(item, Chunk))
     assert (shown.cancelled, shown.answers) == (True, ["Waiting. "])
-    history = (Past(1, replace(user("WAIT"), turn_id=room.turn)),)
+    history = (HistoryEntry(1, replace(user("WAIT"), turn_id=room.turn)),)
     again = await run_turn(runtime, turn_input("Go on.", room=room, history=history, state=state_of(shown)))
     assert again.text.endswith("2] Go on."), "the same session of the same process"
 
@@ -220,18 +220,18 @@ async def test_closing_takes_the_children_of_the_agent_along(make: Make) -> None
 
 # what it is told
 def state_of(shown: Shown) -> dict[str, Any]:
-    return dict(shown.of(Remember)[-1].state)
+    return dict(shown.of(SaveState)[-1].state)
 
 
 class Conversation:
     """Turns of one session, as a service keeps them."""
 
     def __init__(self, runtime: AcpRuntime) -> None:
-        self.runtime, self.state, self.history = runtime, dict[str, Any](), list[Past]()
+        self.runtime, self.state, self.history = runtime, dict[str, Any](), list[HistoryEntry]()
 
     def keep(self, *messages: Message, turn: str) -> None:
         for message in messages:
-            self.history.append(Past(len(self.history) + 1, replace(message, turn_id=turn)))
+            self.history.append(HistoryEntry(len(self.history) + 1, replace(message, turn_id=turn)))
 
     async def say(self, text: str, **given: Any) -> Shown:
         room = Room(root=AGENT.parent)

@@ -16,10 +16,10 @@ import pytest
 from sojourn import config
 from sojourn.compose import App
 from sojourn.context.facts import Facts
-from sojourn.core.events import Chunk, Done, Metadata, Progress, decode, encode
-from sojourn.core.messages import Message, assistant, calls, text_of, user
+from sojourn.core.events import Chunk, Done, Metadata, Progress, decode_event, encode_event
+from sojourn.core.messages import Message, assistant, text_of, tool_calls_of, user
 from sojourn.core.sessions import OWNER, Recorded, SessionId
-from sojourn.ports.service import Said
+from sojourn.ports.service import TurnRequest
 from sojourn.ports.tool import Reply
 from sojourn.testing import service_steps
 from sojourn.testing.hermes_rig import HermesRig
@@ -139,8 +139,8 @@ async def test_three_what_hermes_says_arrives_as_the_five_events(app: App, model
     model.play([Say("Let me look. "), Call("terminal", {"command": "echo ran"})], [Say("It ran.")])
     kept = await talk(app.service, await opened(app.service), "Run it.", runtime="hermes")
     events = [one.item for one in kept if not isinstance(one.item, Message)]
-    assert {encode(event)[0] for event in events} <= FIVE
-    assert all(decode(*encode(event)) == event for event in events)
+    assert {encode_event(event)[0] for event in events} <= FIVE
+    assert all(decode_event(*encode_event(event)) == event for event in events)
     assert isinstance(events[0], Metadata)
     assert events[0].runtime == "hermes"
     assert isinstance(events[-1], Done)
@@ -191,7 +191,7 @@ async def test_switching_in_the_middle_keeps_the_whole_transcript(app: App, mode
     session = await opened(app.service)
     model.play([Call("memory", {"action": "add", "text": "The cat is called Minka."})], [Say("Remembered.")])
     kept = await talk(app.service, session, "Remember my cat Minka.", runtime="native")
-    [call] = [call for one in of(Message, kept) for call in calls(one)]
+    [call] = [call for one in of(Message, kept) for call in tool_calls_of(one)]
     [result] = [text_of(one) for one in of(Message, kept) if one.role == "tool"]
     model.play([Say("Your cat is Minka.")])
     await talk(app.service, session, "What is my cat called?", runtime="hermes")
@@ -242,7 +242,7 @@ async def test_an_imported_conversation_goes_on_with_hermes(app: App, model: Mod
 async def test_a_question_of_hermes_is_answered_through_the_service(app: App, model: ModelServer) -> None:
     model.play([Call("terminal", {"command": "rm -rf /tmp/sojourn_no_such_folder"})], [Say("Gone.")])
     session = await opened(app.service)
-    turn = await app.service.say(session, Said(text="Tidy up.", runtime="hermes"), ME)
+    turn = await app.service.say(session, TurnRequest(text="Tidy up.", runtime="hermes"), ME)
     asked = (await until(app.service, turn, is_asked)).item
     assert isinstance(asked, Progress)
     await app.service.answer(session, asked.detail["question"], Reply(choice="once"), ME)
@@ -255,7 +255,7 @@ async def test_a_question_of_hermes_is_answered_through_the_service(app: App, mo
 async def test_stopping_through_the_service_stops_hermes(app: App, model: ModelServer, hermes: HermesRig) -> None:
     model.play([Say("and so on " * 60, pause=0.05)])
     session = await opened(app.service)
-    turn = await app.service.say(session, Said(text="Speak.", runtime="hermes"), ME)
+    turn = await app.service.say(session, TurnRequest(text="Speak.", runtime="hermes"), ME)
     await until(app.service, turn, lambda item: isinstance(item, Chunk))
     assert await app.service.stop(session, ME)
     kept = await follow(app.service, turn)

@@ -18,8 +18,8 @@ from sojourn.core.errors import Forgotten, NotFound
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import OWNER, SessionId
-from sojourn.ports.source import Transcript
-from sojourn.ports.store import Listing, Search
+from sojourn.ports.importer import Transcript
+from sojourn.ports.store import Listing, SearchQuery
 
 CANARY = "quokkacanary"
 SOJOURN = Path(sys.executable).with_name("sojourn")
@@ -153,8 +153,10 @@ async def test_neither_an_import_nor_a_new_session_brings_it_back(home: Path) ->
         await app.store.create(id=session)
     with pytest.raises(NotFound):
         await app.store.get(session)
-    assert await app.store.search(Search(text=CANARY)) == []
-    assert len(await app.store.search(Search(text="nothing to see", limit=400))) == 300, "the others are still found"
+    assert await app.store.search(SearchQuery(text=CANARY)) == []
+    assert len(await app.store.search(SearchQuery(text="nothing to see", limit=400))) == 300, (
+        "the others are still found"
+    )
     assert (await app.store.verify()).clean
     await app.close()
 

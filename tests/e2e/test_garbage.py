@@ -21,7 +21,7 @@ from sojourn.core.errors import (
 )
 from sojourn.core.messages import Message, user
 from sojourn.core.sessions import Session
-from sojourn.ports.store import Listing, Search
+from sojourn.ports.store import Listing, SearchQuery
 from sojourn.stores.sqlite.store import SqliteStore
 
 SOJOURN = Path(sys.executable).with_name("sojourn")
@@ -226,7 +226,7 @@ async def test_a_read_only_mount_can_be_read(filled: Path, tmp_path: Path) -> No
     try:
         store = SqliteStore(place / "state.db")
         assert [session.title for session in await store.find(Listing())] == ["garden 50"]
-        assert len(await store.search(Search(text="quick fox"))) == 20
+        assert len(await store.search(SearchQuery(text="quick fox"))) == 20
         with pytest.raises(StoreReadOnly):
             await store.create(title="no")
         health = await store.health()
@@ -280,7 +280,7 @@ async def test_a_row_damaged_from_outside_is_shown_not_fatal(filled: Path) -> No
     items = [item.item async for item in store.read(session.id)]
     assert isinstance(items[2], Message)
     assert items[2].content == b"f\xffo".decode("utf-8", "surrogateescape")
-    assert len(await store.search(Search(text="quick", limit=100))) == 50
+    assert len(await store.search(SearchQuery(text="quick", limit=100))) == 50
     lease = await store.lease(session.id, holder="test", surface="cli")
     await store.append(lease, [user("later words")])
     assert await store.index() == 1, "one bad row does not stop the index"
@@ -297,7 +297,11 @@ async def test_a_message_of_five_megabytes_is_kept_whole_and_found(home: Path) -
     [kept] = [item async for item in store.read(session.id)]
     assert isinstance(kept.item, Message)
     assert kept.item.content == big
-    assert len(await store.search(Search(text="needle"))) == len(await store.search(Search(text="haystack"))) == 1
+    assert (
+        len(await store.search(SearchQuery(text="needle")))
+        == len(await store.search(SearchQuery(text="haystack")))
+        == 1
+    )
     stats = await store.stats()
     assert stats.bytes_by["search index"] < 200_000
     await store.close()
@@ -312,5 +316,5 @@ async def test_a_session_of_a_hundred_thousand_messages_is_read_in_order(home: P
         seen += 1
         assert item.seq == seen
     assert seen == 100_000
-    assert len(await store.search(Search(text="fox 99999"))) == 1
+    assert len(await store.search(SearchQuery(text="fox 99999"))) == 1
     await store.close()

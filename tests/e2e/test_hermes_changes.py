@@ -15,8 +15,8 @@ import pytest
 from sojourn.achievements.job import ScanJob, ScanSettings
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.shelf import FolderShelf
-from sojourn.sources import hermes_sessions
-from sojourn.sources.hermes_history import HermesHistory
+from sojourn.importers import hermes_sessions
+from sojourn.importers.hermes_history import HermesHistory
 from tests.unit.achievements.test_hermes_changes import Hermes, told
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -26,7 +26,7 @@ from sojourn.core.messages import ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.core.settings import Secret
 from sojourn.ports.context import ContextBlock
-from sojourn.ports.runtime import Observed, Remember
+from sojourn.ports.runtime import Observation, SaveState
 from sojourn.ports.tool import Question, Reply
 from sojourn.runtimes.hermes.api import HermesApi
 from sojourn.runtimes.hermes.runtime import HermesRuntime
@@ -158,7 +158,7 @@ async def test_attached_text_is_read_to_it_and_the_rest_is_named(make: Make, mod
 async def test_it_remembers_its_names_and_nothing_else(make: Make, model: ModelServer, hermes: HermesRig) -> None:
     model.play([Say("Hello.")])
     room = Room(session=SessionId("20261116_080000_ab:cd"))
-    [kept] = (await run_turn(make(), turn_input("Hi.", room=room))).of(Remember)
+    [kept] = (await run_turn(make(), turn_input("Hi.", room=room))).of(SaveState)
     assert set(kept.state) == {"session_id", "last_run_id", "version"}
     assert kept.state["version"] == "0.19.0"
     assert kept.state["session_id"].startswith("sojourn_20261116_080000_ab-cd-")
@@ -178,7 +178,7 @@ async def test_tools_are_progress_and_an_observation_and_never_made_up_messages(
     shown = await run_turn(make(), turn_input("Run it."))
     assert [message.role for message in shown.messages] == ["assistant"]
     assert shown.text.split() == ["Let", "me", "look.", "It", "ran."]
-    [seen] = shown.of(Observed)
+    [seen] = shown.of(Observation)
     [tool] = seen.data["tools"]
     assert (seen.kind, tool["tool"], tool["preview"], tool["status"]) == (
         "run",
@@ -228,7 +228,7 @@ async def test_a_broken_line_loses_nothing(make: Make, model: ModelServer, herme
                     cut()
     text = "".join(item.text for item in seen if isinstance(item, Chunk))
     assert text == "one two three four five six"
-    [observed] = [item for item in seen if isinstance(item, Observed)]
+    [observed] = [item for item in seen if isinstance(item, Observation)]
     assert observed.data["line_lost"]
     assert observed.data["ended"] == "stop"
 
@@ -243,7 +243,7 @@ async def test_a_question_nobody_could_see_is_denied(make: Make, model: ModelSer
                 if isinstance(item, Chunk) and "First" in item.text:
                     cut()
     assert room.questions == []
-    [observed] = [item for item in seen if isinstance(item, Observed)]
+    [observed] = [item for item in seen if isinstance(item, Observation)]
     assert [one["choice"] for one in observed.data["approvals"]] == ["deny"]
 
 
@@ -280,7 +280,7 @@ async def test_a_turn_that_takes_too_long_fails_and_is_stopped_in_hermes(
     shown = await run_turn(runtime, turn_input("Speak."))
     assert isinstance(shown.error, RuntimeTimeout)
     await runtime.close()
-    assert status(hermes, shown.of(Remember)[0].state["last_run_id"])["status"] == "cancelled"
+    assert status(hermes, shown.of(SaveState)[0].state["last_run_id"])["status"] == "cancelled"
 
 
 async def test_stopping_reaches_hermes_even_when_the_turn_is_cancelled(
@@ -290,7 +290,7 @@ async def test_stopping_reaches_hermes_even_when_the_turn_is_cancelled(
     runtime = make()
     shown = await stop_turn(runtime, turn_input("Speak."), lambda item: isinstance(item, Chunk))
     await runtime.close()
-    assert status(hermes, shown.of(Remember)[0].state["last_run_id"])["status"] == "cancelled"
+    assert status(hermes, shown.of(SaveState)[0].state["last_run_id"])["status"] == "cancelled"
 
 
 async def test_a_run_that_was_accepted_while_the_turn_was_cancelled_is_stopped_too(

@@ -19,10 +19,10 @@ from sojourn.client import RemoteService, Server, connect, ensure_server, find_s
 from sojourn.core.errors import ServerUnreachable
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import Message, text_of
-from sojourn.ports.service import Said, Speaker
+from sojourn.ports.service import Caller, TurnRequest
 from tests.e2e.http_server import Serving
 
-ME = Speaker(surface="cli", holder="a test")
+ME = Caller(surface="cli", holder="a test")
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ async def test_it_goes_to_rest_when_nobody_needs_it_and_the_next_word_wakes_anot
 async def test_a_turn_outlives_whoever_began_it_and_keeps_the_server(settings, home: Path) -> None:
     service = await connect(settings)
     session = await service.open(ME)
-    await service.say(session.id, Said(text=asked(45, 10)), ME)  # longer than a server stays for nothing
+    await service.say(session.id, TurnRequest(text=asked(45, 10)), ME)  # longer than a server stays for nothing
     server = await find_server(home)
     assert server is not None
     await service.close()
@@ -174,7 +174,7 @@ async def test_lines_that_are_cut_anywhere_lose_nothing(home: Path, packages: st
             rough = RemoteService(Server(address=address, token=serving.token))
             smooth = RemoteService(Server(address=serving.address, token=serving.token))
             session = await smooth.open(ME)
-            turn = await rough.say(session.id, Said(text=asked(200, 300)), ME)
+            turn = await rough.say(session.id, TurnRequest(text=asked(200, 300)), ME)
             seen = []
             async with aclosing(rough.watch(session.id)) as log:
                 async for kept in log:

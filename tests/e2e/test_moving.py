@@ -13,7 +13,7 @@ from sojourn.compose import App
 from sojourn.core.errors import BadConfig, Conflict, NotDriving
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import Message, user
-from sojourn.ports.store import Listing, Search
+from sojourn.ports.store import Listing, SearchQuery
 from sojourn.service.moving import move
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sqlite.store import SqliteStore
@@ -52,8 +52,8 @@ async def test_there_and_back_again_keeps_every_row(home: Path, postgres_url: st
         assert await store.find(Listing(limit=100)) == await app.store.find(Listing(limit=100))
         await store.index()
         for words in ("error", "hello", "the"):
-            hits = await store.search(Search(text=words, limit=500))
-            assert hits == await app.store.search(Search(text=words, limit=500))
+            hits = await store.search(SearchQuery(text=words, limit=500))
+            assert hits == await app.store.search(SearchQuery(text=words, limit=500))
     session = await there.resolve("odd one")
     with pytest.raises(NotDriving):  # the driver moved along
         await there.lease(session.id, holder="test", surface="web")

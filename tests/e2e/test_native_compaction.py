@@ -4,7 +4,7 @@ from typing import Any
 
 from sojourn.core.errors import ContextFull
 from sojourn.core.messages import assistant, user
-from sojourn.ports.runtime import Compacted
+from sojourn.ports.runtime import Compaction
 from sojourn.ports.tool import ToolResult
 from sojourn.testing.model_steps import Asked, Call, Refuse, Say
 from sojourn.testing.turns import a_tool, past, run_turn, turn_input
@@ -25,7 +25,7 @@ def script(asked: Asked) -> list[Any]:
 async def test_the_oldest_part_is_summarised_and_its_numbers_are_named():
     async with native(script, model__context_window=2000) as (runtime, model):
         shown = await run_turn(runtime, turn_input("And now?", history=LONG))
-    [compacted] = shown.of(Compacted)
+    [compacted] = shown.of(Compaction)
     assert compacted.summary == "They have a fig tree."
     assert compacted.seqs == tuple(range(1, len(compacted.seqs) + 1))
     assert [detail["status"] for detail in shown.progress("compaction")] == ["started", "completed"]
@@ -39,7 +39,7 @@ async def test_the_oldest_part_is_summarised_and_its_numbers_are_named():
 async def test_a_conversation_that_fits_is_left_alone():
     async with native(script, model__context_window=100_000) as (runtime, model):
         shown = await run_turn(runtime, turn_input("And now?", history=LONG))
-    assert shown.of(Compacted) == []
+    assert shown.of(Compaction) == []
     assert len(model.asked) == 1
 
 
@@ -54,7 +54,7 @@ async def test_a_provider_that_says_it_is_too_much_is_believed():
 
     async with native(strict, model__context_window=4000) as (runtime, _):
         shown = await run_turn(runtime, turn_input("And now?", history=LONG))
-    assert (shown.error, len(refused), len(shown.of(Compacted))) == (None, 1, 1)
+    assert (shown.error, len(refused), len(shown.of(Compaction))) == (None, 1, 1)
 
 
 async def test_what_cannot_be_made_smaller_is_an_error_with_a_next_step():

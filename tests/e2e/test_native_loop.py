@@ -8,8 +8,8 @@ import pytest
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import ContextFull, RuntimeFailed, RuntimeUnreachable, SpendingLimit
 from sojourn.core.events import Chunk
-from sojourn.core.messages import ToolCall, assistant, calls, text_of, user
-from sojourn.ports.runtime import Remember
+from sojourn.core.messages import ToolCall, assistant, text_of, tool_calls_of, user
+from sojourn.ports.runtime import SaveState
 from sojourn.ports.tool import ToolResult
 from sojourn.testing.model_steps import Asked, Break, Call, Garbage, Refuse, Say, Spent
 from sojourn.testing.turns import Room, Shown, a_tool, past, run_turn, turn_input, unpaired
@@ -36,7 +36,7 @@ async def test_broken_arguments_are_answered_and_do_not_break_the_turn():
     shown = await play([Call("look", '{"path": "a')], [Say("Fine.")])
     assert "not a JSON object" in text_of(shown.messages[1])
     assert shown.progress("tool")[-1]["status"] == "failed"
-    assert calls(shown.messages[0])[0].arguments == '{"path": "a'
+    assert tool_calls_of(shown.messages[0])[0].arguments == '{"path": "a'
     assert shown.answers == ["Fine."]
 
 
@@ -64,7 +64,7 @@ async def test_a_tool_that_breaks_does_not_break_the_turn():
 async def test_calls_with_the_same_id_are_kept_apart():
     twins = [Call("look", {"path": "a"}, id="c"), Call("look", {"path": "b"}, id="c")]
     shown = await play(twins, [Say("Fine.")])
-    assert len({call.id for call in calls(shown.messages[0])}) == 2
+    assert len({call.id for call in tool_calls_of(shown.messages[0])}) == 2
     assert sorted(text_of(one) for one in shown.messages if one.role == "tool") == ["saw a", "saw b"]
 
 
@@ -202,7 +202,7 @@ async def test_without_tools_old_calls_are_retold_as_text():
 
 async def test_it_remembers_how_the_model_counts():
     shown = await play([Say("Fine."), Spent(1000, 5)])
-    state = shown.of(Remember)[0].state
+    state = shown.of(SaveState)[0].state
     assert (state["model"], state["ratio"] > 1.0) == ("scripted-1", True)
     json.dumps(dict(state))
 

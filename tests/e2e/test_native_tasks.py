@@ -4,14 +4,14 @@ import json
 from typing import Any
 
 from sojourn.core.errors import RuntimeFailed
-from sojourn.core.tasks import Task, graph_of
-from sojourn.ports.runtime import Observed, Remember
+from sojourn.core.tasks import Task, build_graph
+from sojourn.ports.runtime import Observation, SaveState
 from sojourn.ports.tool import ToolResult
 from sojourn.testing.model_steps import Asked, Call, Refuse, Say, Wait
 from sojourn.testing.turns import a_tool, run_turn, turn_input
 from tests.e2e.native_rig import native
 
-GRAPH = graph_of(
+GRAPH = build_graph(
     [
         Task(id="a", title="Look at the garden"),
         Task(id="b", title="Look at the house"),
@@ -53,8 +53,8 @@ async def test_the_graph_is_shown_as_it_changes():
     assert seen[0] == ["waiting"] * 3
     assert ["running", "running", "waiting"] in seen
     assert seen[-1] == ["done"] * 3
-    assert shown.of(Observed)[0].kind == "tasks"
-    assert [task["state"] for task in shown.of(Remember)[-1].state["graph"]["tasks"]] == ["done"] * 3
+    assert shown.of(Observation)[0].kind == "tasks"
+    assert [task["state"] for task in shown.of(SaveState)[-1].state["graph"]["tasks"]] == ["done"] * 3
 
 
 async def test_a_task_uses_tools_and_says_for_which_task():
@@ -90,7 +90,7 @@ async def test_if_all_fail_the_turn_does():
 
 
 async def test_a_graph_that_is_not_worth_it_is_only_told():
-    graph = graph_of(GRAPH.tasks, parallel=False, because="too small")
+    graph = build_graph(GRAPH.tasks, parallel=False, because="too small")
     async with native([Say("Fine.")]) as (runtime, model):
         shown = await run_turn(runtime, turn_input(SAID, graph=graph))
     assert len(model.asked) == 1

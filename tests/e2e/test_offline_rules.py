@@ -10,7 +10,7 @@ from sojourn import config
 from sojourn.compose import App
 from sojourn.core.messages import user
 from sojourn.plugins import load
-from sojourn.ports.runtime import Past, Remember
+from sojourn.ports.runtime import HistoryEntry, SaveState
 from sojourn.ports.tool import ToolResult
 from sojourn.runtimes.offline.runtime import Offline
 from sojourn.testing.model_server import ModelServer
@@ -24,7 +24,7 @@ class Talk:
         self.kit, self.root = kit, root
         self.offline = Offline(kit.settings, load)
         self.state: dict[str, Any] = {}
-        self.history: list[Past] = []
+        self.history: list[HistoryEntry] = []
         self.session: Any = None
         self.questions: list[Any] = []
 
@@ -39,9 +39,9 @@ class Talk:
         )
         shown = await run_turn(self.offline, turn)
         self.questions = room.questions
-        self.state = shown.of(Remember)[-1].state
+        self.state = shown.of(SaveState)[-1].state
         for one in [kept, *await self.kit.store.append(self.lease, shown.messages)]:
-            self.history.append(Past(one.seq, one.item))  # type: ignore[arg-type]
+            self.history.append(HistoryEntry(one.seq, one.item))  # type: ignore[arg-type]
         assert unpaired(shown.messages) == []
         assert shown.error is None
         return shown

@@ -10,7 +10,7 @@ import pytest
 
 from sojourn.core.errors import SojournError, StoreCorrupt, StoreForeign, StoreNewer, StoreReadOnly, StoreUnavailable
 from sojourn.core.messages import assistant
-from sojourn.ports.store import Listing, Search
+from sojourn.ports.store import Listing, SearchQuery
 from sojourn.stores.postgres.migrate import known_migrations
 from sojourn.stores.postgres.store import PostgresStore
 
@@ -154,7 +154,7 @@ async def test_terms_of_another_tokenizer_are_made_anew(postgres_url):
     sql(postgres_url, "UPDATE meta SET value = '0' WHERE key = 'terms_version'", "UPDATE messages SET terms = 'old'")
     store = PostgresStore(postgres_url)
     assert (await store.stats()).not_indexed == 300
-    assert len(await store.search(Search(text="tulip", limit=500))) == 300
+    assert len(await store.search(SearchQuery(text="tulip", limit=500))) == 300
     assert (await store.stats()).not_indexed == 0
     assert await store.index() == 0
     await store.close()

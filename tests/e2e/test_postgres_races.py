@@ -11,7 +11,7 @@ from sojourn.core.events import Chunk
 from sojourn.core.messages import Message, assistant
 from sojourn.core.sessions import OWNER, SessionId
 from sojourn.core.tables import BY_NAME
-from sojourn.ports.source import Transcript
+from sojourn.ports.importer import Transcript
 from sojourn.stores.postgres.db import WRITE
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sql import log

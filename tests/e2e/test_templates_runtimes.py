@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sojourn import compose, config
-from sojourn.core.examples import is_example
 from sojourn.core.messages import Message
+from sojourn.core.template_examples import is_example
 from sojourn.plugins import BUILT_INS, Registry
 from sojourn.templates import ToolCallExample
 from sojourn.templates.folder import FolderLibrary

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from sojourn.core.redact import redact
 from sojourn.templates.folder import FolderLibrary
 from sojourn.templates.records import RecordLibrary
+from sojourn.text.redaction import redact
 from tests.unit.templates.library_contract import LibraryContract, kept
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from sojourn import compose, config
 from sojourn.achievements.opening import of_store
-from sojourn.core.examples import is_example
 from sojourn.core.messages import Message
+from sojourn.core.template_examples import is_example
 from sojourn.plugins import BUILT_INS, Registry
 from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.folder import FolderLibrary

@@ -7,14 +7,14 @@ import pytest
 
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Message
-from sojourn.ports.service import Said, Speaker
+from sojourn.ports.service import Caller, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Reply
 from sojourn.testing.scripted import Call, Gate, Say, ScriptedRuntime
 from sojourn.tools.delegate import TASK
 from tests.parts.tools.rig import open_kit
 
-ME = Speaker(surface="cli", holder="test")
+ME = Caller(surface="cli", holder="test")
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ async def answer_of(kit, session, turn, *, answers=()):
 
 async def ask(kit, text, tmp_path, **more):
     session = await kit.service.open(ME, runtime="scripted", cwd=str(tmp_path))
-    turn = await kit.service.say(session.id, Said(text=text, runtime="scripted"), ME)
+    turn = await kit.service.say(session.id, TurnRequest(text=text, runtime="scripted"), ME)
     return session, turn
 
 

@@ -9,12 +9,12 @@ import pytest
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Principal
-from sojourn.ports.service import Said, Speaker
+from sojourn.ports.service import Caller, TurnRequest
 from sojourn.ports.tool import Reply
 from sojourn.testing.scripted import Call, Say, ScriptedRuntime
 from tests.parts.tools.rig import open_kit
 
-ME = Speaker(surface="cli", holder="test")
+ME = Caller(surface="cli", holder="test")
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ async def kit(runtime):
 
 async def played(kit, session, text, answers, by=ME):
     """Says something; answers what is asked. Gives the tools' words and the questions."""
-    turn = await kit.service.say(session.id, Said(text=text, runtime="scripted"), by)
+    turn = await kit.service.say(session.id, TurnRequest(text=text, runtime="scripted"), by)
     told, asked, replies = [], [], list(answers)
     async with (
         asyncio.timeout(30),
@@ -90,7 +90,7 @@ async def test_stopping_a_turn_ends_its_command(kit, runtime, tmp_path):
 
 
 async def test_guest_is_not_even_offered_what_writes_or_runs(kit, runtime):
-    ann = Speaker(surface="telegram", principal=Principal("guest_ann"), holder="test")
+    ann = Caller(surface="telegram", principal=Principal("guest_ann"), holder="test")
     runtime.on("go", Call("write_file", {"path": "a", "content": "x"}))
     session = await kit.service.open(ann)
     await played(kit, session, "go", [], by=ann)

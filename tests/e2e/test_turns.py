@@ -12,9 +12,9 @@ import pytest
 
 from sojourn.core.errors import SessionBusy
 from sojourn.core.events import Done, Failed, Metadata
-from sojourn.core.messages import Message, calls
+from sojourn.core.messages import Message, tool_calls_of
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.ports.service import Said, Speaker, Turn
+from sojourn.ports.service import Caller, Turn, TurnRequest
 from sojourn.testing.service_steps import collect, ended, follow, stages, talk, transcript, unpaired
 from tests.e2e.slow_agent import ME, app
 
@@ -58,7 +58,7 @@ async def test_a_killed_turn_is_marked_interrupted_with_what_was_under_way(home,
 async def test_the_same_request_after_the_kill_is_the_same_turn(home, kit):
     with running(str(home)) as process:
         session, turn, _ = process.stdout.readline().split()
-    again = await kit.service.say(SessionId(session), Said(text="hang", key="once"), ME)
+    again = await kit.service.say(SessionId(session), TurnRequest(text="hang", key="once"), ME)
     assert again.id == turn
 
 
@@ -97,7 +97,7 @@ async def check(service, session, told):
         assert ended(items)[0] in ("completed", "interrupted")
         ids = [one.public_id for one in items if isinstance(one.item, Message)]
         assert list(next(one.item for one in items if isinstance(one.item, Done)).messages) == ids
-        asked = [call.id for one in items if isinstance(one.item, Message) for call in calls(one.item)]
+        asked = [call.id for one in items if isinstance(one.item, Message) for call in tool_calls_of(one.item)]
         given = [one.item.tool_call_id for one in items if getattr(one.item, "role", "") == "tool"]
         assert asked == given
     finished = [turn for turn, items in turns.items() if ended(items)[0] == "completed"]
@@ -110,7 +110,7 @@ async def test_another_process_stops_a_turn_and_what_waited_is_answered(home, ki
         session = SessionId(session)
         assert await kit.service.running(session) == turn
         with pytest.raises(SessionBusy, match="will be killed"):
-            await kit.service.say(session, Said(text="me too"), ME)
+            await kit.service.say(session, TurnRequest(text="me too"), ME)
         assert await kit.service.stop(session, ME, turn=TurnId(turn))
         kept = [await follow(kit.service, Turn(id=TurnId(one), session=session, after=0)) for one in (turn, waiting)]
     assert [ended(one) for one in kept] == [("cancelled", []), ("completed", [])]
@@ -120,7 +120,7 @@ async def test_another_process_stops_a_turn_and_what_waited_is_answered(home, ki
 async def test_another_process_takes_the_wheel_of_a_running_turn(home, kit):
     with running(str(home)) as process:
         session, turn, waiting = process.stdout.readline().split()
-        session, phone = SessionId(session), Speaker(surface="telegram")
+        session, phone = SessionId(session), Caller(surface="telegram")
         assert (await kit.service.take(session, phone)).driver == "telegram"
         assert await kit.service.stop(session, phone)
         kept = [await follow(kit.service, Turn(id=TurnId(one), session=session, after=0)) for one in (turn, waiting)]

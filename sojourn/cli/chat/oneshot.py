@@ -13,11 +13,11 @@ from typing import Any
 import click
 
 from sojourn.cli.words import lasted, one_line, printable
-from sojourn.core.errors import remade
+from sojourn.core.errors import error_from_code
 from sojourn.core.events import Chunk, Done, Failed, Progress
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import Recorded, Session
-from sojourn.ports.service import Said, Service, Speaker
+from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.tool import Reply
 
 
@@ -46,7 +46,7 @@ class Outcome:
         }
 
 
-async def ask(service: Service, session: Session, said: Said, by: Speaker, *, quiet: bool) -> Outcome:
+async def ask(service: Service, session: Session, said: TurnRequest, by: Caller, *, quiet: bool) -> Outcome:
     """Says it and follows to the end. Words go to standard output as they come, tools to standard error."""
     turn = await service.say(session.id, said, by, when_busy="wait")
     outcome = Outcome(session, turn.id)
@@ -58,7 +58,7 @@ async def ask(service: Service, session: Session, said: Said, by: Speaker, *, qu
     return outcome
 
 
-async def _take(service: Service, recorded: Recorded, outcome: Outcome, by: Speaker, *, quiet: bool) -> bool:
+async def _take(service: Service, recorded: Recorded, outcome: Outcome, by: Caller, *, quiet: bool) -> bool:
     """Whether that was the end."""
     item = recorded.item
     match item:
@@ -99,7 +99,7 @@ def _tool(item: Progress, outcome: Outcome, *, quiet: bool) -> None:
 
 
 @contextmanager
-def _stopping(service: Service, session: Session, by: Speaker) -> Iterator[None]:
+def _stopping(service: Service, session: Session, by: Caller) -> Iterator[None]:
     """Ctrl-C stops the turn; the end of it is still awaited."""
     loop, waiting = asyncio.get_running_loop(), set[asyncio.Task[bool]]()
 
@@ -120,6 +120,6 @@ def _stopping(service: Service, session: Session, by: Speaker) -> Iterator[None]
 def judge(outcome: Outcome) -> None:
     """A failed turn is a failed command; a stopped one ends as Ctrl-C does."""
     if outcome.failed is not None:
-        raise remade(outcome.failed.code, outcome.failed.message, hint=outcome.failed.hint)
+        raise error_from_code(outcome.failed.code, outcome.failed.message, hint=outcome.failed.hint)
     if outcome.done is not None and outcome.done.status == "cancelled":
         raise click.exceptions.Exit(130)

@@ -8,14 +8,14 @@ from sojourn.cli.chat.actions import Actions, program
 from sojourn.cli.chat.prompt import Terminal, TerminalPaper
 from sojourn.cli.chat.talk import Talk
 from sojourn.cli.given import Given
-from sojourn.ports.service import Service, Speaker
+from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Listing
 
 
 async def run(
     given: Given,
     service: Service,
-    by: Speaker,
+    by: Caller,
     *,
     words: str | None,
     latest: bool,

@@ -20,7 +20,7 @@ from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, CannotSteer, NotFound, SojournError
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Session
-from sojourn.ports.service import Said, Service, Speaker, Turn
+from sojourn.ports.service import Caller, Service, Turn, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Reply
 
@@ -40,14 +40,14 @@ class Paper(Protocol):
 class Talk:
     """Opens its session with the first words, so that looking around leaves nothing behind."""
 
-    def __init__(self, service: Service, by: Speaker, paper: Paper, *, cwd: str = "") -> None:
+    def __init__(self, service: Service, by: Caller, paper: Paper, *, cwd: str = "") -> None:
         self.service, self.by, self.paper, self.cwd = service, by, paper, cwd
         self.session: Session | None = None
         self.show = Show()
         self.runtime = self.model = self.template = ""
         self.attached: list[Attachment] = []
         self.wants_to_leave = False
-        self.last_said: Said | None = None
+        self.last_said: TurnRequest | None = None
         self._watching: asyncio.Task[None] | None = None
 
     # which session
@@ -115,8 +115,8 @@ class Talk:
         """Says it; the answer comes by itself. What is said while a turn runs reaches that turn."""
         return await self._said(await self.begin(), self._request(text))
 
-    def _request(self, text: str) -> Said:
-        return Said(
+    def _request(self, text: str) -> TurnRequest:
+        return TurnRequest(
             text=text,
             attachments=tuple(self.attached),
             runtime=self.runtime,
@@ -125,7 +125,9 @@ class Talk:
             cwd=self.cwd,
         )
 
-    async def _said(self, session: Session, said: Said, *, when_busy: Literal["refuse", "wait"] = "refuse") -> Turn:
+    async def _said(
+        self, session: Session, said: TurnRequest, *, when_busy: Literal["refuse", "wait"] = "refuse"
+    ) -> Turn:
         self.show.own.append(said.text.strip())  # first: the watcher may be quicker than the answer to this call
         try:
             turn = await self.service.say(session.id, said, self.by, when_busy=when_busy)

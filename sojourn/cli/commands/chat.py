@@ -16,7 +16,7 @@ from sojourn.cli.table import load
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Session
 from sojourn.ports.kit import Kit
-from sojourn.ports.service import Said, Service, Speaker
+from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.store import Listing
 
 
@@ -60,10 +60,10 @@ async def chat(
     if not asked and not given.is_asking:
         raise BadInput("There is nothing to answer, and nobody to ask.", hint='Use -q "…", or pipe the question in.')
     service = await kit.connect(in_process=in_process)
-    by = Speaker(surface="cli", holder=f"chat on {platform.node() or 'this machine'} (pid {os.getpid()})")
+    by = Caller(surface="cli", holder=f"chat on {platform.node() or 'this machine'} (pid {os.getpid()})")
     try:
         if asked:
-            said = Said(
+            said = TurnRequest(
                 text=asked, runtime=runtime or "", model=model or "", template=template or "", cwd=str(Path.cwd())
             )
             await _once(given, service, by, said, await _which(service, by, goes_on, session), files)
@@ -84,7 +84,7 @@ async def chat(
             await service.close()
 
 
-async def _which(service: Service, by: Speaker, goes_on: bool, words: str | None) -> Session | None:
+async def _which(service: Service, by: Caller, goes_on: bool, words: str | None) -> Session | None:
     if words:
         found = await service.resolve(words)
     elif goes_on and (newest := await service.find(Listing(limit=1))):
@@ -95,7 +95,7 @@ async def _which(service: Service, by: Speaker, goes_on: bool, words: str | None
 
 
 async def _once(
-    given: Given, service: Service, by: Speaker, said: Said, session: Session | None, files: tuple[Path, ...]
+    given: Given, service: Service, by: Caller, said: TurnRequest, session: Session | None, files: tuple[Path, ...]
 ) -> None:
     oneshot = load("sojourn.cli.chat.oneshot:ask")
     session = session or await service.open(by, model=said.model or None, runtime=said.runtime, cwd=said.cwd)

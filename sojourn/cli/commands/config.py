@@ -11,7 +11,7 @@ from sojourn.cli.commands.setting import written
 from sojourn.cli.given import Given, emit, with_given
 from sojourn.cli.options import Section
 from sojourn.core.errors import BadInput, SojournError
-from sojourn.core.settings import BY_NAME, SETTINGS, Secret, Settings
+from sojourn.core.settings import SETTINGS, SETTINGS_BY_NAME, Secret, Settings
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -23,13 +23,13 @@ class Key(click.ParamType[str]):
     name = "key"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value not in BY_NAME or value == "home":
-            known = ", ".join(sorted(set(BY_NAME) - {"home"}))
+        if value not in SETTINGS_BY_NAME or value == "home":
+            known = ", ".join(sorted(set(SETTINGS_BY_NAME) - {"home"}))
             raise BadInput(f"There is no setting `{value}` in config.toml.", hint=f"Settings are: {known}.")
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return click.Choice(sorted(set(BY_NAME) - {"home"})).shell_complete(ctx, param, incomplete)
+        return click.Choice(sorted(set(SETTINGS_BY_NAME) - {"home"})).shell_complete(ctx, param, incomplete)
 
 
 @click.group(cls=Section, invoke_without_command=True)
@@ -97,7 +97,7 @@ def change(given: Given, key: str, value: str) -> None:
     file = file_of(given)
     before = file.read_text("utf-8") if file.exists() else None
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _put(file, written(before or "", BY_NAME[key], value))
+    _put(file, written(before or "", SETTINGS_BY_NAME[key], value))
     try:
         settings = given.read_settings(given.flags)
     except SojournError:

@@ -15,8 +15,8 @@ from sojourn.cli.options import Command, keep, yes_option
 from sojourn.cli.table import load
 from sojourn.cli.words import many
 from sojourn.core.errors import SourceUnreadable
+from sojourn.ports.importer import FoundHistory
 from sojourn.ports.kit import ImportReport, Kit
-from sojourn.ports.source import Found
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -73,7 +73,7 @@ async def imports(given: Given, kit: Kit, what: str | None, dry_run: bool, yes: 
     _raise_unreadable(reports)
 
 
-def _find(kit: Kit, what: str | None) -> list[Found]:
+def _find(kit: Kit, what: str | None) -> list[FoundHistory]:
     if what is None:
         return kit.find_histories()
     path = Path(what).expanduser()
@@ -82,7 +82,7 @@ def _find(kit: Kit, what: str | None) -> list[Found]:
     return kit.find_histories(source=what)
 
 
-async def look(given: Given, kit: Kit, found: Sequence[Found]) -> list[ImportReport]:
+async def look(given: Given, kit: Kit, found: Sequence[FoundHistory]) -> list[ImportReport]:
     """The dry run of each history, shown."""
     reports = []
     with given.progress() as progress:
@@ -93,17 +93,17 @@ async def look(given: Given, kit: Kit, found: Sequence[Found]) -> list[ImportRep
     return reports
 
 
-def worth_importing(found: Sequence[Found], reports: Sequence[ImportReport]) -> list[Found]:
+def worth_importing(found: Sequence[FoundHistory], reports: Sequence[ImportReport]) -> list[FoundHistory]:
     """Those histories that can be read and have something new."""
     pairs = zip(found, reports, strict=True)
     return [one for one, report in pairs if not report.problem and report.imported + report.updated]
 
 
-def _total(todo: Sequence[Found], reports: Sequence[ImportReport]) -> str:
+def _total(todo: Sequence[FoundHistory], reports: Sequence[ImportReport]) -> str:
     return many(sum(one.imported + one.updated for one in reports if not one.problem), "session")
 
 
-async def bring(given: Given, kit: Kit, todo: Sequence[Found]) -> list[ImportReport]:
+async def bring(given: Given, kit: Kit, todo: Sequence[FoundHistory]) -> list[ImportReport]:
     """Imports, and shows what became of each history."""
     reports = []
     for one in todo:

@@ -9,7 +9,7 @@ import click
 from sojourn.cli.given import Given, emit, with_given
 from sojourn.cli.options import Section, yes_option
 from sojourn.core.errors import BadInput
-from sojourn.core.manifest import NEEDS
+from sojourn.core.plugin_manifest import NEEDS
 from sojourn.ports.plugin import Plugin
 
 _SHELF = "sojourn.dashboard.shelf"  # by name: no surface knows another

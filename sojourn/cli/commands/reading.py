@@ -14,7 +14,7 @@ from sojourn.cli.options import Command, SessionWords, session_argument, since_o
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded
 from sojourn.ports.kit import Kit
-from sojourn.ports.store import Search
+from sojourn.ports.store import SearchQuery
 
 
 @click.command(cls=Command)
@@ -72,7 +72,7 @@ async def search(
     """
     within = (await kit.store.resolve(session)).id if session else None
     found = await kit.store.search(
-        Search(
+        SearchQuery(
             text=" ".join(_quoted(word) for word in words),
             session=within,
             roles=roles,

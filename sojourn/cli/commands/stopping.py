@@ -7,7 +7,7 @@ import click
 from sojourn.cli.given import Given, with_kit
 from sojourn.cli.options import Command, session_argument
 from sojourn.ports.kit import Kit
-from sojourn.ports.service import Speaker
+from sojourn.ports.service import Caller
 
 
 @click.command(cls=Command)
@@ -19,6 +19,6 @@ async def stop(given: Given, kit: Kit, session: str) -> None:
     What it has done so far stays. Nothing happens when no turn runs.
     """
     found = await kit.store.resolve(session)
-    stopped = await kit.service.stop(found.id, Speaker(surface="cli", holder="sojourn stop"))
+    stopped = await kit.service.stop(found.id, Caller(surface="cli", holder="sojourn stop"))
     said = "The turn is told to stop." if stopped else "No turn runs there."
     given.say(said, {"session_id": found.id, "stopped": stopped})

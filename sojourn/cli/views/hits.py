@@ -10,15 +10,15 @@ from rich.text import Text
 
 from sojourn.cli.views.style import MARKED, role, source
 from sojourn.cli.words import ago, many, one_line, printable
-from sojourn.core.finding import Snippet
-from sojourn.ports.store import Hit
+from sojourn.ports.store import SearchHit
+from sojourn.text.query import Snippet
 
 
-def hits(screen: Console, found: Sequence[Hit], *, now: float, more: bool = False) -> None:
+def hits(screen: Console, found: Sequence[SearchHit], *, now: float, more: bool = False) -> None:
     if not found:
         screen.print("Nothing found.", style="bold")
         return
-    sessions: dict[str, list[Hit]] = {}
+    sessions: dict[str, list[SearchHit]] = {}
     for hit in found:
         sessions.setdefault(hit.session, []).append(hit)
     for number, (session, own) in enumerate(sessions.items()):
@@ -33,7 +33,7 @@ def hits(screen: Console, found: Sequence[Hit], *, now: float, more: bool = Fals
     screen.print(Text(told + ("; there are more: --limit" if more else ""), style="dim"))
 
 
-def _line(hit: Hit, now: float) -> Text:
+def _line(hit: SearchHit, now: float) -> Text:
     told = Text.assemble("  ", role(hit.role))
     if hit.tool_name:
         told.append(f" {one_line(hit.tool_name)}", style="magenta")

@@ -11,13 +11,13 @@ from rich.text import Text
 
 from sojourn.cli.views.style import source
 from sojourn.cli.words import lasted, many, one_line, size
+from sojourn.ports.importer import FoundHistory
 from sojourn.ports.kit import ImportReport
-from sojourn.ports.source import Found
 
 _REASONS = 5
 
 
-def found(screen: Console, histories: Sequence[Found], reports: Sequence[ImportReport]) -> None:
+def found(screen: Console, histories: Sequence[FoundHistory], reports: Sequence[ImportReport]) -> None:
     """What there is, and what an import would do."""
     total, room = sum(one.sessions for one in histories), sum(one.bytes for one in histories)
     programs = len({one.source for one in histories})

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from sojourn.cli.views.style import source
 from sojourn.cli.words import lasted, many, size
-from sojourn.ports.admin import Stats, Verdict
+from sojourn.ports.admin import StoreStats, VerifyReport
 from sojourn.ports.kit import MoveReport
 
 
@@ -35,7 +35,7 @@ def _bar(share: float) -> Text:
     return Text("█" * round(share * 24) or "▏", style="blue")
 
 
-def stats(screen: Console, found: Stats) -> None:
+def stats(screen: Console, found: StoreStats) -> None:
     screen.print(Text.assemble((found.place, "bold"), (f"  {found.kind}, schema {found.schema}", "dim")))
     held = [many(found.sessions, "session"), many(found.messages, "message"), many(found.events, "event")]
     screen.print(f"{', '.join(held)} in {size(found.bytes)}")
@@ -54,7 +54,7 @@ def stats(screen: Console, found: Stats) -> None:
     screen.print(_bars(((Text(name), number) for name, number in found.bytes_by.items()), sizes))
 
 
-def verdict(screen: Console, found: Verdict) -> None:
+def verdict(screen: Console, found: VerifyReport) -> None:
     checked = ", ".join(f"{number:,} {table}" for table, number in found.checked.items())
     if found.clean:
         screen.print(Text.assemble(("✓ ", "green"), f"The store is whole: {checked} checked."))

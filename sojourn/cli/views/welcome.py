@@ -12,7 +12,7 @@ from sojourn import __version__
 from sojourn.cli.checking import Check
 from sojourn.cli.views.checks import sign
 from sojourn.cli.words import many
-from sojourn.ports.source import Found
+from sojourn.ports.importer import FoundHistory
 
 _STEPS = (
     ("sojourn sessions show ID", "read one"),
@@ -31,7 +31,7 @@ def greeting(screen: Console, health: Check) -> None:
     screen.print()
 
 
-def next_steps(screen: Console, new: Sequence[Found]) -> None:
+def next_steps(screen: Console, new: Sequence[FoundHistory]) -> None:
     screen.print()
     for one in new:
         told = f"{many(one.sessions, 'session')} of {one.source} at {one.home} can be imported"

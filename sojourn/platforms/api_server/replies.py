@@ -71,7 +71,7 @@ class Answers:
         try:
             async with (
                 asyncio.timeout(seconds),
-                aclosing(self._store.watch_journal("records", "inbox", "outbox", seconds=1.0)) as bell,
+                aclosing(self._store.watch_gateway("records", "inbox", "outbox", seconds=1.0)) as bell,
             ):
                 async for _ in bell:
                     found = await self.to(note)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from sojourn.core.errors import RuntimeFailed, RuntimeTimeout
 from sojourn.core.messages import Json
-from sojourn.ports.runtime import Given, TurnInput
+from sojourn.ports.runtime import RuntimeOutput, TurnInput
 from sojourn.runtimes.acp.agent import Agent, Listener
 from sojourn.runtimes.acp.ending import is_hermes
 from sojourn.runtimes.acp.permissions import Permissions
@@ -66,7 +66,7 @@ class Prompt:
     def _unanswered(self, kept: dict[str, Json]) -> None:
         self._listener.updates.put_nowait({"sessionUpdate": UNANSWERED, **kept})
 
-    def so_far(self, finish_reason: str) -> Iterator[Given]:
+    def so_far(self, finish_reason: str) -> Iterator[RuntimeOutput]:
         facts: Params = {
             "agent": self.agent.name,
             "version": self.agent.version,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sojourn.core.errors import RuntimeFailed
 from sojourn.core.messages import Json
-from sojourn.ports.runtime import Given
+from sojourn.ports.runtime import RuntimeOutput
 from sojourn.runtimes.acp.agent import Agent
 from sojourn.runtimes.acp.show import Show
 from sojourn.runtimes.acp.wire import Params
@@ -45,7 +45,7 @@ def is_hermes(agent: Agent) -> bool:
     return agent.agent_id == "hermes-agent"
 
 
-def finish(agent: Agent, show: Show, result: Params, said: str) -> Iterator[Given]:
+def finish(agent: Agent, show: Show, result: Params, said: str) -> Iterator[RuntimeOutput]:
     """The rest of the answer, or the error that came in its place.
 
     Hermes gives an error of its model as ordinary text and an ordinary end; what gives it away is that nothing

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Json
-from sojourn.core.plain import plain
 from sojourn.ports.runtime import TurnInput
 from sojourn.ports.tool import Question
 from sojourn.runtimes.acp.wire import Params
+from sojourn.text.ansi import strip_control
 
 CANCELLED: Params = {"outcome": {"outcome": "cancelled"}}
 _ORDER = ("once", "session", "always", "deny")
@@ -81,7 +81,7 @@ def _word(option: Params) -> str:
 def _question(params: Params, options: dict[str, str], name: str, agent: str) -> Question:
     call = params.get("toolCall")
     told: Params = call if isinstance(call, dict) else {}
-    title = plain(str(told.get("title") or "something"))
+    title = strip_control(str(told.get("title") or "something"))
     raw = told.get("rawInput")
     command = raw.get("command") or raw.get("path") if isinstance(raw, dict) else None
     choices: Sequence[str] = [*options, *(["deny"] if "deny" not in options else [])]
@@ -89,7 +89,7 @@ def _question(params: Params, options: dict[str, str], name: str, agent: str) ->
         id=name,
         text=f"{agent} wants to do this: {title}",
         tool=str(told.get("kind") or "other"),
-        detail=plain(str(command or title)),
+        detail=strip_control(str(command or title)),
         choices=tuple(choices),
         dangerous=True,
     )

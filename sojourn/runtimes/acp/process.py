@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from sojourn.core.errors import BadConfig, RuntimeFailed, RuntimeUnreachable
-from sojourn.core.plain import plain
 from sojourn.runtimes.acp.settings import PLUGIN
+from sojourn.text.ansi import strip_control
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class AgentProcess:
     async def _listen(self, stderr: asyncio.StreamReader) -> None:
         with suppress(ValueError):  # a line without end
             while line := await stderr.readline():
-                text = plain(line.decode("utf-8", "replace")).strip()
+                text = strip_control(line.decode("utf-8", "replace")).strip()
                 if text:
                     self._last_words.append(text[:300])
                     logger.info("agent %s: %s", self._process.pid, text[:2000])

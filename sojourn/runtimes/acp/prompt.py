@@ -15,7 +15,7 @@ from pathlib import Path
 from sojourn.core.attachments import Attachment
 from sojourn.core.messages import Json
 from sojourn.ports.context import ContextBlock
-from sojourn.ports.runtime import Past, TurnInput
+from sojourn.ports.runtime import HistoryEntry, TurnInput
 from sojourn.runtimes.acp.ending import NOTHING, Usage
 from sojourn.runtimes.acp.wire import Params
 from sojourn.runtimes.telling import context_text, request_text, transcript
@@ -62,12 +62,12 @@ class Known:
         later = [past.message.turn_id for past in turn.history if past.seq > self.seen]
         return self.turn in later or (bool(later) and not any(later))
 
-    def unseen(self, history: Sequence[Past]) -> list[Past]:
+    def unseen(self, history: Sequence[HistoryEntry]) -> list[HistoryEntry]:
         """What others did meanwhile: another runtime, another surface."""
         return [past for past in history if past.seq > self.seen and past.message.turn_id != self.turn]
 
 
-def live_mark(history: Sequence[Past], until: int) -> str:
+def live_mark(history: Sequence[HistoryEntry], until: int) -> str:
     numbers = ",".join(str(past.seq) for past in history if past.seq <= until)
     return hashlib.sha256(numbers.encode()).hexdigest()[:16]
 

@@ -11,7 +11,7 @@ from typing import Literal
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Progress
 from sojourn.ports.kit import Kit
-from sojourn.ports.runtime import Given, Ready, Remember, TurnInput
+from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
 from sojourn.runtimes.acp.agent import Agent
 from sojourn.runtimes.acp.asking import Prompt
 from sojourn.runtimes.acp.ending import NOTHING, REASONS, finish, usage_of
@@ -38,22 +38,24 @@ class AcpRuntime:
         self._starting = asyncio.Lock()
         self._ending: dict[str, asyncio.Task[None]] = {}  # by the agent's session: prompts that are being cancelled
 
-    async def ready(self) -> Ready:
+    async def ready(self) -> RuntimeStatus:
         """Whether it could be started; starting it is for the first turn."""
         try:
             words = words_of(self._settings.command)
         except SojournError as error:
-            return Ready(ok=False, detail=str(error), hint=error.hint)
+            return RuntimeStatus(ok=False, detail=str(error), hint=error.hint)
         if self._agent is not None and self.is_running:
-            return Ready(ok=True, detail=f"{self._agent.name} {self._agent.version} is running".replace("  ", " "))
+            return RuntimeStatus(
+                ok=True, detail=f"{self._agent.name} {self._agent.version} is running".replace("  ", " ")
+            )
         path = self._environment.get("PATH") if self._environment is not None else None
         if shutil.which(words[0], path=path) is None:
-            return Ready(
+            return RuntimeStatus(
                 ok=False,
                 detail=f"There is no program `{words[0]}`.",
                 hint=f"Install it, or correct `command` under [plugins.{PLUGIN}].",
             )
-        return Ready(ok=True, detail=f"{self._called(words)}, started with the first turn")
+        return RuntimeStatus(ok=True, detail=f"{self._called(words)}, started with the first turn")
 
     def _called(self, words: list[str]) -> str:
         """Its name until it has told one. Not the whole command: there may be a key in it."""
@@ -67,7 +69,7 @@ class AcpRuntime:
     def process_id(self) -> int | None:
         return self._agent.process_id if self._agent is not None else None
 
-    async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
+    async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         must_be_allowed(turn, guests=self._settings.guests, agent="The agent", plugin=PLUGIN)
         yield Progress("prepare", {"runtime": self.name, "agent": self._called(words_of(self._settings.command))})
         agent, session, known = await self._opened(turn)
@@ -76,7 +78,7 @@ class AcpRuntime:
         parts = await content(turn, known, images=agent.takes_images)
         prompt = Prompt(agent, session, turn, parts, self._settings)
         try:
-            yield Remember(after(turn, session, known, before))
+            yield SaveState(after(turn, session, known, before))
             shown = {"runtime": self.name, "agent": agent.name, "version": agent.version, "model": model}
             yield Progress("running", shown)
             while (update := await prompt.next()) is not None:
@@ -91,7 +93,7 @@ class AcpRuntime:
             for given in prompt.so_far("cancelled" if cancelled else "error"):
                 yield given
             if not cancelled:
-                yield Remember({})  # who knows what it has kept of this: next time it is told everything anew
+                yield SaveState({})  # who knows what it has kept of this: next time it is told everything anew
             raise
         finally:
             await self._ended(prompt)
@@ -100,7 +102,7 @@ class AcpRuntime:
             yield given
         used = usage_of(result)
         if used is not None:
-            yield Remember(after(turn, session, known, used))
+            yield SaveState(after(turn, session, known, used))
         yield Done(
             status="cancelled" if reason == "cancelled" else "completed", usage=used.since(before) if used else {}
         )

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Json, assistant
-from sojourn.core.plain import Plain, plain
-from sojourn.ports.runtime import Given, Observed
+from sojourn.ports.runtime import Observation, RuntimeOutput
 from sojourn.runtimes.acp.wire import Params
+from sojourn.text.ansi import ControlStripper, strip_control
 
 UNANSWERED = "sojourn/unanswered"  # an update of ours among the agent's: nobody answered its question in time
 _PLAN = {"pending": "waiting", "in_progress": "running", "completed": "done"}
@@ -29,11 +29,11 @@ class Show:
         self.tools: dict[str, dict[str, Json]] = {}
         self.context: dict[str, Json] = {}  # how full its window is, where it tells
         self._holds = holds_first
-        self._plain, self._thought = Plain(), Plain()
+        self._plain, self._thought = ControlStripper(), ControlStripper()
         self._after_tool = False
         self._began = time.monotonic()
 
-    def of(self, update: Params) -> Iterator[Given]:
+    def of(self, update: Params) -> Iterator[RuntimeOutput]:
         """What we do not know is passed over."""
         kind = update.get("sessionUpdate")
         if kind == "agent_message_chunk":
@@ -53,21 +53,21 @@ class Show:
             shown = {name: update.get(name) for name in ("question", "choice", "why")}
             yield Progress("approval", {"status": "answered", **shown})
 
-    def _said(self, text: str) -> Iterator[Given]:
+    def _said(self, text: str) -> Iterator[RuntimeOutput]:
         if self._holds and self.held is None:
             self.held, self._holds = text, False
             return
         yield from self.release()
         yield from self._shown(self._plain.feed(text))
 
-    def release(self) -> Iterator[Given]:
+    def release(self) -> Iterator[RuntimeOutput]:
         """Shows what was held back: more came, so it was no error."""
         self._holds = False
         if self.held is not None:
             text, self.held = self.held, None
             yield from self._shown(self._plain.feed(text))
 
-    def end(self) -> Iterator[Given]:
+    def end(self) -> Iterator[RuntimeOutput]:
         yield from self.release()
         yield from self._shown(self._plain.end())
         for tool in self.tools.values():
@@ -75,7 +75,7 @@ class Show:
                 tool.update(status="completed", duration=self._since(tool), told=False)
                 yield Progress("tool", self._public(tool))
 
-    def _shown(self, piece: str) -> Iterator[Given]:
+    def _shown(self, piece: str) -> Iterator[RuntimeOutput]:
         if not self.text:
             piece = piece.lstrip("\n")
         elif self._after_tool and piece.strip() and not (self.text + piece[:1]).endswith("\n"):
@@ -85,7 +85,7 @@ class Show:
             self.text += piece
             yield Chunk(piece)
 
-    def _tool(self, update: Params) -> Iterator[Given]:
+    def _tool(self, update: Params) -> Iterator[RuntimeOutput]:
         self._after_tool = True
         name = str(update.get("toolCallId") or f"tool-{len(self.tools) + 1}")
         tool = self.tools.get(name)
@@ -109,7 +109,7 @@ class Show:
 
     def _fill(self, tool: dict[str, Json], update: Params) -> None:
         if update.get("title"):
-            tool["preview"] = plain(str(update["title"]))
+            tool["preview"] = strip_control(str(update["title"]))
         if isinstance(update.get("rawInput"), dict):
             tool["arguments"] = update["rawInput"]
         if update.get("sessionUpdate") == "tool_call_update" and (result := _result(update)):
@@ -121,11 +121,11 @@ class Show:
     def _public(self, tool: dict[str, Json]) -> dict[str, Json]:
         return {name: value for name, value in tool.items() if name not in ("began", "arguments", "result")}
 
-    def so_far(self, finish_reason: str, facts: Params) -> Iterator[Given]:
+    def so_far(self, finish_reason: str, facts: Params) -> Iterator[RuntimeOutput]:
         """What stays of the turn: how it went, as an observation, and the words that were shown, as a message."""
         tools = [{name: value for name, value in tool.items() if name != "began"} for tool in self.tools.values()]
         seconds = round(time.monotonic() - self._began, 3)
-        yield Observed(
+        yield Observation(
             "prompt", {**facts, "ended": finish_reason, "seconds": seconds, "tools": tools, "context": self.context}
         )
         if self.text.strip():
@@ -147,7 +147,7 @@ def _result(update: Params) -> str:
     """The words of a tool's result."""
     found = update.get("content")
     parts = [_text(one.get("content")) for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    return plain("\n".join(filter(None, parts)))
+    return strip_control("\n".join(filter(None, parts)))
 
 
 def _plan(entries: Json) -> list[Json]:
@@ -155,7 +155,7 @@ def _plan(entries: Json) -> list[Json]:
     return [
         {
             "id": f"plan-{number}",
-            "title": plain(str(step.get("content") or "")),
+            "title": strip_control(str(step.get("content") or "")),
             "needs": [],
             "state": _PLAN.get(str(step.get("status")), "waiting"),
             "why": "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.core.plain import Plain, plain
+from sojourn.text.ansi import ControlStripper, strip_control
 
 
 class Answer:
@@ -11,7 +11,7 @@ class Answer:
     def __init__(self) -> None:
         self.text = ""
         self._since_tool = 0  # where the words after the last tool begin
-        self._plain = Plain()
+        self._plain = ControlStripper()
 
     def add(self, delta: str) -> str:
         """A piece as it may be shown. The first words after a tool come with a blank line, which opens no answer."""
@@ -30,7 +30,7 @@ class Answer:
         """What `output`, the last part as Hermes keeps it, has and was not shown. Hermes trims and joins pieces
         in its own way, so spaces and line breaks do not count as a difference."""
         rest = self._show(self._plain.end())
-        whole = plain(output).strip()
+        whole = strip_control(output).strip()
         if not whole or _bare(self.text).endswith(_bare(whole)):
             return rest
         shown = _bare(self.part)

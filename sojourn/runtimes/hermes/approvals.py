@@ -11,11 +11,11 @@ from typing import Any
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json
-from sojourn.core.plain import plain
 from sojourn.ports.runtime import TurnInput
 from sojourn.ports.tool import Question
 from sojourn.runtimes.hermes.api import HermesApi
 from sojourn.runtimes.hermes.run import Event
+from sojourn.text.ansi import strip_control
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class Approvals:
 
 
 def _question(event: Event, name: str) -> Question:
-    command, why = plain(str(event.get("command") or "")), plain(str(event.get("description") or ""))
+    command, why = strip_control(str(event.get("command") or "")), strip_control(str(event.get("description") or ""))
     offered = event.get("choices")
     choices = tuple(one for one in _CHOICES if one in offered) if isinstance(offered, list) else ("once", "deny")
     return Question(

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Progress
 from sojourn.ports.kit import Kit
-from sojourn.ports.runtime import Given, Ready, Remember, TurnInput
+from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
 from sojourn.runtimes.hermes.api import Busy, HermesApi
 from sojourn.runtimes.hermes.approvals import Approvals
 from sojourn.runtimes.hermes.request import run_request, scope
@@ -40,18 +40,20 @@ class HermesRuntime:
         self._ending: set[asyncio.Task[None]] = set()
         self._stopping: dict[str, asyncio.Task[None]] = {}
 
-    async def ready(self) -> Ready:
+    async def ready(self) -> RuntimeStatus:
         try:
             async with asyncio.timeout(1.9):
                 server = await self._api.server()
         except TimeoutError:
-            return Ready(ok=False, detail=f"{self._api.url} does not answer in time", hint="It may be busy or stuck.")
+            return RuntimeStatus(
+                ok=False, detail=f"{self._api.url} does not answer in time", hint="It may be busy or stuck."
+            )
         except SojournError as error:
-            return Ready(ok=False, detail=str(error), hint=error.hint)
+            return RuntimeStatus(ok=False, detail=str(error), hint=error.hint)
         models = (server.model,) if server.model else ()
-        return Ready(ok=True, detail=f"Hermes {server.version} on {self._api.url}", models=models)
+        return RuntimeStatus(ok=True, detail=f"Hermes {server.version} on {self._api.url}", models=models)
 
-    async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
+    async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         must_be_allowed(turn, guests=self._settings.guests, agent="Hermes", plugin=PLUGIN)
         yield Progress("prepare", {"runtime": self.name, "url": self._api.url})
         server = await self._api.server()
@@ -70,7 +72,7 @@ class HermesRuntime:
         approvals = Approvals(self._api, run.id, turn, self._settings.approval_seconds)
         show = Show(run, approvals)
         try:
-            yield Remember({"session_id": body["session_id"], "last_run_id": run.id, "version": server.version})
+            yield SaveState({"session_id": body["session_id"], "last_run_id": run.id, "version": server.version})
             yield Progress("running", {"runtime": self.name, "run_id": run.id, "version": server.version})
             async with aclosing(run.events()) as events:
                 async for event in events:

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from sojourn.core.errors import RuntimeFailed
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Json, assistant
-from sojourn.core.plain import plain
-from sojourn.ports.runtime import Given, Observed
+from sojourn.ports.runtime import Observation, RuntimeOutput
 from sojourn.runtimes.complaints import complaint
 from sojourn.runtimes.hermes.answer import Answer
 from sojourn.runtimes.hermes.approvals import Approvals
 from sojourn.runtimes.hermes.run import Event, HermesRun
+from sojourn.text.ansi import strip_control
 
 _NO_REPLY = "⚠️ No reply:"  # how Hermes says, in place of an answer, that its model gave none
 
@@ -31,7 +31,7 @@ class Show:
         self._tools: list[dict[str, Json]] = []
         self._began = time.monotonic()
 
-    def of(self, event: Event) -> Iterator[Given]:
+    def of(self, event: Event) -> Iterator[RuntimeOutput]:
         """`reasoning.available` carries the answer once more, and is passed over like all we do not know."""
         name = event.get("event")
         if name == "message.delta":
@@ -61,7 +61,7 @@ class Show:
 
     def _tool_completed(self, event: Event) -> Progress:
         self.answer.tool()
-        name, failed = plain(str(event.get("tool") or "")), bool(event.get("error"))
+        name, failed = strip_control(str(event.get("tool") or "")), bool(event.get("error"))
         waiting = (one for one in self._tools if one["tool"] == name and "status" not in one)
         tool = next(waiting, None) or self._new_tool(event)
         tool.update(status="failed" if failed else "completed", duration=event.get("duration") or 0.0)
@@ -72,8 +72,8 @@ class Show:
     def _new_tool(self, event: Event) -> dict[str, Json]:
         """`call_id` is ours, for screens: Hermes gives none, so results go to the oldest open call of that name."""
         tool: dict[str, Json] = {
-            "tool": plain(str(event.get("tool") or "")),
-            "preview": plain(str(event.get("preview") or "")),
+            "tool": strip_control(str(event.get("tool") or "")),
+            "preview": strip_control(str(event.get("preview") or "")),
             "call_id": f"{self._run.id}:{len(self._tools) + 1}",
         }
         self._tools.append(tool)
@@ -84,18 +84,20 @@ class Show:
             self._approvals.lost()
         return Progress("running", {"runtime": "hermes", "status": event.get("status"), "line": "lost"})
 
-    def _completed(self, event: Event) -> Iterator[Given]:
+    def _completed(self, event: Event) -> Iterator[RuntimeOutput]:
         if isinstance(used := event.get("usage"), dict) and any(used.values()):  # all 0: nobody counted
             self.usage = {key: count for key, count in used.items() if isinstance(count, int)}
         output = str(event.get("output") or "")
         if output.startswith(_NO_REPLY) and not self.answer.part:
-            raise RuntimeFailed(f"Hermes has no answer. {plain(output)}", hint="Its model said nothing; ask again.")
+            raise RuntimeFailed(
+                f"Hermes has no answer. {strip_control(output)}", hint="Its model said nothing; ask again."
+            )
         if piece := self.answer.finish(output):
             yield Chunk(piece)
         if not self.answer.text.strip():
             raise RuntimeFailed("Hermes ended the run without a word.", hint="Its log says why; ask again.")
 
-    def so_far(self, finish_reason: str) -> Iterator[Given]:
+    def so_far(self, finish_reason: str) -> Iterator[RuntimeOutput]:
         """What stays of the run: how it went, as an observation, and the words that were shown, as a message."""
         facts: dict[str, Json] = {
             "run_id": self._run.id,
@@ -105,6 +107,6 @@ class Show:
             "approvals": [dict(one) for one in self._approvals.kept],
             "line_lost": self._run.lost,
         }
-        yield Observed("run", facts)
+        yield Observation("run", facts)
         if self.answer.text.strip():
             yield assistant(self.answer.text, finish_reason=finish_reason)

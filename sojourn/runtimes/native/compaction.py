@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart
 
-from sojourn.core.messages import Message, calls, text_of
-from sojourn.ports.runtime import Past
+from sojourn.core.messages import Message, text_of, tool_calls_of
+from sojourn.ports.runtime import HistoryEntry
 from sojourn.ports.tool import Tool
 
 SUMMARISE = (
@@ -45,11 +45,11 @@ def size_of_request(messages: Sequence[ModelMessage], tools: Sequence[Tool] = ()
 class Cut:
     """Where the conversation is cut: what will be summarised, and what stays as it is."""
 
-    old: tuple[Past, ...]
-    kept: tuple[Past, ...]
+    old: tuple[HistoryEntry, ...]
+    kept: tuple[HistoryEntry, ...]
 
 
-def cut(history: Sequence[Past], room: int) -> Cut:
+def cut(history: Sequence[HistoryEntry], room: int) -> Cut:
     """Keeps the newest messages that fit into `room` tokens, beginning with something a person said."""
     kept, used = len(history), 0
     for at in range(len(history) - 1, -1, -1):
@@ -61,7 +61,7 @@ def cut(history: Sequence[Past], room: int) -> Cut:
     return Cut(tuple(history[:kept]), tuple(history[kept:]))
 
 
-def pages(old: Sequence[Past], room: int) -> list[str]:
+def pages(old: Sequence[HistoryEntry], room: int) -> list[str]:
     """The old part as text, in pieces that fit into `room` tokens each."""
     made: list[str] = [""]
     for past in old:
@@ -75,7 +75,7 @@ def pages(old: Sequence[Past], room: int) -> list[str]:
 def _line(message: Message) -> str:
     text = text_of(message)
     short = text if len(text) <= _PER_MESSAGE else f"{text[: _PER_MESSAGE // 2]} […] {text[-_PER_MESSAGE // 2 :]}"
-    used = "".join(f"\n[{call.name} {call.arguments[:500]}]" for call in calls(message))
+    used = "".join(f"\n[{call.name} {call.arguments[:500]}]" for call in tool_calls_of(message))
     who = f"result of {message.tool_name or 'a tool'}" if message.role == "tool" else message.role
     return f"{who}: {short}{used}\n\n" if short or used else ""
 

@@ -33,8 +33,8 @@ from sojourn.core.errors import (
     RuntimeUnreachable,
     SojournError,
 )
-from sojourn.core.plain import plain
 from sojourn.runtimes.models.choice import Choice
+from sojourn.text.ansi import strip_control
 
 # What the library raises; and, when a server answers nonsense that is valid JSON, what its insides raise.
 FOREIGN = (
@@ -152,7 +152,7 @@ def _said(error: Exception, choice: Choice) -> str:
         words = str(error)
     status = f"HTTP {error.status_code}" if isinstance(error, ModelHTTPError) else ""
     text = words if isinstance(words, str) else json.dumps(words, default=str) if words else ""
-    line = plain(" ".join(text.split())).rstrip(".")[:300]
+    line = strip_control(" ".join(text.split())).rstrip(".")[:300]
     if key := choice.key.reveal():
         line = line.replace(key, "•••")
     return f": {' '.join(filter(None, [status, line]))}" if line or status else ""

@@ -26,11 +26,11 @@ from pydantic_ai.tools import ToolDefinition
 
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Message
-from sojourn.core.plain import Plain
 from sojourn.ports.tool import Tool
 from sojourn.runtimes.models.choice import Choice
 from sojourn.runtimes.native.failures import FOREIGN, asked_to_wait, may_pass, told
 from sojourn.runtimes.native.translate import to_model
+from sojourn.text.ansi import ControlStripper
 
 # Google's library closes its connection only if it is cancelled while it reads; it needs a moment to get there.
 _SETTLING = 5  # rounds of the event loop
@@ -160,7 +160,7 @@ class Voice:
     """What is heard of an answer: text to show, thoughts to mention. Kinds not known here are passed over."""
 
     def __init__(self) -> None:
-        self._text, self._thought = Plain(), Plain()
+        self._text, self._thought = ControlStripper(), ControlStripper()
 
     def heard(self, event: ModelResponseStreamEvent) -> Iterator[Chunk | Progress]:
         piece: object = None

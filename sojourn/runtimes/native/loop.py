@@ -11,15 +11,15 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Tool
 
 from sojourn.core.errors import ContextFull, RuntimeFailed
 from sojourn.core.events import Chunk, Progress
-from sojourn.core.messages import Message, ToolCall, calls, text_of
-from sojourn.ports.runtime import Given, TurnInput
+from sojourn.core.messages import Message, ToolCall, text_of, tool_calls_of
+from sojourn.ports.runtime import RuntimeOutput, TurnInput
 from sojourn.runtimes.calling import call_all
 from sojourn.runtimes.native.compaction import shortened, size_of_request
 from sojourn.runtimes.native.line import Answer, Line
 from sojourn.runtimes.native.spending import Spending
 from sojourn.runtimes.native.translate import from_response
 
-MakeRoom = Callable[["Loop", float], AsyncGenerator[Given, None]]
+MakeRoom = Callable[["Loop", float], AsyncGenerator[RuntimeOutput, None]]
 _NEAR = 0.85  # of the room: then the oldest part goes
 _LEAVE, _LEAVE_LESS = 0.4, 0.2  # how much of the room the past may take afterwards
 _MOST_EMPTY = 2  # answers without a word before it counts as a failure
@@ -51,7 +51,7 @@ class Loop:
         """About how many tokens the next request takes."""
         return int(self.ratio * size_of_request([*self.opening, *self.since], self.turn.tools))
 
-    async def run(self) -> AsyncGenerator[Given, None]:
+    async def run(self) -> AsyncGenerator[RuntimeOutput, None]:
         empty = 0
         for step in range(1, self._steps + 1):
             answer = Answer()
@@ -61,24 +61,24 @@ class Loop:
             response = distinct(answer.response)
             self.spending.add(response)
             message = from_response(response, extra=json.dumps({"model": response.model_name}))
-            if not text_of(message) and not calls(message):
+            if not text_of(message) and not tool_calls_of(message):
                 empty += 1
                 self._check_empty(response, empty)
                 continue
             yield message
             self.since.append(response)
-            async with aclosing(self._tools(calls(message))) as results:
+            async with aclosing(self._tools(tool_calls_of(message))) as results:
                 async for item in results:
                     yield item
             self.turn.may_spend(self.spending.cost_usd or 0.0)
             steered = self.turn.steered()
             if steered:
                 self.since.append(ModelRequest(parts=[UserPromptPart(content=text) for text in steered]))
-            elif not calls(message):
+            elif not tool_calls_of(message):
                 return
 
     # asking
-    async def _step(self, answer: Answer, *, no_calls: bool) -> AsyncGenerator[Given, None]:
+    async def _step(self, answer: Answer, *, no_calls: bool) -> AsyncGenerator[RuntimeOutput, None]:
         if self.needed() > self.room * _NEAR:
             async with aclosing(self._roomier(_LEAVE)) as making:
                 async for item in making:
@@ -98,7 +98,7 @@ class Loop:
                 async for item in said:
                     yield item
 
-    async def _roomier(self, leave: float) -> AsyncGenerator[Given, None]:
+    async def _roomier(self, leave: float) -> AsyncGenerator[RuntimeOutput, None]:
         if self._make_room is not None:
             async with aclosing(self._make_room(self, leave)) as making:
                 async for item in making:
@@ -106,7 +106,7 @@ class Loop:
         if self.needed() > self.room * _NEAR or leave < _LEAVE:
             self.since = shortened(self.since)
 
-    async def _said(self, answer: Answer, no_calls: bool) -> AsyncGenerator[Given, None]:
+    async def _said(self, answer: Answer, no_calls: bool) -> AsyncGenerator[RuntimeOutput, None]:
         guessed, first = size_of_request([*self.opening, *self.since], self.turn.tools), True
         asking = self.line.ask([*self.opening, *self.since], self.turn.tools, answer, no_calls=no_calls)
         async with aclosing(asking) as heard:

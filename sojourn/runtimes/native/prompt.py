@@ -9,8 +9,8 @@ from dataclasses import replace
 from pydantic_ai.messages import BinaryContent, ModelMessage, UserContent
 
 from sojourn.core.attachments import Attachment, attachments_of
-from sojourn.core.attachments import said as said_message
-from sojourn.core.messages import Message, parts, text_of
+from sojourn.core.attachments import user_message as said_message
+from sojourn.core.messages import Message, parts_of, text_of
 from sojourn.core.sessions import OWNER
 from sojourn.core.tasks import TaskGraph
 from sojourn.ports.context import ContextBlock
@@ -139,6 +139,6 @@ def named(one: Attachment) -> str:
 def _without_files(message: Message) -> Message:
     if not attachments_of(message):
         return message
-    words = [part for part in parts(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]
+    words = [part for part in parts_of(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]
     text = "\n".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in words)
     return replace(message, content=text, structured=False)

@@ -12,10 +12,9 @@ import httpx2
 
 from sojourn.core.errors import BadConfig, KeyRefused, RuntimeUnreachable, SojournError
 from sojourn.core.messages import text_of
-from sojourn.core.plain import plain
 from sojourn.core.settings import Settings
 from sojourn.ports.kit import Kit
-from sojourn.ports.runtime import Given, Ready, TurnInput
+from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
 from sojourn.runtimes.models.catalogue import list_models
 from sojourn.runtimes.models.choice import Choice, chosen, named
 from sojourn.runtimes.models.local import USUAL, detect, for_chat
@@ -24,6 +23,7 @@ from sojourn.runtimes.native.build import build
 from sojourn.runtimes.native.line import Line, Patience
 from sojourn.runtimes.native.translate import from_response
 from sojourn.runtimes.native.turning import Turning
+from sojourn.text.ansi import strip_control
 
 _FRESH = 30.0  # seconds for which what was found on this machine is believed
 SET_ONE_UP = "Start Ollama, LM Studio, llama.cpp or vLLM, or set model.provider and model.api_key."
@@ -96,20 +96,20 @@ class Native:
         return self._windows[key]
 
     # the port
-    async def ready(self) -> Ready:
+    async def ready(self) -> RuntimeStatus:
         try:
             async with asyncio.timeout(1.8):
                 choice = await self._choice()
                 models = await self._models(choice)
         except TimeoutError:
-            return Ready(ok=False, detail="The model server does not answer in time.", hint="Is it running?")
+            return RuntimeStatus(ok=False, detail="The model server does not answer in time.", hint="Is it running?")
         except (BadConfig, KeyRefused, RuntimeUnreachable) as error:
-            return Ready(ok=False, detail=str(error), hint=error.hint)
+            return RuntimeStatus(ok=False, detail=str(error), hint=error.hint)
         except SojournError as error:  # it is there, but does not list its models
-            return Ready(ok=True, detail=f"{await self._choice()}: {error}")
-        return Ready(ok=True, detail=str(choice), models=models)
+            return RuntimeStatus(ok=True, detail=f"{await self._choice()}: {error}")
+        return RuntimeStatus(ok=True, detail=str(choice), models=models)
 
-    async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
+    async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         line = await self._line(turn.model)
         turning = Turning(line, turn, await self._window(line), self._settings["model.steps"])
         async with aclosing(turning.run()) as items:
@@ -119,7 +119,7 @@ class Native:
     async def complete(self, instructions: str, text: str, *, most_tokens: int = 400) -> str:
         line = await self._line()
         response = await line.complete(instructions, text, max_tokens=most_tokens)
-        return plain(text_of(from_response(response))).strip()
+        return strip_control(text_of(from_response(response))).strip()
 
     async def close(self) -> None:
         if self._http is not None:

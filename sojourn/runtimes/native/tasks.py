@@ -12,8 +12,8 @@ from pydantic_ai.messages import ModelMessage
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Message, text_of
-from sojourn.core.tasks import Task, TaskGraph, advance, ready, shown, task_in, to_json
-from sojourn.ports.runtime import Given, Observed, TurnInput
+from sojourn.core.tasks import Task, TaskGraph, advance, find_task, list_ready, to_json, to_progress_detail
+from sojourn.ports.runtime import Observation, RuntimeOutput, TurnInput
 from sojourn.runtimes.native.loop import Loop
 from sojourn.runtimes.native.prompt import instructions
 from sojourn.runtimes.native.translate import to_model
@@ -25,7 +25,7 @@ NewLoop = Callable[[list[ModelMessage]], Loop]
 
 def worth_it(graph: TaskGraph | None) -> bool:
     """Whether the graph was judged so, and there is something to do at the same time."""
-    return graph is not None and graph.parallel and len(ready(graph)) > 1
+    return graph is not None and graph.parallel and len(list_ready(graph)) > 1
 
 
 @dataclass
@@ -37,14 +37,14 @@ class Tasks:
     new_loop: NewLoop
     errors: list[SojournError] = field(default_factory=list)
 
-    async def run(self) -> AsyncGenerator[Given, None]:
+    async def run(self) -> AsyncGenerator[RuntimeOutput, None]:
         """Shows the graph as it changes, and what the tasks do. Raises only if not one task could be done."""
-        told: asyncio.Queue[Given | None] = asyncio.Queue()
+        told: asyncio.Queue[RuntimeOutput | None] = asyncio.Queue()
         running: set[asyncio.Task[None]] = set()
         yield self._shown()
         try:
             while True:
-                for task in ready(self.graph)[: AT_ONCE - len(running)]:
+                for task in list_ready(self.graph)[: AT_ONCE - len(running)]:
                     self.graph = advance(self.graph, task.id, "running")
                     running.add(asyncio.create_task(self._one(task, told), name=task.id))
                     yield self._shown()
@@ -64,7 +64,7 @@ class Tasks:
             await asyncio.gather(*running, return_exceptions=True)
         if self.errors and not any(task.state == "done" for task in self.graph.tasks):
             raise self.errors[0]
-        yield Observed("tasks", {"graph": to_json(self.graph)})
+        yield Observation("tasks", {"graph": to_json(self.graph)})
 
     def results(self) -> str:
         """What the tasks found, for the one who joins it."""
@@ -75,9 +75,9 @@ class Tasks:
         return "\n\n".join(lines)
 
     def _shown(self) -> Progress:
-        return Progress("task", shown(self.graph))
+        return Progress("task", to_progress_detail(self.graph))
 
-    async def _one(self, task: Task, told: asyncio.Queue[Given | None]) -> None:
+    async def _one(self, task: Task, told: asyncio.Queue[RuntimeOutput | None]) -> None:
         kept: list[Message] = []
         try:
             async with aclosing(self.new_loop(self._opening(task)).run()) as items:
@@ -95,7 +95,7 @@ class Tasks:
             told.put_nowait(None)
 
     def _opening(self, task: Task) -> list[ModelMessage]:
-        before = [task_in(self.graph, id) for id in task.needs]
+        before = [find_task(self.graph, id) for id in task.needs]
         found = "\n\n".join(f"What is known about “{one.title}”:\n{one.result}" for one in before)
         system = "\n\n".join(filter(None, [instructions(self.turn), context_text(self.turn.blocks)]))
         asked = "\n\n".join(

@@ -27,8 +27,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from sojourn.core.messages import Message, ToolCall, assistant, calls, dump_calls, text_of, tool_result
-from sojourn.core.plain import plain
+from sojourn.core.messages import Message, ToolCall, assistant, dump_calls, text_of, tool_calls_of, tool_result
+from sojourn.text.ansi import strip_control
 
 NO_RESULT = "No result of this call was kept."
 _GOOD_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -60,7 +60,7 @@ def _response_parts(message: Message) -> list[ModelResponsePart]:
     said: list[ModelResponsePart] = [TextPart(content=text)] if text else []
     return [
         *said,
-        *(ToolCallPart(tool_name=one.name, args=one.arguments, tool_call_id=one.id) for one in calls(message)),
+        *(ToolCallPart(tool_name=one.name, args=one.arguments, tool_call_id=one.id) for one in tool_calls_of(message)),
     ]
 
 
@@ -92,10 +92,10 @@ def from_response(response: ModelResponse, **fields: object) -> Message:
     thought = "".join(part.content for part in response.parts if isinstance(part, ThinkingPart))
     found = [part for part in response.parts if isinstance(part, ToolCallPart)]
     return replace(
-        assistant(plain(said) or None, [call_of(part) for part in found]),
+        assistant(strip_control(said) or None, [call_of(part) for part in found]),
         finish_reason=response.finish_reason,
         token_count=response.usage.output_tokens or None,
-        reasoning=plain(thought) or None,
+        reasoning=strip_control(thought) or None,
         **fields,  # type: ignore[arg-type]  # fields of Message, as the caller names them
     )
 
@@ -131,8 +131,8 @@ def mended(messages: Iterable[Message]) -> list[Message]:
             continue
         made += [tool_result(call, NO_RESULT) for _, call in waiting]
         waiting = []
-        if message.role == "assistant" and calls(message):
-            waiting = [(one.id, _readable(one, f"{number}_{nth}")) for nth, one in enumerate(calls(message))]
+        if message.role == "assistant" and tool_calls_of(message):
+            waiting = [(one.id, _readable(one, f"{number}_{nth}")) for nth, one in enumerate(tool_calls_of(message))]
             message = replace(message, tool_calls=dump_calls([call for _, call in waiting]))
         made.append(message)
     return made + [tool_result(call, NO_RESULT) for _, call in waiting]

@@ -10,9 +10,8 @@ from pydantic_ai.messages import ModelMessage
 
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Json, text_of
-from sojourn.core.plain import plain
 from sojourn.core.tasks import TaskGraph, to_json
-from sojourn.ports.runtime import Compacted, Given, Past, Remember, TurnInput
+from sojourn.ports.runtime import Compaction, HistoryEntry, RuntimeOutput, SaveState, TurnInput
 from sojourn.runtimes.native.compaction import SUMMARISE, cut, pages, size
 from sojourn.runtimes.native.line import Line
 from sojourn.runtimes.native.loop import Loop
@@ -20,6 +19,7 @@ from sojourn.runtimes.native.prompt import opening
 from sojourn.runtimes.native.spending import Spending
 from sojourn.runtimes.native.tasks import Tasks, worth_it
 from sojourn.runtimes.native.translate import from_response
+from sojourn.text.ansi import strip_control
 
 
 @dataclass
@@ -33,12 +33,12 @@ class Turning:
 
     def __post_init__(self) -> None:
         self._spending = Spending(model=self.line.choice.name)
-        self._history: tuple[Past, ...] = self.turn.history
+        self._history: tuple[HistoryEntry, ...] = self.turn.history
         self._summary, self._notes = "", list[str]()
         self._graph: TaskGraph | None = self.turn.graph
         self._ratio = _ratio(self.turn.state)
 
-    async def run(self) -> AsyncGenerator[Given, None]:
+    async def run(self) -> AsyncGenerator[RuntimeOutput, None]:
         self.turn.may_spend(0.0)
         if self._graph is not None and worth_it(self._graph):
             tasks = Tasks(self.turn, self._graph, self._task_loop)
@@ -51,7 +51,7 @@ class Turning:
         async with aclosing(loop.run()) as talking:
             async for item in talking:
                 yield item
-        yield Remember(self._state(loop))
+        yield SaveState(self._state(loop))
         yield Done(usage=self._spending.as_usage(self.window))
 
     async def _opening(self) -> list[ModelMessage]:
@@ -83,7 +83,7 @@ class Turning:
         return state
 
     # making room
-    async def _make_room(self, loop: Loop, leave: float) -> AsyncGenerator[Given, None]:
+    async def _make_room(self, loop: Loop, leave: float) -> AsyncGenerator[RuntimeOutput, None]:
         """Summarises the oldest part of the conversation; what is left begins with something a person said."""
         found = cut(self._history, int(loop.room * leave / loop.ratio))
         if not found.old:
@@ -93,17 +93,17 @@ class Turning:
         self._summary = await self._summarised(found.old, int(loop.room * 0.6 / loop.ratio))
         self._history = found.kept
         loop.opening = await self._opening()
-        yield Compacted(seqs=tuple(past.seq for past in found.old), summary=self._summary)
+        yield Compaction(seqs=tuple(past.seq for past in found.old), summary=self._summary)
         yield Progress("compaction", {"status": "completed", "messages": len(found.old), "left": loop.needed()})
 
-    async def _summarised(self, old: tuple[Past, ...], room: int) -> str:
+    async def _summarised(self, old: tuple[HistoryEntry, ...], room: int) -> str:
         summary = self._summary
         for page in pages(old, max(200, room)):
             asked = f"Earlier summary:\n{summary}\n\nWhat followed:\n{page}" if summary else page
             response = await self.line.complete(SUMMARISE, asked)
             self._spending.add(response)
             self.turn.may_spend(self._spending.cost_usd or 0.0)
-            summary = plain(text_of(from_response(response))).strip() or summary
+            summary = strip_control(text_of(from_response(response))).strip() or summary
         return summary
 
 

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from sojourn.core.events import Done
 from sojourn.core.settings import Settings
 from sojourn.ports.kit import Kit
-from sojourn.ports.runtime import Given, Ready, Remember, TurnInput
+from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
 from sojourn.runtimes.models.local import USUAL, LocalServer, detect, for_chat
 from sojourn.runtimes.offline.acting import Acting
 from sojourn.runtimes.offline.arriving import where_things_stand
@@ -60,7 +60,7 @@ class Offline:
             return ""
         return say("offer", chinese, server=server.provider.label, model=for_chat(server.models)[0])
 
-    async def ready(self) -> Ready:
+    async def ready(self) -> RuntimeStatus:
         server = await self._server()
         halves = f"rules, and {self._weights.label} for free text" if self._weights else "rules only, no language model"
         hint = ""
@@ -70,16 +70,16 @@ class Offline:
         elif self._weights is None:
             hint = "For free text install the small model, or start Ollama: see docs/how-to/models.md."
         models = (self._weights.label, RULES) if self._weights else (RULES,)
-        return Ready(ok=True, detail=halves, hint=hint, models=models)
+        return RuntimeStatus(ok=True, detail=halves, hint=hint, models=models)
 
     # a turn
-    async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
+    async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         stage, used = Stage(turn), list[Used]()
         acting = Acting(stage, trail_from(turn.state), is_chinese(turn.said))
         async with aclosing(stage.play(self._act(acting, used))) as items:
             async for item in items:
                 yield item
-        yield Remember(acting.trail.as_state())
+        yield SaveState(acting.trail.as_state())
         yield Done(usage=self._usage(used))
 
     def _usage(self, used: Sequence[Used]) -> dict[str, str | int | None]:

@@ -7,8 +7,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
-from sojourn.core.plain import Plain
 from sojourn.runtimes.offline.stage import Stage
+from sojourn.text.ansi import ControlStripper
 
 # The words it was trained with: with any of our own it answers worse.
 SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
@@ -40,7 +40,7 @@ def prompt(said: str) -> list[Mapping[str, str]]:
 
 async def answer(stage: Stage, model: Speaks, label: str) -> Used | None:
     """Says what the model says; gives what that took, or None when it said nothing."""
-    plain, said, used = Plain(), False, None
+    plain, said, used = ControlStripper(), False, None
     async with aclosing(model.say(prompt(stage.turn.said))) as words:
         async for piece in words:
             if isinstance(piece, Used):

@@ -12,9 +12,9 @@ from typing import Any
 
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Json, Message, ToolCall, assistant, text_of
-from sojourn.core.plain import plain
-from sojourn.ports.runtime import Given, TurnInput
+from sojourn.ports.runtime import RuntimeOutput, TurnInput
 from sojourn.runtimes.calling import call_all
+from sojourn.text.ansi import strip_control
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +32,18 @@ class Stage:
 
     def __init__(self, turn: TurnInput) -> None:
         self.turn = turn
-        self._shown: asyncio.Queue[Given | None] = asyncio.Queue()
+        self._shown: asyncio.Queue[RuntimeOutput | None] = asyncio.Queue()
         self._said: list[str] = []
 
     # for those who act
     def say(self, text: str) -> None:
         """A piece of the answer. It is shown line by line, and kept whole at the end."""
-        clean = plain(text)
+        clean = strip_control(text)
         for line in clean.splitlines(keepends=True):
             self._shown.put_nowait(Chunk(line))
         self._said.append(clean)
 
-    def show(self, item: Given) -> None:
+    def show(self, item: RuntimeOutput) -> None:
         self._shown.put_nowait(item)
 
     def has(self, tool: str) -> bool:
@@ -65,7 +65,7 @@ class Stage:
                     text = text_of(item)
                 elif isinstance(item, Progress):
                     ended = dict(item.detail)
-        return Outcome(text=plain(text), ok=ended.get("status") == "completed", facts=ended.get("facts") or {})
+        return Outcome(text=strip_control(text), ok=ended.get("status") == "completed", facts=ended.get("facts") or {})
 
     def _keep(self, calls: list[ToolCall]) -> None:
         said = "".join(self._said)
@@ -74,7 +74,7 @@ class Stage:
             self.show(assistant(said or None, calls, finish_reason="tool_calls" if calls else "stop"))
 
     # for those who watch
-    async def play(self, acting: Coroutine[Any, Any, None]) -> AsyncGenerator[Given, None]:
+    async def play(self, acting: Coroutine[Any, Any, None]) -> AsyncGenerator[RuntimeOutput, None]:
         """Everything that happens while `acting` runs. Cancelled, it stops that too and gives what is left."""
         task = asyncio.create_task(acting)
         task.add_done_callback(lambda _: self._shown.put_nowait(None))

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from sojourn.core.events import Yielded
 from sojourn.core.sessions import Lease, Recorded, TurnId
-from sojourn.ports.store import Along
+from sojourn.ports.store import SideWrites
 from sojourn.stores.memory import log, records
 from sojourn.stores.memory.data import Data
 
 
-def append(data: Data, lease: Lease, items: Sequence[Yielded], turn: TurnId | None, along: Along) -> list[Recorded]:
+def append(
+    data: Data, lease: Lease, items: Sequence[Yielded], turn: TurnId | None, along: SideWrites
+) -> list[Recorded]:
     kept = log.append(data, lease, items, turn)
     if not kept:
         return kept
@@ -21,6 +23,6 @@ def append(data: Data, lease: Lease, items: Sequence[Yielded], turn: TurnId | No
         records.put(data, record, None, None, rung=lease.session)
     for kind, key in along.drop:
         records.delete(data, kind, key, None, rung=lease.session)
-    if along.lets_go:
+    if along.release_lease:
         log.renew(data, lease, 0)
     return kept

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from sojourn.core.errors import NotFound
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId
-from sojourn.core.text import escape
-from sojourn.ports.journal import Binding
+from sojourn.ports.gateway_store import Binding
 from sojourn.stores.journal import BINDINGS, binding_from, bound_meanwhile
 from sojourn.stores.memory.data import Data
 from sojourn.stores.memory.waking import Waking
 from sojourn.stores.records import json_text
+from sojourn.text.escape import escape
 
 
 def bind(

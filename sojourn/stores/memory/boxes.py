@@ -8,13 +8,13 @@ from typing import Any, Literal
 from sojourn.core.messages import Json
 from sojourn.core.rows import safe
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.core.text import escape
-from sojourn.ports.journal import Draft, Incoming, Line, Outgoing
+from sojourn.ports.gateway_store import AccountKey, Incoming, Outgoing, OutgoingDraft
 from sojourn.ports.platform import File
 from sojourn.stores.journal import INBOX, OUTBOX, file_from, incoming_from, outgoing_from, too_late
 from sojourn.stores.memory.data import Data, Row
 from sojourn.stores.memory.waking import Waking
 from sojourn.stores.records import json_text
+from sojourn.text.escape import escape
 
 _UNCLAIMED = {
     "attempts": 0,
@@ -66,7 +66,7 @@ def claim(
     data: Data,
     table: str,
     owner: str,
-    lines: Sequence[Line] | None,
+    lines: Sequence[AccountKey] | None,
     place: str | None,
     ahead: bool,
     limit: int,
@@ -119,7 +119,7 @@ def listed(
     ][: max(0, limit)]
 
 
-def put(data: Data, draft: Draft) -> Outgoing:
+def put(data: Data, draft: OutgoingDraft) -> Outgoing:
     if draft.session is not None:
         data.session(draft.session)
     text = json_text(draft.payload, data.redact)
@@ -150,7 +150,7 @@ def put(data: Data, draft: Draft) -> Outgoing:
 class MemoryBoxes(Waking):
     """ports.journal.Inbox and Outbox over dictionaries."""
 
-    async def keep_incoming(
+    async def add_incoming(
         self, platform: str, account: str, message_id: str, *, place: str, payload: Json, files: Sequence[File] = ()
     ) -> Incoming | None:
         names = {"platform": escape(platform), "account": escape(account), "message_id": escape(message_id)}
@@ -188,7 +188,7 @@ class MemoryBoxes(Waking):
         self,
         owner: str,
         *,
-        lines: Sequence[Line] | None = None,
+        lines: Sequence[AccountKey] | None = None,
         place: str | None = None,
         ahead: bool = False,
         limit: int = 1,
@@ -196,7 +196,7 @@ class MemoryBoxes(Waking):
     ) -> list[Incoming]:
         return [incoming_from(row) for row in claim(self._data, "inbox", owner, lines, place, ahead, limit, seconds)]
 
-    async def note_incoming(
+    async def update_incoming(
         self, item: Incoming, *, seconds: float = 60.0, session: SessionId | None = None, turn: TurnId | None = None
     ) -> Incoming:
         with self._writing() as data:
@@ -255,12 +255,12 @@ class MemoryBoxes(Waking):
         return [incoming_from(row) for row in listed(self._data, "inbox", place, session, states, limit)]
 
     # the outbox
-    async def put_outgoing(self, drafts: Sequence[Draft]) -> list[Outgoing]:
+    async def put_outgoing(self, drafts: Sequence[OutgoingDraft]) -> list[Outgoing]:
         with self._writing() as data, data.whole():
             return [put(data, draft) for draft in drafts]
 
     async def claim_outgoing(
-        self, owner: str, *, lines: Sequence[Line] | None = None, limit: int = 1, seconds: float = 60.0
+        self, owner: str, *, lines: Sequence[AccountKey] | None = None, limit: int = 1, seconds: float = 60.0
     ) -> list[Outgoing]:
         return [outgoing_from(row) for row in claim(self._data, "outbox", owner, lines, None, False, limit, seconds)]
 

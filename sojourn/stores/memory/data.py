@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn.core.errors import NotFound
-from sojourn.core.redact import Redactor
 from sojourn.core.sessions import Change, Control, SessionId
 from sojourn.core.tables import TABLES
-from sojourn.ports.journal import Heartbeat, Hold
+from sojourn.ports.gateway_store import CredentialLease, Heartbeat
+from sojourn.text.redaction import Redactor
 
 Row = Mapping[str, Any]
 Key = tuple[Any, ...]
@@ -35,7 +35,7 @@ class Data:
     words: int = 0
     boxed: dict[str, int] = field(default_factory=lambda: {"inbox": 0, "outbox": 0})  # … to a row of the journal
     gateways: dict[str, Heartbeat] = field(default_factory=dict)
-    holds: dict[str, Hold] = field(default_factory=dict)
+    holds: dict[str, CredentialLease] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
 
     def session(self, session: str) -> Row:

@@ -10,20 +10,20 @@ from dataclasses import replace
 from typing import Any
 
 from sojourn.core.errors import LeaseLost
-from sojourn.core.text import unescape
-from sojourn.ports.journal import Heartbeat, Hold, LineHealth, Topic
+from sojourn.ports.gateway_store import ConnectionHealth, CredentialLease, Heartbeat, Topic
 from sojourn.stores.journal import GATEWAYS
 from sojourn.stores.memory.data import Data
 from sojourn.stores.memory.waking import Waking
 from sojourn.stores.records import json_text, json_value
+from sojourn.text.escape import unescape
 
 
-def health(data: Data) -> list[LineHealth]:
+def health(data: Data) -> list[ConnectionHealth]:
     lines = {(row["platform"], row["account"]) for box in ("inbox", "outbox") for row in data.tables[box].values()}
     return sorted((_line(data, *line) for line in lines), key=lambda line: (line.platform, line.account))
 
 
-def _line(data: Data, platform: str, account: str) -> LineHealth:
+def _line(data: Data, platform: str, account: str) -> ConnectionHealth:
     def of(box: str) -> list[Any]:
         rows = data.tables[box].values()
         return [row for row in rows if (row["platform"], row["account"]) == (platform, account)]
@@ -31,7 +31,7 @@ def _line(data: Data, platform: str, account: str) -> LineHealth:
     inbox, outbox = of("inbox"), of("outbox")
     waiting = [row["received_at"] for row in inbox if row["state"] in ("waiting", "running")]
     pending = [row["created_at"] for row in outbox if row["state"] in ("pending", "sending")]
-    return LineHealth(
+    return ConnectionHealth(
         platform=unescape(platform),
         account=unescape(account),
         waiting=len(waiting),
@@ -94,15 +94,17 @@ class MemoryGateways(Waking):
             data.touched.add(GATEWAYS)
             return data.gateways.pop(id, None) is not None
 
-    async def hold_credential(self, credential: str, owner: str, *, seconds: float = 30.0) -> Hold | None:
+    async def lease_credential(self, credential: str, owner: str, *, seconds: float = 30.0) -> CredentialLease | None:
         held, now = self._data.holds.get(credential), self._data.clock()
         if held and held.owner != owner and held.until >= now:
             return None
         fence = 1 if held is None else held.fence + (held.owner != owner)
-        self._data.holds[credential] = kept = Hold(credential=credential, owner=owner, fence=fence, until=now + seconds)
+        self._data.holds[credential] = kept = CredentialLease(
+            credential=credential, owner=owner, fence=fence, until=now + seconds
+        )
         return kept
 
-    async def renew_credential(self, hold: Hold, *, seconds: float = 30.0) -> Hold:
+    async def renew_credential(self, hold: CredentialLease, *, seconds: float = 30.0) -> CredentialLease:
         with self._writing() as data:
             held = data.holds.get(hold.credential)
             if held is None or (held.owner, held.fence) != (hold.owner, hold.fence):
@@ -116,13 +118,13 @@ class MemoryGateways(Waking):
             data.holds[hold.credential] = kept
             return kept
 
-    async def line_health(self) -> list[LineHealth]:
+    async def line_health(self) -> list[ConnectionHealth]:
         return health(self._data)
 
     async def prune_journal(self, before: float) -> int:
         return prune(self._data, before)
 
-    async def watch_journal(self, *topics: Topic, seconds: float = 2.0) -> AsyncGenerator[None, None]:
+    async def watch_gateway(self, *topics: Topic, seconds: float = 2.0) -> AsyncGenerator[None, None]:
         with self._listening() as rung:
             while True:
                 rung.clear()

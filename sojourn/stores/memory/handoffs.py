@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Literal
 
 from sojourn.core.errors import Conflict, NotDriving
-from sojourn.core.handoff import LIVE, Handoff, HandoffId, Step, is_waiting, new_handoff_id, step, under_way
+from sojourn.core.handoff import LIVE, Handoff, HandoffId, Step, in_progress, is_waiting, new_handoff_id, step
 from sojourn.core.sessions import SessionId
-from sojourn.core.text import escape, unescape
 from sojourn.stores.handoffs import advanced, columns, handoff_from
 from sojourn.stores.memory.data import Data
 from sojourn.stores.memory.log import check_idle
 from sojourn.stores.memory.standing import NO_LEASE, finish, get, live, show, swap
 from sojourn.stores.memory.waking import Waking
+from sojourn.text.escape import escape, unescape
 
 
 def request(
@@ -21,7 +21,7 @@ def request(
 ) -> Handoff:
     data.session(session)
     if found := live(data, session):
-        raise under_way(found)
+        raise in_progress(found)
     row, now = check_idle(data, session), data.clock()
     if row["driver"] not in (None, escape(surface)):
         raise NotDriving(session, driver=unescape(row["driver"]), asked=surface)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
-from sojourn.core.redact import keep
-from sojourn.core.text import opening_words, to_bytes, unescape
 from sojourn.ports.history import RawExchange, RawMessage, SessionFacts
 from sojourn.stores.memory.data import Data, Row
+from sojourn.text.escape import first_words, to_bytes, unescape
+from sojourn.text.redaction import no_redaction
 
 
 class MemoryHistory:
@@ -21,7 +21,7 @@ class MemoryHistory:
         return {"tables": self._data.tables, "log": self._data.log, "feed": self._data.feed}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._data = Data(keep, **state)
+        self._data = Data(no_redaction, **state)
 
     def mark(self) -> Hashable | None:
         return self._data.feed
@@ -64,7 +64,7 @@ class MemoryHistory:
             said = [row for row in said if row["content"] is not None]
             if said:
                 first = min(said, key=lambda row: (row["timestamp"], row["id"]))
-                found[session] = "" if first["structured"] else opening_words(_bytes(first["content"]) or b"")
+                found[session] = "" if first["structured"] else first_words(_bytes(first["content"]) or b"")
         return found
 
     def close(self) -> None:

@@ -10,11 +10,11 @@ from sojourn.core.messages import Message
 from sojourn.core.rows import FIGURE_COLUMNS, MESSAGE_COLUMNS, call_count, column, fitting, message_row, opening, safe
 from sojourn.core.sessions import Principal, SessionId, check_session_id, clean_title, new_session_id
 from sojourn.core.tables import BY_NAME
-from sojourn.core.text import escape, unescape
+from sojourn.ports.importer import Transcript
 from sojourn.ports.ingest import Ingested
-from sojourn.ports.source import Transcript
 from sojourn.stores.memory.data import Data
 from sojourn.stores.memory.sessions import holder_of, insert, is_forgotten
+from sojourn.text.escape import escape, unescape
 
 _USAGE_BLANK = {
     **dict.fromkeys(BY_NAME["session_model_usage"].columns),

@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from sojourn.core.errors import Conflict, LeaseLost, NotDriving, SessionBusy
-from sojourn.core.events import Yielded, decode, encode, is_news
+from sojourn.core.events import Yielded, changes_lists, decode_event, encode_event
 from sojourn.core.messages import Json, Message
 from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_row, opening, safe, spent
 from sojourn.core.sessions import Control, Lease, Recorded, Session, SessionId, TurnId
-from sojourn.core.text import escape, unescape
 from sojourn.stores.memory.data import Data, Row
 from sojourn.stores.memory.sessions import get
 from sojourn.stores.memory.standing import NO_LEASE, check_not_leaving, finish, live
+from sojourn.text.escape import escape, unescape
 
 
 # who may write
@@ -112,7 +112,7 @@ def append(data: Data, lease: Lease, items: Sequence[Yielded], turn: TurnId | No
         last_seq=row["last_seq"] + len(items),
         ended_at=None,
         end_reason=None,
-        last_active=now if (news := is_news(items)) else row["last_active"],
+        last_active=now if (news := changes_lists(items)) else row["last_active"],
         message_count=row["message_count"] + len(said),
         preview=row["preview"] or opening(said, data.redact),
         tool_call_count=row["tool_call_count"] + sum(map(call_count, said)),
@@ -140,13 +140,13 @@ def _event(
     data: Data, session: SessionId, seq: int, item: Yielded, turn: TurnId | None, now: float
 ) -> tuple[str, dict[str, Any]]:
     assert not isinstance(item, Message)
-    name, text = encode(item)
+    name, text = encode_event(item)
     kept = safe(text, data.redact)
     return "events", {"session_id": session, "seq": seq, "turn_id": turn, "name": name, "data": kept, "at": now}
 
 
 def _recorded(row: Row) -> Recorded:
-    item: Yielded = decode(row["name"], unescape(row["data"])) if "name" in row else message_from(row)
+    item: Yielded = decode_event(row["name"], unescape(row["data"])) if "name" in row else message_from(row)
     at = row["at"] if "name" in row else row["timestamp"]
     return Recorded(session=row["session_id"], seq=row["seq"], at=at, item=item, turn=row["turn_id"])
 

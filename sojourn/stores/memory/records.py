@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sojourn.core.sessions import Lease, Principal, SessionId
-from sojourn.core.text import escape
 from sojourn.ports.records import Record
 from sojourn.stores.journal import RECORDS
 from sojourn.stores.memory.data import Data, Row
 from sojourn.stores.memory.log import check
 from sojourn.stores.memory.waking import Waking
 from sojourn.stores.records import not_as_expected, record_from, record_row
+from sojourn.text.escape import escape
 
 
 def put(

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from sojourn.core.errors import Ambiguous, BadInput, BadTitle, Conflict, Forgotten, NotFound, TitleTaken
-from sojourn.core.finding import has_terms, parse
 from sojourn.core.messages import Json
 from sojourn.core.rows import DETAIL_COLUMNS, column, session_from, title_terms
 from sojourn.core.sessions import (
@@ -21,10 +20,11 @@ from sojourn.core.sessions import (
     new_session_id,
 )
 from sojourn.core.tables import BY_NAME
-from sojourn.core.terms import terms
-from sojourn.core.text import unescape
-from sojourn.ports.store import Listing, Search
+from sojourn.ports.store import Listing, SearchQuery
 from sojourn.stores.memory.data import Data, Row
+from sojourn.text.escape import unescape
+from sojourn.text.query import matches_terms, parse_query
+from sojourn.text.tokenizer import extract_terms
 
 _ZEROS = (
     "expiry_finalized",
@@ -170,7 +170,7 @@ def count(data: Data, listing: Listing) -> int:
     return sum(_is_listed(row, replace(listing, before=None)) for row in data.sessions())
 
 
-def is_wanted(row: Row, asked: Listing | Search) -> bool:
+def is_wanted(row: Row, asked: Listing | SearchQuery) -> bool:
     """What a listing and a search can both ask of a session."""
     tags = {clean_tag(tag) for tag in asked.tags}
     return (
@@ -196,7 +196,7 @@ def _is_listed(row: Row, asked: Listing) -> bool:
 
 def _is_titled(title: str | None, text: str) -> bool:
     try:
-        return has_terms(parse(text), terms(title or ""))
+        return matches_terms(parse_query(text), extract_terms(title or ""))
     except BadInput:
         return True  # no word was asked for
 

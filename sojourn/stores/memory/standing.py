@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sojourn.core.handoff import BEFORE_BOUND, LIVE, Handoff, Signal, is_stale, shown, step, under_way, wheel_returns
+from sojourn.core.handoff import (
+    BEFORE_BOUND,
+    LIVE,
+    Handoff,
+    Signal,
+    driver_reverts,
+    in_progress,
+    is_stale,
+    step,
+    visible_state,
+)
 from sojourn.core.rows import safe
-from sojourn.core.text import escape
 from sojourn.stores.handoffs import NOT_PICKED_UP, columns, handoff_from, not_there, overtaken
 from sojourn.stores.memory.data import Data
+from sojourn.text.escape import escape
 
 NO_LEASE = {"lease_holder": None, "lease_surface": None, "lease_since": None, "lease_until": None}
 
@@ -27,12 +37,12 @@ def live(data: Data, session: str) -> Handoff | None:
 
 def check_not_leaving(data: Data, session: str) -> None:
     if (found := live(data, session)) and found.state in BEFORE_BOUND:
-        raise under_way(found)
+        raise in_progress(found)
 
 
 def check_not_carried(data: Data, session: str) -> None:
     if (found := live(data, session)) and (found.state in BEFORE_BOUND or found.until > data.clock()):
-        raise under_way(found)
+        raise in_progress(found)
 
 
 def get(data: Data, id: str) -> Handoff:
@@ -58,7 +68,7 @@ def show(data: Data, handoff: Handoff) -> None:
     row = data.session(handoff.session)
     data.update(
         handoff.session,
-        handoff_state=shown(handoff.state),
+        handoff_state=visible_state(handoff.state),
         handoff_platform=escape(handoff.platform),
         handoff_error=safe(handoff.error or handoff.error_code or None, data.redact),
         revision=row["revision"] + 1,
@@ -71,7 +81,7 @@ def finish(data: Data, seen: Handoff, signal: Signal, code: str = "", error: str
     given = {"error_code": code, "error": error, **{name: value for name, value in more.items() if value}}
     done = swap(data, seen, {"state": state, "finished_at": data.clock(), "until": 0.0, **given})
     row = data.session(seen.session)
-    if state == "failed" and wheel_returns(seen.state) and row["driver"] == escape(seen.surface):
+    if state == "failed" and driver_reverts(seen.state) and row["driver"] == escape(seen.surface):
         data.update(seen.session, driver=escape(seen.from_surface), driver_fence=row["driver_fence"] + 1, **NO_LEASE)
     show(data, done)
     return done

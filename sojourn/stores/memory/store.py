@@ -11,13 +11,12 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.events import Yielded
 from sojourn.core.health import Health
 from sojourn.core.messages import Json
-from sojourn.core.redact import Redactor, redact
 from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Recorded, Session, SessionId, TurnId
 from sojourn.core.tables import TABLES
-from sojourn.ports.admin import Progress, Stats, Verdict
+from sojourn.ports.admin import Progress, StoreStats, VerifyReport
+from sojourn.ports.importer import Transcript
 from sojourn.ports.ingest import Ingested
-from sojourn.ports.source import Transcript
-from sojourn.ports.store import Along, Hit, Listing, Log, Removed, Search
+from sojourn.ports.store import Listing, Log, Removed, SearchHit, SearchQuery, SideWrites
 from sojourn.stores.memory import along as kept_along
 from sojourn.stores.memory import ingest, log, sessions, upkeep
 from sojourn.stores.memory.bindings import MemoryBindings
@@ -28,6 +27,7 @@ from sojourn.stores.memory.handoffs import MemoryHandoffs
 from sojourn.stores.memory.history import MemoryHistory
 from sojourn.stores.memory.records import MemoryRecords
 from sojourn.stores.memory.search import search as search_in
+from sojourn.text.redaction import Redactor, redact
 
 
 class MemoryStore(MemoryRecords, MemoryHandoffs, MemoryBoxes, MemoryBindings, MemoryGateways):
@@ -78,12 +78,12 @@ class MemoryStore(MemoryRecords, MemoryHandoffs, MemoryBoxes, MemoryBindings, Me
         with self._writing() as data:
             return sessions.change(data, old, new)
 
-    async def search(self, search: Search) -> list[Hit]:
+    async def search(self, search: SearchQuery) -> list[SearchHit]:
         return search_in(self._data, search)
 
     # the log
     async def append(
-        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: Along | None = None
+        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
     ) -> list[Recorded]:
         with self._writing() as data:
             if along is None:
@@ -199,10 +199,10 @@ class MemoryStore(MemoryRecords, MemoryHandoffs, MemoryBoxes, MemoryBindings, Me
     async def health(self) -> Health:
         return Health(state="healthy", store="memory")
 
-    async def stats(self) -> Stats:
+    async def stats(self) -> StoreStats:
         return upkeep.stats(self._data)
 
-    async def verify(self, progress: Progress | None = None) -> Verdict:
+    async def verify(self, progress: Progress | None = None) -> VerifyReport:
         return upkeep.verify(self._data)
 
     async def backup(self, target: Path, progress: Progress | None = None) -> Path:

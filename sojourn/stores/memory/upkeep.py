@@ -11,8 +11,7 @@ from typing import Any
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.sessions import Lease, SessionId
 from sojourn.core.tables import BY_NAME, OF_A_SESSION
-from sojourn.core.text import escape, unescape
-from sojourn.ports.admin import Stats, Verdict
+from sojourn.ports.admin import StoreStats, VerifyReport
 from sojourn.ports.store import Removed
 from sojourn.stores import mentions
 from sojourn.stores.memory.data import OUR_KEYS, Data, Row
@@ -20,6 +19,7 @@ from sojourn.stores.memory.log import check, check_idle
 from sojourn.stores.memory.sessions import tombstone
 from sojourn.stores.memory.standing import check_not_carried
 from sojourn.stores.records import json_value
+from sojourn.text.escape import escape, unescape
 
 
 # taking away
@@ -133,9 +133,9 @@ def get_blob(data: Data, session: SessionId, digest: str) -> tuple[bytes, str]:
 
 
 # counting and proving
-def stats(data: Data) -> Stats:
+def stats(data: Data) -> StoreStats:
     sizes = {name: sum(map(_size, rows.values())) for name, rows in data.tables.items()}
-    return Stats(
+    return StoreStats(
         kind="memory",
         place="memory",
         schema=1,
@@ -159,7 +159,7 @@ def _ranked(names: Any) -> dict[str, int]:
     return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
 
 
-def verify(data: Data) -> Verdict:
+def verify(data: Data) -> VerifyReport:
     problems: list[str] = []
     for row in data.sessions():
         messages, events = data.of("messages", row["id"]), data.of("events", row["id"])
@@ -179,7 +179,7 @@ def verify(data: Data) -> Verdict:
     ]
     problems += [f"{len(lost)} rows without a session"] if lost else []
     counted = {name: len(data.tables[name]) for name in ("sessions", "messages", "events", "records")}
-    return Verdict(checked=counted, problems=tuple(problems))
+    return VerifyReport(checked=counted, problems=tuple(problems))
 
 
 # moving

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from sojourn.core.errors import Missing
-from sojourn.core.redact import keep, redact
+from sojourn.core.errors import MissingPackage
 from sojourn.core.settings import Settings
 from sojourn.ports.plugin import Plugin
+from sojourn.text.redaction import no_redaction, redact
 
 if TYPE_CHECKING:
     from sojourn.stores.postgres.store import PostgresStore
@@ -21,10 +21,10 @@ def open_store(settings: Settings) -> PostgresStore:
     except ImportError as error:
         if not (error.name or str(error)).startswith(("psycopg", "no pq wrapper")):
             raise
-        raise Missing(
+        raise MissingPackage(
             "PostgreSQL needs a package that is not installed.", hint='Install it: pip install "sojourn[postgres]".'
         ) from error
-    return made(settings["database_url"].reveal(), redactor=redact if settings["redact"] else keep)
+    return made(settings["database_url"].reveal(), redactor=redact if settings["redact"] else no_redaction)
 
 
 plugin = Plugin(name="postgres", summary="Keeps sessions in a PostgreSQL database.", store=open_store)

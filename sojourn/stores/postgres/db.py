@@ -17,13 +17,13 @@ import psycopg
 from psycopg import Cursor
 from psycopg.rows import DictRow
 
-from sojourn.core.redact import Redactor
 from sojourn.core.rows import message_from
 from sojourn.core.sessions import Recorded
-from sojourn.core.text import escape
 from sojourn.stores.postgres import feed, index
 from sojourn.stores.postgres.connect import Connection
 from sojourn.stores.sql.db import Row, insertion
+from sojourn.text.escape import escape
+from sojourn.text.redaction import Redactor
 
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"  # all statements of a reader see one moment
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"

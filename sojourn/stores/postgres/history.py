@@ -7,12 +7,12 @@ from typing import Any
 
 import psycopg
 
-from sojourn.core.text import opening_words, to_bytes, unescape
 from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
 from sojourn.stores.facts import KnownFacts
 from sojourn.stores.postgres.address import Address
 from sojourn.stores.postgres.errors import translate
 from sojourn.stores.postgres.feed import ROOM
+from sojourn.text.escape import first_words, to_bytes, unescape
 
 _TOGETHER = 32  # sessions asked for in one go
 
@@ -134,7 +134,7 @@ class PostgresHistory:
 
     def previews(self, sessions: Sequence[str]) -> dict[str, str]:
         return {
-            sessions[place - 1]: "" if structured else opening_words(_raw(content) or b"")
+            sessions[place - 1]: "" if structured else first_words(_raw(content) or b"")
             for place, content, structured in self._ask(_FIRST, list(sessions))
         }
 

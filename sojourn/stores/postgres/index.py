@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from sojourn.core.finding import FIRST_TITLE, Clause
 from sojourn.core.messages import Message
 from sojourn.core.rows import index_terms
-from sojourn.core.text import escape
-from sojourn.ports.store import Hit, Search
+from sojourn.ports.store import SearchHit, SearchQuery
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.search import Candidates, search
+from sojourn.text.escape import escape
+from sojourn.text.query import FIRST_TITLE_RANK, Clause
 
 _NEWEST = 1000  # rows that show whether a word is common
 _MOST = 1_000_000  # bytes; PostgreSQL takes 2^20 in one tsvector
@@ -28,7 +28,7 @@ def literal(message: Message) -> str:
     return "'" + "' '".join(terms) + "'" if terms else ""
 
 
-def find(db: Db, asked: Search) -> list[Hit]:
+def find(db: Db, asked: SearchQuery) -> list[SearchHit]:
     return search(db, asked, partial(lookup, db, asked.before))
 
 
@@ -38,7 +38,7 @@ def lookup(db: Db, before: int | None, clauses: tuple[Clause, ...], tool: str) -
     own guess is far off for words it has no figures about."""
     asked = query(clauses, tool)
     row = db.one("SELECT max(id) AS newest FROM messages")
-    top = min(before or FIRST_TITLE, (row["newest"] or 0 if row else 0) + 1)
+    top = min(before or FIRST_TITLE_RANK, (row["newest"] or 0 if row else 0) + 1)
     row = db.one(
         "SELECT count(*) AS n FROM messages WHERE id >= ? AND id < ? AND terms @@ ?::tsquery",
         (top - _NEWEST, top, asked),

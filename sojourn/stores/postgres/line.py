@@ -13,12 +13,12 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from sojourn.core.errors import StoreUnavailable
-from sojourn.core.redact import Redactor
 from sojourn.stores.postgres.address import Address
 from sojourn.stores.postgres.connect import Connection, configure, connect
 from sojourn.stores.postgres.db import Clock, PostgresDb
 from sojourn.stores.postgres.errors import TRANSIENT, is_passing, translate
 from sojourn.stores.postgres.migrate import Migration, Opened, ensure
+from sojourn.text.redaction import Redactor
 
 T = TypeVar("T")
 Pool = ConnectionPool[Connection]

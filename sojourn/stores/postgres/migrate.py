@@ -6,10 +6,10 @@ import re
 from importlib.resources import files
 
 from sojourn.core.errors import StoreCorrupt, StoreForeign, StoreNewer, StoreReadOnly
-from sojourn.core.terms import VERSION
 from sojourn.stores.postgres import feed
 from sojourn.stores.postgres.address import Address
 from sojourn.stores.postgres.connect import Connection, check_server
+from sojourn.text.tokenizer import TOKENIZER_VERSION
 
 Migration = tuple[int, str, str]  # number, name, SQL
 
@@ -60,7 +60,9 @@ def ensure(connection: Connection, address: Address, migrations: list[Migration]
                 _upgrade(connection, schema, migrations)
     base = _base(connection, read_only)
     row = connection.execute("SELECT value FROM meta WHERE key = 'terms_version'").fetchone()
-    return Opened(schema=newest, read_only=read_only, base=base, stale=row is None or row["value"] != str(VERSION))
+    return Opened(
+        schema=newest, read_only=read_only, base=base, stale=row is None or row["value"] != str(TOKENIZER_VERSION)
+    )
 
 
 def _wait_for_turn(connection: Connection) -> None:
@@ -109,7 +111,7 @@ def _upgrade(connection: Connection, schema: int, migrations: list[Migration]) -
                 (number, name),
             )
     if not schema:
-        connection.execute("INSERT INTO meta(key, value) VALUES ('terms_version', %s)", (str(VERSION),))
+        connection.execute("INSERT INTO meta(key, value) VALUES ('terms_version', %s)", (str(TOKENIZER_VERSION),))
     if (after := _counts(connection)) != before:
         raise StoreCorrupt(
             f"The update would have changed the number of rows from {before} to {after}; it was undone.",

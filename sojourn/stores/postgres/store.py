@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.health import Health
-from sojourn.core.redact import Redactor, redact
 from sojourn.core.sessions import Change, SessionId
-from sojourn.ports.admin import Progress, Stats, Verdict
-from sojourn.ports.store import Hit, Removed, Search
+from sojourn.ports.admin import Progress, StoreStats, VerifyReport
+from sojourn.ports.store import Removed, SearchHit, SearchQuery
 from sojourn.stores.postgres import feed, index, upkeep
 from sojourn.stores.postgres.address import Address
 from sojourn.stores.postgres.bell import Bell
@@ -29,6 +28,7 @@ from sojourn.stores.postgres.shelf import PostgresShelf
 from sojourn.stores.sql import admin, removal
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.store import SqlStore
+from sojourn.text.redaction import Redactor, redact
 
 T = TypeVar("T")
 _SOON = 0.01  # seconds until changes are looked for again that wait for somebody's older transaction
@@ -87,7 +87,7 @@ class PostgresStore(SqlStore):
             self.waiters.wake(sessions)
 
     # search
-    async def _search(self, asked: Search) -> list[Hit]:
+    async def _search(self, asked: SearchQuery) -> list[SearchHit]:
         opened = await asyncio.to_thread(self._line.reach)
         if opened.stale and not opened.read_only:
             await self.index()
@@ -139,11 +139,11 @@ class PostgresStore(SqlStore):
         return replace(removed, left=upkeep.LEFT)
 
     # looking after
-    async def stats(self) -> Stats:
+    async def stats(self) -> StoreStats:
         opened = await asyncio.to_thread(self._line.reach)
         return await self._read(lambda db: upkeep.stats(db, str(self.address), opened.schema, opened.stale))
 
-    async def verify(self, progress: Progress | None = None) -> Verdict:
+    async def verify(self, progress: Progress | None = None) -> VerifyReport:
         return await self._read(lambda db: upkeep.verify(db, progress))
 
     async def backup(self, target: Path, progress: Progress | None = None) -> Path:

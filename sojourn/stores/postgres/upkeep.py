@@ -8,12 +8,12 @@ from typing import Any
 
 from sojourn.core.rows import MESSAGE_COLUMNS, message_from
 from sojourn.core.tables import OF_A_SESSION, TABLES
-from sojourn.core.terms import VERSION
-from sojourn.ports.admin import Progress, Stats, Verdict
+from sojourn.ports.admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.postgres import index
 from sojourn.stores.postgres.connect import Connection
 from sojourn.stores.sql import admin
 from sojourn.stores.sql.db import Db
+from sojourn.text.tokenizer import TOKENIZER_VERSION
 
 _OURS = (
     *(table.name for table in TABLES),
@@ -35,7 +35,7 @@ LEFT = (
 )
 
 
-def stats(db: Db, place: str, schema: int, stale: bool) -> Stats:
+def stats(db: Db, place: str, schema: int, stale: bool) -> StoreStats:
     rows = db.all(
         "SELECT c.relname AS name, pg_total_relation_size(c.oid) AS bytes, "
         "COALESCE(pg_relation_size(to_regclass('messages_terms')), 0) AS terms FROM pg_class c "
@@ -48,7 +48,7 @@ def stats(db: Db, place: str, schema: int, stale: bool) -> Stats:
             by["search index"] = row["terms"]
     by["messages"] -= by["search index"]
     waiting = admin.count(db, "messages") if stale else _unfound(db)
-    return Stats(
+    return StoreStats(
         kind="postgres",
         place=place,
         schema=schema,
@@ -64,7 +64,7 @@ def _unfound(db: Db) -> int:
     return int(row["n"]) if row else 0
 
 
-def verify(db: Db, progress: Progress | None) -> Verdict:
+def verify(db: Db, progress: Progress | None) -> VerifyReport:
     """The laws the rows must obey, then the index. Pages are the server's own business."""
     say = progress or (lambda what, done, of: None)
     say("rows", 0, 2)
@@ -73,7 +73,7 @@ def verify(db: Db, progress: Progress | None) -> Verdict:
     if unfound := _unfound(db):
         problems.append(f"{unfound} messages that no search can find")
     say("done", 2, 2)
-    return Verdict(checked=admin.counted(db), problems=tuple(problems))
+    return VerifyReport(checked=admin.counted(db), problems=tuple(problems))
 
 
 def sweep(connection: Connection) -> None:
@@ -94,7 +94,7 @@ def make_terms(run: Callable[[Callable[[Db], Any]], Any], progress: Callable[[in
         after, done = made[-1], done + len(made)
         if progress:
             progress(done, max(total, done))
-    run(lambda db: db.run("UPDATE meta SET value = ? WHERE key = 'terms_version'", (str(VERSION),)))
+    run(lambda db: db.run("UPDATE meta SET value = ? WHERE key = 'terms_version'", (str(TOKENIZER_VERSION),)))
     return done
 
 

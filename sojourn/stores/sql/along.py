@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from sojourn.core.events import Yielded
 from sojourn.core.sessions import Lease, Recorded, TurnId
-from sojourn.ports.store import Along
+from sojourn.ports.store import SideWrites
 from sojourn.stores.sql import log, records
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.standing import NO_LEASE
 
 
-def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None, along: Along | None) -> list[Recorded]:
+def append(
+    db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None, along: SideWrites | None
+) -> list[Recorded]:
     kept = log.append(db, lease, items, turn)
     if along is None or not kept:
         return kept
@@ -22,6 +24,6 @@ def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None, 
         records.keep(db, record, None, rung=lease.session)
     for kind, key in along.drop:
         records.delete(db, kind, key, None, rung=lease.session)
-    if along.lets_go:
+    if along.release_lease:
         log.guard(db, lease, NO_LEASE, ())
     return kept

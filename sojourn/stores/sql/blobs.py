@@ -6,9 +6,9 @@ import hashlib
 
 from sojourn.core.errors import NotFound
 from sojourn.core.sessions import SessionId
-from sojourn.core.text import escape, unescape
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.log import exists
+from sojourn.text.escape import escape, unescape
 
 
 def put(db: Db, session: SessionId, data: bytes, *, media_type: str, name: str) -> str:

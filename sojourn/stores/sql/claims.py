@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.tables import BY_NAME
-from sojourn.core.text import escape
-from sojourn.ports.journal import Line
+from sojourn.ports.gateway_store import AccountKey
 from sojourn.stores.journal import too_late
 from sojourn.stores.sql.db import Db, Row, marks
+from sojourn.text.escape import escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Box:
 class Wanted:
     """Which rows somebody asks for."""
 
-    lines: Sequence[Line] | None = None
+    lines: Sequence[AccountKey] | None = None
     place: str | None = None
     ahead: bool = False  # also behind one that is being worked on
     limit: int = 1

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, Protocol
 
-from sojourn.core.redact import Redactor
 from sojourn.core.sessions import Recorded
+from sojourn.text.redaction import Redactor
 
 Row = Mapping[str, Any]
 

@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from sojourn.core.errors import LeaseLost
-from sojourn.core.text import escape, unescape
-from sojourn.ports.journal import Heartbeat, Hold, LineHealth, Topic
+from sojourn.ports.gateway_store import ConnectionHealth, CredentialLease, Heartbeat, Topic
 from sojourn.stores.journal import GATEWAYS, heartbeat_from, hold_from
 from sojourn.stores.records import json_text
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.transactions import Transactions
+from sojourn.text.escape import escape, unescape
 
 _BEAT = "id, host, pid, health, started_at, beat_at, lease_until"
 _HOLD = "credential, owner, fence, lease_until"
@@ -64,7 +64,7 @@ def retire(db: Db, id: str) -> bool:
     return bool(gone)
 
 
-def hold(db: Db, credential: str, owner: str, seconds: float) -> Hold | None:
+def hold(db: Db, credential: str, owner: str, seconds: float) -> CredentialLease | None:
     now = db.now()
     row = db.one(
         f"INSERT INTO credential_holds({_HOLD}) VALUES (?, ?, 1, ?) ON CONFLICT (credential) DO UPDATE SET "
@@ -77,7 +77,7 @@ def hold(db: Db, credential: str, owner: str, seconds: float) -> Hold | None:
     return hold_from(row) if row else None
 
 
-def renew(db: Db, held: Hold, seconds: float) -> Hold:
+def renew(db: Db, held: CredentialLease, seconds: float) -> CredentialLease:
     until = db.now() + seconds if seconds > 0 else 0.0
     row = db.one(
         f"UPDATE credential_holds SET lease_until = ? WHERE credential = ? AND owner = ? AND fence = ? "
@@ -94,14 +94,14 @@ def renew(db: Db, held: Hold, seconds: float) -> Hold:
     return hold_from(row)
 
 
-def health(db: Db) -> list[LineHealth]:
+def health(db: Db) -> list[ConnectionHealth]:
     lines: dict[tuple[str, str], dict[str, Any]] = {}
     for sql in (_INBOX_HEALTH, _OUTBOX_HEALTH):
         for row in db.all(sql):
             line = lines.setdefault((unescape(row["platform"]), unescape(row["account"])), {"failed": 0})
             figures = {name: row[name] for name in row.keys() if name not in ("platform", "account")}  # noqa: SIM118
             line.update(figures, failed=line["failed"] + int(figures["failed"]))
-    return [LineHealth(platform=line[0], account=line[1], **_whole(lines[line])) for line in sorted(lines)]
+    return [ConnectionHealth(platform=line[0], account=line[1], **_whole(lines[line])) for line in sorted(lines)]
 
 
 def _whole(figures: dict[str, Any]) -> dict[str, Any]:
@@ -132,19 +132,19 @@ class SqlGateways(Transactions):
     async def retire_gateway(self, id: str) -> bool:
         return await self._write(lambda db: retire(db, id))
 
-    async def hold_credential(self, credential: str, owner: str, *, seconds: float = 30.0) -> Hold | None:
+    async def lease_credential(self, credential: str, owner: str, *, seconds: float = 30.0) -> CredentialLease | None:
         return await self._write(lambda db: hold(db, credential, owner, seconds))
 
-    async def renew_credential(self, hold: Hold, *, seconds: float = 30.0) -> Hold:
+    async def renew_credential(self, hold: CredentialLease, *, seconds: float = 30.0) -> CredentialLease:
         return await self._write(lambda db: renew(db, hold, seconds))
 
-    async def line_health(self) -> list[LineHealth]:
+    async def line_health(self) -> list[ConnectionHealth]:
         return await self._read(health)
 
     async def prune_journal(self, before: float) -> int:
         return await self._write(lambda db: prune(db, before))
 
-    async def watch_journal(self, *topics: Topic, seconds: float = 2.0) -> AsyncGenerator[None, None]:
+    async def watch_gateway(self, *topics: Topic, seconds: float = 2.0) -> AsyncGenerator[None, None]:
         names = [f"@{topic}" for topic in topics or _TOPICS]
         rung = self.waiters.add(*names)
         self._listen()

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from sojourn.core.errors import Conflict, NotDriving
-from sojourn.core.handoff import LIVE, Handoff, HandoffId, Signal, Step, is_waiting, new_handoff_id, step, under_way
+from sojourn.core.handoff import LIVE, Handoff, HandoffId, Signal, Step, in_progress, is_waiting, new_handoff_id, step
 from sojourn.core.sessions import SessionId
 from sojourn.core.tables import BY_NAME
-from sojourn.core.text import escape, unescape
 from sojourn.stores.handoffs import advanced, columns, handoff_from
 from sojourn.stores.journal import HANDOFFS
 from sojourn.stores.sql.db import Db, insertion, marks
@@ -17,6 +16,7 @@ from sojourn.stores.sql.log import exists
 from sojourn.stores.sql.standing import COLUMNS, NO_LEASE, finish, get, live, show, swap
 from sojourn.stores.sql.transactions import Transactions
 from sojourn.stores.sql.wheel import busy, session_row
+from sojourn.text.escape import escape, unescape
 
 _INSERT = insertion("handoffs", BY_NAME["handoffs"].columns)
 
@@ -24,7 +24,7 @@ _INSERT = insertion("handoffs", BY_NAME["handoffs"].columns)
 def request(db: Db, session: SessionId, platform: str, surface: str, target: str, by: str, seconds: float) -> Handoff:
     row, now = session_row(db, session), db.now()
     if found := live(db, session):
-        raise under_way(found)
+        raise in_progress(found)
     if row["lease_until"] is not None and row["lease_until"] > now:
         raise busy(session, row)
     if row["driver"] not in (None, escape(surface)):

@@ -9,8 +9,7 @@ from sojourn.core.messages import Json
 from sojourn.core.rows import safe
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.core.tables import BY_NAME
-from sojourn.core.text import escape
-from sojourn.ports.journal import Incoming, Line
+from sojourn.ports.gateway_store import AccountKey, Incoming
 from sojourn.ports.platform import File
 from sojourn.stores.journal import INBOX, file_from, incoming_from
 from sojourn.stores.records import json_text
@@ -18,6 +17,7 @@ from sojourn.stores.sql.claims import Box, Wanted, candidates, change, claim, li
 from sojourn.stores.sql.db import Db, insertion
 from sojourn.stores.sql.log import exists
 from sojourn.stores.sql.transactions import Transactions
+from sojourn.text.escape import escape
 
 _BOX = Box("inbox", "waiting", "running", "Incoming message", INBOX)
 _NO_CLAIM = {"owner": "", "lease_until": 0.0}
@@ -89,7 +89,7 @@ def release(db: Db, item: Incoming, seconds: float, error: str) -> Incoming:
 class SqlInbox(Transactions):
     """ports.journal.Inbox over SQL."""
 
-    async def keep_incoming(
+    async def add_incoming(
         self, platform: str, account: str, message_id: str, *, place: str, payload: Json, files: Sequence[File] = ()
     ) -> Incoming | None:
         return await self._write(lambda db: keep(db, platform, account, message_id, place, payload, files))
@@ -101,7 +101,7 @@ class SqlInbox(Transactions):
         self,
         owner: str,
         *,
-        lines: Sequence[Line] | None = None,
+        lines: Sequence[AccountKey] | None = None,
         place: str | None = None,
         ahead: bool = False,
         limit: int = 1,
@@ -112,7 +112,7 @@ class SqlInbox(Transactions):
             return []  # most who ask find nothing: they need not wait for the writer
         return [incoming_from(row) for row in await self._write(lambda db: claim(db, _BOX, owner, wanted, seconds))]
 
-    async def note_incoming(
+    async def update_incoming(
         self, item: Incoming, *, seconds: float = 60.0, session: SessionId | None = None, turn: TurnId | None = None
     ) -> Incoming:
         return await self._write(lambda db: note(db, item, seconds, session, turn))

@@ -10,12 +10,12 @@ from sojourn.core.messages import Message
 from sojourn.core.rows import FIGURE_COLUMNS, column, fitting, message_row, opening, safe, title_terms
 from sojourn.core.sessions import Principal, SessionId, check_session_id, clean_title, new_session_id
 from sojourn.core.tables import BY_NAME
-from sojourn.core.text import escape, unescape
+from sojourn.ports.importer import Transcript
 from sojourn.ports.ingest import Ingested
-from sojourn.ports.source import Transcript
 from sojourn.stores.sql.db import Db, Row, insertion
 from sojourn.stores.sql.log import NUMBERED, tally
 from sojourn.stores.sql.sessions import insert, is_forgotten, tombstone
+from sojourn.text.escape import escape, unescape
 
 _INSERT_IMPORT = insertion("imports", ("source", "source_home", "source_id", "session_id", "fingerprint", "at"))
 _UPDATE = (

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.errors import LeaseLost, NotDriving
-from sojourn.core.events import Chunk, Event, Yielded, decode, encode, is_news
+from sojourn.core.events import Chunk, Event, Yielded, changes_lists, decode_event, encode_event
 from sojourn.core.messages import Message
 from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_of, message_row, opening, safe, spent
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
-from sojourn.core.text import escape, unescape
 from sojourn.stores.sql.db import Db, Row, insertion, marks
 from sojourn.stores.sql.sessions import get, no_session
+from sojourn.text.escape import escape, unescape
 
 _COLUMNS = ", ".join(MESSAGE_COLUMNS)
 _TURN = MESSAGE_COLUMNS.index("turn_id")
@@ -39,7 +39,7 @@ def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) 
     if not items:
         return []
     now, messages = db.now(), [item for item in items if isinstance(item, Message)]
-    news, sums = is_news(items), tally(messages)
+    news, sums = changes_lists(items), tally(messages)
     more = (sums.messages, sums.calls, now) if news else ()
     row = db.one(
         f"UPDATE sessions SET last_seq = last_seq + ?, {_NEWS if news else ''}ended_at = NULL, end_reason = NULL "
@@ -88,9 +88,9 @@ def as_row(
 
 def shown(db: Db, item: Event) -> tuple[str, str, Event]:
     """An event's name, its data as it is kept, and the event that comes of it when it is read again."""
-    name, data = encode(item)
+    name, data = encode_event(item)
     text = safe(data, db.redact) or "{}"
-    return name, text, item if text == data and isinstance(item, Chunk) else decode(name, unescape(text))
+    return name, text, item if text == data and isinstance(item, Chunk) else decode_event(name, unescape(text))
 
 
 def lost(db: Db, lease: Lease) -> LeaseLost | NotDriving:
@@ -151,7 +151,7 @@ def _event(row: Row) -> Recorded:
         seq=row["seq"],
         at=row["at"],
         turn=row["turn_id"],
-        item=decode(row["name"], unescape(row["data"])),
+        item=decode_event(row["name"], unescape(row["data"])),
     )
 
 

@@ -7,24 +7,24 @@ from typing import Any, Literal
 
 from sojourn.core.rows import safe
 from sojourn.core.sessions import SessionId
-from sojourn.core.text import escape
-from sojourn.ports.journal import Draft, Line, Outgoing
+from sojourn.ports.gateway_store import AccountKey, Outgoing, OutgoingDraft
 from sojourn.stores.journal import OUTBOX, outgoing_from
 from sojourn.stores.records import json_text
 from sojourn.stores.sql.claims import Box, Wanted, candidates, change, claim, listed
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.log import exists
 from sojourn.stores.sql.transactions import Transactions
+from sojourn.text.escape import escape
 
 _BOX = Box("outbox", "pending", "sending", "Outgoing message", OUTBOX, on_inherit=", possible_duplicate = 1")
 _NO_CLAIM = {"owner": "", "lease_until": 0.0}
 
 
-def put(db: Db, drafts: Sequence[Draft]) -> list[Outgoing]:
+def put(db: Db, drafts: Sequence[OutgoingDraft]) -> list[Outgoing]:
     return [_put(db, draft) for draft in drafts]
 
 
-def _put(db: Db, draft: Draft) -> Outgoing:
+def _put(db: Db, draft: OutgoingDraft) -> Outgoing:
     if draft.session is not None:
         exists(db, draft.session)
     names = map(escape, (draft.key, draft.platform, draft.account, draft.place))
@@ -73,11 +73,11 @@ def release(db: Db, item: Outgoing, seconds: float, error: str, maybe_sent: bool
 class SqlOutbox(Transactions):
     """ports.journal.Outbox over SQL."""
 
-    async def put_outgoing(self, drafts: Sequence[Draft]) -> list[Outgoing]:
+    async def put_outgoing(self, drafts: Sequence[OutgoingDraft]) -> list[Outgoing]:
         return await self._write(lambda db: put(db, drafts)) if drafts else []
 
     async def claim_outgoing(
-        self, owner: str, *, lines: Sequence[Line] | None = None, limit: int = 1, seconds: float = 60.0
+        self, owner: str, *, lines: Sequence[AccountKey] | None = None, limit: int = 1, seconds: float = 60.0
     ) -> list[Outgoing]:
         wanted = Wanted(lines, limit=limit)
         if not await self._read(lambda db: candidates(db, _BOX, wanted, locked=False)):

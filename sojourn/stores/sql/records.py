@@ -6,13 +6,13 @@ from typing import Any
 
 from sojourn.core.sessions import Lease, Principal, SessionId
 from sojourn.core.tables import BY_NAME
-from sojourn.core.text import escape
 from sojourn.ports.records import Record
 from sojourn.stores.journal import RECORDS
 from sojourn.stores.records import after_prefix, not_as_expected, record_from, record_row
 from sojourn.stores.sql.db import Db, Row, insertion
 from sojourn.stores.sql.log import exists, guard
 from sojourn.stores.sql.transactions import Transactions
+from sojourn.text.escape import escape
 
 _COLUMNS = ", ".join(BY_NAME["records"].columns)
 _INSERT = insertion("records", BY_NAME["records"].columns)

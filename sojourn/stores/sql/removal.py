@@ -9,13 +9,13 @@ from dataclasses import replace
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Lease, SessionId
 from sojourn.core.tables import OF_A_SESSION
-from sojourn.core.text import escape, unescape
 from sojourn.ports.store import Removed
 from sojourn.stores import mentions
 from sojourn.stores.records import json_value
 from sojourn.stores.sql.db import Db, marks
 from sojourn.stores.sql.sessions import literal, tombstone
 from sojourn.stores.sql.wheel import check_idle
+from sojourn.text.escape import escape, unescape
 
 _DEPTH = 32
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sojourn.core.finding import FIRST_TITLE, Clause, answers, matches, parse, snippet
 from sojourn.core.rows import MESSAGE_COLUMNS, is_hit, message_from, searchable
-from sojourn.core.terms import tool_term
-from sojourn.core.text import escape, unescape
-from sojourn.ports.store import Hit, Search
+from sojourn.ports.store import SearchHit, SearchQuery
 from sojourn.stores.sql.db import Db, Row, marks
 from sojourn.stores.sql.sessions import titled, wanted
+from sojourn.text.escape import escape, unescape
+from sojourn.text.query import FIRST_TITLE_RANK, Clause, build_snippet, find_matches, matches_text, parse_query
+from sojourn.text.tokenizer import tool_term
 
 _PAGE = 500
 _COLUMNS = ", ".join(f"m.{name}" for name in MESSAGE_COLUMNS)
@@ -32,19 +32,19 @@ class Candidates(NamedTuple):
 Lookup = Callable[[tuple[Clause, ...], str], Candidates]
 
 
-def search(db: Db, asked: Search, lookup: Lookup, *, indexed_to: int | None = None) -> list[Hit]:
+def search(db: Db, asked: SearchQuery, lookup: Lookup, *, indexed_to: int | None = None) -> list[SearchHit]:
     """Up to `limit` hits. With `indexed_to`, later rows are read one by one: they are few."""
-    clauses = parse(asked.text) if asked.text.strip() or not asked.tool else ()
+    clauses = parse_query(asked.text) if asked.text.strip() or not asked.tool else ()
     hits = _titles(db, asked, clauses)
     if indexed_to is not None:
         _collect(db, asked, clauses, Candidates("messages m", "m.id > ?", [indexed_to], "m.id"), hits, certain=False)
-        asked = replace(asked, before=min(indexed_to + 1, FIRST_TITLE if asked.before is None else asked.before))
+        asked = replace(asked, before=min(indexed_to + 1, FIRST_TITLE_RANK if asked.before is None else asked.before))
     _collect(db, asked, clauses, lookup(clauses, tool_term(asked.tool) if asked.tool else ""), hits, certain=True)
     return hits[: asked.limit]
 
 
 def _collect(
-    db: Db, asked: Search, clauses: tuple[Clause, ...], among: Candidates, hits: list[Hit], *, certain: bool
+    db: Db, asked: SearchQuery, clauses: tuple[Clause, ...], among: Candidates, hits: list[SearchHit], *, certain: bool
 ) -> None:
     """Goes through candidates page by page until there are enough hits."""
     filters, values = _filters(asked)
@@ -60,7 +60,7 @@ def _collect(
         )
         for row in rows:
             message = message_from(row)
-            if certain and check and not answers(clauses, searchable(message)):
+            if certain and check and not matches_text(clauses, searchable(message)):
                 continue
             if not certain and not is_hit(message, clauses, asked.tool):
                 continue
@@ -72,7 +72,7 @@ def _collect(
         below, page = rows[-1]["id"], min(2 * page, _PAGE)
 
 
-def _filters(asked: Search) -> tuple[str, list[Any]]:
+def _filters(asked: SearchQuery) -> tuple[str, list[Any]]:
     conditions, values = wanted(asked)
     where = f" AND {' AND '.join(conditions)} AND (m.active = 1 OR m.compacted = 1)"
     if asked.roles:
@@ -89,14 +89,14 @@ def _filters(asked: Search) -> tuple[str, list[Any]]:
     return where, values
 
 
-def _hit(row: Row, clauses: tuple[Clause, ...]) -> Hit:
+def _hit(row: Row, clauses: tuple[Clause, ...]) -> SearchHit:
     message = message_from(row)
-    return Hit(
+    return SearchHit(
         session=row["session_id"],
         seq=row["seq"],
         role=message.role,
         timestamp=message.timestamp,
-        snippet=snippet(clauses, searchable(message)),
+        snippet=build_snippet(clauses, searchable(message)),
         title=unescape(row["title"]) if row["title"] else None,
         source=unescape(row["source"]),
         tool_name=message.tool_name,
@@ -104,11 +104,11 @@ def _hit(row: Row, clauses: tuple[Clause, ...]) -> Hit:
     )
 
 
-def _titles(db: Db, asked: Search, clauses: tuple[Clause, ...]) -> list[Hit]:
+def _titles(db: Db, asked: SearchQuery, clauses: tuple[Clause, ...]) -> list[SearchHit]:
     """Sessions whose title answers; filters that speak of messages leave no title over."""
     if asked.roles or asked.tool or asked.session or not clauses:
         return []
-    if asked.before is not None and asked.before < FIRST_TITLE // 2:
+    if asked.before is not None and asked.before < FIRST_TITLE_RANK // 2:
         return []  # a page among messages
     conditions, params = wanted(asked)
     where = f"{' AND '.join(conditions)} AND s.title_terms IS NOT NULL"
@@ -120,18 +120,18 @@ def _titles(db: Db, asked: Search, clauses: tuple[Clause, ...]) -> list[Hit]:
         condition, patterns = titled(clause)
         where += f" AND {condition}"
         params += patterns
-    below = asked.before or FIRST_TITLE + 1
+    below = asked.before or FIRST_TITLE_RANK + 1
     is_certain = not any(clause.needs_check for clause in clauses)
-    most = FIRST_TITLE + 1 - below + max(0, asked.limit) if is_certain else FIRST_TITLE
+    most = FIRST_TITLE_RANK + 1 - below + max(0, asked.limit) if is_certain else FIRST_TITLE_RANK
     rows = db.all(
         f"SELECT s.id, s.title, s.source, s.started_at FROM sessions s WHERE {where} "
         "ORDER BY s.last_active DESC, s.id DESC LIMIT ?",
         [*params, most],
     )
-    found = ((row, title) for row in rows if matches(clauses, title := unescape(row["title"])))
-    numbered = ((FIRST_TITLE - rank, row, title) for rank, (row, title) in enumerate(found))
+    found = ((row, title) for row in rows if find_matches(clauses, title := unescape(row["title"])))
+    numbered = ((FIRST_TITLE_RANK - rank, row, title) for rank, (row, title) in enumerate(found))
     return [
-        Hit(
+        SearchHit(
             session=row["id"],
             seq=0,
             role="title",
@@ -139,7 +139,7 @@ def _titles(db: Db, asked: Search, clauses: tuple[Clause, ...]) -> list[Hit]:
             title=title,
             at=at,
             source=unescape(row["source"]),
-            snippet=snippet(clauses, title),
+            snippet=build_snippet(clauses, title),
         )
         for at, row, title in islice((one for one in numbered if one[0] < below), max(0, asked.limit))
     ]

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from sojourn.core.errors import Ambiguous, BadInput, BadTitle, Conflict, Forgotten, NotFound, TitleTaken
-from sojourn.core.finding import Clause, parse
 from sojourn.core.messages import Json
 from sojourn.core.rows import DETAIL_COLUMNS, SESSION_COLUMNS, column, safe, session_from, title_terms
 from sojourn.core.sessions import (
@@ -20,9 +19,10 @@ from sojourn.core.sessions import (
     clean_title,
     new_session_id,
 )
-from sojourn.core.text import escape
-from sojourn.ports.store import Listing, Search
+from sojourn.ports.store import Listing, SearchQuery
 from sojourn.stores.sql.db import Db, Row, marks
+from sojourn.text.escape import escape
+from sojourn.text.query import Clause, parse_query
 
 _SUMMARY = ", ".join(f"s.{name}" for name in SESSION_COLUMNS)
 _WHOLE = _SUMMARY + ", " + ", ".join(f"s.{name}" for name in DETAIL_COLUMNS if name != "system_prompt")
@@ -166,7 +166,7 @@ def count(db: Db, listing: Listing) -> int:
     return int(row["n"]) if row else 0
 
 
-def wanted(asked: Listing | Search) -> tuple[list[str], list[Any]]:
+def wanted(asked: Listing | SearchQuery) -> tuple[list[str], list[Any]]:
     """What a listing and a search can both ask of a session."""
     where, params = ["s.principal = ?"], list[Any]([asked.principal])
     if asked.archived is not None:
@@ -210,7 +210,7 @@ def _conditions(listing: Listing) -> tuple[list[str], list[Any]]:
 def _clauses(text: str) -> tuple[Clause, ...]:
     """The words of a title that are asked for; none is no question."""
     try:
-        return parse(text)
+        return parse_query(text)
     except BadInput:
         return ()
 

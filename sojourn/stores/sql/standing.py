@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sojourn.core.handoff import BEFORE_BOUND, LIVE, Handoff, Signal, is_stale, shown, step, under_way, wheel_returns
+from sojourn.core.handoff import (
+    BEFORE_BOUND,
+    LIVE,
+    Handoff,
+    Signal,
+    driver_reverts,
+    in_progress,
+    is_stale,
+    step,
+    visible_state,
+)
 from sojourn.core.rows import safe
 from sojourn.core.tables import BY_NAME
-from sojourn.core.text import escape
 from sojourn.stores.handoffs import NOT_PICKED_UP, columns, handoff_from, not_there, overtaken
 from sojourn.stores.journal import HANDOFFS
 from sojourn.stores.sql.db import Db, marks
+from sojourn.text.escape import escape
 
 COLUMNS = ", ".join(BY_NAME["handoffs"].columns)
 NO_LEASE = "lease_until = NULL, lease_holder = NULL, lease_surface = NULL, lease_since = NULL"
@@ -33,14 +43,14 @@ def live(db: Db, session: str) -> Handoff | None:
 def check_not_leaving(db: Db, session: str, state: str | None) -> None:
     """Nobody starts a turn while a session is on its way. `state` is what its row says, so most pay nothing."""
     if state in ("pending", "running") and (found := live(db, session)) and found.state in BEFORE_BOUND:
-        raise under_way(found)
+        raise in_progress(found)
 
 
 def check_not_carried(db: Db, session: str, state: str | None) -> None:
     """Nobody deletes a session that is on its way, or that is being carried."""
     found = live(db, session) if state in ("pending", "running") else None
     if found and (found.state in BEFORE_BOUND or found.until > db.now()):
-        raise under_way(found)
+        raise in_progress(found)
 
 
 def swap(db: Db, seen: Handoff, values: Mapping[str, Any], *, until: float | None = None) -> Handoff:
@@ -71,7 +81,7 @@ def show(db: Db, handoff: Handoff) -> None:
     db.run(
         "UPDATE sessions SET handoff_state = ?, handoff_platform = ?, handoff_error = ?, revision = revision + 1 "
         "WHERE id = ?",
-        (shown(handoff.state), escape(handoff.platform), safe(error, db.redact), handoff.session),
+        (visible_state(handoff.state), escape(handoff.platform), safe(error, db.redact), handoff.session),
     )
 
 
@@ -80,7 +90,7 @@ def finish(db: Db, seen: Handoff, signal: Signal, code: str = "", error: str = "
     state = step(seen.state, signal)
     given = {"error_code": code, "error": error, **{name: value for name, value in more.items() if value}}
     done = swap(db, seen, {"state": state, "finished_at": db.now(), "until": 0.0, **given})
-    if state == "failed" and wheel_returns(seen.state):
+    if state == "failed" and driver_reverts(seen.state):
         db.run(  # unless it is in other hands by now
             f"UPDATE sessions SET driver = ?, driver_fence = driver_fence + 1, {NO_LEASE} WHERE id = ? AND driver = ?",
             (escape(seen.from_surface), seen.session, escape(seen.surface)),

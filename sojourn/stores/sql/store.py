@@ -12,9 +12,9 @@ from sojourn.core.events import Yielded
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Recorded, Session, SessionId, TurnId
 from sojourn.core.tables import TABLES
+from sojourn.ports.importer import Transcript
 from sojourn.ports.ingest import Ingested
-from sojourn.ports.source import Transcript
-from sojourn.ports.store import Along, Hit, Listing, Log, Removed, Search
+from sojourn.ports.store import Listing, Log, Removed, SearchHit, SearchQuery, SideWrites
 from sojourn.stores.sql import admin, blobs, ingest, log, removal, sessions, wheel
 from sojourn.stores.sql import along as kept_along
 from sojourn.stores.sql.bell import EVERY, Ring
@@ -33,7 +33,7 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
 
     # what a subclass brings, besides its transactions
     @abstractmethod
-    async def _search(self, asked: Search) -> list[Hit]:
+    async def _search(self, asked: SearchQuery) -> list[SearchHit]:
         """The best hits in an index of its own kind."""
 
     @abstractmethod
@@ -82,12 +82,12 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
     async def change(self, old: Session, new: Session) -> Session:
         return await self._write(lambda db: sessions.change(db, old, new))
 
-    async def search(self, search: Search) -> list[Hit]:
+    async def search(self, search: SearchQuery) -> list[SearchHit]:
         return await self._search(search)
 
     # the log
     async def append(
-        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: Along | None = None
+        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
     ) -> list[Recorded]:
         return await self._write(lambda db: kept_along.append(db, lease, items, turn, along))
 

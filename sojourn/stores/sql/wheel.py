@@ -8,11 +8,11 @@ from sojourn.core.errors import Conflict, NotDriving, SessionBusy
 from sojourn.core.messages import Json
 from sojourn.core.rows import safe
 from sojourn.core.sessions import Control, Lease, Session, SessionId
-from sojourn.core.text import escape, unescape
 from sojourn.stores.sql.db import Db, Row
 from sojourn.stores.sql.log import exists, guard, lost
 from sojourn.stores.sql.sessions import get, no_session
 from sojourn.stores.sql.standing import NO_LEASE, check_not_carried, check_not_leaving, finish, live
+from sojourn.text.escape import escape, unescape
 
 _ROW = (
     "SELECT driver, driver_fence, lease_holder, lease_surface, lease_fence, lease_since, lease_until, handoff_state "

@@ -25,7 +25,7 @@ from sojourn.core.errors import (
     StoreUnavailable,
 )
 from sojourn.core.tables import FILE_MARK
-from sojourn.core.text import from_bytes
+from sojourn.text.escape import from_bytes
 
 BUSY_SECONDS = 30.0
 _LEAST_ROOM = 65_536  # bytes

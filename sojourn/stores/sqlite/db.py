@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from sojourn.core.redact import Redactor
 from sojourn.core.sessions import Recorded
 from sojourn.stores.sql.db import Row, insertion
+from sojourn.text.redaction import Redactor
 
 CHANGED = (
     "INSERT INTO changes(session_id, kind, n, at) "

@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 
-from sojourn.core.text import opening_words, to_bytes, unescape
 from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
 from sojourn.stores.facts import KnownFacts
 from sojourn.stores.sqlite.connect import connect, translated
+from sojourn.text.escape import first_words, to_bytes, unescape
 
 _FACTS = """
 SELECT s.id, s.source, s.title, s.model, s.started_at, s.archived, s.rewind_count, s.principal, s.rowid, m.*
@@ -122,7 +122,7 @@ class SqliteHistory:
         with translated(self.path):
             for session in sessions:
                 if row := self._open().execute(_FIRST, (session,)).fetchone():
-                    found[session] = "" if row[1] else opening_words(_raw(row[0]) or b"")
+                    found[session] = "" if row[1] else first_words(_raw(row[0]) or b"")
         return found
 
     def close(self) -> None:

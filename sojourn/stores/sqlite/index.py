@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sojourn.core.finding import Clause
 from sojourn.core.rows import MESSAGE_COLUMNS, index_terms, message_from
-from sojourn.core.terms import VERSION
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.search import Candidates
+from sojourn.text.query import Clause
+from sojourn.text.tokenizer import TOKENIZER_VERSION
 
 STEP = 256
 _COLUMNS = ", ".join(MESSAGE_COLUMNS)
@@ -23,7 +23,7 @@ def indexed_to(db: Db) -> int:
     """The last row the index covers; 0 when it was built by another tokenizer."""
     row = db.one("SELECT value FROM meta WHERE key = 'indexed_to'")
     version, _, upto = (row["value"] if row else "0:0").partition(":")
-    return int(upto) if int(version) == VERSION else 0
+    return int(upto) if int(version) == TOKENIZER_VERSION else 0
 
 
 def waiting(db: Db) -> int:
@@ -65,7 +65,7 @@ def fill(db: Db, after: int, entries: Sequence[tuple[int, str]]) -> bool:
 def _set(db: Db, upto: int) -> None:
     db.run(
         "INSERT INTO meta(key, value) VALUES ('indexed_to', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        (f"{VERSION}:{upto}",),
+        (f"{TOKENIZER_VERSION}:{upto}",),
     )
 
 

@@ -14,11 +14,9 @@ from typing import Any, TypeVar
 from sojourn.core.errors import SojournError, StoreFull, StoreReadOnly, StoreUnavailable
 from sojourn.core.events import Yielded
 from sojourn.core.health import Health
-from sojourn.core.redact import Redactor, redact
 from sojourn.core.sessions import Change, Lease, Recorded, SessionId, TurnId
-from sojourn.core.text import from_bytes
-from sojourn.ports.admin import Progress, Stats, Verdict
-from sojourn.ports.store import Along, Hit, Removed, Search
+from sojourn.ports.admin import Progress, StoreStats, VerifyReport
+from sojourn.ports.store import Removed, SearchHit, SearchQuery, SideWrites
 from sojourn.stores.sql import admin, removal
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.search import search
@@ -33,6 +31,8 @@ from sojourn.stores.sqlite.migrate import Migration, ensure, known_migrations
 from sojourn.stores.sqlite.readers import Readers
 from sojourn.stores.sqlite.together import Append
 from sojourn.stores.sqlite.writer import Post, Turnstile, Writer
+from sojourn.text.escape import from_bytes
+from sojourn.text.redaction import Redactor, redact
 
 T = TypeVar("T")
 _READERS = 2
@@ -201,12 +201,12 @@ class SqliteStore(SqlStore):
 
     # the log
     async def append(
-        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: Along | None = None
+        self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
     ) -> list[Recorded]:
         return await self._write(Append(lease, items, turn, along))
 
     # search
-    async def _search(self, asked: Search) -> list[Hit]:
+    async def _search(self, asked: SearchQuery) -> list[SearchHit]:
         if await self._read(index.waiting_more_than(_TAIL)) and not self.read_only:
             await self.index()
         return await self._read(lambda db: search(db, asked, index.lookup, indexed_to=index.indexed_to(db)))
@@ -268,10 +268,10 @@ class SqliteStore(SqlStore):
             await self._write(work)
 
     # looking after
-    async def stats(self) -> Stats:
+    async def stats(self) -> StoreStats:
         return await self._read(lambda db: upkeep.stats(db, self.path))
 
-    async def verify(self, progress: Progress | None = None) -> Verdict:
+    async def verify(self, progress: Progress | None = None) -> VerifyReport:
         return await self._read(lambda db: upkeep.verify(db, progress))
 
     async def backup(self, target: Path, progress: Progress | None = None) -> Path:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from sojourn.core.events import Yielded
 from sojourn.core.sessions import Lease, Recorded, TurnId
-from sojourn.ports.store import Along
+from sojourn.ports.store import SideWrites
 from sojourn.stores.sql.along import append
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sqlite.db import SqliteDb
@@ -28,7 +28,7 @@ class Append:
     lease: Lease
     items: Sequence[Yielded]
     turn: TurnId | None
-    along: Along | None = None
+    along: SideWrites | None = None
 
     def __call__(self, db: Db) -> list[Recorded]:
         return append(db, self.lease, self.items, self.turn, self.along)

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, StoreLocked
-from sojourn.ports.admin import Progress, Stats, Verdict
+from sojourn.ports.admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.sql import admin
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sqlite import index
@@ -22,7 +22,7 @@ from sojourn.stores.sqlite.migrate import Migration, ensure
 _INDEX = "search_index"
 
 
-def stats(db: Db, path: Path) -> Stats:
+def stats(db: Db, path: Path) -> StoreStats:
     sizes = db.all("SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY name")
     by: dict[str, int] = {"messages": 0, "search index": 0, "sessions": 0, "events": 0, "other": 0}
     for row in sizes:
@@ -34,7 +34,7 @@ def stats(db: Db, path: Path) -> Stats:
     wal = path.with_name(path.name + "-wal")
     by["write-ahead log"] = wal.stat().st_size if wal.exists() else 0
     schema = db.one("PRAGMA user_version")
-    return Stats(
+    return StoreStats(
         kind="sqlite",
         place=str(path),
         schema=int(schema["user_version"]) if schema else 0,
@@ -45,7 +45,7 @@ def stats(db: Db, path: Path) -> Stats:
     )
 
 
-def verify(db: Db, progress: Progress | None) -> Verdict:
+def verify(db: Db, progress: Progress | None) -> VerifyReport:
     """SQLite's own check of every page, then the laws the rows must obey, then the index."""
     say = progress or (lambda what, done, of: None)
     problems: list[str] = []
@@ -60,7 +60,7 @@ def verify(db: Db, progress: Progress | None) -> Verdict:
         if top and upto > top["seq"]:
             problems.append(f"the index claims to cover row {upto}, but there is none")
     say("done", 3, 3)
-    return Verdict(checked=admin.counted(db), problems=tuple(problems))
+    return VerifyReport(checked=admin.counted(db), problems=tuple(problems))
 
 
 def _moment() -> str:

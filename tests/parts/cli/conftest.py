@@ -17,7 +17,7 @@ from sojourn.cli.given import Given
 from sojourn.core.messages import Message
 from sojourn.core.sessions import OWNER
 from sojourn.plugins import BUILT_INS, Registry, Stranger
-from sojourn.ports.source import Transcript
+from sojourn.ports.importer import Transcript
 
 HERE = "tests.parts.cli"
 BUILT_IN = tuple(one for one in BUILT_INS if one.name in ("sqlite", "hermes"))

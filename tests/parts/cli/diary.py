@@ -9,24 +9,24 @@ import click
 
 from sojourn.core.errors import SourceUnreadable
 from sojourn.core.messages import Message
+from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
-from sojourn.ports.source import Found, Listed, Transcript
 
 
 class Diary:
     name = "diary"
     label = "Diary"
 
-    def find(self, user_home: Path, environment: Mapping[str, str]) -> list[Found]:
+    def find(self, user_home: Path, environment: Mapping[str, str]) -> list[FoundHistory]:
         found = self.claims(user_home / ".diary")
         return [found] if found else []
 
-    def claims(self, path: Path) -> Found | None:
+    def claims(self, path: Path) -> FoundHistory | None:
         if not path.is_dir() or not (files := sorted(path.glob("*.json"))):
             return None
         problem = "it is locked" if (path / "locked").exists() else ""
         size = sum(file.stat().st_size for file in files)
-        return Found(source=self.name, home=path, sessions=len(files), bytes=size, problem=problem)
+        return FoundHistory(source=self.name, home=path, sessions=len(files), bytes=size, problem=problem)
 
     @contextmanager
     def open(self, home: Path) -> Iterator["DiaryReader"]:
@@ -39,10 +39,10 @@ class DiaryReader:
     def __init__(self, home: Path) -> None:
         self.home = home
 
-    def sessions(self) -> Iterator[Listed]:
+    def sessions(self) -> Iterator[SessionEntry]:
         for file in sorted(self.home.glob("*.json")):
             problem = "" if file.read_text().startswith("{") else "it is torn"
-            yield Listed(native_id=file.stem, fingerprint=str(hash(file.read_text())), problem=problem)
+            yield SessionEntry(native_id=file.stem, fingerprint=str(hash(file.read_text())), problem=problem)
 
     def read(self, native_id: str) -> Transcript:
         raw = json.loads((self.home / f"{native_id}.json").read_text())

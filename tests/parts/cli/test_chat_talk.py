@@ -8,7 +8,7 @@ from sojourn.cli.chat.show import Doing
 from sojourn.cli.chat.talk import Talk
 from sojourn.core.errors import BadInput, CannotSteer
 from sojourn.core.sessions import Session, new_session_id
-from sojourn.ports.service import Speaker
+from sojourn.ports.service import Caller
 
 
 class Paper:
@@ -44,7 +44,7 @@ class Service:
 
 
 def typed(service):
-    talk = Talk(service, Speaker(surface="cli"), Paper())
+    talk = Talk(service, Caller(surface="cli"), Paper())
     talk.session, talk.model = Session(id=new_session_id()), "big"
     asyncio.run(talk.steer("greener please"))
     return service.asked
@@ -60,7 +60,7 @@ def test_one_that_does_not_listen_is_followed_by_these_words():
 
 def idle(ends_after, patience):
     async def ask():
-        talk = Talk(Service(deaf=False), Speaker(surface="cli"), Paper())
+        talk = Talk(Service(deaf=False), Caller(surface="cli"), Paper())
         talk.show.doing = Doing()
         asyncio.get_running_loop().call_later(ends_after, setattr, talk.show, "doing", None)
         return await talk.is_idle_within(patience)
@@ -78,7 +78,7 @@ def test_a_long_one_is_not():
 
 def test_one_step_runs_the_last_request_again_without_its_template():
     service = Service(deaf=False)
-    talk = Talk(service, Speaker(surface="cli"), Paper())
+    talk = Talk(service, Caller(surface="cli"), Paper())
     talk.session = Session(id=new_session_id())
 
     async def work():

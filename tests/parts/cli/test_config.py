@@ -3,7 +3,7 @@ import tomllib
 import pytest
 
 from sojourn.cli.commands.setting import written
-from sojourn.core.settings import BY_NAME
+from sojourn.core.settings import SETTINGS_BY_NAME
 
 
 def values(sojourn):
@@ -96,12 +96,12 @@ port = 1
     ],
 )
 def test_only_that_line_changes(key, value, old, new):
-    assert written(FILE, BY_NAME[key], value) == FILE.replace(old, new, 1)
+    assert written(FILE, SETTINGS_BY_NAME[key], value) == FILE.replace(old, new, 1)
 
 
 def test_a_table_that_is_not_there_is_added():
-    assert written("redact = true\n", BY_NAME["server.port"], "1") == "redact = true\n\n[server]\nport = 1\n"
-    assert written("", BY_NAME["redact"], "1") == "redact = true\n"
+    assert written("redact = true\n", SETTINGS_BY_NAME["server.port"], "1") == "redact = true\n\n[server]\nport = 1\n"
+    assert written("", SETTINGS_BY_NAME["redact"], "1") == "redact = true\n"
 
 
 def test_a_secret_that_is_not_set_is_an_empty_text_for_scripts(sojourn):

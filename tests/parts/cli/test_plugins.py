@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from sojourn.core.errors import BadInput, Missing, NotFound, SojournError
+from sojourn.core.errors import BadInput, MissingPackage, NotFound, SojournError
 from sojourn.plugins import BUILT_INS, BuiltIn, Registry, Stranger, command_name
 from tests.parts.cli.conftest import HERE, registry
 
@@ -41,7 +41,7 @@ def test_a_plugin_that_lacks_a_package_says_which(tmp_path, monkeypatch):
     (tmp_path / "needy_plugin.py").write_text("import a_package_nobody_has\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     offers = Registry((BuiltIn(name="needy", module="needy_plugin", extra="needs"),), list)
-    with pytest.raises(Missing, match="a_package_nobody_has") as caught:
+    with pytest.raises(MissingPackage, match="a_package_nobody_has") as caught:
         offers.plugin("needy")
     assert "sojourn[needs]" in caught.value.hint
 

@@ -13,9 +13,9 @@ from sojourn.config import load
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
 from sojourn.dashboard.api import router
 from sojourn.http import problems
+from sojourn.ports.importer import FoundHistory
 from sojourn.ports.kit import ImportReport
 from sojourn.ports.records import Record
-from sojourn.ports.source import Found
 
 
 @pytest.fixture
@@ -81,10 +81,10 @@ async def test_only_a_history_that_was_found_can_be_brought_in(client):
 
 
 async def test_an_import_tells_how_it_goes_and_what_came_of_it(kit, client, monkeypatch):
-    history = Found(source="hermes", home=Path("/somewhere"), sessions=3)
+    history = FoundHistory(source="hermes", home=Path("/somewhere"), sessions=3)
     monkeypatch.setattr(kit, "find_histories", lambda: [history])
 
-    async def rescue(found: Found, *, progress: Any) -> ImportReport:
+    async def rescue(found: FoundHistory, *, progress: Any) -> ImportReport:
         progress("sessions", 3, 3)
         return ImportReport(source="hermes", home="/somewhere", found=3, imported=2, skipped=(("s1", "unreadable"),))
 

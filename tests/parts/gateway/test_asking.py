@@ -4,7 +4,7 @@ from typing import Any
 
 from sojourn.core.places import Sender
 from sojourn.gateway.asking import NOT_YOURS, OVER
-from sojourn.ports.service import Speaker
+from sojourn.ports.service import Caller
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question, Reply
 from sojourn.testing.fake_platform import BEN, FakePlatform, PlainPlatform
@@ -149,7 +149,7 @@ async def test_an_answer_from_elsewhere_is_shown_too(home, store):
         at.network.say("42", "clean up")
         await asked(at)
         [session] = await at.service.find(Listing())
-        await at.service.answer(session.id, "q1", Reply(choice="session", by="the web"), Speaker(surface="web"))
+        await at.service.answer(session.id, "q1", Reply(choice="session", by="the web"), Caller(surface="web"))
         await at.until(lambda: "→ Allow for this session (the web)" in at.network.texts("42")[0])
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sojourn.gateway.commands import BY_NAME, RECORDS, parse
-from sojourn.ports.service import Said
+from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.testing.fake_platform import BEN
 from sojourn.testing.scripted import Gate, Say
@@ -140,7 +140,7 @@ async def test_a_chat_watches_a_session_of_the_terminal_and_takes_the_wheel(home
         await at.start()
         session = await at.session("plant a tree", title="trees")
         assert "driven from cli" in await told(at, "/attach trees")
-        await at.service.say(session.id, Said(text="and a rose"), CLI)
+        await at.service.say(session.id, TurnRequest(text="and a rose"), CLI)
         assert (await at.texts("42", 3))[1:] == ["› and a rose", "and a rose"]
         assert "only watch" in await told(at, "me too")
         assert "the wheel" in await told(at, "/take")
@@ -155,7 +155,7 @@ async def test_the_wheel_is_taken_in_the_middle_of_a_turn(home, store):
         at.runtime.on("slow", Say("half ", kept=False), Gate("go"), Say("done", kept=False))
         await at.start()
         session = await at.session(title="trees")
-        await at.service.say(session.id, Said(text="slow"), CLI)
+        await at.service.say(session.id, TurnRequest(text="slow"), CLI)
         await at.until(lambda: at.runtime.seen)
         assert "“trees”" in await told(at, "/resume trees")
         assert (await at.service.get(session.id)).driver == "fake"

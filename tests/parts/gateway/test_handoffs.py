@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from sojourn.core.errors import BadInput, Conflict, NotDriving, NotFound, PlatformDown, RuntimeFailed, SessionBusy
-from sojourn.core.handoff import under_way
-from sojourn.ports.service import Said
+from sojourn.core.handoff import in_progress
+from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import ToolResult
 from sojourn.testing.fake_platform import PlainPlatform
@@ -110,7 +110,7 @@ async def test_a_failing_turn_fails_the_handoff_and_leaves_the_terminal_intact(h
         now = await at.service.get(session.id)
         assert (now.driver, now.handoff_state) == ("cli", "failed")
         at.runtime.otherwise = None
-        await at.service.say(session.id, Said(text="still here?"), CLI)
+        await at.service.say(session.id, TurnRequest(text="still here?"), CLI)
         await at.service.settle()
         assert at.runtime.seen[-1].said == "still here?"
         assert await store.binding(done.place) is None
@@ -130,7 +130,7 @@ async def test_back_to_the_terminal_by_taking_the_wheel(home, store):
         session = await at.session("plant a tree")
         done = await at.hand_over(session)
         await at.service.take(session.id, CLI)
-        await at.service.say(session.id, Said(text="back at the desk"), CLI)
+        await at.service.say(session.id, TurnRequest(text="back at the desk"), CLI)
         await at.service.settle()
         at.network.say("42", "and here?", thread=done.thread_id)
         texts = await at.texts("42", 2, done.thread_id)
@@ -151,7 +151,7 @@ async def test_back_to_the_terminal_by_a_word_in_the_chat(home, store):
         [session] = await at.service.find(Listing())
         assert f"sojourn chat --session {session.id}" in told
         assert session.driver == "cli"
-        await at.service.say(session.id, Said(text="at the desk"), CLI)
+        await at.service.say(session.id, TurnRequest(text="at the desk"), CLI)
         await at.service.settle()
         at.network.say("42", "something new")
         await at.texts("42", 3)
@@ -200,7 +200,7 @@ async def test_mid_turn_it_is_refused(home, store):
         at.runtime.on("slow", Gate("go"))
         await at.start()
         session = await at.session()
-        await at.service.say(session.id, Said(text="slow"), CLI)
+        await at.service.say(session.id, TurnRequest(text="slow"), CLI)
         with pytest.raises(SessionBusy):
             await at.requests.ask(session.id, "fake", surface="cli")
         at.runtime.gate("go").open()
@@ -221,7 +221,7 @@ async def test_after_it_arrived_the_giver_can_do_nothing(home, store):
         session = await at.session("plant a tree")
         await at.hand_over(session)
         with pytest.raises(NotDriving):
-            await at.service.say(session.id, Said(text="late words"), CLI)
+            await at.service.say(session.id, TurnRequest(text="late words"), CLI)
         with pytest.raises(Conflict):
             await at.requests.ask(session.id, "fake", surface="cli")
 
@@ -231,7 +231,7 @@ async def test_words_that_were_refused_by_a_handoff_that_is_over_are_said_again(
         await at.start()
         session = await at.session("plant a tree")
         done = await at.hand_over(session)
-        say, refused = at.service.say, [under_way(done)]
+        say, refused = at.service.say, [in_progress(done)]
 
         async def once_too_late(*given, **more):
             if refused:
@@ -252,7 +252,7 @@ async def test_words_that_came_before_a_session_arrives_in_their_own_place_do_no
         await at.quiet()
         await at.service.settle()  # the turn has let go of the session, too
         [session] = await at.service.find(Listing())
-        keep, written = store.keep_incoming, asyncio.Event()
+        keep, written = store.add_incoming, asyncio.Event()
 
         async def words_first(platform, account, id, **given):
             if id.startswith("handoff:"):

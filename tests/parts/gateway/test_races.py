@@ -9,8 +9,8 @@ import pytest
 from sojourn.core.errors import Conflict, LeaseLost, NotDriving, NotFound, StoreUnavailable
 from sojourn.core.events import Done
 from sojourn.core.messages import user
-from sojourn.ports.runtime import Compacted
-from sojourn.ports.service import Said
+from sojourn.ports.runtime import Compaction
+from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
 from sojourn.testing.scripted import Do, Gate, Say
@@ -107,9 +107,9 @@ async def test_race_05_no_turn_starts_while_it_is_leaving(home, store):
         session = await at.session("plant a tree")
         handoff = await store.request_handoff(session.id, "nobody serves this", surface="cli")
         with pytest.raises(Conflict, match="handed to"):
-            await at.service.say(session.id, Said(text="one more thing"), CLI)
+            await at.service.say(session.id, TurnRequest(text="one more thing"), CLI)
         await store.cancel_handoff(handoff.id)
-        await at.service.say(session.id, Said(text="never mind"), CLI)
+        await at.service.say(session.id, TurnRequest(text="never mind"), CLI)
         await at.service.settle()
         assert at.runtime.seen[-1].said == "never mind"
 
@@ -182,7 +182,7 @@ async def test_race_10_summarising_keeps_the_id(home, store):
     async with world(home, store) as at:
         await at.start()
         session = await at.session("a long story", "and longer")
-        compacted = Do(lambda turn: Compacted(seqs=tuple(p.seq for p in turn.history[:2]), summary="A story."))
+        compacted = Do(lambda turn: Compaction(seqs=tuple(p.seq for p in turn.history[:2]), summary="A story."))
         at.runtime.otherwise = (compacted, Say("hello"))
         done = await at.hand_over(session)
         at.runtime.otherwise = None

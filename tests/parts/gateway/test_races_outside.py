@@ -10,7 +10,7 @@ from sojourn.core.errors import PlatformDown
 from sojourn.gateway.people import People
 from sojourn.gateway.render import AGAIN
 from sojourn.gateway.requests import Requests
-from sojourn.ports.service import Said
+from sojourn.ports.service import TurnRequest
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.testing.fake_platform import ANN, BEN, FakePlatform
 from sojourn.testing.scripted import Gate, Say
@@ -149,7 +149,7 @@ async def test_race_17_taking_it_back_while_the_chat_owns_it(home, store):
         assert (await store.get(session.id)).driver == "cli"
         assert not over.is_live
         at.runtime.otherwise = None
-        await at.service.say(session.id, Said(text="mine again"), CLI)
+        await at.service.say(session.id, TurnRequest(text="mine again"), CLI)
         await at.service.settle()
         at.network.say("42", "and mine?", thread=now.thread_id)
         await at.until(

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import pytest
 
-from sojourn.core.attachments import Attachment, said
+from sojourn.core.attachments import Attachment, user_message
 from sojourn.core.errors import NotFound
 from sojourn.core.events import Progress
 from sojourn.core.messages import assistant
@@ -24,7 +24,7 @@ async def with_file(at: World) -> Attachment:
 
 
 def in_an_answer(file: Attachment):
-    message = said("Here it is", (file,))
+    message = user_message("Here it is", (file,))
     return assistant(message.content, structured=True)
 
 

@@ -8,7 +8,7 @@ from sojourn.core.errors import SessionBusy, StoreUnavailable
 from sojourn.gateway.handling import Handling
 from sojourn.gateway.letters import Letter, packed
 from sojourn.gateway.render import AGAIN
-from sojourn.ports.journal import Hold
+from sojourn.ports.gateway_store import CredentialLease
 from sojourn.service.agent import AgentService
 from sojourn.service.local import LocalService
 from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
@@ -42,15 +42,17 @@ async def test_a_hand_off_goes_on_where_the_account_went(home, store):
         first = await at.start(apart=True)
         second = await at.start(FakePlatform(at.network), apart=True)
         session = await at.session("plant a tree")
-        keep, announced = store.keep_incoming, asyncio.Event()
+        keep, announced = store.add_incoming, asyncio.Event()
 
         async def announce(platform, account, id, **given):
-            await store.renew_credential(Hold(credential="fake:bot", owner=first.id, fence=1, until=0.0), seconds=0)
+            await store.renew_credential(
+                CredentialLease(credential="fake:bot", owner=first.id, fence=1, until=0.0), seconds=0
+            )
             await at.until(lambda: (first.lines[0].state, second.lines[0].state) == ("elsewhere", "up"))
             announced.set()
             return await keep(platform, account, id, **given)
 
-        store.keep_incoming = announce
+        store.add_incoming = announce
         at.runtime.gate("go").open()
         done = await at.hand_over(session)
         assert (announced.is_set(), done.state, done.owner) == (True, "completed", second.id)
@@ -108,12 +110,12 @@ async def test_two_sessions_that_arrive_in_one_place_wait_side_by_side(home, sto
         for surface, session in zip(("fake", "cli"), sessions, strict=True):
             await store.request_handoff(session, "fake", surface=surface, target="42")
         [words] = await store.incoming()
-        await store.keep_incoming("fake", "bot", "m2", place=here.place, payload={**words.payload, "text": "go on"})
+        await store.add_incoming("fake", "bot", "m2", place=here.place, payload={**words.payload, "text": "go on"})
         for _ in sessions:
             claimed = await store.claim_handoff("a gateway that dies", seconds=1.0)
             ready = await store.advance_handoff(claimed, "thread_ready", place=here.place)
             letter = Letter(place=FakePlatform(at.network).home("42"), text="It arrives.", handoff=ready.id)
-            await store.keep_incoming("fake", "bot", f"handoff:{ready.id}", place=here.place, payload=packed(letter))
+            await store.add_incoming("fake", "bot", f"handoff:{ready.id}", place=here.place, payload=packed(letter))
         await at.start(PlainPlatform(at.network))
         await at.quiet()
         assert sorted(at.network.texts("42")[1:])[-1] == "go on"
@@ -198,7 +200,7 @@ async def test_an_heir_goes_on_in_the_session_the_words_had_gone_to(home, store)
 async def test_a_row_that_could_not_be_renewed_in_time_is_not_worked_on_twice_at_once(home, store, monkeypatch):
     async with world(home, store, gateway_lease_seconds=0.3) as at:
         at.runtime.on("slow", Gate("go"), Say("done"))
-        note, handle, under_way, most = store.note_incoming, Handling.handle, [0], [0]
+        note, handle, under_way, most = store.update_incoming, Handling.handle, [0], [0]
 
         async def late(item, **given):
             return await note(item, **{**given, "seconds": -1.0})

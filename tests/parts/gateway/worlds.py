@@ -9,15 +9,15 @@ from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import Session
 from sojourn.gateway.host import Gateway
 from sojourn.gateway.requests import Requests
-from sojourn.ports.journal import Incoming
+from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.platform import PlatformAdapter
-from sojourn.ports.service import Said, Speaker
+from sojourn.ports.service import Caller, TurnRequest
 from sojourn.service.local import LocalService
 from sojourn.testing.fake_platform import FakeNetwork, FakePlatform
 from sojourn.testing.kit import SmallKit, settings_with
 from sojourn.testing.scripted import ScriptedRuntime
 
-CLI = Speaker(surface="cli", holder="a test")
+CLI = Caller(surface="cli", holder="a test")
 OWNERS = {"gateway_owners": "fake:42", "gateway_home": "fake:42"}
 
 
@@ -64,7 +64,7 @@ class World:
         """A session of the terminal in which this was said and answered."""
         session = await self.service.open(CLI, title=title)
         for words in said:
-            await self.service.say(session.id, Said(text=words), CLI)
+            await self.service.say(session.id, TurnRequest(text=words), CLI)
             await self.service.settle()
         return await self.service.get(session.id)
 

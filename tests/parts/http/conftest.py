@@ -20,9 +20,9 @@ from sojourn.http.app import make_app
 from sojourn.http.live import Streams
 from sojourn.http.mounts import Mounts
 from sojourn.ports.context import ContextSource
+from sojourn.ports.importer import FoundHistory
 from sojourn.ports.kit import Kit
 from sojourn.ports.plugin import Plugin
-from sojourn.ports.source import Found
 from sojourn.ports.store import Listing, Removed
 from sojourn.ports.tool import Tool
 from sojourn.service.local import LocalService
@@ -43,7 +43,7 @@ class SmallKit:
         self.store_error: SojournError | None = None
         self.offered: list[Plugin] = []
         self.names: dict[str, Any] = {}
-        self.histories: list[Found] = []
+        self.histories: list[FoundHistory] = []
         self.lost: dict[str, SojournError] = {}
         self.scripted = ScriptedRuntime()
 
@@ -80,7 +80,7 @@ class SmallKit:
     def load(self, dotted: str) -> object:
         return self.names[dotted]
 
-    def find_histories(self, path: Path | None = None, source: str = "") -> list[Found]:
+    def find_histories(self, path: Path | None = None, source: str = "") -> list[FoundHistory]:
         return self.histories
 
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from sojourn.cli import shapes as cli
-from sojourn.core.finding import Snippet
 from sojourn.core.messages import Message, ToolCall, assistant, user
 from sojourn.core.sessions import Recorded, Session, SessionId, TurnId
 from sojourn.http import shapes
-from sojourn.ports.store import Hit, Removed
+from sojourn.ports.store import Removed, SearchHit
+from sojourn.text.query import Snippet
 
 ID = SessionId("20261116_120000_0123abcd")
 EVERYTHING: dict[str, Any] = (
@@ -38,7 +38,9 @@ def test_a_message_has_the_same_keys_and_values(message):
 
 def test_hits_and_removals_have_the_same_keys_and_values():
     for seq in (0, 3):
-        hit = Hit(session=ID, seq=seq, role="user", timestamp=1.7e9, snippet=Snippet("a b", ((0, 1),)), source="cli")
+        hit = SearchHit(
+            session=ID, seq=seq, role="user", timestamp=1.7e9, snippet=Snippet("a b", ((0, 1),)), source="cli"
+        )
         assert shapes.Hit.of(hit).model_dump(mode="json") == cli.hit(hit)
     removed = Removed(session=ID, rows={"messages": 2}, files=("f",), backups=("b",), left=("l",))
     assert shapes.Removed.model_validate(removed).model_dump() == cli.removed(removed)

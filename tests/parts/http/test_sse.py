@@ -5,10 +5,10 @@ import json
 
 import pytest
 
+from sojourn.core.codec import decode_recorded
 from sojourn.core.errors import StoreLocked
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import assistant, user
-from sojourn.core.wire import recorded_from_wire
 from sojourn.http.live import EventStream, Streams
 from tests.parts.http.conftest import Listener, say
 
@@ -60,7 +60,7 @@ async def test_only_the_five_events_are_told_unless_rows_are_asked_for(app, sess
 async def test_a_client_of_ours_gets_back_exactly_what_was_kept(app, store, session):
     listener = Listener(app, f"/api/sessions/{session.id}/events", headers=[(b"sojourn-form", b"exact")])
     told = await listener.frames(7)
-    made = [recorded_from_wire(one["event"], int(one["id"]), json.loads(one["data"])) for one in told]
+    made = [decode_recorded(one["event"], int(one["id"]), json.loads(one["data"])) for one in told]
     assert made == [one async for one in store.read(session.id)]
     await listener.hang_up()
 

@@ -11,8 +11,8 @@ import sojourn
 from sojourn.core.errors import StoreNewer
 from sojourn.core.health import Health
 from sojourn.http import status
+from sojourn.ports.importer import FoundHistory
 from sojourn.ports.records import Record
-from sojourn.ports.source import Found
 
 
 async def test_a_healthy_store_is_said_to_be(client, kit):
@@ -110,8 +110,8 @@ async def test_the_store_in_figures(client, store):
 
 async def test_histories_found_are_told_with_their_problems(client, kit):
     kit.histories = [
-        Found(source="codex", home=Path("/h/.codex"), sessions=3, bytes=9, version="1"),
-        Found(source="hermes", home=Path("/h/.hermes"), problem="It is locked."),
+        FoundHistory(source="codex", home=Path("/h/.codex"), sessions=3, bytes=9, version="1"),
+        FoundHistory(source="hermes", home=Path("/h/.hermes"), problem="It is locked."),
     ]
     first, second = (await client.get("/api/sources")).json()
     assert (first["source"], first["home"], first["sessions"]) == ("codex", "/h/.codex", 3)

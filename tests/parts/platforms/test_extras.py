@@ -7,7 +7,7 @@ import pytest
 
 from sojourn import config
 from sojourn.compose import App
-from sojourn.core.errors import BadConfig, Missing
+from sojourn.core.errors import BadConfig, MissingPackage
 from sojourn.plugins import BUILT_INS, Registry
 
 NETWORKS = {"telegram": "telegram", "discord": "discord", "slack": "slack_sdk"}
@@ -21,7 +21,7 @@ def test_without_its_library_one_line_names_the_extra(name, monkeypatch):
     monkeypatch.setitem(sys.modules, NETWORKS[name], None)
     registry = Registry(BUILT_INS, list)
     [dotted] = registry.plugin(name).platforms.values()
-    with pytest.raises(Missing) as missing:
+    with pytest.raises(MissingPackage) as missing:
         registry.load(dotted)
     assert missing.value.hint == f'pip install "sojourn[{name}]"'
 

@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from sojourn.core.errors import Missing, RuntimeFailed
+from sojourn.core.errors import MissingPackage, RuntimeFailed
 from sojourn.core.events import Metadata
-from sojourn.ports.runtime import Ready
-from sojourn.ports.service import Said
+from sojourn.ports.runtime import RuntimeStatus
+from sojourn.ports.service import TurnRequest
 from sojourn.service import choosing
 from sojourn.service.local import LocalService
 from sojourn.testing.kit import SmallKit, settings_with
@@ -16,7 +16,7 @@ from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import ME, ended, follow, is_chunk, of, opened, talk, until
 from sojourn.testing.store_steps import bring, foreign
 
-NOT_READY = Ready(ok=False, detail="no key", hint="Set one.")
+NOT_READY = RuntimeStatus(ok=False, detail="no key", hint="Set one.")
 
 
 class Broken(ScriptedRuntime):
@@ -56,7 +56,7 @@ async def test_one_that_is_broken_or_slow_does_not_hide_the_others(serve, monkey
         runtimes=[
             Broken("slow", None),
             Broken("odd", ZeroDivisionError("by zero")),
-            Broken("bare", Missing("It needs a package.", hint="pip install it")),
+            Broken("bare", MissingPackage("It needs a package.", hint="pip install it")),
             ScriptedRuntime("fine"),
         ]
     )
@@ -99,9 +99,9 @@ async def test_loading_a_runtime_for_long_holds_up_no_other_turn(home, store, ru
     service = LocalService(Heavy(store=store, settings=settings_with(home), runtimes=[runtime, heavy]))
     try:
         runtime.on("count", Say("one"), Gate("go"), Say("two"))
-        turn = await service.say(await opened(service), Said(text="count", runtime="scripted"), ME)
+        turn = await service.say(await opened(service), TurnRequest(text="count", runtime="scripted"), ME)
         await until(service, turn, is_chunk("one"))
-        slow = await service.say(await opened(service), Said(text="hello", runtime="heavy"), ME)
+        slow = await service.say(await opened(service), TurnRequest(text="hello", runtime="heavy"), ME)
         runtime.gate("go").open()
         assert ended(await follow(service, turn)) == ("completed", [])
         loaded.set()

@@ -8,7 +8,7 @@ from sojourn.core.errors import StoreUnavailable
 from sojourn.core.events import Progress
 from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.tasks import Task, TaskGraph
-from sojourn.ports.context import ContextBlock, Contribution
+from sojourn.ports.context import ContextBlock, ContextContribution
 from sojourn.service import agent
 from sojourn.templates.desk import TOKENS
 from sojourn.testing.scripted import Fail, Say, ScriptedRuntime
@@ -22,7 +22,13 @@ def block(title: str, tokens: int = 10, kind: str = "fact") -> ContextBlock:
 
 class Source:
     def __init__(self, name, stage, given=None, wait=None, error=None) -> None:
-        self.name, self.stage, self.given, self.wait, self.error = name, stage, given or Contribution(), wait, error
+        self.name, self.stage, self.given, self.wait, self.error = (
+            name,
+            stage,
+            given or ContextContribution(),
+            wait,
+            error,
+        )
         self.asked: list = []
         self.learned: list = []
 
@@ -41,10 +47,10 @@ class Source:
 async def test_sources_are_asked_stage_by_stage_and_shown_as_they_answer(serve, runtime):
     graph = TaskGraph(tasks=(Task(id="1", title="Look"),))
     given = {
-        "tasks": Contribution(graph=graph, shown=(Progress("task", {"tasks": []}),)),
-        "memory": Contribution(blocks=(block("you like tea"),), shown=(Progress("memory", {"title": "tea"}),)),
-        "template": Contribution(shown=(Progress("template", {"name": "t"}),)),
-        "skills": Contribution(blocks=(block("brewing", kind="skill"),)),
+        "tasks": ContextContribution(graph=graph, shown=(Progress("task", {"tasks": []}),)),
+        "memory": ContextContribution(blocks=(block("you like tea"),), shown=(Progress("memory", {"title": "tea"}),)),
+        "template": ContextContribution(shown=(Progress("template", {"name": "t"}),)),
+        "skills": ContextContribution(blocks=(block("brewing", kind="skill"),)),
     }
     service = serve(context=[Source(stage, stage, one) for stage, one in given.items()])
     kept = await talk(service, await opened(service), "hello")
@@ -60,7 +66,7 @@ async def test_a_source_that_fails_is_shown_and_the_turn_goes_on(serve, runtime,
         Source("ours", "memory", error=StoreUnavailable("The notes are away.")),
         Source("theirs", "skills", error=ZeroDivisionError("by zero")),
     ]
-    service = serve(context=[*broken, Source("good", "memory", Contribution(blocks=(block("tea"),)))])
+    service = serve(context=[*broken, Source("good", "memory", ContextContribution(blocks=(block("tea"),)))])
     kept = await talk(service, await opened(service), "hello")
     problems = {one["source"]: one["problem"] for one in stages(kept, "prepare") if "problem" in one}
     assert problems == {"ours": "The notes are away.", "theirs": "ZeroDivisionError: by zero"}
@@ -76,7 +82,7 @@ async def test_a_slow_source_is_left_behind(serve, runtime, monkeypatch):
 
 
 async def test_what_does_not_fit_is_named(serve, runtime):
-    given = Contribution(blocks=(block("small", 100), block("huge", 5000), block("last", 100)))
+    given = ContextContribution(blocks=(block("small", 100), block("huge", 5000), block("last", 100)))
     service = serve(context=[Source("memory", "memory", given)])
     kept = await talk(service, await opened(service), "hello")
     assert [one.title for one in runtime.seen[-1].blocks] == ["small", "last"]
@@ -92,7 +98,7 @@ async def test_what_is_not_wanted_is_not_asked(serve):
 
 
 async def test_a_library_is_told_that_no_template_is_wanted_and_brings_none(serve, runtime):
-    brought = Contribution(examples=(assistant("an example"),), shown=(Progress("template", {"name": "t"}),))
+    brought = ContextContribution(examples=(assistant("an example"),), shown=(Progress("template", {"name": "t"}),))
     library = Source("library", "template", brought)
     service = serve(context=[library])
     session = await opened(service)
@@ -108,7 +114,7 @@ async def test_examples_come_as_messages_or_as_words(serve, runtime, takes):
     runtime.takes_tool_history = takes
     call = ToolCall(id="x", name="search", arguments='{"q": "tea"}')
     examples = (assistant(None, [call]), tool_result(call, "found"))
-    service = serve(context=[Source("library", "template", Contribution(examples=examples))])
+    service = serve(context=[Source("library", "template", ContextContribution(examples=examples))])
     await talk(service, await opened(service), "hello")
     told = runtime.seen[-1]
     assert told.examples == (examples if takes else ())
@@ -157,7 +163,7 @@ def test_what_a_preview_has_room_for_is_what_a_turn_has_room_for():
 async def test_the_prepared_context_is_the_same_for_every_runtime(serve, runtime):
     other = ScriptedRuntime("other")
     service = serve(
-        context=[Source("memory", "memory", Contribution(blocks=(block("tea"),)))], runtimes=[runtime, other]
+        context=[Source("memory", "memory", ContextContribution(blocks=(block("tea"),)))], runtimes=[runtime, other]
     )
     session = await opened(service)
     await talk(service, session, "hello")

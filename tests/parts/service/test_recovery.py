@@ -9,7 +9,7 @@ import pytest
 from sojourn.core.events import Chunk, Done, Failed, Metadata
 from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.sessions import new_turn_id
-from sojourn.ports.service import Said
+from sojourn.ports.service import TurnRequest
 from sojourn.service import keys, local, log, turn
 from sojourn.service.begun import Begun, break_lease, on_record
 from sojourn.service.process import this_process
@@ -41,7 +41,7 @@ async def abandoned(store, *items, process=GONE, seconds=30.0, state="running") 
     begun = Begun(
         session=session.id,
         principal=session.principal,
-        said=Said(text="work"),
+        said=TurnRequest(text="work"),
         by=ME,
         runtime="scripted",
         process=process,
@@ -127,8 +127,8 @@ async def test_closing_a_service_interrupts_its_turns_and_says_so(serve, runtime
     service, reader = serve(), serve()
     session = await opened(service)
     runtime.on("count", Say("one"), Gate("never"))
-    running = await service.say(session, Said(text="count"), ME)
-    waiting = await service.say(session, Said(text="next"), ME, when_busy="wait")
+    running = await service.say(session, TurnRequest(text="count"), ME)
+    waiting = await service.say(session, TurnRequest(text="next"), ME, when_busy="wait")
     await until(service, running, is_chunk("one"))
     await service.close()
     assert ended(await follow(reader, running)) == ("interrupted", ["interrupted"])
@@ -140,7 +140,7 @@ async def test_a_turn_that_lost_its_session_ends_without_a_word(serve, runtime, 
     service = serve()
     session = await opened(service)
     runtime.on("count", Say("one"), Gate("go"), Say("two"))
-    running = await service.say(session, Said(text="count"), ME)
+    running = await service.say(session, TurnRequest(text="count"), ME)
     await until(service, running, is_chunk("one"))
     await store.drive(session, "telegram")  # by force, as after a hand-over that got no answer
     runtime.gate("go").open()
@@ -167,7 +167,7 @@ async def test_a_session_that_is_deleted_takes_its_turn_with_it(serve, runtime, 
     service = serve()
     session = await opened(service)
     runtime.on("count", Say("one"), Gate("never"))
-    running = await service.say(session, Said(text="count"), ME)
+    running = await service.say(session, TurnRequest(text="count"), ME)
     await until(service, running, is_chunk("one"))
     await store.drive(session, "cli")
     await store.delete(session)
@@ -181,7 +181,7 @@ async def test_the_lease_is_renewed_for_as_long_as_a_turn_runs(serve, runtime, s
     service, other = serve(), serve()
     session = await opened(service)
     runtime.on("count", Say("one"), Gate("go"), Say("two"))
-    running = await service.say(session, Said(text="count"), ME)
+    running = await service.say(session, TurnRequest(text="count"), ME)
     await asyncio.sleep(0.2)  # longer than the lease
     await other.messages(session)  # which looks for turns whose lease is over
     runtime.gate("go").open()
@@ -206,7 +206,7 @@ async def test_a_runtime_that_does_not_listen_cannot_keep_a_turn_from_ending(ser
 
     service = serve(runtimes=[Deaf()])
     session = await opened(service)
-    running = await service.say(session, Said(text="count", runtime="deaf"), ME)
+    running = await service.say(session, TurnRequest(text="count", runtime="deaf"), ME)
     await until(service, running, is_chunk("one"))
     assert await service.stop(session, ME)
     assert ended(await follow(service, running)) == ("cancelled", [])
@@ -252,7 +252,7 @@ async def test_nothing_is_written_after_done_whatever_a_runtime_left_behind(serv
 
     service = serve(runtimes=[Haunted()])
     session = await opened(service)
-    running = await service.say(session, Said(text="go"), ME)
+    running = await service.say(session, TurnRequest(text="go"), ME)
     await until(service, running, is_chunk("one"))
     await service.stop(session, ME)
     await follow(service, running)
@@ -279,7 +279,7 @@ async def test_a_process_that_is_killed_while_it_ends_a_turn_leaves_no_half_of_i
     with pytest.raises(Killed):
         await Recovery(dying, lambda _: False).sweep()
     monkeypatch.setattr("sojourn.service.begun.TRIES", 2)
-    second = await service.say(first.session, Said(text="next"), ME)
+    second = await service.say(first.session, TurnRequest(text="next"), ME)
     await follow(service, second)
     kept = [(one.turn, type(one.item)) async for one in store.read(first.session)]
     bounds = [one for one in kept if one[1] in (Metadata, Done)]
@@ -289,7 +289,7 @@ async def test_a_process_that_is_killed_while_it_ends_a_turn_leaves_no_half_of_i
 async def test_of_two_turns_that_died_the_one_that_ran_ends_before_the_one_that_waited_begins(service, store):
     """Whoever ends them: the first may be refused to one who comes at a bad moment, and the second not."""
     first = await abandoned(store, Chunk("well"))
-    waited = replace(first, id=new_turn_id(), state="queued", since=first.since + 1, said=Said(text="next"))
+    waited = replace(first, id=new_turn_id(), state="queued", since=first.since + 1, said=TurnRequest(text="next"))
     await store.put_record(waited.record())
     await break_lease(store, first.session)
     await service._recovery.end(waited)
@@ -303,11 +303,13 @@ async def test_of_two_turns_that_died_the_one_that_ran_ends_before_the_one_that_
 async def test_a_key_whose_process_died_before_the_turn_began_starts_it_now(store, service, runtime, monkeypatch):
     """Between taking the key and putting the turn on record there is a moment."""
     session = await service.open(ME)
-    left = Begun(session=session.id, principal=session.principal, said=Said(text="hello", key="k"), by=ME, runtime="x")
+    left = Begun(
+        session=session.id, principal=session.principal, said=TurnRequest(text="hello", key="k"), by=ME, runtime="x"
+    )
     await keys.claim(store, left)
     monkeypatch.setattr(keys, "_AT_ONCE", 0.05)
-    begun = await service.say(session.id, Said(text="hello", key="k"), ME)
+    begun = await service.say(session.id, TurnRequest(text="hello", key="k"), ME)
     await service.settle()
     assert begun.id != left.id
     assert [one.said for one in runtime.seen] == ["hello"]
-    assert await service.say(session.id, Said(text="hello", key="k"), ME) == begun
+    assert await service.say(session.id, TurnRequest(text="hello", key="k"), ME) == begun

@@ -9,7 +9,7 @@ from sojourn.core.errors import NotDriving, StoreFull, StoreUnavailable
 from sojourn.core.events import Done, Failed, Metadata
 from sojourn.core.messages import Message, assistant
 from sojourn.core.sessions import new_turn_id
-from sojourn.ports.service import Said
+from sojourn.ports.service import TurnRequest
 from sojourn.service import log
 from sojourn.service.agent import AgentService
 from sojourn.service.begun import on_record
@@ -77,8 +77,8 @@ async def test_the_same_key_starts_one_turn_though_nobody_knew_whether_the_first
     monkeypatch.setattr(log, "_AWAY", -1.0)
     faint.faints("append", after=True)
     with pytest.raises(StoreUnavailable):
-        await service.say(session, Said(text="hello", key="k"), ME)
-    turn = await service.say(session, Said(text="hello", key="k"), ME)
+        await service.say(session, TurnRequest(text="hello", key="k"), ME)
+    turn = await service.say(session, TurnRequest(text="hello", key="k"), ME)
     assert ended(await follow(service, turn)) == ("interrupted", ["interrupted"])
     assert await said(store, session) == ["hello"]
 
@@ -108,7 +108,7 @@ async def test_a_turn_that_lost_the_wheel_while_its_beginning_was_unsure_is_ende
 
     monkeypatch.setattr(store, "renew", and_gone)
     with pytest.raises(NotDriving):
-        await service.say(session, Said(text="hello"), ME)
+        await service.say(session, TurnRequest(text="hello"), ME)
     await Recovery(store, lambda _: False).sweep()
     log_ = [type(one.item) async for one in store.read(session) if isinstance(one.item, (Metadata, Done))]
     assert (log_, await on_record(store)) == ([Metadata, Done], [])
@@ -127,8 +127,8 @@ async def test_a_turn_whose_past_cannot_be_read_was_interrupted_and_has_not_fail
 async def waiting(service, runtime, session):
     """A turn that runs until the gate is opened, and one that waits behind it."""
     runtime.on("slow", Gate("go"), Say("done"))
-    first = await service.say(session, Said(text="slow"), ME)
-    second = await service.say(session, Said(text="next"), ME, when_busy="wait")
+    first = await service.say(session, TurnRequest(text="slow"), ME)
+    second = await service.say(session, TurnRequest(text="next"), ME, when_busy="wait")
     return first, second
 
 
@@ -185,13 +185,13 @@ async def test_a_turn_that_was_driven_out_at_this_moment_ends_before_the_next_be
 ):
     session = await opened(service)
     runtime.on("slow", Gate("never"))
-    first = await service.say(session, Said(text="slow"), ME)
+    first = await service.say(session, TurnRequest(text="slow"), ME)
 
     async def nothing_to_do(*_):
         await store.drive(session, "web")  # right after it was looked whether anything is left over
 
     monkeypatch.setattr(Recovery, "sweep", nothing_to_do)
-    second = await service.say(session, Said(text="next"), replace(ME, surface="web"))
+    second = await service.say(session, TurnRequest(text="next"), replace(ME, surface="web"))
     await follow(service, second)
     log = [(one.turn, type(one.item)) async for one in store.read(session) if isinstance(one.item, (Metadata, Done))]
     assert log == [(first.id, Metadata), (first.id, Done), (second.id, Metadata), (second.id, Done)]
@@ -200,7 +200,7 @@ async def test_a_turn_that_was_driven_out_at_this_moment_ends_before_the_next_be
 async def test_a_turn_that_was_ended_while_its_wheel_moved_does_not_go_on(service, store, runtime, monkeypatch):
     session = await opened(service)
     runtime.on("slow", Gate("go"), Say("done"))
-    turn = await service.say(session, Said(text="slow"), ME)
+    turn = await service.say(session, TurnRequest(text="slow"), ME)
     drive = store.drive
 
     async def and_somebody_looks(*given, **more):

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.achievements.bookmarks import MOST, Bookmarks, joints
+from sojourn.core.badges import MetricRule, WordPattern
 from sojourn.core.errors import StoreCorrupt
-from sojourn.core.feats import MetricRule, Words
 from tests.unit.achievements.worlds import BOOK, ENGINES, ListedHistory, raw, scanner
 
 
@@ -183,6 +183,6 @@ def test_a_history_that_cannot_read_on_is_read_from_the_beginning():
 
 @pytest.mark.parametrize("pattern", ["a[..][ws*]b", "x[id+][ws+]y", "[ws+]z"])
 def test_where_spaces_may_follow_anything_nothing_is_read_on(pattern):
-    book = BOOK.extended([MetricRule(key="mine", pattern=Words((pattern,)))], [])
+    book = BOOK.extended([MetricRule(key="mine", pattern=WordPattern((pattern,)))], [])
     assert joints(BOOK) is not None
     assert joints(book) is None

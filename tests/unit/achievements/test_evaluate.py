@@ -6,8 +6,8 @@ import pytest
 
 from sojourn.achievements.evaluate import item, standing
 from sojourn.achievements.totals import Listed, is_local, provider_of, weekend_and_night
+from sojourn.core.badges import Achievement, MetricRule, tool_named
 from sojourn.core.errors import BadInput
-from sojourn.core.feats import Achievement, MetricRule, tool_named
 from tests.unit.achievements.worlds import BOOK, time_zone
 
 BADGES = {badge.id: badge for badge in BOOK.achievements}

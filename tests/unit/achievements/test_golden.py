@@ -7,7 +7,7 @@ import pytest
 from sojourn.achievements.job import ScanJob, ScanSettings
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.achievements.snapshot import session_rows
-from sojourn.sources.hermes_history import HermesHistory
+from sojourn.importers.hermes_history import HermesHistory
 from tests.unit.achievements.worlds import BOOK, golden, scanner, time_zone
 
 COMPARED = (

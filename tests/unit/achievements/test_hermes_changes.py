@@ -12,8 +12,8 @@ from sojourn.achievements.job import ScanJob, ScanSettings
 from sojourn.achievements.ledger import Ledger
 from sojourn.achievements.scan import scan_sessions
 from sojourn.achievements.shelf import FolderShelf
+from sojourn.importers.hermes_history import HermesHistory
 from sojourn.ports.history import Changes
-from sojourn.sources.hermes_history import HermesHistory
 from tests.unit.achievements.worlds import BOOK, scanner
 
 # As in Hermes, a long text stands before what changes, and messages are indexed for search.
@@ -204,7 +204,7 @@ def test_while_hermes_runs_only_what_it_wrote_is_looked_at(tmp_path, monkeypatch
     history.sessions()
     lists = []
     monkeypatch.setattr(
-        "sojourn.sources.hermes_sessions.SeenSessions._rows_again", lambda *asked: lists.append(asked) or set()
+        "sojourn.importers.hermes_sessions.SeenSessions._rows_again", lambda *asked: lists.append(asked) or set()
     )
     for step in (hermes.say, hermes.begin, hermes.rewind, hermes.archive, hermes.rename, hermes.restore):
         step()

@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 from sojourn.core.errors import SourceUnreadable, StoreCorrupt
-from sojourn.sources.hermes_history import HermesHistory
+from sojourn.importers.hermes_history import HermesHistory
 
 SCHEMA = """
 CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT, title TEXT, model TEXT, started_at REAL,

@@ -6,8 +6,8 @@ import pytest
 
 from sojourn.achievements.notation import sequences, to_re
 from sojourn.achievements.plan import plan
+from sojourn.core.badges import MetricRule, words
 from sojourn.core.errors import BadInput
-from sojourn.core.feats import MetricRule, words
 
 
 def test_choices_and_options_are_spelled_out_in_order():

@@ -9,7 +9,7 @@ import pytest
 from sojourn.achievements.contributions import session_row
 from sojourn.achievements.ledger import Ledger
 from sojourn.achievements.scan import scan_sessions
-from sojourn.sources.hermes_history import HermesHistory
+from sojourn.importers.hermes_history import HermesHistory
 from tests.unit.achievements.worlds import BOOK, scanner
 
 SCHEMA = """

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from sojourn.achievements.opening import book
 from sojourn.achievements.rules import RuleBook
-from sojourn.core.feats import Achievement, MetricRule, tool_named
+from sojourn.core.badges import Achievement, MetricRule, tool_named
 from sojourn.ports.plugin import Plugin
 
 SHELL = Plugin(

@@ -17,7 +17,7 @@ from sojourn.achievements.shelf import FolderShelf
 from sojourn.achievements.snapshot import SnapshotStore
 from sojourn.achievements.workers import new_crew
 from sojourn.core.errors import StoreCorrupt
-from sojourn.sources.hermes_history import HermesHistory
+from sojourn.importers.hermes_history import HermesHistory
 from tests.unit.achievements.worlds import BOOK, ListedHistory, golden, scanner
 
 TEXTS = ["error in codex", "git push", "missing env", "./a.py ./b.py", "skill ok", ""]

@@ -10,7 +10,7 @@ from sojourn.client.finding import announced
 from sojourn.client.line import problem, spoken
 from sojourn.core.errors import NotFound, ServerUnreachable, SessionBusy, SojournError
 from sojourn.core.sessions import Principal
-from sojourn.ports.service import Speaker
+from sojourn.ports.service import Caller
 
 SAID = {"address": "http://127.0.0.1:1", "token": "t", "pid": 2**22 + 1, "version": "1"}
 
@@ -64,7 +64,7 @@ def test_an_answer_that_is_not_ours_is_told_as_such(content):
 
 
 def test_who_speaks_travels_as_headers_of_plain_letters():
-    by = Speaker(surface="cli", principal=Principal("gästin"), holder="chat on küche (pid 1)")
+    by = Caller(surface="cli", principal=Principal("gästin"), holder="chat on küche (pid 1)")
     assert spoken(by) == {
         "Sojourn-Surface": "cli",
         "Sojourn-Principal": "g%C3%A4stin",

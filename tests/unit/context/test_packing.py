@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.context.packing import pack, packed, written
-from sojourn.core.budget import tokens
 from sojourn.ports.context import ContextBlock
+from sojourn.text.token_count import estimate_tokens
 
 LINES = st.text(alphabet="abc déf 字 \n.", min_size=1, max_size=200)
 
@@ -20,8 +20,8 @@ BLOCKS = st.lists(st.builds(block, LINES, LINES), max_size=8)
 @given(BLOCKS, st.integers(0, 300))
 def test_the_budget_is_kept_exactly_as_the_blocks_are_written(blocks, budget):
     kept, left_out = pack(blocks, budget)
-    assert sum(tokens(written(one)) for one in kept) <= budget
-    assert [one.tokens for one in kept] == [tokens(written(one)) for one in kept]
+    assert sum(estimate_tokens(written(one)) for one in kept) <= budget
+    assert [one.tokens for one in kept] == [estimate_tokens(written(one)) for one in kept]
     assert len(left_out) >= len(blocks) - len(kept)
 
 

@@ -3,7 +3,7 @@
 import threading
 
 from sojourn.context.senses import WORDS, Senses
-from sojourn.core.errors import Missing
+from sojourn.core.errors import MissingPackage
 
 
 class Loads:
@@ -15,7 +15,7 @@ class Loads:
     def load(self, dotted):
         self.gate.wait()
         if not self.is_there:
-            raise Missing(f"{dotted} is not installed.")
+            raise MissingPackage(f"{dotted} is not installed.")
         self.made += 1
         return lambda kit: f"sense of {dotted}"
 

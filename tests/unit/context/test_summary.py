@@ -4,10 +4,10 @@ import pytest
 
 from sojourn.context.extract import extract, sentences
 from sojourn.context.summary import EVERY, RECENT, ConversationSummary
-from sojourn.core.budget import tokens
 from sojourn.core.errors import RuntimeUnreachable
 from sojourn.core.messages import Message
-from sojourn.ports.runtime import Ready
+from sojourn.ports.runtime import RuntimeStatus
+from sojourn.text.token_count import estimate_tokens
 from tests.unit.context.worlds import lease_of, log_of, request, told
 
 LINES = [f"line {n}: the harbour bridge needs {n} new bolts and some patience." for n in range(20)]
@@ -22,7 +22,7 @@ class Scribe:
         self.ok, self.fails, self.read = ok, fails, []
 
     async def ready(self):
-        return Ready(ok=self.ok)
+        return RuntimeStatus(ok=self.ok)
 
     async def complete(self, instructions, text, *, most_tokens=400):
         self.read.append(text)
@@ -107,7 +107,7 @@ async def test_a_turn_that_failed_teaches_nothing(make_kit):
 
 @pytest.mark.parametrize("most", [30, 120, 500])
 def test_an_extract_keeps_within_its_length(most):
-    assert tokens(extract([Message(role="user", content=line) for line in LINES], most)) <= most
+    assert estimate_tokens(extract([Message(role="user", content=line) for line in LINES], most)) <= most
 
 
 def test_code_is_no_sentence():

@@ -5,11 +5,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.core.errors import BadInput, NotFound
-from sojourn.core.tasks import MOST, Task, advance, from_json, graph_of, is_over, ready, shown, to_json, why_not
+from sojourn.core.tasks import (
+    MAX_TASKS,
+    Task,
+    advance,
+    build_graph,
+    explain_waiting,
+    from_json,
+    is_over,
+    list_ready,
+    to_json,
+    to_progress_detail,
+)
 
 
 def chain(*pairs):
-    return graph_of([Task(id=id, title=f"do {id}", needs=tuple(needs)) for id, needs in pairs])
+    return build_graph([Task(id=id, title=f"do {id}", needs=tuple(needs)) for id, needs in pairs])
 
 
 DIAMOND = [("a", ""), ("b", "a"), ("c", "a"), ("d", "bc")]
@@ -17,20 +28,20 @@ DIAMOND = [("a", ""), ("b", "a"), ("c", "a"), ("d", "bc")]
 
 def test_what_needs_nothing_is_ready_and_the_rest_says_what_it_waits_for():
     graph = chain(*DIAMOND)
-    assert [task.id for task in ready(graph)] == ["a"]
-    assert why_not(graph, "d") == "It waits for “do b”, “do c”."
-    assert why_not(graph, "a") == ""
+    assert [task.id for task in list_ready(graph)] == ["a"]
+    assert explain_waiting(graph, "d") == "It waits for “do b”, “do c”."
+    assert explain_waiting(graph, "a") == ""
 
 
 def test_finishing_a_task_frees_the_next_ones():
     graph = advance(advance(chain(*DIAMOND), "a", "running"), "a", "done", result="42")
-    assert [task.id for task in ready(graph)] == ["b", "c"]
+    assert [task.id for task in list_ready(graph)] == ["b", "c"]
     assert graph.tasks[0].result == "42"
 
 
 def test_what_needs_a_failed_task_cannot_run_and_the_graph_is_over():
     graph = advance(advance(chain(("a", ""), ("b", "a")), "a", "running"), "a", "failed", why="no network")
-    assert why_not(graph, "b") == 'It needs "do a", which failed.'
+    assert explain_waiting(graph, "b") == 'It needs "do a", which failed.'
     assert is_over(graph)
     assert not is_over(advance(graph, "a", "waiting"))
 
@@ -44,7 +55,7 @@ def test_a_circle_is_refused_and_named(pairs):
 
 
 def test_too_many_tasks_unknown_needs_and_twins_are_refused():
-    for tasks in ([("x", "y")], [("x", ""), ("x", "")], [(f"t{n}", "") for n in range(MOST + 1)]):
+    for tasks in ([("x", "y")], [("x", ""), ("x", "")], [(f"t{n}", "") for n in range(MAX_TASKS + 1)]):
         with pytest.raises(BadInput):
             chain(*tasks)
 
@@ -60,7 +71,7 @@ def test_a_step_that_makes_no_sense_is_refused():
 
 
 def test_what_is_shown_says_for_each_task_why_it_cannot_run():
-    told = shown(advance(chain(*DIAMOND), "a", "done"))
+    told = to_progress_detail(advance(chain(*DIAMOND), "a", "done"))
     assert (told["done"], told["of"], told["ready"]) == (1, 4, ["b", "c"])
     assert [one["why"] for one in told["tasks"]] == ["", "", "", "It waits for “do b”, “do c”."]
 
@@ -73,7 +84,7 @@ def test_any_graph_runs_to_its_end_or_is_refused(edges):
         return
     assert from_json(to_json(graph)) == graph
     for _ in range(10):
-        graph = advance(advance(graph, ready(graph)[0].id, "running"), ready(graph)[0].id, "done")
+        graph = advance(advance(graph, list_ready(graph)[0].id, "running"), list_ready(graph)[0].id, "done")
     assert is_over(graph)
     assert all(task.state == "done" for task in graph.tasks)
 

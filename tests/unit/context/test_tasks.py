@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.context.tasks import TaskSource, graph_from
 from sojourn.core.events import Done, Progress
-from sojourn.core.tasks import MOST, advance, from_json, shown
+from sojourn.core.tasks import MAX_TASKS, advance, from_json, to_progress_detail
 from tests.unit.context.worlds import lease_of, request, told
 
 
@@ -77,14 +77,14 @@ def test_independent_steps_are_worth_working_at_once_and_a_chain_is_not():
 
 def test_a_very_long_list_stays_bounded_and_names_the_rest():
     made = graph_from("\n".join(f"- look at file {n}" for n in range(60)))
-    assert len(made.tasks) == MOST
+    assert len(made.tasks) == MAX_TASKS
     assert made.tasks[-1].title.startswith("And 37 more: look at file 23; ")
 
 
 async def test_the_graph_is_shown_given_and_kept_with_the_session(kit):
     session = await told(kit)
     found = await TaskSource(kit).contribute(await request(kit, session, "run the tests, then commit"))
-    assert found.shown[0] == Progress("task", shown(found.graph))
+    assert found.shown[0] == Progress("task", to_progress_detail(found.graph))
     assert found.blocks[0].kind == "tasks"
     record = await kit.store.get_record("tasks", session.id)
     assert from_json(record.value) == found.graph
@@ -98,7 +98,7 @@ async def test_what_was_left_is_taken_up_again(kit, word):
     asked = await request(kit, session, "run the tests, then fix what fails, then commit")
     begun = (await source.contribute(asked)).graph
     half = advance(advance(advance(begun, "t1", "running"), "t1", "done"), "t2", "running")
-    await kit.store.append(await lease_of(kit, session), [Progress("task", shown(half))])
+    await kit.store.append(await lease_of(kit, session), [Progress("task", to_progress_detail(half))])
     await source.after(asked, [], "cancelled")
     found = await source.contribute(await request(kit, session, word))
     assert [task.state for task in found.graph.tasks] == ["done", "waiting", "waiting"]
@@ -141,7 +141,9 @@ async def test_what_failed_is_tried_again_though_the_turn_was_completed(kit):
     session = await told(kit)
     begun = (await TaskSource(kit).contribute(await request(kit, session, "run the tests, then commit"))).graph
     broken = advance(advance(begun, "t1", "running"), "t1", "failed", why="no network")
-    await kit.store.append(await lease_of(kit, session), [Progress("task", shown(broken)), Done(status="completed")])
+    await kit.store.append(
+        await lease_of(kit, session), [Progress("task", to_progress_detail(broken)), Done(status="completed")]
+    )
     assert [task.state for task in (await goes_on(kit, session)).tasks] == ["waiting", "waiting"]
 
 

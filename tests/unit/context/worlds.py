@@ -7,7 +7,7 @@ from typing import Any
 
 from sojourn.core.messages import Message
 from sojourn.core.sessions import OWNER, Lease, Principal, Recorded, Session
-from sojourn.ports.context import Request
+from sojourn.ports.context import ContextRequest
 from sojourn.testing.kit import SmallKit
 
 GUEST = Principal("guest-ada")
@@ -33,8 +33,8 @@ async def log_of(kit: SmallKit, session: Session) -> list[Recorded]:
     return [kept async for kept in kit.store.read(session.id)]
 
 
-async def request(kit: SmallKit, session: Session, said: str, **given: Any) -> Request:
+async def request(kit: SmallKit, session: Session, said: str, **given: Any) -> ContextRequest:
     """What the service asks a source: with the live transcript as history."""
     items = [kept.item for kept in await log_of(kit, session)]
     history = tuple(item for item in items if isinstance(item, Message) and item.active)
-    return replace(Request(session=await kit.store.get(session.id), said=said, history=history), **given)
+    return replace(ContextRequest(session=await kit.store.get(session.id), said=said, history=history), **given)

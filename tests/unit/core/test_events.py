@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.core.errors import BadInput
-from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress, decode, encode
+from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress, decode_event, encode_event
 
 text = st.text(st.characters(exclude_categories=()))
 plain = st.recursive(
@@ -28,9 +28,9 @@ events = st.one_of(
 
 @given(events)
 def test_every_event_comes_back_from_the_wire(event):
-    name, data = encode(event)
+    name, data = encode_event(event)
     assert name == event.name
-    assert decode(name, data) == event
+    assert decode_event(name, data) == event
 
 
 def test_the_names_are_for_ever():
@@ -44,15 +44,15 @@ def test_the_names_are_for_ever():
 
 
 def test_the_data_is_a_json_object_of_the_fields():
-    assert encode(Progress("tool", MappingProxyType({"name": "é"}))) == (
+    assert encode_event(Progress("tool", MappingProxyType({"name": "é"}))) == (
         "progress",
         '{"stage": "tool", "detail": {"name": "é"}}',
     )
-    assert json.loads(encode(Done())[1]) == {"status": "completed", "usage": {}, "messages": []}
+    assert json.loads(encode_event(Done())[1]) == {"status": "completed", "usage": {}, "messages": []}
 
 
 def test_fields_of_a_later_version_are_left_out():
-    assert decode("chunk", '{"text": "a", "colour": "red"}') == Chunk("a")
+    assert decode_event("chunk", '{"text": "a", "colour": "red"}') == Chunk("a")
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_fields_of_a_later_version_are_left_out():
 )
 def test_data_that_cannot_be_read_is_refused(data):
     with pytest.raises(BadInput, match="chunk"):
-        decode("chunk", data)
+        decode_event("chunk", data)
 
 
 def test_an_unknown_event_is_refused_with_the_known_ones():
     with pytest.raises(BadInput, match="delta") as refused:
-        decode("delta", "{}")
+        decode_event("delta", "{}")
     assert "progress" in refused.value.hint
 
 

@@ -15,13 +15,13 @@ from sojourn.core.handoff import (
     HandoffId,
     Signal,
     State,
+    driver_reverts,
+    in_progress,
     is_stale,
     is_waiting,
     new_handoff_id,
-    shown,
     step,
-    under_way,
-    wheel_returns,
+    visible_state,
 )
 from sojourn.core.sessions import SessionId
 
@@ -70,7 +70,7 @@ def test_nothing_comes_after_bound_without_it():
 
 
 def test_the_row_of_a_session_knows_four_words():
-    assert [shown(state) for state in get_args(State)] == [
+    assert [visible_state(state) for state in get_args(State)] == [
         "pending",
         *["running"] * 5,
         "completed",
@@ -81,7 +81,7 @@ def test_the_row_of_a_session_knows_four_words():
 
 
 def test_the_wheel_goes_back_while_nobody_has_heard_an_answer():
-    assert [state for state in LIVE if wheel_returns(state)] == ["bound", "turn_done"]
+    assert [state for state in LIVE if driver_reverts(state)] == ["bound", "turn_done"]
 
 
 @pytest.mark.parametrize("state", LIVE)
@@ -98,7 +98,7 @@ def test_who_may_pick_it_up_and_when_it_is_stale(state):
 
 
 def test_a_refusal_names_the_session_where_it_goes_and_the_attempt():
-    words = str(under_way(a_handoff("claimed")))
+    words = str(in_progress(a_handoff("claimed")))
     assert all(part in words for part in ('"s"', "telegram", "h_1"))
 
 

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.core.errors import BadInput
-from sojourn.core.manifest import NEEDS, is_inside, manifest
+from sojourn.core.plugin_manifest import NEEDS, is_inside, parse_manifest
 
 FILE = "plugins/garden/dashboard/manifest.json"
 
 
 def read(**fields):
-    return manifest(fields, name="garden", file=FILE)
+    return parse_manifest(fields, name="garden", file=FILE)
 
 
 def test_almost_nothing_has_to_be_said():
@@ -81,7 +81,7 @@ def test_a_mistake_names_the_file_and_the_field_and_the_way_out(fields, told, hi
 @pytest.mark.parametrize("raw", [[], "x", 3, None, True])
 def test_what_is_no_object_is_no_manifest(raw):
     with pytest.raises(BadInput, match="the whole must be an object"):
-        manifest(raw, name="garden", file=FILE)
+        parse_manifest(raw, name="garden", file=FILE)
 
 
 JSON = st.recursive(
@@ -95,7 +95,7 @@ FIELDS = ("name", "label", "description", "icon", "version", "tab", "entry", "cs
 @given(st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=6))
 def test_whatever_is_written_there_is_taken_or_told(raw):
     try:
-        made = manifest(raw, name="garden", file=FILE)
+        made = parse_manifest(raw, name="garden", file=FILE)
     except BadInput as error:
         told, made = error, None
     if made is None:

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.core.messages import Message, ToolCall, assistant, calls, dump_calls, parts, text_of, tool_result, user
+from sojourn.core.messages import (
+    Message,
+    ToolCall,
+    assistant,
+    dump_calls,
+    parts_of,
+    text_of,
+    tool_calls_of,
+    tool_result,
+    user,
+)
 
 DEEP = pytest.param("[" * 100_000, id="deep")
 tool_calls = st.lists(
@@ -16,7 +26,7 @@ tool_calls = st.lists(
 
 @given(tool_calls)
 def test_tool_calls_come_back_from_the_shape_they_are_kept_in(some):
-    assert list(calls(assistant("x", some))) == some
+    assert list(tool_calls_of(assistant("x", some))) == some
 
 
 def test_tool_calls_are_kept_in_the_shape_other_programs_read():
@@ -39,14 +49,14 @@ def test_tool_calls_are_kept_in_the_shape_other_programs_read():
 )
 def test_every_kept_shape_is_understood_and_what_has_no_name_is_left_out(kept, read):
     message = Message(role="assistant", tool_calls=json.dumps(kept))
-    assert [(call.id, call.name, call.arguments) for call in calls(message)] == read
+    assert [(call.id, call.name, call.arguments) for call in tool_calls_of(message)] == read
 
 
 @pytest.mark.parametrize(
     "kept", ["", "not json", DEEP, pytest.param("[1" + "0" * 5000 + "]", id="huge number"), '{"a"']
 )
 def test_tool_calls_that_cannot_be_read_are_none(kept):
-    assert calls(Message(role="assistant", tool_calls=kept)) == ()
+    assert tool_calls_of(Message(role="assistant", tool_calls=kept)) == ()
 
 
 @pytest.mark.parametrize(
@@ -67,20 +77,20 @@ def test_structured_content_reads_as_its_text_parts(content, text):
 @pytest.mark.parametrize("content", ["not json", DEEP])
 def test_structured_content_that_cannot_be_read_is_shown_as_it_is(content):
     message = Message(role="user", content=content, structured=True)
-    assert parts(message) == [{"type": "text", "text": content}]
+    assert parts_of(message) == [{"type": "text", "text": content}]
     assert text_of(message) == content
 
 
 @given(st.text())
 def test_plain_content_is_one_text_part(text):
-    assert parts(user(text)) == [{"type": "text", "text": text}]
+    assert parts_of(user(text)) == [{"type": "text", "text": text}]
     assert text_of(user(text)) == text
 
 
 def test_what_is_missing_reads_as_nothing():
-    assert parts(assistant(None)) == []
+    assert parts_of(assistant(None)) == []
     assert text_of(assistant(None)) == ""
-    assert calls(user("x")) == ()
+    assert tool_calls_of(user("x")) == ()
 
 
 def test_messages_are_built_by_who_speaks():

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
-from sojourn.core.redact import keep, redact
 from sojourn.core.rows import (
     DETAIL_COLUMNS,
     FIGURE_COLUMNS,
@@ -28,7 +27,8 @@ from sojourn.core.rows import (
     title_terms,
 )
 from sojourn.core.tables import BY_NAME, OF_A_SESSION, TABLES
-from sojourn.core.terms import tool_term
+from sojourn.text.redaction import no_redaction, redact
+from sojourn.text.tokenizer import tool_term
 
 text = st.text(st.characters(exclude_categories=()), max_size=20)
 KINDS = {"str": text, "bool": st.booleans(), "int": st.integers(-(2**53), 2**53), "float": st.floats(0.5, 4e9)}
@@ -45,14 +45,17 @@ messages = st.builds(
 
 @given(messages)
 def test_every_message_comes_back_from_its_row(message):
-    row = dict(zip(MESSAGE_COLUMNS, message_row(message, keep, now=1.0), strict=True))
+    row = dict(zip(MESSAGE_COLUMNS, message_row(message, no_redaction, now=1.0), strict=True))
     assert message_from(row) == message
     assert all(not isinstance(value, bool) for value in row.values())
     json.dumps(row, ensure_ascii=False).encode("utf-8")
 
 
 def test_a_message_without_a_time_gets_the_moment_of_keeping():
-    assert message_from(dict(zip(MESSAGE_COLUMNS, message_row(user("a"), keep, now=5.0), strict=True))).timestamp == 5.0
+    assert (
+        message_from(dict(zip(MESSAGE_COLUMNS, message_row(user("a"), no_redaction, now=5.0), strict=True))).timestamp
+        == 5.0
+    )
 
 
 def test_secrets_go_from_every_text_but_foreign_ids():
@@ -88,7 +91,7 @@ def test_a_value_gets_the_type_of_its_column(name, value, kept):
 @pytest.mark.parametrize(("name", "value"), [("input_tokens", "many"), ("started_at", []), ("archived", float("inf"))])
 def test_a_value_that_does_not_fit_is_refused_by_name(name, value):
     with pytest.raises(BadInput, match=name):
-        column(name, value, keep)
+        column(name, value, no_redaction)
     assert name not in fitting({name: value})
 
 
@@ -119,8 +122,8 @@ def test_the_opening_words_never_show_a_part_of_a_secret(before):
 
 def test_the_opening_words_are_the_first_a_person_said():
     said = [assistant("Welcome"), user(" \n"), user("a\0b  c"), user("d")]
-    assert opening(said, keep) == "a\x1a0000b c"
-    assert opening([assistant("Welcome")], keep) == ""
+    assert opening(said, no_redaction) == "a\x1a0000b c"
+    assert opening([assistant("Welcome")], no_redaction) == ""
 
 
 def test_a_message_is_found_by_its_words_and_what_its_tools_were_asked():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sojourn.core.errors import BadInput, BadTitle
 from sojourn.core.events import Chunk
 from sojourn.core.sessions import (
-    MAX_TITLE,
+    MAX_TITLE_CHARS,
     Recorded,
     SessionId,
     check_session_id,
@@ -89,7 +89,7 @@ def test_a_clean_title_is_one_visible_line_and_stays_clean(text):
     if title is None:
         return
     assert clean_title(title) == title
-    assert 0 < len(title) <= MAX_TITLE
+    assert 0 < len(title) <= MAX_TITLE_CHARS
     assert title == " ".join(title.split())
     assert not any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") for c in title)
 
@@ -110,7 +110,7 @@ def test_titles_are_cleaned(raw, title):
 
 
 def test_a_title_may_be_a_hundred_characters_long():
-    assert clean_title("x" * MAX_TITLE + " \n") == "x" * MAX_TITLE
+    assert clean_title("x" * MAX_TITLE_CHARS + " \n") == "x" * MAX_TITLE_CHARS
     with pytest.raises(BadTitle, match="101"):
         clean_title("x" * 101)
 

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sojourn.core.finding import matches, parse
-from sojourn.core.terms import (
+from sojourn.text.query import find_matches, parse_query
+from sojourn.text.tokenizer import (
     MAX_CHARS,
-    MAX_TERM,
+    MAX_TERM_CHARS,
     MAX_TERMS,
     TOOL_HEAD,
     TOOL_TAIL,
-    clip,
-    runs,
-    runs_with,
-    terms,
-    tokens,
+    clip_indexed_text,
+    extract_terms,
+    iter_runs,
+    iter_runs_with,
+    tokenize,
     tool_term,
 )
 
@@ -46,13 +46,13 @@ mixed = st.text(st.sampled_from("aAbB1_ -.é√数据ラÉßİſK\u0301ٱ\x00\ud
     ],
 )
 def test_a_text_is_found_under_its_words_parts_and_pairs(text, found):
-    assert terms(text) == found
+    assert extract_terms(text) == found
 
 
 @given(mixed | st.text())
 def test_terms_are_short_lower_case_and_hold_nothing_odd(text):
-    for term in terms(text):
-        assert 0 < len(term) <= MAX_TERM
+    for term in extract_terms(text):
+        assert 0 < len(term) <= MAX_TERM_CHARS
         assert term == term.lower() or len(term.lower()) != len(term)
         assert not any(c.isspace() or c in "\x00_" or "\ud800" <= c <= "\udfff" for c in term)
         assert term.isascii() <= term.isalnum()
@@ -60,22 +60,22 @@ def test_terms_are_short_lower_case_and_hold_nothing_odd(text):
 
 @given(mixed)
 def test_tokens_stand_where_they_say_and_in_order(text):
-    found = list(tokens(text))
+    found = list(tokenize(text))
     assert all(0 <= token.start < token.end <= len(text) for token in found)
     assert [token.start for token in found] == sorted(token.start for token in found)
-    assert {token.term for token in found} <= terms(text)
+    assert {token.term for token in found} <= extract_terms(text)
 
 
 @given(mixed)
 def test_every_word_of_a_text_finds_it(text):
-    for token in tokens(text):
-        assert matches(parse(f'"{text[token.start : token.end]}"'), text)
+    for token in tokenize(text):
+        assert find_matches(parse_query(f'"{text[token.start : token.end]}"'), text)
 
 
 @given(mixed, st.sampled_from(["a", "ab", "b1", "数", "数据", "é", "k", "s", "ss"]))
 def test_looking_only_where_a_term_may_be_misses_nothing(text, term):
-    holding = [run for run in runs(text) if any(token.term == term for token in run.tokens)]
-    assert [run for run in runs_with(term, text) if run in holding] == holding
+    holding = [run for run in iter_runs(text) if any(token.term == term for token in run.tokens)]
+    assert [run for run in iter_runs_with(term, text) if run in holding] == holding
 
 
 @pytest.mark.parametrize(
@@ -86,33 +86,33 @@ def test_looking_only_where_a_term_may_be_misses_nothing(text, term):
 def test_one_endless_run_takes_time_in_proportion(hostile):
     text = (hostile * 10_000)[:10_000]
     begun = time.process_time()
-    found = terms(text)
-    matches(parse(f'"{hostile * 5} x"' if found else "x"), text)
+    found = extract_terms(text)
+    find_matches(parse_query(f'"{hostile * 5} x"' if found else "x"), text)
     assert time.process_time() - begun < 3
 
 
 @pytest.mark.parametrize("letter", ["a", "1", "é"])
 def test_a_megabyte_of_one_word_takes_a_moment(letter):
     begun = time.process_time()
-    assert len(terms(letter * 1_000_000)) == 1
+    assert len(extract_terms(letter * 1_000_000)) == 1
     assert time.process_time() - begun < 3
 
 
 def test_a_message_has_a_bounded_number_of_terms():
-    assert len(terms(" ".join(f"word{n}" for n in range(20_000)))) <= MAX_TERMS + 3
-    assert terms("a" * 1000) == {"a" * MAX_TERM}
+    assert len(extract_terms(" ".join(f"word{n}" for n in range(20_000)))) <= MAX_TERMS + 3
+    assert extract_terms("a" * 1000) == {"a" * MAX_TERM_CHARS}
 
 
 def test_a_long_word_is_found_by_its_beginning_as_far_as_it_is_kept():
-    assert matches(parse("a" * 200), "a" * 100)
-    assert not matches(parse("a" * 63), "a" * 100)
+    assert find_matches(parse_query("a" * 200), "a" * 100)
+    assert not find_matches(parse_query("a" * 63), "a" * 100)
 
 
 def test_long_tool_output_is_clipped_to_head_and_tail():
     text = "h" * TOOL_HEAD + "m" * 50_000 + "t" * TOOL_TAIL
-    assert clip(text, tool_output=True) == "h" * TOOL_HEAD + "\n…\n" + "t" * TOOL_TAIL
-    assert clip("short", tool_output=True) == "short"
-    assert len(clip("x" * 100_000, tool_output=False)) == MAX_CHARS
+    assert clip_indexed_text(text, tool_output=True) == "h" * TOOL_HEAD + "\n…\n" + "t" * TOOL_TAIL
+    assert clip_indexed_text("short", tool_output=True) == "short"
+    assert len(clip_indexed_text("x" * 100_000, tool_output=False)) == MAX_CHARS
 
 
 @given(st.text(st.characters(exclude_categories=()), min_size=1, max_size=80))
@@ -122,7 +122,7 @@ def test_long_tool_output_is_clipped_to_head_and_tail():
 def test_a_tool_is_a_term_of_its_own_that_no_text_has(name):
     term = tool_term(name)
     assert term == tool_term(name.upper().lower()) or name.upper().lower() != name.lower()
-    assert term not in terms(name)
+    assert term not in extract_terms(name)
     assert not any(c.isspace() for c in term if c.isascii())
     assert '"' not in term
     term.encode("utf-8")

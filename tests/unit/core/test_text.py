@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.core.text import escape, from_bytes, opening_words, to_bytes, unescape
+from sojourn.text.escape import escape, first_words, from_bytes, to_bytes, unescape
 
 anything = st.text(st.characters(exclude_categories=()))
 nasty = st.text(st.sampled_from("\x00\x1a\ud800\udcff\udfff0a1fF é日"))
@@ -59,4 +59,4 @@ def test_every_text_has_bytes(text):
     ],
 )
 def test_opening_words_are_a_line_of_sixty_characters(content, words):
-    assert opening_words(content) == words
+    assert first_words(content) == words

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sojourn.core.codec import decode_recorded, decode_value, encode_recorded, encode_value, make_cursor, parse_cursor
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
-from sojourn.core.finding import Snippet
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Principal, Recorded, Session, SessionId, TurnId
-from sojourn.core.wire import cursor, from_wire, place, recorded_from_wire, recorded_to_wire, to_wire
-from sojourn.ports.store import Hit
+from sojourn.ports.store import SearchHit
+from sojourn.text.query import Snippet
 
 TEXT = st.text(st.characters(codec=None))
 
@@ -31,19 +31,19 @@ def test_a_session_comes_back_as_it_was():
         details={"a": [1, None, {"b": "c"}]},
         driver_fence=3,
     )
-    assert from_wire(Session, through(to_wire(session))) == session
+    assert decode_value(Session, through(encode_value(session))) == session
 
 
 def test_values_within_values_come_back_too():
-    hit = Hit(session=SessionId("a"), seq=1, role="user", timestamp=1.5, snippet=Snippet("a b", ((0, 1), (2, 3))))
-    assert from_wire(Hit, through(to_wire(hit))) == hit
+    hit = SearchHit(session=SessionId("a"), seq=1, role="user", timestamp=1.5, snippet=Snippet("a b", ((0, 1), (2, 3))))
+    assert decode_value(SearchHit, through(encode_value(hit))) == hit
 
 
 @given(TEXT, st.floats(allow_nan=False, allow_infinity=False))
 def test_a_message_comes_back_as_it_was(text, at):
     kept = Recorded(session=SessionId("a"), seq=7, at=at, item=Message(role="user", content=text), turn=TurnId("t_1"))
-    name, raw = recorded_to_wire(kept)
-    assert recorded_from_wire(name, 7, through(raw)) == kept
+    name, raw = encode_recorded(kept)
+    assert decode_recorded(name, 7, through(raw)) == kept
 
 
 @pytest.mark.parametrize(
@@ -58,15 +58,15 @@ def test_a_message_comes_back_as_it_was(text, at):
 )
 def test_an_event_comes_back_as_it_was(event):
     kept = Recorded(session=SessionId("a"), seq=7, at=1.25, item=event)
-    name, raw = recorded_to_wire(kept)
+    name, raw = encode_recorded(kept)
     assert name == event.name
-    assert recorded_from_wire(name, 7, through(raw)) == kept
+    assert decode_recorded(name, 7, through(raw)) == kept
 
 
 def test_what_a_newer_server_says_besides_is_left_out():
-    assert from_wire(Snippet, {"text": "x", "colour": "red"}) == Snippet("x")
+    assert decode_value(Snippet, {"text": "x", "colour": "red"}) == Snippet("x")
 
 
 @given(st.floats(allow_nan=False), st.text(min_size=1))
 def test_a_cursor_is_a_place(moment, name):
-    assert place(cursor(moment, name)) == (moment, name)
+    assert parse_cursor(make_cursor(moment, name)) == (moment, name)

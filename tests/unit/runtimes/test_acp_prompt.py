@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.core.messages import assistant, user
 from sojourn.core.sessions import TurnId
-from sojourn.ports.runtime import Past, TurnInput
+from sojourn.ports.runtime import HistoryEntry, TurnInput
 from sojourn.runtimes.acp.ending import NOTHING, Usage, usage_of
 from sojourn.runtimes.acp.permissions import choices_of
 from sojourn.runtimes.acp.prompt import Known, after
@@ -17,17 +17,17 @@ from sojourn.testing.turns import Room, turn_input
 ROOM = Room(root=Path("/work"), turn=TurnId("t_now"))
 
 
-def heard(*turns: str | None) -> tuple[Past, ...]:
+def heard(*turns: str | None) -> tuple[HistoryEntry, ...]:
     """A transcript: for each turn a request and an answer."""
     said = [replace(one, turn_id=turn) for turn in turns for one in (user("?"), assistant("!"))]
-    return tuple(Past(seq, message) for seq, message in enumerate(said, 1))
+    return tuple(HistoryEntry(seq, message) for seq, message in enumerate(said, 1))
 
 
-def turn(history: tuple[Past, ...]) -> TurnInput:
+def turn(history: tuple[HistoryEntry, ...]) -> TurnInput:
     return turn_input("Now.", room=ROOM, history=history)
 
 
-def known_after(history: tuple[Past, ...], **changed: Any) -> Known:
+def known_after(history: tuple[HistoryEntry, ...], **changed: Any) -> Known:
     return Known.of({**after(turn(history), "s1", None, NOTHING), **changed})
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sojourn.core.attachments import Attachment, said
+from sojourn.core.attachments import Attachment, user_message
 from sojourn.core.errors import ContextFull
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import Principal, SessionId
@@ -32,7 +32,7 @@ def test_roles_take_turns_whatever_the_transcript_has() -> None:
 
 def test_what_was_attached_before_is_named() -> None:
     picture = Attachment(hash="h", media_type="image/png", name="dog.png", size=4)
-    [told] = conversation([said("Look.", (picture,))])
+    [told] = conversation([user_message("Look.", (picture,))])
     assert told.text == "Look.\n[attached: dog.png, image/png, 4 bytes]"
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ThinkingPart, ToolCallPart
 
-from sojourn.core.messages import Message, ToolCall, assistant, calls, text_of, tool_result, user
+from sojourn.core.messages import Message, ToolCall, assistant, text_of, tool_calls_of, tool_result, user
 from sojourn.runtimes.native.translate import NO_RESULT, from_model, from_response, mended, to_model
 from sojourn.testing.turns import unpaired
 
@@ -35,7 +35,7 @@ conversations = st.lists(steps(), max_size=5).map(lambda turns: [row for turn in
 
 
 def shape(message: Message) -> tuple[object, ...]:
-    return message.role, text_of(message), calls(message), message.tool_call_id, message.tool_name
+    return message.role, text_of(message), tool_calls_of(message), message.tool_call_id, message.tool_name
 
 
 @given(conversations)
@@ -75,7 +75,7 @@ def test_ids_that_providers_refuse_are_replaced_on_both_sides(id):
     asked, result = mended(
         [assistant(None, [call]), Message(role="tool", content="ok", tool_call_id=id, tool_name="look")]
     )
-    new = calls(asked)[0].id
+    new = tool_calls_of(asked)[0].id
     assert new == result.tool_call_id != id
     assert new.replace("_", "").isalnum()
     assert len(new) <= 40
@@ -83,7 +83,7 @@ def test_ids_that_providers_refuse_are_replaced_on_both_sides(id):
 
 def test_a_name_that_providers_refuse_is_made_readable():
     made = mended([assistant(None, [ToolCall(id="a", name="mcp:files.read")])])
-    assert calls(made[0])[0].name == "mcp_files_read"
+    assert tool_calls_of(made[0])[0].name == "mcp_files_read"
 
 
 def test_rows_of_other_roles_are_not_sent():
@@ -102,4 +102,4 @@ def test_thoughts_are_kept_beside_the_text_and_terminal_bytes_go():
     )
     message = from_response(response)
     assert (message.reasoning, message.content) == ("hm", "red")
-    assert calls(message) == (ToolCall(id="c1", name="look", arguments='{"a": 1}'),)
+    assert tool_calls_of(message) == (ToolCall(id="c1", name="look", arguments='{"a": 1}'),)

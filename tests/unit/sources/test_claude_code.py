@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sojourn.core.messages import Message, calls, parts
-from sojourn.ports.source import Listed, Transcript
-from sojourn.sources.claude_code.source import ClaudeCode
+from sojourn.core.messages import Message, parts_of, tool_calls_of
+from sojourn.importers.claude_code.source import ClaudeCode
+from sojourn.ports.importer import SessionEntry, Transcript
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 
@@ -50,7 +50,7 @@ def read(project: Path, native: str = SESSION) -> Transcript:
         return reader.read(native)
 
 
-def listed(project: Path) -> list[Listed]:
+def listed(project: Path) -> list[SessionEntry]:
     with ClaudeCode().open(project.parent.parent) as reader:
         return list(reader.sessions())
 
@@ -114,7 +114,7 @@ def test_a_record_of_several_becomes_several_messages(project: Path) -> None:
     calling = answer("a", *({"type": "tool_use", "id": one, "name": "Read", "input": {}} for one in ("t1", "t2")))
     write(project, calling, record("b", "user", blocks, toolUseResult={"stdout": "one"}))
     first, *rest = read(project).messages
-    assert [call.id for call in calls(first)] == ["t1", "t2"]
+    assert [call.id for call in tool_calls_of(first)] == ["t1", "t2"]
     assert [(m.native_id, m.role, m.tool_call_id, m.tool_name) for m in rest] == [
         ("b", "tool", "t1", "Read"),
         ("b#2", "tool", "t2", "Read"),
@@ -123,7 +123,7 @@ def test_a_record_of_several_becomes_several_messages(project: Path) -> None:
     ]
     assert rest[0].extra == '{"toolUseResult": {"stdout": "one"}}'
     assert rest[1].extra == '{"is_error": true}'
-    assert [part["type"] for part in parts(rest[3])] == ["text", "image"]
+    assert [part["type"] for part in parts_of(rest[3])] == ["text", "image"]
 
 
 def test_thoughts_are_kept_apart_from_words(project: Path) -> None:
@@ -138,7 +138,7 @@ def test_blocks_we_do_not_know_stay_in_their_place(project: Path) -> None:
     write(project, answer("a", text("look"), {"type": "server_tool_use", "id": "s", "name": "web_search"}))
     [message] = read(project).messages
     assert message.structured
-    assert [part["type"] for part in parts(message)] == ["text", "server_tool_use"]
+    assert [part["type"] for part in parts_of(message)] == ["text", "server_tool_use"]
 
 
 def test_records_written_again_by_a_second_compaction_count_once(project: Path) -> None:

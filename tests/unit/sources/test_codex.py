@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from sojourn.core.messages import calls, parts, text_of
-from sojourn.ports.source import Transcript
-from sojourn.sources.codex.rollout import transcript
-from sojourn.sources.codex.source import Codex
+from sojourn.core.messages import parts_of, text_of, tool_calls_of
+from sojourn.importers.codex.rollout import transcript
+from sojourn.importers.codex.source import Codex
+from sojourn.ports.importer import Transcript
 
 ID = "01a1e2c9-3931-7240-a050-de6cc6a1d57d"
 NAME = f"rollout-2026-01-01T00-00-00-{ID}.jsonl"
@@ -102,7 +102,7 @@ def test_pictures_are_the_persons_and_stay_parts(tmp_path: Path) -> None:
     ]
     found = read(tmp_path, item("message", role="user", content=content), typed("something else"))
     assert [one.role for one in found.messages] == ["user"]
-    assert parts(found.messages[0]) == content
+    assert parts_of(found.messages[0]) == content
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_calls_of_every_kind_are_calls(tmp_path: Path, asked: dict[str, Any], na
     kind = asked["payload"]["type"]
     found = read(tmp_path, asked, item(f"{kind}_output", call_id="c", output="done"))
     first, second = found.messages
-    assert [(call.id, call.name, call.arguments) for call in calls(first)] == [("c", name, arguments)]
+    assert [(call.id, call.name, call.arguments) for call in tool_calls_of(first)] == [("c", name, arguments)]
     assert (second.role, second.tool_call_id, second.tool_name, second.content) == ("tool", "c", name, "done")
 
 

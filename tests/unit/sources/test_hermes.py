@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.sources.hermes import Hermes
+from sojourn.importers.hermes import Hermes
 
 
 def hermes_db(path: Path, *sessions: str) -> Path:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from sojourn.core.errors import SourceUnreadable
-from sojourn.core.text import to_bytes
-from sojourn.sources.jsonl import LineFile
+from sojourn.importers.jsonl import LineFile
+from sojourn.text.escape import to_bytes
 
 
 def test_lines_are_numbered_as_they_stand_in_the_file(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from sojourn.ports.source import HistorySource
+from sojourn.importers.claude_code.source import ClaudeCode
+from sojourn.importers.codex.source import Codex
+from sojourn.importers.opencode.source import Opencode
+from sojourn.ports.importer import Importer
 from sojourn.service.rescue import rescue
-from sojourn.sources.claude_code.source import ClaudeCode
-from sojourn.sources.codex.source import Codex
-from sojourn.sources.opencode.source import Opencode
 from sojourn.stores.memory import MemoryStore
 from tests.contracts.histories import history
 
@@ -86,7 +86,7 @@ def _bend_rows(path: Path, chance: random.Random) -> None:
 
 @pytest.mark.parametrize("source", [ClaudeCode(), Codex(), Opencode()])
 def test_a_place_that_may_not_be_looked_into_is_told(
-    source: HistorySource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Importer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(self: Path) -> bool:
         raise PermissionError(13, "Permission denied", str(self))

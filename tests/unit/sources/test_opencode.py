@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sojourn.core.messages import Message, calls, parts, text_of
-from sojourn.ports.source import Transcript
-from sojourn.sources.opencode.source import Opencode
+from sojourn.core.messages import Message, parts_of, text_of, tool_calls_of
+from sojourn.importers.opencode.source import Opencode
+from sojourn.ports.importer import Transcript
 from tests.contracts.histories import copy
 
 V1 = """
@@ -117,7 +117,7 @@ def test_files_stay_parts_of_what_was_said(home: Home) -> None:
         "m1", USER, text("see"), {"type": "file", "mime": "image/png", "url": "data:…", "id": "p", "messageID": "m1"}
     )
     [message] = home.read().messages
-    assert parts(message) == [text("see"), {"type": "file", "mime": "image/png", "url": "data:…"}]
+    assert parts_of(message) == [text("see"), {"type": "file", "mime": "image/png", "url": "data:…"}]
 
 
 def test_an_answer_of_several_steps_is_read_step_by_step(home: Home) -> None:
@@ -136,7 +136,7 @@ def test_an_answer_of_several_steps_is_read_step_by_step(home: Home) -> None:
         ("m1:c2", "tool", "no"),
         ("m1#2", "assistant", "so"),
     ]
-    assert [[call.id for call in calls(one)] for one in found] == [["c1", "c2"], [], [], ["c3"]]
+    assert [[call.id for call in tool_calls_of(one)] for one in found] == [["c1", "c2"], [], [], ["c3"]]
     assert (found[0].reasoning, found[1].tool_name, found[2].extra) == (
         "hmm",
         "bash",

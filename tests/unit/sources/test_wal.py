@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.sources.wal import end_of, written_since
+from sojourn.importers.wal import end_of, written_since
 from tests.unit.sources.wal_worlds import BIG, IN_PLACE, World, another
 
 

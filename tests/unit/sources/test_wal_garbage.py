@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sojourn.sources import pages
-from sojourn.sources.wal import LogEnd, end_of, written_since
+from sojourn.importers import pages
+from sojourn.importers.wal import LogEnd, end_of, written_since
 from tests.unit.sources.wal_worlds import BIG, IN_PLACE, another
 
 

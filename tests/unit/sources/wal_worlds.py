@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sojourn.sources.wal import LogEnd, Written, end_of, written_since
+from sojourn.importers.wal import LogEnd, Written, end_of, written_since
 
 SCHEMA = """
 CREATE TABLE t (id INTEGER PRIMARY KEY, big TEXT, n INT);

@@ -9,15 +9,15 @@ from psycopg import errors as pg
 
 from sojourn import config
 from sojourn.core import errors
-from sojourn.core.finding import parse
 from sojourn.core.messages import Message, assistant
-from sojourn.core.terms import tool_term
 from sojourn.stores import postgres
 from sojourn.stores.postgres import index
 from sojourn.stores.postgres.address import Address
 from sojourn.stores.postgres.errors import translate
 from sojourn.stores.postgres.history import PostgresHistory
 from sojourn.stores.postgres.store import PostgresStore
+from sojourn.text.query import parse_query
+from sojourn.text.tokenizer import tool_term
 
 SECRET = "hunter2-s3cret"
 
@@ -87,7 +87,7 @@ def test_not_reaching_a_server_says_what_to_check(words, hint):
 def test_terms_are_written_as_a_set_and_looked_up_as_written():
     assert index.literal(assistant("It's getUser")) == "'get' 'getuser' 'it' 's' 'user'"
     assert index.literal(Message(role="user", content="…")) == ""
-    asked = index.query(parse('get_user conf* "two words"'), "")
+    asked = index.query(parse_query('get_user conf* "two words"'), "")
     assert asked == "('get' & 'user' | 'getuser') & ('conf':*) & ('two' & 'words')"
 
 
@@ -114,7 +114,7 @@ def test_without_the_driver_the_extra_is_named(monkeypatch, home):
     monkeypatch.setitem(sys.modules, "psycopg_pool", None)
     for name in [name for name in sys.modules if name.startswith("sojourn.stores.postgres.")]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(errors.Missing) as told:
+    with pytest.raises(errors.MissingPackage) as told:
         postgres.open_store(config.load({}, {"SOJOURN_DATABASE_URL": "postgresql://h/d"}))
     assert 'pip install "sojourn[postgres]"' in told.value.hint
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.core.examples import marked
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
+from sojourn.core.template_examples import mark_as_example
 from sojourn.templates import TaskType
 from sojourn.templates.exchanges import conversation
 from sojourn.templates.extract import examples, judged, task_type_of
@@ -143,7 +143,7 @@ def test_what_touches_something_else_takes_nothing_back(later):
 
 def test_injected_examples_are_never_examples_again_by_either_mark():
     by_id = did("terminal", {"command": "a"}, id="template_0") + did("terminal", {"command": "b"}, id="template_3_2")
-    by_extra = [marked(one, "t") for one in did("terminal", {"command": "c"}, id="call_9")]
+    by_extra = [mark_as_example(one, "t") for one in did("terminal", {"command": "c"}, id="call_9")]
     real = did("terminal", {"command": "d"}, id="template_engine")
     assert [one.arguments["command"] for one in examples(talk(user("go"), *by_id, *by_extra, *real))] == ["d"]
 

@@ -2,8 +2,8 @@
 
 import json
 
-from sojourn.core.examples import as_text, is_example
-from sojourn.core.messages import assistant, calls, user
+from sojourn.core.messages import assistant, tool_calls_of, user
+from sojourn.core.template_examples import is_example, render_examples
 from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.fitting import fitted
 from sojourn.templates.inject import as_messages, inject
@@ -55,14 +55,14 @@ def test_as_messages_every_one_is_marked_as_an_example_and_real_ones_are_not():
     found = as_messages(TEMPLATE)
     assert [one.role for one in found] == ["system", "assistant", "tool", "assistant", "tool"]
     assert all(map(is_example, found))
-    assert [call.id for one in found for call in calls(one)] == ["template_0", "template_1"]
+    assert [call.id for one in found for call in tool_calls_of(one)] == ["template_0", "template_1"]
     assert not any(
         map(is_example, [user("hi", by="Ada"), assistant("ephemeral"), assistant("x", extra="{broken ephemeral")])
     )
 
 
 def test_as_text_the_same_examples_are_words():
-    assert as_text(as_messages(TEMPLATE)).splitlines()[1:] == [
+    assert render_examples(as_messages(TEMPLATE)).splitlines()[1:] == [
         '→ terminal({"command": "ls"})',
         "  a.txt",
         '→ read_file({"path": "ä"})',

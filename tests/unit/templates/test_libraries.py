@@ -7,7 +7,6 @@ import stat
 import pytest
 
 from sojourn.core.errors import BadInput
-from sojourn.core.redact import redact
 from sojourn.stores.memory import MemoryStore
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.templates import TaskType
@@ -15,6 +14,7 @@ from sojourn.templates.folder import FolderLibrary
 from sojourn.templates.library import About
 from sojourn.templates.making import chosen
 from sojourn.templates.records import RecordLibrary
+from sojourn.text.redaction import redact
 from tests.unit.templates.library_contract import LibraryContract, kept
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from sojourn.core.errors import StoreCorrupt
-from sojourn.core.examples import marked
 from sojourn.core.messages import user
+from sojourn.core.template_examples import mark_as_example
 from sojourn.ports.history import SessionFacts
 from sojourn.templates.cleaning import Cleaner
 from sojourn.templates.exchanges import conversation
@@ -280,7 +280,7 @@ def test_several_processes_find_what_one_finds(tmp_path, monkeypatch, large):
 def test_injected_examples_are_never_mined():
     def pretended(n):
         by_id = [one for at, step in enumerate(("a", "b", "c")) for one in ran(f"{step} go", id=f"template_{at}")]
-        by_mark = [marked(one, "t") for step in ("d", "e", "f") for one in ran(f"{step} go", id=f"{step}{n}")]
+        by_mark = [mark_as_example(one, "t") for step in ("d", "e", "f") for one in ran(f"{step} go", id=f"{step}{n}")]
         return [user("go"), *by_id, *by_mark, *noise(n)]
 
     history = Past({f"s{n}": pretended(n) for n in range(5)} | {f"z{n}": noise(50 + n) for n in range(5)})

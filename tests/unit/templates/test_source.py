@@ -3,10 +3,10 @@
 import pytest
 
 from sojourn.core.errors import NotFound
-from sojourn.core.examples import is_example
-from sojourn.core.messages import assistant, calls, user
+from sojourn.core.messages import assistant, tool_calls_of, user
 from sojourn.core.sessions import Principal, Session, SessionId
-from sojourn.ports.context import Learns, Request
+from sojourn.core.template_examples import is_example
+from sojourn.ports.context import CanLearn, ContextRequest
 from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.folder import FolderLibrary
 from sojourn.templates.library import About, Kept
@@ -20,7 +20,7 @@ def kept(name="deploying", tool="terminal", request="deploy the blog to staging"
 
 
 def request(said="deploy the blog please", session="s1", principal="owner", history=(), **more):
-    return Request(
+    return ContextRequest(
         session=Session(id=SessionId(session), principal=Principal(principal)),
         said=said,
         history=tuple(history),
@@ -122,12 +122,12 @@ async def test_one_that_is_chosen_takes_the_place_of_the_one_before(source, libr
 
 async def test_ids_that_are_taken_in_the_session_are_not_used_again(source):
     given = await source.contribute(request("go", template="deploying", history=ran("ls", id="template_0")))
-    assert [call.id for one in given.examples for call in calls(one)] == ["template_0_2", "template_1"]
+    assert [call.id for one in given.examples for call in tool_calls_of(one)] == ["template_0_2", "template_1"]
 
 
 async def test_examples_are_put_into_the_tools_of_the_session_or_left_out_aloud(source, library):
     given = await source.contribute(request(tools=("shell", "Read")))
-    assert {call.name for one in given.examples for call in calls(one)} == {"shell"}
+    assert {call.name for one in given.examples for call in tool_calls_of(one)} == {"shell"}
     assert given.shown[0].detail["mapped"] == ["terminal as shell"]
     none = await source.contribute(request(session="s2", tools=("Read",)))
     assert none.examples == ()
@@ -160,7 +160,7 @@ async def test_one_of_ten_long_examples_comes_by_itself_as_far_as_there_is_room(
 
 
 async def test_what_became_of_a_session_is_noted_with_and_without_a_template(source, library):
-    assert isinstance(source, Learns)
+    assert isinstance(source, CanLearn)
     await source.contribute(request())
     await source.after(request(), [user("deploy"), *ran("ls"), assistant("done")], "completed")
     plain = request("what is the time?", session="s2")

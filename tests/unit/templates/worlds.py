@@ -6,9 +6,9 @@ import sqlite3
 from contextlib import closing
 
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
-from sojourn.core.redact import keep
-from sojourn.ports.source import Transcript
+from sojourn.ports.importer import Transcript
 from sojourn.stores.sqlite.store import SqliteStore
+from sojourn.text.redaction import no_redaction
 
 GOOD = json.dumps({"output": "fine", "exit_code": 0, "error": None})
 BAD = json.dumps({"output": "", "exit_code": 1, "error": "no"})
@@ -44,7 +44,7 @@ def fill(home, sessions, *, principal="owner"):
     """A store of ours in `home`; sessions are lists of messages by id."""
 
     async def work():
-        store = SqliteStore(home / "state.db", redactor=keep)
+        store = SqliteStore(home / "state.db", redactor=no_redaction)
         batch = [
             ("1", Transcript(native_id=id, fields={"source": "cli", "started_at": 1.7e9 + at}, messages=list(messages)))
             for at, (id, messages) in enumerate(sessions.items())

@@ -1,0 +1,95 @@
+"""Our values as JSON and back, exactly: what a server of ours tells a client of ours.
+
+The API rounds times and unpacks structured texts for people; between our own processes nothing is lost.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import lru_cache, partial
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from sojourn.core.events import Event, decode_event, encode_event
+from sojourn.core.messages import Json, Message
+from sojourn.core.sessions import Recorded, SessionId, TurnId
+
+T = TypeVar("T")
+Make = Callable[[Json], Any]
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+def encode_value(value: Any) -> Json:
+    """A dataclass becomes an object of its fields, whatever is in it likewise."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if (names := _fields(kind)) is not None:  # type: ignore[arg-type]  # a class is hashable
+        return {name: encode_value(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {str(key): encode_value(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [encode_value(inner) for inner in value]
+    return value
+
+
+def decode_value(kind: type[T], raw: Mapping[str, Json]) -> T:
+    """The value of that kind; fields this version does not know are left out."""
+    makes: dict[str, Make | None] = _makes(kind)  # type: ignore[arg-type]  # a class is hashable
+    return kind(**{name: _made(makes[name], value) for name, value in raw.items() if name in makes})
+
+
+@lru_cache(maxsize=1024)
+def _fields(kind: type) -> tuple[str, ...] | None:
+    """The names of a dataclass's fields; None for any other kind."""
+    return tuple(one.name for one in fields(kind)) if is_dataclass(kind) else None
+
+
+@lru_cache(maxsize=1024)
+def _makes(kind: type) -> dict[str, Make | None]:
+    """How each field is made of what was sent; None for what stays as it is. Hints are looked into once."""
+    known = _fields(kind) or ()
+    return {name: _make(hint) for name, hint in get_type_hints(kind).items() if name in known}
+
+
+def _make(hint: Any) -> Make | None:
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return _make(next(arg for arg in args if arg is not type(None)))
+    if origin is tuple and args[-1] is Ellipsis:
+        each = _make(args[0])
+        return lambda raw: tuple(_made(each, inner) for inner in raw)
+    if origin is tuple:
+        makes = [_make(one) for one in args]
+        return lambda raw: tuple(_made(one, inner) for one, inner in zip(makes, raw, strict=True))
+    return partial(decode_value, hint) if isinstance(hint, type) and is_dataclass(hint) else None
+
+
+def _made(make: Make | None, raw: Json) -> Any:
+    return raw if make is None or raw is None else make(raw)
+
+
+def make_cursor(last_active: float, session: str) -> str:
+    """Where a list of sessions goes on, as one word that needs no escaping in an address."""
+    return f"{struct.pack('>d', last_active).hex()}-{session.encode('utf-8', 'surrogatepass').hex()}"
+
+
+def parse_cursor(cursor: str) -> tuple[float, str]:
+    """The place a cursor stands for."""
+    moment, _, name = cursor.partition("-")
+    return struct.unpack(">d", bytes.fromhex(moment))[0], bytes.fromhex(name).decode("utf-8", "replace")
+
+
+def encode_recorded(recorded: Recorded) -> tuple[str, Json]:
+    """The name of what was kept (an event's, or `message`) and all about it."""
+    item = recorded.item
+    name, inner = ("message", encode_value(item)) if isinstance(item, Message) else (item.name, encode_event(item)[1])
+    return name, {"session": recorded.session, "at": recorded.at, "turn": recorded.turn, "item": inner}
+
+
+def decode_recorded(name: str, seq: int, raw: Mapping[str, Json]) -> Recorded:
+    item: Message | Event = decode_value(Message, raw["item"]) if name == "message" else decode_event(name, raw["item"])
+    turn = TurnId(raw["turn"]) if raw["turn"] else None
+    return Recorded(session=SessionId(raw["session"]), seq=seq, at=raw["at"], item=item, turn=turn)

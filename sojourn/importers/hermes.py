@@ -1,0 +1,225 @@
+"""Hermes: `state.db` in its home and in each profile, schema 11 to the newest, also while it runs."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sojourn.core.errors import SourceUnreadable
+from sojourn.core.messages import Message
+from sojourn.core.rows import DETAIL_COLUMNS, SESSION_COLUMNS
+from sojourn.importers.foreign import ForeignDb, columns, tables
+from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
+from sojourn.ports.plugin import Plugin
+from sojourn.text.escape import from_bytes
+
+_FILE = "state.db"
+_STRUCTURED = "\0json:"
+_TEXTS = (
+    "content",
+    "tool_calls",
+    "tool_call_id",
+    "tool_name",
+    "finish_reason",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "codex_reasoning_items",
+    "codex_message_items",
+    "platform_message_id",
+    "effect_disposition",
+    "api_content",
+)
+_KNOWN = {*_TEXTS, "id", "session_id", "role", "timestamp", "token_count", "observed", "active", "compacted"}
+_OURS = {*SESSION_COLUMNS, *DETAIL_COLUMNS} - {
+    "principal",
+    "tags",
+    "preview",
+    "last_active",
+    "last_seq",
+    "revision",
+    "driver",
+    "driver_fence",
+    "extra",
+    "handoff_state",
+    "handoff_platform",
+    "handoff_error",
+    "source_home",
+    "source_id",
+}
+_NUMBERS = ("started_at", "ended_at", "estimated_cost_usd", "actual_cost_usd", "compression_failure_cooldown_until")
+
+
+class HermesReader:
+    """One `state.db`, read by column name: every version has others."""
+
+    def __init__(self, db: ForeignDb) -> None:
+        self._db = db
+
+    def sessions(self) -> Iterator[SessionEntry]:
+        def ask(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
+            has, rows = columns(db, "sessions"), columns(db, "messages")
+            facts = ", ".join(
+                name if name in has else "NULL"
+                for name in ("ended_at", "end_reason", "title", "archived", "rewind_count", "api_call_count")
+            )
+            live = "sum(active)" if "active" in rows else "count(*)"
+            # Served by an index alone, so that asking again costs next to nothing.
+            counts = (
+                f"SELECT session_id, count(*) AS c, max(id) AS top, {live} AS live FROM messages GROUP BY session_id"
+            )
+            return db.execute(
+                f"SELECT s.id, COALESCE(m.c, 0), COALESCE(m.top, 0), COALESCE(m.live, 0), {facts} FROM sessions s "
+                f"LEFT JOIN ({counts}) m ON m.session_id = s.id ORDER BY s.started_at, s.rowid"
+            ).fetchall()
+
+        for row in self._db.asked(ask):
+            native = _text(row[0])
+            if not native:
+                yield SessionEntry(native_id=repr(row[0]), fingerprint="", problem="the session has no id")
+                continue
+            yield SessionEntry(native_id=native, fingerprint="|".join(str(_text(value)) for value in row[1:]))
+
+    def read(self, native_id: str) -> Transcript:
+        return self._db.asked(lambda db: _transcript(db, native_id))
+
+
+def _transcript(db: sqlite3.Connection, native: str) -> Transcript:
+    cursor = db.execute("SELECT * FROM sessions WHERE id = ?", (native,))
+    row = cursor.fetchone()
+    if row is None:
+        raise SourceUnreadable(f"Session {native} is gone from the history.", hint="It was deleted while we read.")
+    session = {name[0]: value for name, value in zip(cursor.description, row, strict=True)}
+    fields = {name: _value(name, value) for name, value in session.items() if name in _OURS}
+    rest = {name: _text(v) for name, v in session.items() if name not in _OURS and v is not None}
+    there = tables(db)
+    if session.get("system_prompt_hash") and "system_prompts" in there:
+        found = db.execute(
+            "SELECT prompt FROM system_prompts WHERE hash = ?", (session["system_prompt_hash"],)
+        ).fetchone()
+        fields["system_prompt"] = _text(found[0]) if found else None
+    fields["usage"] = _usage(db, native) if "session_model_usage" in there else ()
+    fields["extra"] = json.dumps(rest, ensure_ascii=False) if rest else None
+    fields["pinned"] = int(bool(session.get("pinned")))
+    return Transcript(native_id=native, fields=fields, messages=_messages(db, native))
+
+
+def _messages(db: sqlite3.Connection, native: str) -> list[Message]:
+    cursor = db.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY id", (native,))
+    names = [column[0] for column in cursor.description]
+    return [_message(dict(zip(names, row, strict=True))) for row in cursor]
+
+
+def _message(row: dict[str, Any]) -> Message:
+    texts = {name: _text(row.get(name)) for name in _TEXTS}
+    content = texts["content"]
+    structured = False
+    if content is not None and content.startswith(_STRUCTURED):
+        structured = _is_json(content[len(_STRUCTURED) :])
+        texts["content"] = content[len(_STRUCTURED) :] if structured else content
+    rest = {name: _text(value) for name, value in row.items() if name not in _KNOWN and value is not None}
+    timestamp, tokens, active = row.get("timestamp"), row.get("token_count"), row.get("active")
+    return Message(
+        role=_text(row["role"]) or "unknown",
+        **texts,
+        structured=structured,
+        timestamp=float(timestamp) if isinstance(timestamp, int | float) else 0.0,
+        token_count=tokens if isinstance(tokens, int) else None,
+        observed=bool(row.get("observed")),
+        active=True if active is None else bool(active),
+        compacted=bool(row.get("compacted")),
+        native_id=str(row["id"]),
+        extra=json.dumps(rest, ensure_ascii=False) if rest else None,
+    )
+
+
+def _usage(db: sqlite3.Connection, native: str) -> tuple[dict[str, Any], ...]:
+    cursor = db.execute("SELECT * FROM session_model_usage WHERE session_id = ?", (native,))
+    names = [column[0] for column in cursor.description]
+    rows = (dict(zip(names, row, strict=True)) for row in cursor)
+    return tuple({name: _text(v) if isinstance(v, bytes) else v for name, v in row.items()} for row in rows)
+
+
+def _text(value: Any) -> Any:
+    """Text as text, with every byte kept; what is not text in the way Python writes it."""
+    if value is None or isinstance(value, str):
+        return value
+    return from_bytes(value) if isinstance(value, bytes) else str(value)
+
+
+def _value(name: str, value: Any) -> Any:
+    if isinstance(value, bytes):
+        return from_bytes(value)
+    if name in _NUMBERS and value is not None and not isinstance(value, int | float):
+        return None
+    return value
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+class Hermes:
+    """The source."""
+
+    name, label = "hermes", "Hermes"
+
+    def find(self, user_home: Path, environment: Mapping[str, str]) -> list[FoundHistory]:
+        home = Path(environment["HERMES_HOME"]) if environment.get("HERMES_HOME") else user_home / ".hermes"
+        own = self._look(home / _FILE)
+        return [*([own] if own else []), *self.profiles(home)]
+
+    def profiles(self, home: Path) -> list[FoundHistory]:
+        places = sorted((home / "profiles").glob("*")) if (home / "profiles").is_dir() else []
+        return [found for place in places if (found := self._look(place / _FILE))]
+
+    def claims(self, path: Path) -> FoundHistory | None:
+        return self._look(path / _FILE if path.is_dir() else path)
+
+    def _look(self, path: Path) -> FoundHistory | None:
+        if not path.is_file():
+            return None
+        size = path.stat().st_size
+        home = path.parent if path.name == _FILE else path  # a copy under another name is a history of its own
+        db = ForeignDb(path)
+        try:
+            version, sessions = db.asked(_facts)
+        except SourceUnreadable as error:
+            return FoundHistory(source=self.name, home=home, bytes=size, problem=str(error)) if _may_be(path) else None
+        finally:
+            db.close()
+        if not version:
+            return None
+        return FoundHistory(source=self.name, home=home, sessions=sessions, bytes=size, version=f"schema {version}")
+
+    @contextmanager
+    def open(self, home: Path) -> Iterator[HermesReader]:
+        db = ForeignDb(home if home.is_file() else home / _FILE)
+        try:
+            yield HermesReader(db)
+        finally:
+            db.close()
+
+
+def _facts(db: sqlite3.Connection) -> tuple[int, int]:
+    """The schema version and the number of sessions; version 0 when this is not Hermes'."""
+    if not {"sessions", "messages", "schema_version"} <= tables(db):
+        return 0, 0
+    version = db.execute("SELECT max(version) FROM schema_version").fetchone()[0] or 1
+    return int(version), int(db.execute("SELECT count(*) FROM sessions").fetchone()[0])
+
+
+def _may_be(path: Path) -> bool:
+    """A damaged file in Hermes' place is shouted about; any other unreadable file is none of its business."""
+    return path.name == _FILE
+
+
+plugin = Plugin(name="hermes", summary="Brings in the history of Hermes Agent.", sources=[Hermes])

@@ -1,0 +1,199 @@
+"""A Hermes `state.db` as a `History`: read while Hermes runs, never written, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sojourn.core.errors import SourceUnreadable, StoreCorrupt
+from sojourn.importers.foreign import Damaged, ForeignDb, columns
+from sojourn.importers.hermes_sessions import Questions, SeenSessions
+from sojourn.importers.wal import LogEnd, end_of
+from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
+from sojourn.text.escape import first_words
+
+_Answer = TypeVar("_Answer")
+
+_STRUCTURED = b"\0json:"
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Queries:
+    """The questions, in the words of this database's version: old ones lack some columns."""
+
+    sessions: Questions
+    messages: str
+    later: str
+    exchanges: str
+    preview: str
+
+
+class HermesHistory:
+    """The sessions of one Hermes home. `home` is the folder or its `state.db`, which may be a symlink."""
+
+    def __init__(self, home: Path) -> None:
+        self.path = home if home.name == "state.db" else home / "state.db"
+        self._file = ForeignDb(self.path)  # as bytes: that is what is searched, and invalid UTF-8 must not end a scan
+        self._fresh()
+
+    def _fresh(self) -> None:
+        self._queries: _Queries | None = None
+        self._seen, self._opened = SeenSessions(), 0
+        self._of: tuple[int, ...] | None = None  # the file that was counted
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "_file": self._file}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._fresh()
+
+    def mark(self) -> Hashable | None:
+        def ask(db: sqlite3.Connection, _: _Queries) -> Hashable:
+            return self._file.opened, self._file.seen, db.execute("PRAGMA data_version").fetchone()[0]
+
+        return self._asked(ask)
+
+    def size(self) -> int:
+        try:
+            return self.path.stat().st_size
+        except OSError:  # whoever reads it will say why
+            return 0
+
+    def sessions(self) -> list[SessionFacts]:
+        self.changes()
+        return self._seen.listed()
+
+    def changes(self) -> Changes | None:
+        told = self._asked(self._looked)
+        self._seen.found_good()
+        return told
+
+    def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
+        for session in sessions:
+            yield session, self._asked(partial(_rows, session))
+
+    def rows_after(self, session: str, row: int) -> list[RawMessage]:
+        return self._asked(lambda db, queries: _plain(db.execute(queries.later, (session, row)).fetchall()))
+
+    def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
+        for session in sessions:
+            yield session, self._asked(partial(_exchanged, session))
+
+    def previews(self, sessions: Sequence[str]) -> dict[str, str]:
+        return self._asked(lambda db, queries: _previews(db, queries, sessions))
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _looked(self, db: sqlite3.Connection, queries: _Queries) -> Changes | None:
+        file = self._file.real
+        log = self._begun(db, file)
+        try:
+            return self._seen.look(db, queries.sessions, file, log)
+        finally:
+            db.execute("COMMIT")
+
+    @staticmethod
+    def _begun(db: sqlite3.Connection, file: Path) -> LogEnd | None:
+        """Begins a transaction, so that all that is asked is as of one moment. Says where the log ends in it."""
+        for _ in range(_TRIES):
+            log = end_of(file)
+            db.execute("BEGIN")
+            db.execute("SELECT MAX(id) FROM messages").fetchone()  # the moment is that of the first question
+            if log == end_of(file):
+                return log
+            db.execute("COMMIT")  # somebody wrote just then: which end is ours is not known
+        db.execute("BEGIN")
+        return None
+
+    def _asked(self, ask: Callable[[sqlite3.Connection, _Queries], _Answer]) -> _Answer:
+        """Asks in the words of the file that is there now."""
+
+        def in_its_words(db: sqlite3.Connection) -> _Answer:
+            if self._queries is None or self._opened != self._file.opened:
+                self._queries, self._opened = _queries(db), self._file.opened
+                if self._of is None or self._of != self._file.identity:
+                    self._of, self._seen = self._file.identity, SeenSessions()
+            return ask(db, self._queries)
+
+        try:
+            return self._file.asked(in_its_words)
+        except Damaged as error:
+            raise StoreCorrupt(str(error), hint="Hermes repairs it when it opens it.") from error
+
+
+def _rows(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawMessage]:
+    return _plain(db.execute(queries.messages, (session,)).fetchall())
+
+
+def _plain(rows: list[RawMessage]) -> list[RawMessage]:
+    return [_odd(row) if row[3] or (row[2] and not row[2][0]) else row for row in rows]
+
+
+def _exchanged(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawExchange]:
+    rows = db.execute(queries.exchanges, (session,)).fetchall()
+    return [(*_odd(row[:6]), *row[6:]) if row[3] or (row[2] and not row[2][0]) else row for row in rows]
+
+
+def _queries(db: sqlite3.Connection) -> _Queries:
+    message_has = columns(db, "messages")
+    if not message_has or not columns(db, "sessions"):
+        raise SourceUnreadable("This database has no sessions and messages.", hint="Is it a Hermes state.db?")
+    live = " AND ifnull(active, 1) = 1" if "active" in message_has else ""
+    is_odd = "typeof(content) NOT IN ('text', 'null')"
+    ties = ", ".join(one if one in message_has else "NULL" for one in ("tool_call_id", "effect_disposition"))
+    rows = f"SELECT id, role, content, {is_odd}, tool_calls, tool_name FROM messages WHERE id IN"
+    ids = f"(SELECT id FROM messages WHERE session_id = ?1{live}"
+    return _Queries(
+        sessions=Questions.of(db),
+        # Asking for the ids first spares the database sorting the contents.
+        messages=f"{rows} {ids}) ORDER BY id",
+        later=f"{rows} {ids} AND id > ?2) ORDER BY id",
+        exchanges=f"""SELECT id, role, CASE role WHEN 'assistant' THEN NULL ELSE content END,
+            CASE role WHEN 'assistant' THEN 0 ELSE {is_odd} END, tool_calls, tool_name, {ties}, NULL
+            FROM messages WHERE id IN {ids})
+            AND (tool_calls IS NOT NULL OR role IN ('user', 'tool')) ORDER BY id""",
+        preview="""SELECT substr(CAST(content AS BLOB), 1, 300) FROM messages
+            WHERE session_id = ?1 AND role = 'user' AND content IS NOT NULL ORDER BY timestamp, id LIMIT 1""",
+    )
+
+
+def _previews(db: sqlite3.Connection, ask: _Queries, sessions: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for session in sessions:
+        row = db.execute(ask.preview, (session,)).fetchone()
+        if row is not None:
+            found[session] = first_words(row[0] or b"")  # of an empty content SQLite makes nothing
+    return found
+
+
+# -- decoding ----------------------------------------------------------------
+
+
+def _odd(row: tuple[Any, ...]) -> RawMessage:
+    """A row whose content is not plain text: marked JSON, a number, or bytes (which Hermes shows as Python does)."""
+    number, role, content, is_no_text, tool_calls, tool_name = row
+    is_json = False
+    if is_no_text:
+        content = (str(content) if isinstance(content, bytes) else json.dumps(content)).encode()
+    elif content.startswith(_STRUCTURED):
+        is_json = _is_json(content[len(_STRUCTURED) :])
+        content = content[len(_STRUCTURED) :] if is_json else content
+    return number, role, content, is_json, tool_calls, tool_name
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        json.loads(content.decode())
+    except ValueError:
+        return False
+    except RecursionError:  # nested too deep for us: JSON all the same, and its reader says so
+        pass
+    return True

@@ -1,5 +1,0 @@
-"""Claude Code: the sessions it keeps under `projects/`, each a file of JSON lines."""
-
-from sojourn.sources.claude_code.source import plugin
-
-__all__ = ["plugin"]

@@ -1,5 +1,0 @@
-"""Codex: the rollouts it keeps under `sessions/`, each a file of JSON lines."""
-
-from sojourn.sources.codex.source import plugin
-
-__all__ = ["plugin"]

@@ -1,5 +1,0 @@
-"""opencode: its database of either generation, and the tree of files from before there was one."""
-
-from sojourn.sources.opencode.source import plugin
-
-__all__ = ["plugin"]

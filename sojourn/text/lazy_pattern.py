@@ -1,0 +1,20 @@
+"""Regular expressions that are compiled when they are first used.
+
+Compiling is slow, and most commands of the command line end without having met the texts these are for.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+
+class LazyPattern:
+    """A regular expression to be; `now` is the expression itself."""
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._pattern, self._flags = pattern, flags
+
+    @cached_property
+    def now(self) -> re.Pattern[str]:
+        return re.compile(self._pattern, self._flags)

@@ -1,0 +1,180 @@
+"""What a search asks for, and whether a text answers it.
+
+A store narrows down by terms (`core.terms`); this module decides, so every store agrees.
+
+    words                 all of them, anywhere in the message
+    "two words"           one after the other
+    get_user  getUser     an identifier, however it is spelled
+    conf*                 a beginning
+    错误信息               characters in a row
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, pairwise
+
+from sojourn.core.errors import BadInput
+from sojourn.text.tokenizer import (
+    MAX_TERM_CHARS,
+    Run,
+    Token,
+    extract_terms,
+    is_unspaced,
+    iter_runs,
+    iter_runs_with,
+    tokenize,
+)
+
+MAX_QUERY_CHARS = 2048
+MAX_PHRASE_TERMS = 64  # terms in a row that are looked at
+FIRST_TITLE_RANK = 2**52  # titles come before messages: their hits are numbered down from here, far above any row
+_WORD = re.compile(r'"([^"]*)"?|(\S+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One thing that must be there: terms in a row, or the same identifier in one piece."""
+
+    phrase: tuple[str, ...]
+    joined: str = ""
+    prefix: bool = False  # the last term is a beginning
+    shared: tuple[bool, ...] = ()  # whether each term after the first shares a character with the one before it
+
+    @property
+    def needs_check(self) -> bool:
+        """Whether terms alone cannot decide."""
+        return len(self.phrase) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """The part of a text that answers a query, and which of its characters do."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+def parse_query(query: str) -> tuple[Clause, ...]:
+    """The clauses of a query; all must hold. Raises BadInput when there is nothing to look for."""
+    clauses = [clause for hit in _WORD.finditer(query[:MAX_QUERY_CHARS]) if (clause := _clause(hit))]
+    if not clauses:
+        raise BadInput(f"There is no word to look for in {query!r}.", hint="Give at least one letter or digit.")
+    return tuple(dict.fromkeys(clauses))
+
+
+def _clause(hit: re.Match[str]) -> Clause | None:
+    quoted, word = hit[1], hit[2] or ""
+    found = list(iter_runs(quoted if quoted is not None else word.rstrip("*")))
+    stream = [token for run in found for token in run.tokens]
+    if not stream:
+        return None
+    joined = found[0].joined if len(found) == 1 and quoted is None else ""
+    is_beginning = word.endswith("*") or _is_lone(stream[-1].term)
+    shared = [after.start < before.end for before, after in pairwise(stream[:MAX_PHRASE_TERMS])]
+    phrase = tuple(token.term for token in stream[:MAX_PHRASE_TERMS])
+    return Clause(phrase, joined, is_beginning and len(stream) <= MAX_PHRASE_TERMS, tuple(shared))
+
+
+def _is_lone(term: str) -> bool:
+    """One character of a script without spaces: a text holds it as part of a pair."""
+    return len(term) == 1 and is_unspaced(term)
+
+
+def matches_terms(clauses: Sequence[Clause], found: set[str]) -> bool:
+    """Whether a set of terms may answer the query: what an index decides, for those without one."""
+    return all(_has_clause(clause, found) for clause in clauses)
+
+
+def _has_clause(clause: Clause, found: set[str]) -> bool:
+    if clause.joined and clause.joined in found:
+        return True
+    *whole, last = clause.phrase
+    if not all(term in found for term in whole):
+        return False
+    return any(term.startswith(last) for term in found) if clause.prefix else last in found
+
+
+def matches_text(clauses: Sequence[Clause], text: str) -> bool:
+    """Whether a text that has the terms also has them in the asked order."""
+    return all(next(_places(clause, text), None) for clause in clauses if clause.needs_check)
+
+
+def find_matches(clauses: Sequence[Clause], text: str) -> bool:
+    """Whether a text answers the query, decided without any index."""
+    return matches_terms(clauses, extract_terms(text)) and matches_text(clauses, text)
+
+
+def _places(clause: Clause, text: str) -> Iterator[tuple[int, int]]:
+    """Where a clause holds in a text, in order."""
+    first = clause.phrase[0]
+    if len(clause.phrase) == 1 and _is_lone(first):
+        yield from ((hit.start(), hit.end()) for hit in re.finditer(re.escape(first), text))
+        return
+    for run in iter_runs_with(first, text):
+        yield from _in_run(clause, text, run)
+
+
+def _in_run(clause: Clause, text: str, run: Run) -> Iterator[tuple[int, int]]:
+    """The places that begin in one run."""
+    first, *rest = clause.phrase
+    whole = clause.joined or ("" if rest else first)
+    if run.joined and (run.joined == whole or (not rest and clause.prefix and run.joined.startswith(first))):
+        yield run.start, run.end
+        return
+    is_lone = _is_lone(first)
+    for at, token in enumerate(run.tokens):
+        if (whole and token.term == whole) or (not rest and clause.prefix and token.term.startswith(first)):
+            yield token.start, token.end
+        elif rest and (token.term == first or (is_lone and token.term.endswith(first))):
+            nearest = run.tokens[at + 1 : at + 1 + len(rest)]
+            if end := _end_of(clause, token, islice(chain(nearest, tokenize(text, run.end)), len(rest))):
+                yield (token.end - 1 if is_lone else token.start), end
+
+
+def _end_of(clause: Clause, before: Token, following: Iterator[Token]) -> int:
+    """Where the rest of a phrase ends, if it follows; else 0."""
+    last = len(clause.phrase) - 1
+    for number, token in enumerate(following, 1):
+        term = clause.phrase[number]
+        is_there = token.term == term or (clause.prefix and number == last and token.term.startswith(term))
+        if not is_there or (token.start < before.end) != clause.shared[number - 1]:
+            return 0
+        if number == last:
+            return token.end
+        before = token
+    return 0
+
+
+def build_snippet(clauses: Sequence[Clause], text: str, *, width: int = 160) -> Snippet:
+    """About `width` characters around the first place that answers, with every place in it marked."""
+    first = min((place for clause in clauses if (place := _first_place(clause, text))), default=(0, 0))
+    start = max(0, first[0] - width // 3)
+    if start:
+        start = text.rfind(" ", max(0, start - MAX_TERM_CHARS), start) + 1 or start
+    shown = text[start : start + width]
+    before, after = ("…" if start else ""), ("…" if start + width < len(text) else "")
+    marks: list[tuple[int, int]] = []
+    for a, b in sorted(
+        {place for clause in clauses for place in _places(clause, shown)} | {_within(first, start, shown)}
+    ):
+        a = max(a, marks[-1][1] if marks else 0)
+        if a < b:
+            marks.append((a, b))
+    flat = re.sub(r"[\x00-\x1f]", " ", shown)
+    return Snippet(before + flat + after, tuple((a + len(before), b + len(before)) for a, b in marks))
+
+
+def _first_place(clause: Clause, text: str) -> tuple[int, int] | None:
+    """The first place; an identifier that was asked for in one piece may be spelled in several."""
+    if place := next(_places(clause, text), None):
+        return place
+    whole = clause.phrase[0]
+    found = (run for run in iter_runs(text) if run.joined == whole or (clause.prefix and run.joined.startswith(whole)))
+    return next(((run.start, run.end) for run in found), None)
+
+
+def _within(place: tuple[int, int], start: int, shown: str) -> tuple[int, int]:
+    return max(0, place[0] - start), min(len(shown), place[1] - start)

@@ -1,0 +1,239 @@
+"""What a secret looks like: keys by their first letters, and values by the name before them.
+
+Each pattern is linear. None eats a quote, and a backslash only together with what it escapes: JSON
+stays JSON, also when it is a text inside other JSON, as the arguments of a tool are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sojourn.text.lazy_pattern import LazyPattern
+
+
+@dataclass(frozen=True, slots=True)
+class SecretPattern:
+    """A kind of secret. `hints` are how it begins (in any case, if it is `folded`; then they are lower case), and
+    the pattern is tried only where one of them stands: looking for a word is many times faster. A group named
+    `secret` limits what is replaced; otherwise all of it is. `inside`: a hint stands somewhere in it.
+    `digits`: it has some, or it is a word. `named`: it is known by the name before it, and code may look the same."""
+
+    kind: str
+    hints: tuple[str, ...]
+    pattern: LazyPattern
+    folded: bool = False
+    inside: bool = False
+    digits: bool = False
+    named: bool = False
+
+
+def _secret(kind: str, hints: str, pattern: str, *, folded: bool = False, **asks: bool) -> SecretPattern:
+    return SecretPattern(
+        kind, tuple(hints.split()), LazyPattern(pattern, re.IGNORECASE if folded else 0), folded, **asks
+    )
+
+
+def _keys(kind: str, *forms: str) -> Iterator[SecretPattern]:
+    """Keys that are known by how they begin: each form is a beginning, a space, and what follows it."""
+    for form in forms:
+        start, rest = form.split(" ")
+        yield _secret(kind, start, f"{_ALONE}{re.escape(start)}{rest}{_END}", digits=True)
+
+
+# Where a word begins; after the n of an escaped line break too, but never with the n.
+_ALONE = r"(?:(?<![A-Za-z0-9\\])|(?<=\\[nrt])|(?<=\\u[0-9a-fA-F]{4}))"
+_END = r"(?![A-Za-z0-9])"
+_QUOTE = r"\\{0,7}[\"']"  # in JSON inside JSON a quote has backslashes before it
+# Between a name and its value. A quoted name has a quoted value: a number in JSON stays a number.
+_IS = rf"(?:{_QUOTE}\s{{0,3}}[:=]>?\s{{0,3}}{_QUOTE}|\s{{0,3}}[:=]>?\s{{0,3}}(?:{_QUOTE})?)"
+_PEM = r"[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+_LINE = r"(?:\s|\\+[nr]){1,9}[A-Za-z0-9+/=]{20,}+"
+_VALUE = r"[A-Za-z0-9._~+/=@!#$%^&*?-]"
+_LETTER = "[A-Za-z0-9]"
+_WORD = "[A-Za-z0-9_-]"
+_HEX = "[0-9a-f]"
+
+_BLOCKS = (
+    _secret(
+        "private-key",
+        "-----BEGIN",  # whole, or cut off in the middle of its lines
+        rf"-----BEGIN {_PEM}(?:(?:[^\"'\\-]|\\+[nrt]|-(?!----)){{1,20000}}+-----END {_PEM}|(?:{_LINE}){{1,999}})",
+    ),
+    _secret("private-key", "Private-Lines", rf"Private-Lines:\s{{0,3}}[0-9]{{1,4}}(?P<secret>(?:{_LINE}){{1,999}})"),
+)
+
+# Each of these is one long word without spaces.
+KEY_PATTERNS = (
+    *_keys("private-key", f"AGE-SECRET-KEY-1 {_LETTER}{{50,70}}"),
+    _secret("api-key", "sk- pk- rk-", _ALONE + r"[spr]k-[A-Za-z0-9_-]{16,250}", digits=True),
+    *_keys(
+        "api-key",
+        f"xai- {_LETTER}{{40,250}}",
+        f"pplx- {_LETTER}{{30,250}}",
+        f"csk- {_LETTER}{{30,250}}",
+        f"nvapi- {_WORD}{{40,250}}",
+        f"tvly- {_WORD}{{20,250}}",
+        f"fc- {_HEX}{{32}}",
+        f"key- {_HEX}{{32}}",
+        f"PMAK- {_HEX}{{24}}-{_HEX}{{34}}",
+        f"NRAK- {_LETTER}{{27}}",
+        f"xkeysib- {_HEX}{{64}}-{_LETTER}{{16}}",
+        f"pul- {_HEX}{{40}}",
+    ),
+    *_keys(
+        "api-key",
+        f"tgp_v1_ {_WORD}{{30,250}}",
+        f"r8_ {_LETTER}{{30,250}}",
+        f"fw_ {_LETTER}{{20,250}}",
+        f"sk_ {_HEX}{{40,250}}",
+        f"lsv2_ [a-z]{{2}}_{_HEX}{{32}}_{_HEX}{{6,20}}",
+        f"dop_v1_ {_HEX}{{64}}",
+        f"doo_v1_ {_HEX}{{64}}",
+        "shpat_ [0-9a-fA-F]{32}",
+        "shpss_ [0-9a-fA-F]{32}",
+        f"lin_api_ {_LETTER}{{32,250}}",
+        f"ntn_ {_LETTER}{{40,250}}",
+        f"secret_ {_LETTER}{{43}}",
+        f"sbp_ {_HEX}{{40}}",
+        f"sb_secret_ {_WORD}{{20,250}}",
+        f"nfp_ {_LETTER}{{36}}",
+        f"dckr_pat_ {_WORD}{{20,250}}",
+        "fm2_ [A-Za-z0-9+/=]{40,4000}",
+        "sntrys_ [A-Za-z0-9+/=_]{40,4000}",
+        f"sgp_ {_WORD}{{40,250}}",
+        f"glsa_ {_LETTER}{{32}}_[0-9a-fA-F]{{8}}",
+        f"figd_ {_WORD}{{30,250}}",
+        f"ops_eyJ {_WORD}{{50,4000}}",
+    ),
+    *_keys(
+        "api-key",
+        f"hvs. {_WORD}{{20,250}}",
+        f"hvb. {_WORD}{{20,250}}",
+        f"dp.pt. {_LETTER}{{40,250}}",
+        "dp.st. [A-Za-z0-9._-]{40,250}",
+        rf"sk.eyJ {_WORD}{{20,250}}\.{_WORD}{{20,50}}",
+        "ATATT3 [A-Za-z0-9_=-]{60,250}",
+    ),
+    _secret("api-key", ".atlasv1.", rf"{_ALONE}{_LETTER}{{14}}\.atlasv1\.{_WORD}{{50,80}}", inside=True),
+    _secret("api-key", "dapi", rf"{_ALONE}dapi{_HEX}{{32}}(?:-[0-9])?{_END}"),
+    _secret(
+        "stripe-key",
+        "sk_live_ sk_test_ pk_live_ pk_test_ rk_live_ rk_test_",
+        _ALONE + r"[spr]k_(?:live|test)_[A-Za-z0-9]{10,250}",
+    ),
+    *_keys("stripe-key", "whsec_ [A-Za-z0-9+/=]{24,250}"),
+    _secret("twilio-key", "SK", rf"{_ALONE}SK{_HEX}{{32}}{_END}"),
+    _secret("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _ALONE + r"gh[pousr]_[A-Za-z0-9]{30,255}"),
+    _secret("github-token", "github_pat_", _ALONE + r"github_pat_[A-Za-z0-9_]{30,255}"),
+    _secret("gitlab-token", "glpat-", _ALONE + r"glpat-[A-Za-z0-9_-]{16,255}"),
+    *_keys("gitlab-token", *(f"{start}- [A-Za-z0-9_.-]{{16,255}}" for start in ("gldt", "glrt", "glcbt", "glptt"))),
+    _secret("slack-token", "xox xapp-", _ALONE + r"(?:xox[abeprs]|xapp-[0-9])-[A-Za-z0-9-]{10,250}"),
+    _secret("webhook", "hooks.slack.com/", r"hooks\.slack\.com/[a-z]{3,20}/(?P<secret>[A-Za-z0-9/]{20,200})"),
+    _secret("webhook", "/api/webhooks/", r"/api/webhooks/[0-9]{15,25}/(?P<secret>[A-Za-z0-9_-]{30,200})"),
+    _secret(
+        "discord-token",
+        "MD MT Mj Mz ND NT Nj Nz OD OT",  # a number in base64
+        rf"{_ALONE}[MNO][DTjz]{_LETTER}{{16,30}}\.{_WORD}{{6}}\.{_WORD}{{27,45}}",
+    ),
+    _secret("aws-key", "AKIA ASIA", _ALONE + r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _secret("google-key", "AIza", _ALONE + r"AIza[A-Za-z0-9_-]{35}"),
+    *_keys("google-key", f"GOCSPX- {_WORD}{{20,60}}"),
+    _secret("google-token", "ya29.", _ALONE + r"ya29\.[A-Za-z0-9_-]{20,4000}"),
+    _secret(
+        "telegram-token",
+        ":AA",
+        rf"(?:{_ALONE}|(?<=bot))[0-9]{{8,10}}:AA[A-Za-z0-9_-]{{33}}(?![A-Za-z0-9_-])",
+        inside=True,
+    ),
+    _secret("groq-key", "gsk_", _ALONE + r"gsk_[A-Za-z0-9]{40,255}"),
+    _secret("hf-token", "hf_", _ALONE + r"hf_[A-Za-z0-9]{30,255}"),
+    _secret("npm-token", "npm_", _ALONE + r"npm_[A-Za-z0-9]{36}"),
+    _secret("pypi-token", "pypi-AgE", _ALONE + r"pypi-AgE[A-Za-z0-9_-]{50,1000}"),
+    _secret("sendgrid-key", "SG.", _ALONE + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
+    _secret(
+        "jwt", "eyJ", _ALONE + r"(?<![_-])eyJ[A-Za-z0-9_-]{8,4000}+\.eyJ[A-Za-z0-9_-]{8,8000}+\.[A-Za-z0-9_-]{8,2000}"
+    ),
+)
+
+_IN_ADDRESSES = (
+    # A password may hold @ and /; what begins like a port is none.
+    _secret(
+        "url-password", "://", r"://[^\s:/@\"'\\<>]{0,100}:(?![0-9]{1,5}[/?#])(?P<secret>[^\s\"'\\<>]{1,200})@(?=\S)"
+    ),
+    _secret("url-password", "://", rf"://(?P<secret>{_WORD}{{20,255}})@(?=[A-Za-z0-9])", digits=True),
+    _secret(
+        "url-key",
+        "?key= &key= ?sig= &sig= &signature= &x-amz-signature= ?auth= &auth=",
+        r"[?&](?:key|sig|signature|auth|x-amz-signature)=(?P<secret>[A-Za-z0-9._~+/%=-]{20,2000})",
+        folded=True,
+        digits=True,
+    ),
+)
+
+_BY_NAME = (
+    _secret(
+        "bearer",
+        "authorization",
+        rf"authorization{_IS}(?:bearer|basic|token)\s{{1,3}}(?P<secret>[A-Za-z0-9._~+/=-]{{8,4000}})",
+        folded=True,
+    ),
+    _secret(
+        "bearer",
+        "bearer",
+        rf"{_ALONE}bearer\s{{1,3}}(?P<secret>[A-Za-z0-9._~+/=-]{{20,4000}})",
+        folded=True,
+        digits=True,
+    ),
+    _secret(
+        "cookie",
+        "cookie",
+        rf"cookie{_IS}(?P<secret>[\w.-]{{1,60}}=[^\s;,\"'\\]{{8,2000}}+"
+        r"(?:;[ ]?[\w.-]{1,60}=?[^\s;,\"'\\]{0,2000}+)*+)",
+        folded=True,
+        digits=True,
+    ),
+    _secret(
+        "password",
+        "password passwd passphrase secret apikey api_key api-key access_key accesskey private_key privatekey "
+        "accountkey account_key signing_key encryption_key master_key",
+        r"(?:passw(?:or)?d|passphrase|secret(?:[_-]?access)?(?:[_-]?key)?|api[_-]?key|access[_-]?key|private[_-]?key"
+        rf"|account_?key|(?:signing|encryption|master)_key){_IS}(?P<secret>{_VALUE}{{8,400}})",
+        folded=True,
+        named=True,
+    ),
+    _secret(
+        "password",
+        "password passwd",
+        rf"passw(?:or)?d{_IS}(?P<secret>{_VALUE}{{5,7}})(?!{_VALUE})",
+        folded=True,
+        digits=True,
+        named=True,
+    ),
+    _secret(
+        "password",
+        "password passphrase --password --passphrase",
+        rf"(?:pass(?:word|phrase)\s{{1,3}}(?:is|was)|--pass(?:word|phrase))\s{{1,3}}(?:{_QUOTE}|`)?"
+        rf"(?P<secret>{_VALUE}{{6,100}})(?!{_VALUE})",
+        folded=True,
+        digits=True,
+        named=True,
+    ),
+    _secret("password", "login", r"login\s[^\s\"'\\]{1,100}\spassword\s{1,3}(?P<secret>[^\s\"'\\]{4,200})"),
+    _secret(
+        "password",
+        "curl",
+        rf"curl(?:\s[^\n]{{0,300}}?)?\s(?:-u|--user)[\s=]{{1,3}}(?:{_QUOTE})?[^\s:\"'\\]{{1,100}}:(?P<secret>[^\s\"'\\]{{3,200}})",
+    ),
+    _secret(
+        "password",
+        "mysql sshpass",
+        r"(?:mysql(?:dump|admin)?|sshpass)\s(?:[^\n]{0,200}?\s)?-p(?P<secret>[^\s\"'\\-][^\s\"'\\]{3,200})",
+    ),
+    _secret(
+        "token", "token", rf"token{_IS}(?P<secret>[A-Za-z0-9._~+/=-]{{16,400}})", folded=True, digits=True, named=True
+    ),
+)
+
+OTHER_PATTERNS = (*_BLOCKS, *_IN_ADDRESSES, *_BY_NAME)
