@@ -23,8 +23,8 @@ from sojourn import config
 from sojourn.compose import App
 from sojourn.core.events import Metadata
 from sojourn.core.places import Sender
+from sojourn.gateway.handoff_requests import HandoffRequests
 from sojourn.gateway.host import Gateway
-from sojourn.gateway.requests import Requests
 from sojourn.testing.fake_platform import FakeNetwork, PlainPlatform
 
 HANDOFFS = 100
@@ -52,7 +52,7 @@ async def latencies(home: str) -> tuple[list[float], list[float], float]:
     assert gateway.stdout
     await asyncio.to_thread(gateway.stdout.readline)
     kit = App(config.load({"home": home}))
-    requests, started, over = Requests(kit.store, kit.settings), list[float](), list[float]()
+    requests, started, over = HandoffRequests(kit.store, kit.settings), list[float](), list[float]()
     try:
         await asyncio.sleep(2)
         before = _cpu(gateway.pid)

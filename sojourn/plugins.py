@@ -90,7 +90,7 @@ BUILT_INS = (
     ),
     BuiltIn(
         name="gateway",
-        module="sojourn.gateway.offer",
+        module="sojourn.gateway.plugin",
         commands={
             "gateway": "Talk to your sessions from chat networks.",
             "handoff": "Hand a session over to a chat network.",

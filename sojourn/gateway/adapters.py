@@ -15,7 +15,7 @@ ALWAYS = "local"
 logger = logging.getLogger(__name__)
 
 
-def offered(kit: Kit) -> dict[str, tuple[str, str]]:
+def list_platforms(kit: Kit) -> dict[str, tuple[str, str]]:
     """Every platform there is: the plugin that brings it, and what makes it."""
     found: dict[str, tuple[str, str]] = {}
     for plugin in kit.plugins():
@@ -24,9 +24,9 @@ def offered(kit: Kit) -> dict[str, tuple[str, str]]:
     return found
 
 
-def wanted(kit: Kit) -> list[str]:
+def list_configured(kit: Kit) -> list[str]:
     """The names to serve. NotFound for one that nobody brings."""
-    known = offered(kit)
+    known = list_platforms(kit)
     named = [one.strip() for one in str(kit.settings["gateway.platforms"]).split(",") if one.strip()]
     for name in named:
         if name not in known:
@@ -39,11 +39,11 @@ def _is_configured(kit: Kit, plugin: str) -> bool:
     return plugin in kit.settings.plugins or any(name.startswith(variables) for name in kit.settings.variables)
 
 
-def connect(kit: Kit) -> tuple[list[PlatformAdapter], dict[str, SojournError]]:
+def build_adapters(kit: Kit) -> tuple[list[PlatformAdapter], dict[str, SojournError]]:
     """The adapters, and why others could not be made. One that is set up wrongly keeps no other from working."""
     made, problems = list[PlatformAdapter](), dict[str, SojournError]()
-    known = offered(kit)
-    for name in wanted(kit):
+    known = list_platforms(kit)
+    for name in list_configured(kit):
         try:
             make = cast(Callable[[Kit], PlatformAdapter], kit.load(known[name][1]))
             made.append(make(kit))

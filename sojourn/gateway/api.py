@@ -17,9 +17,9 @@ from starlette.responses import StreamingResponse
 from sojourn.core.errors import NotFound
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import SessionId
+from sojourn.gateway.handoff_requests import HandoffRequests
 from sojourn.gateway.host import Gateway
-from sojourn.gateway.people import People
-from sojourn.gateway.requests import Requests
+from sojourn.gateway.pairing import Identities
 from sojourn.gateway.status import delivery, shown, status
 from sojourn.ports.kit import Kit
 
@@ -65,7 +65,7 @@ def router(kit: Kit) -> APIRouter:
         """Marks it pending and answers at once; follow it under `/handoffs/{id}`."""
         session = await kit.store.resolve(id)
         platform, _, target = asked.to.partition(":")
-        requests = Requests(kit.store, kit.settings)
+        requests = HandoffRequests(kit.store, kit.settings)
         return shown(await requests.ask(session.id, platform, target=target, surface=asked.surface, by="the web"))
 
     @api.get("/sessions/{id}/handoffs", summary="Every hand-off of a session", responses=_FAULTS)
@@ -84,7 +84,7 @@ def router(kit: Kit) -> APIRouter:
     async def follow(id: Id) -> StreamingResponse:
         """Frames called `step` until it is over. One that nobody picks up in time ends, as for `wait`."""
         found = await kit.store.get_handoff(HandoffId(id))
-        steps = Requests(kit.store, kit.settings).follow(found)
+        steps = HandoffRequests(kit.store, kit.settings).follow(found)
         return StreamingResponse(_frames(steps), media_type="text/event-stream")
 
     @api.get("/handoffs/{id}", summary="How a hand-off goes", responses=_FAULTS)
@@ -92,7 +92,7 @@ def router(kit: Kit) -> APIRouter:
         """`wait` answers when it is over."""
         found = await kit.store.get_handoff(HandoffId(id))
         if wait:
-            found = await Requests(kit.store, kit.settings).until_over(found)
+            found = await HandoffRequests(kit.store, kit.settings).until_over(found)
         return shown(found)
 
     @api.delete("/handoffs/{id}", summary="Think better of it", responses=_FAULTS)
@@ -110,7 +110,7 @@ def router(kit: Kit) -> APIRouter:
 
     @api.get("/people", summary="Who waits to be let in, and who is in")
     async def people() -> dict[str, Any]:
-        known = People(kit.store, kit.settings)
+        known = Identities(kit.store, kit.settings)
         waiting = [asdict(one) for one in await known.requests()]
         paired = [
             {"platform": platform, "sender": sender, "name": person.name, "principal": person.principal}
@@ -120,17 +120,19 @@ def router(kit: Kit) -> APIRouter:
 
     @api.post("/people", summary="Let somebody in", responses=_FAULTS)
     async def pair(code: Code) -> dict[str, Any]:
-        request, principal = await People(kit.store, kit.settings).pair(code.code, as_owner=code.owner, name=code.name)
+        request, principal = await Identities(kit.store, kit.settings).pair(
+            code.code, as_owner=code.owner, name=code.name
+        )
         return {"platform": request.platform, "sender": request.sender, "principal": principal}
 
     @api.delete("/people/{platform}/{sender}", summary="Let somebody out again")
     async def unpair(platform: Id, sender: Id) -> dict[str, bool]:
-        return {"removed": await People(kit.store, kit.settings).unpair(platform, sender)}
+        return {"removed": await Identities(kit.store, kit.settings).unpair(platform, sender)}
 
     @api.delete("/people/waiting/{platform}/{sender}", summary="Turn somebody away")
     async def turn_away(platform: Id, sender: Id) -> dict[str, bool]:
         """Their code is worth nothing any more, and they get no other one for an hour."""
-        return {"removed": await People(kit.store, kit.settings).turn_away(platform, sender)}
+        return {"removed": await Identities(kit.store, kit.settings).turn_away(platform, sender)}
 
     return api
 

@@ -9,14 +9,14 @@ from sojourn.core.codec import encode_value
 from sojourn.core.errors import Conflict, NotFound
 from sojourn.core.places import Place
 from sojourn.core.sessions import Session, SessionId
-from sojourn.gateway.letters import Keys, Letter
-from sojourn.gateway.people import Person
+from sojourn.gateway.pairing import Identity
+from sojourn.gateway.payloads import InboundPayload, SessionKeys
 from sojourn.ports.gateway_store import Binding, Bindings
 from sojourn.ports.service import Caller, Service
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class Conversation:
     """A place as one person has it: the key of the conversation, and what is bound there."""
 
     key: str
@@ -27,24 +27,24 @@ class Spot:
         return self.binding.session if self.binding else None
 
 
-class Places:
+class ConversationBindings:
     """Finds, opens and moves. No person ever gets to a session of another."""
 
-    def __init__(self, journal: Bindings, service: Service, keys: Keys) -> None:
+    def __init__(self, journal: Bindings, service: Service, keys: SessionKeys) -> None:
         self._journal, self._service, self._keys = journal, service, keys
 
-    async def spot(self, letter: Letter, person: Person) -> Spot:
+    async def spot(self, letter: InboundPayload, person: Identity) -> Conversation:
         """The conversation a message belongs to. Where another person's session is bound, each has their own."""
         for key in dict.fromkeys((self._keys.key(letter.place, letter.sender), self._keys.key(letter.place, None))):
             binding = await self._journal.binding(key)
             if binding is not None and binding.principal == person.principal:
-                return Spot(key=key, binding=binding)
+                return Conversation(key=key, binding=binding)
             if binding is not None:
                 own = self._keys.own(letter.place, letter.sender)
-                return Spot(key=own, binding=await self._journal.binding(own))
-        return Spot(key=self._keys.key(letter.place, letter.sender), binding=None)
+                return Conversation(key=own, binding=await self._journal.binding(own))
+        return Conversation(key=self._keys.key(letter.place, letter.sender), binding=None)
 
-    async def session(self, spot: Spot, person: Person, by: Caller, *, chosen: SessionId | None) -> Session:
+    async def session(self, spot: Conversation, person: Identity, by: Caller, *, chosen: SessionId | None) -> Session:
         """The session there, opened now if there is none. `chosen`: where the words went before a crash, and where
         they may have been answered."""
         for known in filter(None, (chosen, spot.session)):
@@ -52,7 +52,7 @@ class Places:
                 return await self._service.get(known, principal=person.principal)
         return await self._service.open(by)
 
-    async def is_free(self, spot: Spot, session: Session) -> bool:
+    async def is_free(self, spot: Conversation, session: Session) -> bool:
         """Whether that session may be bound there: nothing is, and it is bound nowhere else."""
         if await self._journal.bindings(session=session.id):
             return False
@@ -62,14 +62,14 @@ class Places:
                 return False
         return True
 
-    async def bind(self, spot: Spot, session: SessionId, place: Place, person: Person) -> Binding:
+    async def bind(self, spot: Conversation, session: SessionId, place: Place, person: Identity) -> Binding:
         """From now on the place talks to that session; Conflict when somebody was quicker."""
         seen = spot.binding.revision if spot.binding else 0
         return await self._journal.bind(
-            spot.key, session, principal=person.principal, details=details(place), expect=seen
+            spot.key, session, principal=person.principal, details=encode_place(place), expect=seen
         )
 
-    async def leave(self, spot: Spot) -> None:
+    async def leave(self, spot: Conversation) -> None:
         """The next words there begin a new session; the one that was there can be resumed."""
         if spot.binding is not None:
             await self._journal.unbind(spot.key, expect=spot.binding.revision)
@@ -96,5 +96,5 @@ class Places:
             await self.restore(binding.place, session)
 
 
-def details(place: Place) -> dict[str, object]:
+def encode_place(place: Place) -> dict[str, object]:
     return {"place": encode_value(place)}

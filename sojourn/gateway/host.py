@@ -13,22 +13,22 @@ from contextlib import suppress
 
 from sojourn.core.errors import BadConfig, SojournError
 from sojourn.core.messages import Json
-from sojourn.gateway.adapters import connect
-from sojourn.gateway.answering import Answering
-from sojourn.gateway.attached import Attached
-from sojourn.gateway.commands import Commands
-from sojourn.gateway.desk import Desk
-from sojourn.gateway.handling import Handling
-from sojourn.gateway.handoffs import Handoffs
-from sojourn.gateway.inbox import Receiving
-from sojourn.gateway.line import Line
-from sojourn.gateway.outbox import Sending
-from sojourn.gateway.requests import Requests
+from sojourn.gateway.adapters import build_adapters
+from sojourn.gateway.chat_commands import Commands
+from sojourn.gateway.connection import PlatformConnection
+from sojourn.gateway.context import GatewayContext
+from sojourn.gateway.dispatch import MessageDispatcher
+from sojourn.gateway.handoff_requests import HandoffRequests
+from sojourn.gateway.handoff_worker import HandoffWorker
+from sojourn.gateway.inbox_worker import InboxWorker
+from sojourn.gateway.outbox_worker import OutboxWorker
+from sojourn.gateway.turn_runner import TurnRunner
+from sojourn.gateway.watchers import SessionWatchers
 from sojourn.ports.gateway_store import ConnectionHealth, Heartbeat
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import PlatformAdapter
 
-BEAT = 5.0
+HEARTBEAT_SECONDS = 5.0
 _DEAD = 3  # beats that may be missed
 _KEEP = 7 * 86_400.0  # seconds for which finished rows are kept
 _WAYS = ("queue", "interrupt", "steer")
@@ -46,23 +46,23 @@ class Gateway:
                 hint=f"Choose one of: {', '.join(_WAYS)}.",
             )
         self.id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        self._desk = Desk(kit, self.id)
-        self.adapters, self.problems = (list(adapters), {}) if adapters is not None else connect(kit)
-        requests = Requests(kit.store, kit.settings)
-        answering = Answering(self._desk)
-        self._handoffs = Handoffs(self._desk, answering)
-        handling = Handling(self._desk, answering, self._handoffs, Commands(self._desk, requests))
-        self._inbox = Receiving(self._desk, handling)
-        self._outbox = Sending(kit.store, self.id, self._desk.lines, seconds=self._desk.lease)
-        self._attached = Attached(self._desk)
+        self._desk = GatewayContext(kit, self.id)
+        self.adapters, self.problems = (list(adapters), {}) if adapters is not None else build_adapters(kit)
+        requests = HandoffRequests(kit.store, kit.settings)
+        answering = TurnRunner(self._desk)
+        self._handoffs = HandoffWorker(self._desk, answering)
+        handling = MessageDispatcher(self._desk, answering, self._handoffs, Commands(self._desk, requests))
+        self._inbox = InboxWorker(self._desk, handling)
+        self._outbox = OutboxWorker(kit.store, self.id, self._desk.lines, seconds=self._desk.lease)
+        self._attached = SessionWatchers(self._desk)
         for adapter in self.adapters:
-            line = Line(adapter, kit.store, self.id, self._inbox.keep, seconds=self._desk.lease)
+            line = PlatformConnection(adapter, kit.store, self.id, self._inbox.keep, seconds=self._desk.lease)
             self._desk.lines[line.name] = line
         self._started = time.time()
         self.ready = asyncio.Event()  # it has been seen by others, and its lines have been tried
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[PlatformConnection]:
         return list(self._desk.lines.values())
 
     async def run(self) -> None:
@@ -112,14 +112,14 @@ class Gateway:
             for line in self.lines:
                 line.changed.clear()
             with suppress(SojournError):
-                await self._desk.store.beat(self._heartbeat(await self.health()), seconds=BEAT * _DEAD)
+                await self._desk.store.beat(self._heartbeat(await self.health()), seconds=HEARTBEAT_SECONDS * _DEAD)
             if all(line.state != "starting" for line in self.lines):
                 self.ready.set()
             waiting = [asyncio.ensure_future(line.changed.wait()) for line in self.lines]
             try:
                 await asyncio.wait(
-                    [*waiting, asyncio.ensure_future(asyncio.sleep(BEAT))],
-                    timeout=BEAT,
+                    [*waiting, asyncio.ensure_future(asyncio.sleep(HEARTBEAT_SECONDS))],
+                    timeout=HEARTBEAT_SECONDS,
                     return_when=asyncio.FIRST_COMPLETED,
                 )
             finally:

@@ -14,26 +14,26 @@ from sojourn.text.ansi import strip_control
 
 _FENCE = re.compile(r"^\s{0,3}(```+|~~~+)(.*)$")
 _CLOSE_ROOM = 8  # what closing and opening a fence again may take, besides its own line
-AGAIN = "↻ (perhaps for the second time)\n"  # before what may have been sent before
+DUPLICATE_MARK = "↻ (perhaps for the second time)\n"  # before what may have been sent before
 
 
-def size(text: str, counting: Counting) -> int:
+def measure_length(text: str, counting: Counting) -> int:
     """How long a text is, in what the network counts."""
     if counting == "utf16":
         return len(text.encode("utf-16-le", "surrogatepass")) // 2
     return len(text.encode("utf-8", "surrogatepass")) if counting == "bytes" else len(text)
 
 
-def split(text: str, most: int, counting: Counting = "characters") -> list[str]:
+def split_text(text: str, most: int, counting: Counting = "characters") -> list[str]:
     """Pieces of at most that size, cut between paragraphs, lines or words; an open fence is closed and opened again."""
     text = strip_control(text).strip()
-    if size(text, counting) <= most:
+    if measure_length(text, counting) <= most:
         return [text] if text else []
     pieces, now, fence = list[str](), list[str](), ""
     for line in _lines(text, most - 2 * _CLOSE_ROOM - 40, counting):
         marks = _FENCE.match(line)
         closing = f"\n{_marks(fence)}" if fence else ""
-        if now and size("\n".join([*now, line]) + closing, counting) > most - (_CLOSE_ROOM if marks else 0):
+        if now and measure_length("\n".join([*now, line]) + closing, counting) > most - (_CLOSE_ROOM if marks else 0):
             kept, rest = _at_paragraph(now) if not fence else (now, [])
             pieces.append("\n".join(kept) + (f"\n{_marks(fence)}" if fence else ""))
             now = [fence, *rest] if fence else rest
@@ -47,7 +47,7 @@ def split(text: str, most: int, counting: Counting = "characters") -> list[str]:
 def _lines(text: str, most: int, counting: Counting) -> Iterator[str]:
     """The lines, those that are too long alone cut between words, or anywhere."""
     for line in text.split("\n"):
-        while size(line, counting) > most:
+        while measure_length(line, counting) > most:
             end = _fits(line, most, counting)
             space = line.rfind(" ", end // 2, end)
             cut = space if space > 0 else end
@@ -61,7 +61,7 @@ def _fits(line: str, most: int, counting: Counting) -> int:
     low, high = 1, len(line)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if size(line[:middle], counting) <= most else (low, middle - 1)
+        low, high = (middle, high) if measure_length(line[:middle], counting) <= most else (low, middle - 1)
     return low
 
 
@@ -83,7 +83,7 @@ def _closes(fence: str, line: str) -> bool:
     return found is not None and found[1].startswith(marks) and not found[2].strip()
 
 
-def question(detail: Mapping[str, Json]) -> str:
+def question_text(detail: Mapping[str, Json]) -> str:
     """What a turn asks before it goes on."""
     lines = [f"❓ {strip_control(str(detail.get('text', '')))}"]
     if what := strip_control(str(detail.get("detail", ""))).strip():
@@ -91,7 +91,7 @@ def question(detail: Mapping[str, Json]) -> str:
     return "\n".join(lines)
 
 
-def answers(detail: Mapping[str, Json], *, for_owner: bool) -> str:
+def answers_text(detail: Mapping[str, Json], *, for_owner: bool) -> str:
     """The line below a question: how to answer it."""
     choices = [str(one) for one in detail.get("choices", ())]
     return f"Answer with: {', '.join(choices)}." if for_owner else "Only the owner can allow this."
@@ -100,21 +100,21 @@ def answers(detail: Mapping[str, Json], *, for_owner: bool) -> str:
 _LABELS = {"once": "Allow once", "session": "Allow for this session", "always": "Always allow", "deny": "Deny"}
 
 
-def label(choice: str) -> str:
+def choice_label(choice: str) -> str:
     """A choice, as it stands on a button."""
     return _LABELS.get(choice, choice)
 
 
-def settled(detail: Mapping[str, Json]) -> str:
+def settled_text(detail: Mapping[str, Json]) -> str:
     """The line below a question that is over: what was chosen, by whom or why."""
     chosen, by, why = (strip_control(str(detail.get(name) or "")) for name in ("choice", "by", "why"))
-    return f"→ {label(chosen)}" + (f" ({by})" if by else "") + (f": {why}" if why else "")
+    return f"→ {choice_label(chosen)}" + (f" ({by})" if by else "") + (f": {why}" if why else "")
 
 
 _WORDS = {"yes": "once", "y": "once", "ok": "once", "allow": "once", "no": "deny", "n": "deny"}
 
 
-def choice(text: str, choices: tuple[str, ...]) -> str | None:
+def parse_choice(text: str, choices: tuple[str, ...]) -> str | None:
     """Which of the choices a person's words mean; None when they mean something else."""
     word = text.strip().strip(".!").lower().removeprefix("/")
     word = word if word in choices else _WORDS.get(word, word)
@@ -129,14 +129,14 @@ def file_line(file: Attachment, why: str = "") -> str:
     )
 
 
-def failure(failed: Failed) -> str:
-    return apology(failed.message, failed.hint)
+def failure_text(failed: Failed) -> str:
+    return apology_text(failed.message, failed.hint)
 
 
-def apology(what: str, hint: str = "") -> str:
+def apology_text(what: str, hint: str = "") -> str:
     """What could not be done, and what to do now."""
     return f"✗ {what}\n{hint}".strip()
 
 
-def told(error: SojournError) -> str:
-    return apology(str(error), error.hint)
+def error_text(error: SojournError) -> str:
+    return apology_text(str(error), error.hint)

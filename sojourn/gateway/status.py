@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from sojourn.core.codec import encode_value
 from sojourn.core.handoff import Handoff
-from sojourn.gateway.letters import parcel_of
+from sojourn.gateway.payloads import decode_outbound
 from sojourn.ports.gateway_store import Outgoing
 from sojourn.ports.whole import WholeStore
 
@@ -80,7 +80,7 @@ def delivery(item: Outgoing) -> dict[str, Any]:
         "sent_at",
         "finished_at",
     )
-    return {name: getattr(item, name) for name in names} | {"text": parcel_of(item).text[:_GIST]}
+    return {name: getattr(item, name) for name in names} | {"text": decode_outbound(item).text[:_GIST]}
 
 
 def lines_of(found: dict[str, Any], now: float | None = None) -> list[str]:

@@ -4,7 +4,7 @@ import pytest
 
 from sojourn.core.errors import KeyRefused, PlatformDown, ThreadsUnsupported
 from sojourn.core.places import build_session_key
-from sojourn.gateway.landing import landing_place
+from sojourn.gateway.handoff_target import open_target_place
 from sojourn.ports.platform import Button
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Ear
@@ -54,7 +54,7 @@ async def test_some_channels_have_no_threads(bot, channel, kind):
 
 async def test_a_private_chat_that_is_named_by_its_bare_id_is_still_keyed_as_one(rig, bot):
     """An id does not tell what it is; a hand-off that lands there must have the key of the next message."""
-    landed = await landing_place(bot, bot.home(str(DM)), "garden")
+    landed = await open_target_place(bot, bot.home(str(DM)), "garden")
     async with hearing(rig, bot) as ear:
         await rig.write(bot.home(f"@me/{DM}"), "hello", ANN)
         assert build_session_key(landed, ANN) == build_session_key((await ear.hear()).place, ANN) == f"discord:dm:{DM}"

@@ -10,7 +10,7 @@ import pytest
 
 from sojourn import config
 from sojourn.compose import App
-from sojourn.gateway.adapters import wanted
+from sojourn.gateway.adapters import list_configured
 from sojourn.gateway.host import Gateway
 from sojourn.plugins import BUILT_INS, Registry, Stranger
 
@@ -47,7 +47,7 @@ async def test_a_gateway_serves_the_example(example, monkeypatch, home):
     monkeypatch.setenv("SOJOURN_FOLDER_PATH", str(letters))
     kit = App(config.load({"gateway.owners": "folder:ann", "agent.runtime": "echo"}))
     kit.registry = Registry(BUILT_INS, lambda: [Stranger(name, dotted)])
-    assert wanted(kit) == ["local", "folder"]
+    assert list_configured(kit) == ["local", "folder"]
     running = asyncio.create_task(Gateway(kit).run())
     (letters / "in" / "ann-1.txt").write_text("the roses bloom", "utf-8")
     answer = letters / "out" / "ann-1.txt"

@@ -17,7 +17,7 @@ from sojourn.compose import App
 from sojourn.core.errors import SojournError, StoreUnavailable
 from sojourn.core.places import Sender
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.gateway.requests import Requests
+from sojourn.gateway.handoff_requests import HandoffRequests
 from sojourn.platforms.local_rooms import Rooms
 from sojourn.ports.service import Caller, TurnRequest
 from tests.rigs.own_postgres import Server
@@ -99,7 +99,7 @@ class Actor:
     def __init__(self, number: int, kit: App, seed: int) -> None:
         self.number, self.kit, self.room = number, kit, f"room{number}"
         self.chance = random.Random(f"{seed}/{number}")
-        self.rooms, self.requests = kit.shared(Rooms), Requests(kit.store, kit.settings)
+        self.rooms, self.requests = kit.shared(Rooms), HandoffRequests(kit.store, kit.settings)
         self.session: SessionId | None = None
         self.thread: str | None = None
         self._words = 0

@@ -16,8 +16,8 @@ from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Metadata
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, SessionId
-from sojourn.gateway.letters import letter_of
-from sojourn.gateway.render import AGAIN
+from sojourn.gateway.payloads import decode_inbound
+from sojourn.gateway.render import DUPLICATE_MARK
 from sojourn.platforms.local_rooms import TO_HEAR
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.store import Listing
@@ -134,8 +134,8 @@ class Check:
     async def _room(self, actor: Actor) -> None:
         notes = await actor.rooms.read(actor.room, limit=0)
         answers = [one for one in notes if one.ours and not one.opens]
-        sure = Counter(one.text for one in answers if not one.text.startswith(AGAIN))
-        maybe = Counter(one.text.removeprefix(AGAIN) for one in answers if one.text.startswith(AGAIN))
+        sure = Counter(one.text for one in answers if not one.text.startswith(DUPLICATE_MARK))
+        maybe = Counter(one.text.removeprefix(DUPLICATE_MARK) for one in answers if one.text.startswith(DUPLICATE_MARK))
         for words in [*actor.in_room, *actor.unsure]:
             if sure[words] > 1:
                 await self._problem(f"answered twice: {words}", actor, words)
@@ -206,7 +206,7 @@ class Check:
 
     def _row_of(self, actor: Actor, words: str) -> Incoming | None:
         known = self._incoming.get(actor.in_room.get(words, ""))
-        return known or next((one for one in self._incoming.values() if letter_of(one).text == words), None)
+        return known or next((one for one in self._incoming.values() if decode_inbound(one).text == words), None)
 
 
 def _short(row: Any) -> str:

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from sojourn.core.places import Sender
 from sojourn.gateway.api import router
-from sojourn.gateway.people import People
+from sojourn.gateway.pairing import Identities
 from sojourn.http import problems
 from tests.parts.gateway.worlds import world
 
@@ -74,7 +74,7 @@ async def test_health_is_progress(at, client):
 
 
 async def test_whoever_is_turned_away_waits_no_more_and_gets_no_code_for_an_hour(at, client):
-    people = People(at.store, at.settings)
+    people = Identities(at.store, at.settings)
     code = await people.code_for("fake", Sender(id="77", name="Ann"))
     waiting = (await client.get("/people")).json()["waiting"]
     assert [(one["sender"], one["name"]) for one in waiting] == [("77", "Ann")]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sojourn.core.places import Sender
-from sojourn.gateway.asking import NOT_YOURS, OVER
+from sojourn.gateway.approval_prompts import NOT_YOURS, OVER
 from sojourn.ports.service import Caller
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question, Reply

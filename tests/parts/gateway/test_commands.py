@@ -2,7 +2,7 @@
 
 import pytest
 
-from sojourn.gateway.commands import BY_NAME, RECORDS, parse
+from sojourn.gateway.chat_commands import BY_NAME, RECORDS, parse
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.testing.fake_platform import BEN

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from sojourn.core.errors import PlatformDown
-from sojourn.gateway.people import People
-from sojourn.gateway.render import AGAIN
-from sojourn.gateway.requests import Requests
+from sojourn.gateway.handoff_requests import HandoffRequests
+from sojourn.gateway.pairing import Identities
+from sojourn.gateway.render import DUPLICATE_MARK
 from sojourn.ports.service import TurnRequest
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.testing.fake_platform import ANN, BEN, FakePlatform
@@ -47,7 +47,7 @@ async def test_race_12_a_send_nobody_can_be_sure_of_is_marked(home, store):
         at.network.swallow(arrives=True)
         done = await at.hand_over(session)
         first, second = await at.texts("42", 2, done.thread_id)
-        assert second == AGAIN + first
+        assert second == DUPLICATE_MARK + first
         [row] = await store.outgoing(session=session.id)
         assert (row.state, row.possible_duplicate) == ("delivered", True)
 
@@ -82,7 +82,7 @@ async def test_race_14_nothing_ever_resets_a_bound_place(home, store):
 
 async def test_race_15_a_transcript_does_not_go_to_somebody_who_was_put_out(home, store):
     async with world(home, store, gateway_owners="", gateway_home="") as at:
-        people = People(store, at.settings)
+        people = Identities(store, at.settings)
         await people.pair(await people.code_for("fake", ANN), as_owner=True)
         await at.start()
         at.network.say("42", "/sethome")
@@ -195,7 +195,7 @@ async def test_race_20_giver_and_gateway_on_different_machines(home, postgres_ur
         async with world(home, there) as at:
             await at.start()
             session = await here.create(source="cli")
-            requests = Requests(here, at.settings)
+            requests = HandoffRequests(here, at.settings)
             done = await requests.until_over(await requests.ask(session.id, "fake", surface="cli", waits=True))
             assert done.state == "completed"
             assert len(at.network.texts("42", done.thread_id)) == 1

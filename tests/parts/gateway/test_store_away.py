@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from sojourn.core.errors import SessionBusy, StoreUnavailable
-from sojourn.gateway.handling import Handling
-from sojourn.gateway.letters import Letter, packed
-from sojourn.gateway.render import AGAIN
+from sojourn.gateway.dispatch import MessageDispatcher
+from sojourn.gateway.payloads import InboundPayload, encode_payload
+from sojourn.gateway.render import DUPLICATE_MARK
 from sojourn.ports.gateway_store import CredentialLease
 from sojourn.service.agent import AgentService
 from sojourn.service.local import LocalService
@@ -114,8 +114,10 @@ async def test_two_sessions_that_arrive_in_one_place_wait_side_by_side(home, sto
         for _ in sessions:
             claimed = await store.claim_handoff("a gateway that dies", seconds=1.0)
             ready = await store.advance_handoff(claimed, "thread_ready", place=here.place)
-            letter = Letter(place=FakePlatform(at.network).home("42"), text="It arrives.", handoff=ready.id)
-            await store.add_incoming("fake", "bot", f"handoff:{ready.id}", place=here.place, payload=packed(letter))
+            letter = InboundPayload(place=FakePlatform(at.network).home("42"), text="It arrives.", handoff=ready.id)
+            await store.add_incoming(
+                "fake", "bot", f"handoff:{ready.id}", place=here.place, payload=encode_payload(letter)
+            )
         await at.start(PlainPlatform(at.network))
         await at.quiet()
         assert sorted(at.network.texts("42")[1:])[-1] == "go on"
@@ -145,7 +147,7 @@ async def test_a_send_that_ended_in_an_unknown_error_is_marked_when_it_is_repeat
     async with world(home, store) as at:
         await at.start(Odd(at.network))
         at.network.say("42", "hello")
-        assert await at.texts("42", 2) == ["hello", f"{AGAIN}hello"]
+        assert await at.texts("42", 2) == ["hello", f"{DUPLICATE_MARK}hello"]
 
 
 async def test_words_that_were_cut_off_are_asked_again_though_they_cannot_be_taken_back(home, store, monkeypatch):
@@ -200,7 +202,7 @@ async def test_an_heir_goes_on_in_the_session_the_words_had_gone_to(home, store)
 async def test_a_row_that_could_not_be_renewed_in_time_is_not_worked_on_twice_at_once(home, store, monkeypatch):
     async with world(home, store, gateway_lease_seconds=0.3) as at:
         at.runtime.on("slow", Gate("go"), Say("done"))
-        note, handle, under_way, most = store.update_incoming, Handling.handle, [0], [0]
+        note, handle, under_way, most = store.update_incoming, MessageDispatcher.handle, [0], [0]
 
         async def late(item, **given):
             return await note(item, **{**given, "seconds": -1.0})
@@ -213,7 +215,7 @@ async def test_a_row_that_could_not_be_renewed_in_time_is_not_worked_on_twice_at
             finally:
                 under_way[0] -= 1
 
-        monkeypatch.setattr(Handling, "handle", counted)
+        monkeypatch.setattr(MessageDispatcher, "handle", counted)
         monkeypatch.setattr(store, "note_incoming", late)
         await at.start()
         at.network.say("42", "slow")

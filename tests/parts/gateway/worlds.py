@@ -7,8 +7,8 @@ from typing import Any
 
 from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import Session
+from sojourn.gateway.handoff_requests import HandoffRequests
 from sojourn.gateway.host import Gateway
-from sojourn.gateway.requests import Requests
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.platform import PlatformAdapter
 from sojourn.ports.service import Caller, TurnRequest
@@ -30,7 +30,7 @@ class World:
         self._stack, self.services = AsyncExitStack(), list[Any]()
         self.kit = self._kit()
         self.service: Any = self.kit.service
-        self.requests = Requests(store, self.settings)
+        self.requests = HandoffRequests(store, self.settings)
         self.gateways: list[asyncio.Task[None]] = []
 
     def _kit(self, store: Any = None) -> SmallKit:

@@ -11,7 +11,7 @@ from sojourn.core.codec import decode_value
 from sojourn.core.events import Progress, Yielded
 from sojourn.core.messages import Message, parts_of, text_of
 from sojourn.core.sessions import Recorded
-from sojourn.gateway.letters import Address
+from sojourn.gateway.payloads import ReplyTarget
 from sojourn.gateway.render import file_line
 from sojourn.ports.gateway_store import OutgoingDraft
 
@@ -35,7 +35,7 @@ def words_of(message: Message) -> str:
     return text_of(replace(message, content=json.dumps(words, ensure_ascii=False)))
 
 
-def file_drafts(kept: Recorded, to: Address, handoff: str) -> list[OutgoingDraft]:
+def file_drafts(kept: Recorded, to: ReplyTarget, handoff: str) -> list[OutgoingDraft]:
     """Each file as a message of its own."""
     return [
         to.draft(f"{kept.public_id}/file/{n}", file_line(file), handoff=handoff, reply_to="", file=file)

@@ -30,7 +30,7 @@ _OPEN, _MISTAKES = 3, 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
+class Identity:
     """Somebody who may talk."""
 
     principal: Principal
@@ -42,7 +42,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class PairingRequest:
     """Somebody who would like to."""
 
     platform: str
@@ -51,7 +51,7 @@ class Request:
     until: float
 
 
-class People:
+class Identities:
     """What is known about who is who, in settings and in the store."""
 
     def __init__(self, store: RecordStore, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
@@ -60,15 +60,15 @@ class People:
         self._guests = pairs(settings["gateway.guests"], "gateway.guests")
         self._pairing = bool(settings["gateway.pairing"])
 
-    async def known(self, info: PlatformInfo, sender: Sender) -> Person | None:
+    async def known(self, info: PlatformInfo, sender: Sender) -> Identity | None:
         """Who that is; None for a stranger."""
         if info.system or (info.owner and sender.id == info.owner) or (info.name, sender.id) in self._owners:
-            return Person(principal=OWNER, name=sender.name)
+            return Identity(principal=OWNER, name=sender.name)
         paired = await self._store.get_record(IDENTITY, _key(info.name, sender.id))
         if paired is not None:
-            return Person(principal=paired.principal, name=str(paired.value.get("name") or sender.name))
+            return Identity(principal=paired.principal, name=str(paired.value.get("name") or sender.name))
         if (info.name, sender.id) in self._guests:
-            return Person(principal=guest(f"{info.name}-{sender.id}"), name=sender.name)
+            return Identity(principal=guest(f"{info.name}-{sender.id}"), name=sender.name)
         return None
 
     async def sender_of(self, info: PlatformInfo, principal: Principal) -> Sender | None:
@@ -100,18 +100,18 @@ class People:
             return None  # another gateway has just given one
         return code
 
-    async def requests(self) -> list[Request]:
+    async def requests(self) -> list[PairingRequest]:
         """Who waits to be let in."""
-        now, found = self._clock(), list[Request]()
+        now, found = self._clock(), list[PairingRequest]()
         for one in await self._store.list_records(PAIRING):
             if now < one.value["until"]:
                 platform, sender = _named(one.key)
                 found.append(
-                    Request(platform=platform, sender=sender, name=one.value["name"], until=one.value["until"])
+                    PairingRequest(platform=platform, sender=sender, name=one.value["name"], until=one.value["until"])
                 )
         return found
 
-    async def pair(self, code: str, *, as_owner: bool, name: str = "") -> tuple[Request, Principal]:
+    async def pair(self, code: str, *, as_owner: bool, name: str = "") -> tuple[PairingRequest, Principal]:
         """Lets in whoever was given that code. NotFound, NotAllowed after too many wrong ones."""
         code, now = re.sub(r"[\s-]", "", code).upper(), self._clock()
         await self._check_mistakes(now)
@@ -122,7 +122,7 @@ class People:
         await self._remember_mistake(now)
         raise NotFound("Nobody waits with that code.", hint="A code is worth an hour. Ask for a new one in the chat.")
 
-    async def _let_in(self, record: Record, as_owner: bool, name: str) -> tuple[Request, Principal]:
+    async def _let_in(self, record: Record, as_owner: bool, name: str) -> tuple[PairingRequest, Principal]:
         platform, sender = _named(record.key)
         called = name or record.value["name"] or sender
         principal = OWNER if as_owner else guest(name or f"{platform}-{sender}")
@@ -131,7 +131,7 @@ class People:
         )
         await self._store.delete_record(PAIRING, record.key)
         await self._store.delete_record(MISTAKES, "all")
-        return Request(platform=platform, sender=sender, name=called, until=0.0), principal
+        return PairingRequest(platform=platform, sender=sender, name=called, until=0.0), principal
 
     async def turn_away(self, platform: str, sender: str) -> bool:
         """Their code is worth nothing any more, and they get no other one for an hour."""
@@ -146,10 +146,10 @@ class People:
     async def unpair(self, platform: str, sender: str) -> bool:
         return await self._store.delete_record(IDENTITY, _key(platform, sender))
 
-    async def paired(self) -> list[tuple[str, str, Person]]:
+    async def paired(self) -> list[tuple[str, str, Identity]]:
         """Everybody who was let in: platform, sender, person."""
         return [
-            (*_named(one.key), Person(principal=one.principal, name=str(one.value.get("name") or "")))
+            (*_named(one.key), Identity(principal=one.principal, name=str(one.value.get("name") or "")))
             for one in await self._store.list_records(IDENTITY)
         ]
 

@@ -8,5 +8,5 @@ plugin = Plugin(
     name="gateway",
     summary="Talk to your sessions from chat networks, and hand them over.",
     routes=("sojourn.gateway.api:router",),
-    commands=("sojourn.gateway.command_line:gateway", "sojourn.gateway.command_line:handoff"),
+    commands=("sojourn.gateway.cli:gateway", "sojourn.gateway.cli:handoff"),
 )

@@ -11,9 +11,9 @@ import logging
 
 from sojourn.core.errors import Conflict, PlatformFailed
 from sojourn.core.sessions import SessionId
-from sojourn.gateway.desk import Desk
-from sojourn.gateway.letters import Address, parcel_of
-from sojourn.gateway.render import AGAIN
+from sojourn.gateway.context import GatewayContext
+from sojourn.gateway.payloads import ReplyTarget, decode_outbound
+from sojourn.gateway.render import DUPLICATE_MARK
 from sojourn.ports.gateway_store import Outgoing
 from sojourn.ports.platform import CanEdit, Sent
 
@@ -22,10 +22,10 @@ TRIES = 3
 logger = logging.getLogger(__name__)
 
 
-class Changing:
+class SentMessage:
     """The messages of one session in one place. `adapter` is None where a network cannot change messages."""
 
-    def __init__(self, desk: Desk, session: SessionId, to: Address) -> None:
+    def __init__(self, desk: GatewayContext, session: SessionId, to: ReplyTarget) -> None:
         self._desk, self._session, self._to = desk, session, to
         line = desk.lines.get((to.platform, to.account))
         self.adapter: CanEdit | None = line.adapter if line is not None and isinstance(line.adapter, CanEdit) else None
@@ -49,8 +49,8 @@ class Changing:
     async def show(self, row: Outgoing, text: str, *, tries: int = TRIES) -> bool:
         """False: it could not be changed."""
         assert self.adapter is not None
-        mark = AGAIN if row.possible_duplicate else ""
-        sent = Sent(place=parcel_of(row).place, id=row.message_id)
+        mark = DUPLICATE_MARK if row.possible_duplicate else ""
+        sent = Sent(place=decode_outbound(row).place, id=row.message_id)
         for again in range(tries):
             try:
                 await self.adapter.edit(sent, mark + text)

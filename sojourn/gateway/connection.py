@@ -19,14 +19,14 @@ from sojourn.ports.gateway_store import CredentialLease, GatewayStore
 from sojourn.ports.platform import Inbound, PlatformAdapter
 
 State = Literal["starting", "up", "down", "refused", "elsewhere", "closed"]
-Keep = Callable[["Line", Inbound], Awaitable[None]]
+Keep = Callable[["PlatformConnection", Inbound], Awaitable[None]]
 _STEADY = 1.0  # seconds a line that was lost has to hold before it counts as up again
 _FIRST, _MOST, _REFUSED = 0.5, 60.0, 60.0  # seconds between two tries
 
 logger = logging.getLogger(__name__)
 
 
-class Line:
+class PlatformConnection:
     """Listens for as long as it runs, whatever happens on the way. The adapter's host: one of the three edges."""
 
     def __init__(

@@ -7,22 +7,22 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from sojourn.core.errors import PlatformFailed
-from sojourn.gateway.desk import Desk
-from sojourn.gateway.letters import Address, Letter
+from sojourn.gateway.context import GatewayContext
+from sojourn.gateway.payloads import InboundPayload, ReplyTarget
 from sojourn.ports.platform import CanReact, CanType, Sent
 
 _TYPING = 4.0
 _PATIENCE = 10.0
 
 
-class Signs:
+class PresenceSignals:
     """Nobody misses them: what a network refuses is not tried again."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: GatewayContext) -> None:
         self._desk, self._sign = desk, str(desk.settings["gateway.reaction"]).strip()
 
     @asynccontextmanager
-    async def showing(self, to: Address, heard: Letter | None = None) -> AsyncIterator[None]:
+    async def showing(self, to: ReplyTarget, heard: InboundPayload | None = None) -> AsyncIterator[None]:
         """While an answer is written. `heard`: to what, if a person wrote it."""
         line = self._desk.lines.get((to.platform, to.account))
         tasks = list[asyncio.Task[None]]()
@@ -38,13 +38,13 @@ class Signs:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _seen(self, adapter: CanReact, heard: Letter) -> None:
+    async def _seen(self, adapter: CanReact, heard: InboundPayload) -> None:
         with suppress(PlatformFailed, TimeoutError):
             async with asyncio.timeout(_PATIENCE):
                 await adapter.react(Sent(place=heard.place, id=heard.id), self._sign)
 
 
-async def _type(adapter: CanType, to: Address) -> None:
+async def _type(adapter: CanType, to: ReplyTarget) -> None:
     with suppress(PlatformFailed):
         while True:
             await adapter.typing(to.place)

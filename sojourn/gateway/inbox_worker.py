@@ -14,12 +14,12 @@ from contextlib import aclosing, suppress
 from sojourn.core.errors import Conflict, LeaseLost, NotFound, SojournError, StoreUnavailable
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
-from sojourn.gateway.commands import parse
-from sojourn.gateway.desk import Desk
-from sojourn.gateway.handling import Handling
-from sojourn.gateway.letters import letter, letter_of, packed
-from sojourn.gateway.line import Line
-from sojourn.gateway.render import apology
+from sojourn.gateway.chat_commands import parse
+from sojourn.gateway.connection import PlatformConnection
+from sojourn.gateway.context import GatewayContext
+from sojourn.gateway.dispatch import MessageDispatcher
+from sojourn.gateway.payloads import decode_inbound, encode_payload, payload_from_inbound
+from sojourn.gateway.render import apology_text
 from sojourn.gateway.waiting import NotYet
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.platform import Inbound
@@ -30,7 +30,7 @@ _SOON = 0.05
 logger = logging.getLogger(__name__)
 
 
-class Place:
+class ActiveConversation:
     """A place that is being worked on: the message whose turn it is, and those that were taken ahead and wait."""
 
     def __init__(self, item: Incoming) -> None:
@@ -50,27 +50,32 @@ class Place:
         return any(one.id == item.id for one in self.items)
 
 
-class Receiving:
+class InboxWorker:
     """The inbox of one gateway, for the lines it holds."""
 
-    def __init__(self, desk: Desk, handling: Handling) -> None:
+    def __init__(self, desk: GatewayContext, handling: MessageDispatcher) -> None:
         self._desk, self._journal, self._handling = desk, desk.store, handling
-        self._working: dict[str, Place] = {}
+        self._working: dict[str, ActiveConversation] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._at_once = int(desk.settings["gateway.at_once"])
 
-    async def keep(self, line: Line, inbound: Inbound) -> None:
+    async def keep(self, line: PlatformConnection, inbound: Inbound) -> None:
         """On disk when this returns: then it may be acknowledged."""
         key = self._desk.keys.key(inbound.place, inbound.sender)
         platform, account = line.name
         kept = await self._journal.add_incoming(
-            platform, account, inbound.id, place=key, payload=packed(letter(inbound)), files=inbound.files
+            platform,
+            account,
+            inbound.id,
+            place=key,
+            payload=encode_payload(payload_from_inbound(inbound)),
+            files=inbound.files,
         )
         place = self._working.get(key)
         if kept is not None and place is not None and self._cannot_wait(line, inbound, place):
             place.knocked.set()
 
-    def _cannot_wait(self, line: Line, inbound: Inbound, place: Place) -> bool:
+    def _cannot_wait(self, line: PlatformConnection, inbound: Inbound, place: ActiveConversation) -> bool:
         """Whether it may be meant for the turn that runs. Everything else waits in its row."""
         is_command = parse(inbound.text, line.adapter.info.prefix) is not None
         return is_command or place.question is not None or self._desk.settings["gateway.when_busy"] != "queue"
@@ -108,7 +113,7 @@ class Receiving:
 
     async def _work(self, item: Incoming) -> None:
         """A place, until nothing taken is left."""
-        place = self._working[item.place] = Place(item)
+        place = self._working[item.place] = ActiveConversation(item)
         renewing = asyncio.create_task(self._renew(place))
         try:
             while place.item is not None:
@@ -129,31 +134,31 @@ class Receiving:
             if self._working.get(item.place) is place:
                 del self._working[item.place]
 
-    async def _settle(self, place: Place) -> None:
+    async def _settle(self, place: ActiveConversation) -> None:
         """Words that were given to the turn are done if it heard them; else their own turn comes now."""
         steered, heard, place.steered, place.heard = place.steered, place.heard, [], {}
         for item in steered:
-            if not heard.get(letter_of(item).text):
+            if not heard.get(decode_inbound(item).text):
                 place.held.append(item)
             else:
                 with suppress(Conflict):
                     await self._journal.finish_incoming(item)
         place.held.sort(key=lambda item: item.id)
 
-    async def _let_go(self, place: Place) -> None:
+    async def _let_go(self, place: ActiveConversation) -> None:
         """What this gateway does not finish is free for the next one, at once."""
         for item in place.items:
             with suppress(SojournError, asyncio.CancelledError):
                 await self._journal.release_incoming(item, error="the gateway was stopped")
 
-    async def _renew(self, place: Place) -> None:
+    async def _renew(self, place: ActiveConversation) -> None:
         while True:
             await asyncio.sleep(self._desk.lease / 3)
             for item in place.items:
                 with suppress(Conflict, NotFound, StoreUnavailable):  # who works on it meets the same, and knows more
                     await self._journal.update_incoming(item, seconds=self._desk.lease)
 
-    async def _one(self, place: Place, item: Incoming) -> None:
+    async def _one(self, place: ActiveConversation, item: Incoming) -> None:
         """Here anything may be caught: a message that cannot be handled must not stop the others."""
         until = time.monotonic() + 3600
         try:
@@ -167,7 +172,7 @@ class Receiving:
                     if not self._desk.lines[item.platform, item.account].is_held:
                         await self._journal.release_incoming(item, error="whoever has the line goes on with it")
                         return
-                    if not letter_of(item).handoff:
+                    if not decode_inbound(item).handoff:
                         await self._arrivals_first(place)
                     await asyncio.sleep(_SOON)
             await self._journal.finish_incoming(item, turn=turn)
@@ -181,12 +186,12 @@ class Receiving:
         finally:
             place.session = place.question = None
 
-    async def _arrivals_first(self, place: Place) -> None:
+    async def _arrivals_first(self, place: ActiveConversation) -> None:
         """A session on its way to this very place is received ahead of words that wait for it."""
         assert place.item is not None
         words = place.item
         place.held += await self._ahead(words.place)
-        while arrival := next((one for one in place.held if letter_of(one).handoff), None):
+        while arrival := next((one for one in place.held if decode_inbound(one).handoff), None):
             place.held.remove(arrival)
             place.item, place.held = arrival, [words, *place.held]
             await self._one(place, arrival)
@@ -200,12 +205,12 @@ class Receiving:
                 await self._journal.release_incoming(item, seconds=2.0**item.attempts, error=words)
                 return
             hint = error.hint if isinstance(error, SojournError) else "Try again, or look into the log."
-            to = self._desk.address(item, letter_of(item).place)
-            await self._desk.tell(to, f"in:{item.id}:failed", apology(words, hint))
+            to = self._desk.address(item, decode_inbound(item).place)
+            await self._desk.tell(to, f"in:{item.id}:failed", apology_text(words, hint))
             await self._journal.finish_incoming(item, "failed", error=words)
 
     # while a turn runs
-    async def _aside(self, place: Place) -> None:
+    async def _aside(self, place: ActiveConversation) -> None:
         """Whatever comes to this place meanwhile is looked at, and handled if it cannot wait."""
         while True:
             await place.knocked.wait()

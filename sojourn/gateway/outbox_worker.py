@@ -12,9 +12,9 @@ from typing import Literal
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import Conflict, NotFound, PlatformDown, SojournError, StoreUnavailable
-from sojourn.gateway.letters import Parcel, parcel_of
-from sojourn.gateway.line import Line
-from sojourn.gateway.render import AGAIN, file_line, split
+from sojourn.gateway.connection import PlatformConnection
+from sojourn.gateway.payloads import OutboundPayload, decode_outbound
+from sojourn.gateway.render import DUPLICATE_MARK, file_line, split_text
 from sojourn.ports.gateway_store import AccountKey as LineName
 from sojourn.ports.gateway_store import Outgoing
 from sojourn.ports.platform import CanAsk, CanSendFiles, File, PlatformAdapter, SendRefused, Sent
@@ -29,11 +29,11 @@ _HOPELESS = ("forbidden", "not_found", "too_long", "bad_format")
 logger = logging.getLogger(__name__)
 
 
-class Sending:
+class OutboxWorker:
     """The sender of one gateway, for the lines it holds."""
 
     def __init__(
-        self, journal: WholeStore, owner: str, lines: Mapping[LineName, Line], *, seconds: float = 20.0
+        self, journal: WholeStore, owner: str, lines: Mapping[LineName, PlatformConnection], *, seconds: float = 20.0
     ) -> None:
         self._journal, self._owner, self._lines, self._seconds = journal, owner, lines, seconds
         self._tasks: set[asyncio.Task[None]] = set()
@@ -77,7 +77,7 @@ class Sending:
         renewing = asyncio.create_task(self._renew(item))
         try:
             async with asyncio.timeout(PATIENCE):
-                sent = await self._post(adapter, item, parcel := parcel_of(item))
+                sent = await self._post(adapter, item, parcel := decode_outbound(item))
             await self._note(item, "sent" if parcel.grows or parcel.buttons else "delivered", sent)
             self.last_delivered[item.platform] = time.time()
         except Conflict as error:
@@ -111,13 +111,13 @@ class Sending:
                 await asyncio.sleep(self._seconds / 3)
                 await self._journal.renew_outgoing(item, seconds=self._seconds)
 
-    async def _post(self, adapter: PlatformAdapter, item: Outgoing, parcel: Parcel) -> Sent:
+    async def _post(self, adapter: PlatformAdapter, item: Outgoing, parcel: OutboundPayload) -> Sent:
         if parcel.file is not None and isinstance(adapter, CanSendFiles):
             sent = await self._with_file(adapter, item, parcel, parcel.file)
             if isinstance(sent, Sent):
                 return sent
             parcel = sent
-        text = (AGAIN if item.possible_duplicate else "") + parcel.text
+        text = (DUPLICATE_MARK if item.possible_duplicate else "") + parcel.text
         try:
             if parcel.buttons and isinstance(adapter, CanAsk):
                 return await adapter.ask(parcel.place, text, parcel.buttons, reply_to=parcel.reply_to)
@@ -130,14 +130,16 @@ class Sending:
             return await self._plainly(adapter, parcel, text, halves=True)
 
     async def _with_file(
-        self, adapter: CanSendFiles, item: Outgoing, parcel: Parcel, file: Attachment
-    ) -> Sent | Parcel:
+        self, adapter: CanSendFiles, item: Outgoing, parcel: OutboundPayload, file: Attachment
+    ) -> Sent | OutboundPayload:
         """Sends the file; a network that does not take this one gets a line about it instead."""
         try:
             assert item.session is not None
             data, _ = await self._journal.get_blob(item.session, file.hash)
             told = File(name=file.name or "file", media_type=file.media_type, data=data)
-            return await adapter.send_file(parcel.place, told, caption=AGAIN.strip() if item.possible_duplicate else "")
+            return await adapter.send_file(
+                parcel.place, told, caption=DUPLICATE_MARK.strip() if item.possible_duplicate else ""
+            )
         except NotFound as error:
             return replace(parcel, text=file_line(file, str(error)))
         except SendRefused as refused:
@@ -145,10 +147,12 @@ class Sending:
                 raise
             return replace(parcel, text=file_line(file, f"{refused} {refused.hint}".strip()))
 
-    async def _plainly(self, adapter: PlatformAdapter, parcel: Parcel, text: str, *, halves: bool = False) -> Sent:
+    async def _plainly(
+        self, adapter: PlatformAdapter, parcel: OutboundPayload, text: str, *, halves: bool = False
+    ) -> Sent:
         """Without formatting; smaller than the network says it takes, if it did not take that."""
         info = adapter.info
-        pieces = split(text, info.max_chars // 2, info.counting) if halves else [text]
+        pieces = split_text(text, info.max_chars // 2, info.counting) if halves else [text]
         for piece in pieces[:-1]:
             await adapter.send(parcel.place, piece, plain=True)
         if parcel.buttons and isinstance(adapter, CanAsk):

@@ -11,8 +11,8 @@ from sojourn.core.errors import SojournError, StoreUnavailable
 from sojourn.core.messages import Message, text_of
 from sojourn.core.places import Place
 from sojourn.core.sessions import Principal, SessionId
-from sojourn.gateway.desk import Desk
-from sojourn.gateway.letters import Address
+from sojourn.gateway.context import GatewayContext
+from sojourn.gateway.payloads import ReplyTarget
 from sojourn.ports.records import Record, RecordStore
 
 _KIND = "gateway_watch"
@@ -20,8 +20,8 @@ _KIND = "gateway_watch"
 logger = logging.getLogger(__name__)
 
 
-async def watch(
-    store: RecordStore, key: str, session: SessionId, to: Address, principal: Principal, after: int
+async def start_watch(
+    store: RecordStore, key: str, session: SessionId, to: ReplyTarget, principal: Principal, after: int
 ) -> None:
     """From now on that place is shown what happens in the session."""
     value = {
@@ -34,20 +34,20 @@ async def watch(
     await store.put_record(Record(kind=_KIND, key=key, value=value, principal=principal, session=session))
 
 
-async def watched(store: RecordStore, key: str) -> SessionId | None:
+async def find_watched(store: RecordStore, key: str) -> SessionId | None:
     """The session a place watches."""
     found = await store.get_record(_KIND, key)
     return found.session if found else None
 
 
-async def unwatch(store: RecordStore, key: str) -> bool:
+async def stop_watch(store: RecordStore, key: str) -> bool:
     return await store.delete_record(_KIND, key)
 
 
-class Attached:
+class SessionWatchers:
     """Shows sessions to the places that watch them, for the lines of this gateway."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: GatewayContext) -> None:
         self._desk = desk
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
 
@@ -79,7 +79,7 @@ class Attached:
     async def _show(self, record: Record) -> None:
         assert record.session is not None
         value, session = record.value, record.session
-        to = Address(
+        to = ReplyTarget(
             platform=value["platform"],
             account=value["account"],
             key=value["key"],
@@ -91,7 +91,7 @@ class Attached:
             async with aclosing(log):
                 async for kept in log:
                     text = _shown(kept.item) if isinstance(kept.item, Message) else ""
-                    if text and await watched(self._desk.store, record.key) != session:
+                    if text and await find_watched(self._desk.store, record.key) != session:
                         return  # it took the wheel, or went elsewhere
                     if text:
                         await self._desk.tell(to, f"watch:{record.key}:{kept.public_id}", text)

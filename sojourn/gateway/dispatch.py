@@ -21,16 +21,16 @@ from sojourn.core.errors import (
 )
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Session, SessionId, TurnId
-from sojourn.gateway import commands
-from sojourn.gateway.answering import Answering
-from sojourn.gateway.asking import pressed
-from sojourn.gateway.attached import watched
-from sojourn.gateway.commands import Call, Commands
-from sojourn.gateway.desk import Desk
-from sojourn.gateway.letters import Address, Letter, letter_of
-from sojourn.gateway.people import Person
-from sojourn.gateway.render import choice, told
+from sojourn.gateway import chat_commands
+from sojourn.gateway.approval_prompts import handle_button
+from sojourn.gateway.chat_commands import Call, Commands
+from sojourn.gateway.context import GatewayContext
+from sojourn.gateway.pairing import Identity
+from sojourn.gateway.payloads import InboundPayload, ReplyTarget, decode_inbound
+from sojourn.gateway.render import error_text, parse_choice
+from sojourn.gateway.turn_runner import TurnRunner
 from sojourn.gateway.waiting import NotYet
+from sojourn.gateway.watchers import find_watched
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.tool import Reply
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 Aside = Literal["done", "waits", "steered"]  # steered: done if the running turn hears it
 
 
-class AtWork(Protocol):
+class ConversationState(Protocol):
     """A place that is being worked on, as much of it as is needed here."""
 
     session: SessionId | None
@@ -49,21 +49,21 @@ class AtWork(Protocol):
     heard: dict[str, bool]
 
 
-class Arrivals(Protocol):
+class HandoffArrivals(Protocol):
     """Who receives sessions that are handed over to a place."""
 
-    async def arrive(self, item: Incoming, letter: Letter) -> None: ...
+    async def arrive(self, item: Incoming, letter: InboundPayload) -> None: ...
 
 
-class Handling:
+class MessageDispatcher:
     """Decides, and leaves the work to others."""
 
-    def __init__(self, desk: Desk, answering: Answering, arrivals: Arrivals, does: Commands) -> None:
+    def __init__(self, desk: GatewayContext, answering: TurnRunner, arrivals: HandoffArrivals, does: Commands) -> None:
         self._desk, self._answering, self._arrivals, self._does = desk, answering, arrivals, does
 
-    async def handle(self, item: Incoming, at: AtWork) -> TurnId | None:
+    async def handle(self, item: Incoming, at: ConversationState) -> TurnId | None:
         """What is to be done, to its end. Gives the turn that was run for these words."""
-        letter = letter_of(item)
+        letter = decode_inbound(item)
         if letter.handoff:
             await self._arrivals.arrive(item, letter)
             return None
@@ -74,22 +74,22 @@ class Handling:
             return None
         call = await self._call(item, letter, person)
         if letter.pressed:
-            await pressed(self._desk, item, letter, person, call.by)
+            await handle_button(self._desk, item, letter, person, call.by)
             return None
         is_ours = letter.mentioned or (letter.place.kind == "thread" and call.spot.session is not None)
         if not is_ours or not (letter.text.strip() or letter.files):
             return None
-        if not line.adapter.info.system and (command := commands.parse(letter.text, line.adapter.info.prefix)):
+        if not line.adapter.info.system and (command := chat_commands.parse(letter.text, line.adapter.info.prefix)):
             await self._command(item, call, *command)
             return None
         return await self._words(item, call, at)
 
-    async def _call(self, item: Incoming, letter: Letter, person: Person) -> Call:
+    async def _call(self, item: Incoming, letter: InboundPayload, person: Identity) -> Call:
         by = self._desk.speaker(item.platform, person, letter.sender)
         spot = await self._desk.places.spot(letter, person)
         return Call(letter=letter, person=person, by=by, spot=spot, item=item)
 
-    async def _stranger(self, item: Incoming, letter: Letter) -> None:
+    async def _stranger(self, item: Incoming, letter: InboundPayload) -> None:
         """A code at most, in private, and never an answer. It is sent past the outbox, which would keep it."""
         line = self._desk.lines[(item.platform, item.account)]
         if letter.place.kind != "dm" or item.attempts > 1:
@@ -105,15 +105,15 @@ class Handling:
         except SojournError as error:
             if isinstance(error, Conflict) and error.code == "lease_lost":
                 raise
-            reply = told(error)
+            reply = error_text(error)
         if reply:
             await self._desk.tell(self._address(item, call), f"in:{item.id}:reply", reply)
 
-    async def _words(self, item: Incoming, call: Call, at: AtWork) -> TurnId | None:
+    async def _words(self, item: Incoming, call: Call, at: ConversationState) -> TurnId | None:
         """A turn in the session of this place, which is opened now if there is none."""
         letter, person, by = call.letter, call.person, call.by
         to = self._address(item, call)
-        if await watched(self._desk.store, call.spot.key):
+        if await find_watched(self._desk.store, call.spot.key):
             await self._desk.tell(to, f"in:{item.id}:reply", WATCHING)
             return None
         session = await self._desk.places.session(call.spot, person, by, chosen=item.session)
@@ -154,36 +154,36 @@ class Handling:
             template=chosen.get("template", ""),
         )
 
-    def _address(self, item: Incoming, call: Call) -> Address:
+    def _address(self, item: Incoming, call: Call) -> ReplyTarget:
         reply_to = call.letter.id if call.letter.place.kind in ("group", "channel") else ""
         return self._desk.address(item, call.letter.place, reply_to=reply_to)
 
     # while a turn runs
-    async def aside(self, item: Incoming, at: AtWork) -> Aside:
+    async def aside(self, item: Incoming, at: ConversationState) -> Aside:
         """Handles what cannot wait behind a running turn."""
-        letter = letter_of(item)
+        letter = decode_inbound(item)
         line = self._desk.lines[(item.platform, item.account)]
         person = await self._desk.people.known(line.adapter.info, letter.sender)
         if letter.handoff or person is None:
             return "waits"
         call = await self._call(item, letter, person)
         if letter.pressed:
-            await pressed(self._desk, item, letter, person, call.by)
+            await handle_button(self._desk, item, letter, person, call.by)
             return "done"
         if at.question is not None and at.session is not None and await self._answers(at, call):
             return "done"
-        if command := commands.parse(letter.text, line.adapter.info.prefix):
-            if not commands.is_quick(command[0]):
+        if command := chat_commands.parse(letter.text, line.adapter.info.prefix):
+            if not chat_commands.is_quick(command[0]):
                 return "waits"
             await self._command(item, call, *command)
             return "done"
         return await self._interjects(at, call)
 
-    async def _answers(self, at: AtWork, call: Call) -> bool:
+    async def _answers(self, at: ConversationState, call: Call) -> bool:
         """Whether these words answer what the turn asks. Only the owner's do."""
         assert at.question is not None
         assert at.session is not None
-        chosen = choice(call.letter.text, tuple(map(str, at.question.get("choices", ()))))
+        chosen = parse_choice(call.letter.text, tuple(map(str, at.question.get("choices", ()))))
         if chosen is None or not call.person.is_owner:
             return False
         with suppress(NotFound, NotAllowed):  # answered elsewhere meanwhile
@@ -191,7 +191,7 @@ class Handling:
             await self._desk.service.answer(at.session, str(at.question["question"]), reply, call.by)
         return True
 
-    async def _interjects(self, at: AtWork, call: Call) -> Aside:
+    async def _interjects(self, at: ConversationState, call: Call) -> Aside:
         """Words that come while a turn runs, as the settings want it."""
         way = str(self._desk.settings["gateway.when_busy"])
         if at.session is None or call.spot.session != at.session:

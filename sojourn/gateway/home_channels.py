@@ -9,8 +9,8 @@ from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
-from sojourn.gateway.letters import place_in
-from sojourn.gateway.people import pairs
+from sojourn.gateway.pairing import pairs
+from sojourn.gateway.payloads import place_from
 from sojourn.ports.platform import PlatformAdapter
 from sojourn.ports.records import Record, RecordStore
 
@@ -18,14 +18,14 @@ _KIND = "gateway_home"
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class HomeChannel:
     """A place, and who chose it there; nobody, if it stands in the settings or was named."""
 
     place: Place
     chosen_by: Sender | None = None
 
 
-class Homes:
+class HomeChannels:
     """One for each person and network. What was said in a chat beats the settings, which are the owner's."""
 
     def __init__(self, store: RecordStore, settings: Settings) -> None:
@@ -42,15 +42,15 @@ class Homes:
         kept = await self._store.get_record(_KIND, _key(principal, platform))
         return kept is not None or (principal == OWNER and platform in self._settings)
 
-    async def find(self, adapter: PlatformAdapter, principal: Principal, target: str = "") -> Home:
+    async def find(self, adapter: PlatformAdapter, principal: Principal, target: str = "") -> HomeChannel:
         """The place that is named, the home channel, or BadInput with what to do."""
         if target:
-            return Home(adapter.home(target))
+            return HomeChannel(adapter.home(target))
         kept = await self._store.get_record(_KIND, _key(principal, adapter.info.name))
-        if kept is not None and (place := place_in(kept.value)) is not None:
-            return Home(place, Sender(id=str(kept.value["by"]), name=str(kept.value.get("name", ""))))
+        if kept is not None and (place := place_from(kept.value)) is not None:
+            return HomeChannel(place, Sender(id=str(kept.value["by"]), name=str(kept.value.get("name", ""))))
         if principal == OWNER and adapter.info.name in self._settings:
-            return Home(adapter.home(self._settings[adapter.info.name]))
+            return HomeChannel(adapter.home(self._settings[adapter.info.name]))
         raise no_home(adapter.info.name)
 
 

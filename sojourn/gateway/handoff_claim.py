@@ -15,7 +15,7 @@ _PAUSE = 0.5  # seconds until a store that is away is asked again
 logger = logging.getLogger(__name__)
 
 
-class Carried:
+class ClaimedHandoff:
     """`now` is what the store says, for as long as it is ours. `moved` is set by every step."""
 
     def __init__(self, store: HandoffStore, handoff: Handoff) -> None:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 
-from sojourn.gateway.changing import Changing
-from sojourn.gateway.desk import Desk
-from sojourn.gateway.letters import Address
-from sojourn.gateway.render import AGAIN, size, split
+from sojourn.gateway.context import GatewayContext
+from sojourn.gateway.payloads import ReplyTarget
+from sojourn.gateway.render import DUPLICATE_MARK, measure_length, split_text
+from sojourn.gateway.sent_message import SentMessage
 from sojourn.ports.platform import PlatformInfo
 from sojourn.ports.service import Turn
 
@@ -18,13 +18,13 @@ _FIRST_WORDS = 24  # characters worth a message of their own
 _MORE = " …"
 
 
-class Growing:
+class StreamingMessage:
     """What one turn says, one message after another. Does nothing where a network cannot change messages."""
 
-    def __init__(self, desk: Desk, turn: Turn, to: Address, handoff: str) -> None:
+    def __init__(self, desk: GatewayContext, turn: Turn, to: ReplyTarget, handoff: str) -> None:
         self._desk, self._turn, self._to, self._handoff = desk, turn, to, handoff
         self._seconds = float(desk.settings["gateway.streaming_seconds"])
-        self._changing = Changing(desk, turn.session, to)
+        self._changing = SentMessage(desk, turn.session, to)
         self._able = bool(desk.settings["gateway.streaming"]) and self._changing.adapter is not None
         line = desk.lines.get((to.platform, to.account))
         self._info: PlatformInfo | None = line.adapter.info if line is not None else None
@@ -56,8 +56,8 @@ class Growing:
     def _visible(self) -> str:
         """As much as fits into one message, with a sign that more comes."""
         assert self._info is not None
-        room = self._info.max_chars - size(AGAIN + _MORE, self._info.counting)
-        pieces = split(self._text, room, self._info.counting)
+        room = self._info.max_chars - measure_length(DUPLICATE_MARK + _MORE, self._info.counting)
+        pieces = split_text(self._text, room, self._info.counting)
         return (pieces[0] if pieces else "") + _MORE
 
     async def whole(self, text: str) -> str:
@@ -69,7 +69,9 @@ class Growing:
             return text
         row = await self._changing.until_sent(row)
         assert self._info is not None
-        first, *rest = split(text, self._info.max_chars - size(AGAIN, self._info.counting), self._info.counting) or [""]
+        first, *rest = split_text(
+            text, self._info.max_chars - measure_length(DUPLICATE_MARK, self._info.counting), self._info.counting
+        ) or [""]
         if row.state != "sent" or not await self._changing.show(row, first):
             return text  # it never got there, or cannot be changed: then it is said as usual
         await self._changing.finish(row)

@@ -16,11 +16,19 @@ from typing import Any
 from sojourn.core.errors import NotAllowed, NotFound
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, SessionId
-from sojourn.gateway.changing import Changing
-from sojourn.gateway.desk import Desk
-from sojourn.gateway.letters import Address, Letter
-from sojourn.gateway.people import Person
-from sojourn.gateway.render import AGAIN, answers, label, question, settled, size, split
+from sojourn.gateway.context import GatewayContext
+from sojourn.gateway.pairing import Identity
+from sojourn.gateway.payloads import InboundPayload, ReplyTarget
+from sojourn.gateway.render import (
+    DUPLICATE_MARK,
+    answers_text,
+    choice_label,
+    measure_length,
+    question_text,
+    settled_text,
+    split_text,
+)
+from sojourn.gateway.sent_message import SentMessage
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
 from sojourn.ports.platform import Button, CanAsk
 from sojourn.ports.records import Record
@@ -35,7 +43,7 @@ NOT_YOURS = "Only the owner can answer this."
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PendingPrompt:
     """A question that stands in a chat: the key of the message with the buttons, and the words above its last line."""
 
     key: str
@@ -43,13 +51,13 @@ class Asked:
     token: str
 
 
-class Asking:
+class ApprovalPrompts:
     """The questions of one turn in one place."""
 
-    def __init__(self, desk: Desk, turn: Turn, to: Address, by: Caller) -> None:
+    def __init__(self, desk: GatewayContext, turn: Turn, to: ReplyTarget, by: Caller) -> None:
         self._desk, self._session, self._to, self._by = desk, turn.session, to, by
-        self._changing = Changing(desk, turn.session, to)
-        self._open: dict[str, Asked] = {}
+        self._changing = SentMessage(desk, turn.session, to)
+        self._open: dict[str, PendingPrompt] = {}
         line = desk.lines.get((to.platform, to.account))
         self._info = line.adapter.info if line is not None and isinstance(line.adapter, CanAsk) else None
 
@@ -61,19 +69,19 @@ class Asking:
 
     async def asked(self, key: str, detail: Mapping[str, Json], *, handoff: str = "") -> list[OutgoingDraft]:
         """The question as messages; buttons stand under the last one."""
-        last = answers(detail, for_owner=self._by.principal == OWNER)
+        last = answers_text(detail, for_owner=self._by.principal == OWNER)
         if not self._has_buttons:
-            return self._desk.drafts(self._to, key, f"{question(detail)}\n{last}", handoff=handoff)
+            return self._desk.drafts(self._to, key, f"{question_text(detail)}\n{last}", handoff=handoff)
         info = self._info
         assert info is not None
-        room = info.max_chars - size(AGAIN, info.counting) - min(_LAST_LINE, info.max_chars // 4)
-        *first, words = split(question(detail), room, info.counting)
+        room = info.max_chars - measure_length(DUPLICATE_MARK, info.counting) - min(_LAST_LINE, info.max_chars // 4)
+        *first, words = split_text(question_text(detail), room, info.counting)
         token = _token(self._session, str(detail["question"]))
         choices = [str(one) for one in detail.get("choices", ())]
         value = {"question": detail["question"], "choices": choices}
         await self._desk.store.put_record(Record(kind=_KIND, key=token, value=value, session=self._session))
-        buttons = tuple(Button(label=label(one), value=f"{token}:{n}") for n, one in enumerate(choices))
-        self._open[str(detail["question"])] = Asked(key=f"{key}/{len(first)}", words=words, token=token)
+        buttons = tuple(Button(label=choice_label(one), value=f"{token}:{n}") for n, one in enumerate(choices))
+        self._open[str(detail["question"])] = PendingPrompt(key=f"{key}/{len(first)}", words=words, token=token)
         more: list[dict[str, Any]] = [
             {"handoff": handoff, "reply_to": "" if n else self._to.reply_to} for n in range(len(first) + 1)
         ]
@@ -92,7 +100,7 @@ class Asking:
                 row = await self._changing.row(asks.key)
                 row = await self._changing.until_sent(row) if row is not None else None
                 if row is not None and row.state == "sent":
-                    await self._changing.show(row, f"{asks.words}\n{settled(detail)[:_LAST_LINE]}")
+                    await self._changing.show(row, f"{asks.words}\n{settled_text(detail)[:_LAST_LINE]}")
                     await self._changing.finish(row)
 
     async def close(self) -> None:
@@ -101,7 +109,9 @@ class Asking:
             await self.answered({"question": name, "choice": "deny", "why": "The turn has ended."})
 
 
-async def pressed(desk: Desk, item: Incoming, letter: Letter, person: Person, by: Caller) -> None:
+async def handle_button(
+    desk: GatewayContext, item: Incoming, letter: InboundPayload, person: Identity, by: Caller
+) -> None:
     """Somebody pressed a button. Only the owner's counts; a question that is over says so, once."""
     token, _, number = letter.pressed.partition(":")
     to = desk.address(item, letter.place)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from sojourn.core.places import Place, Sender
 from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Settings
-from sojourn.gateway.bindings import Places
-from sojourn.gateway.homes import Homes
-from sojourn.gateway.letters import Address, Keys
-from sojourn.gateway.line import Line
-from sojourn.gateway.people import People, Person
-from sojourn.gateway.render import AGAIN, size, split
+from sojourn.gateway.bindings import ConversationBindings
+from sojourn.gateway.connection import PlatformConnection
+from sojourn.gateway.home_channels import HomeChannels
+from sojourn.gateway.pairing import Identities, Identity
+from sojourn.gateway.payloads import ReplyTarget, SessionKeys
+from sojourn.gateway.render import DUPLICATE_MARK, measure_length, split_text
 from sojourn.ports.gateway_store import AccountKey as LineName
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
 from sojourn.ports.kit import Kit
@@ -23,22 +23,22 @@ from sojourn.ports.whole import WholeStore
 
 
 @dataclass(slots=True)
-class Desk:
+class GatewayContext:
     """The store, the service, who is who and what goes where. `owner` names this gateway in every row it works on."""
 
     kit: Kit
     owner: str
-    lines: dict[LineName, Line] = field(default_factory=dict)
-    keys: Keys = field(init=False)
-    people: People = field(init=False)
-    homes: Homes = field(init=False)
-    places: Places = field(init=False)
+    lines: dict[LineName, PlatformConnection] = field(default_factory=dict)
+    keys: SessionKeys = field(init=False)
+    people: Identities = field(init=False)
+    homes: HomeChannels = field(init=False)
+    places: ConversationBindings = field(init=False)
 
     def __post_init__(self) -> None:
-        self.keys = Keys.of(self.settings)
-        self.people = People(self.store, self.settings)
-        self.homes = Homes(self.store, self.settings)
-        self.places = Places(self.store, self.service, self.keys)
+        self.keys = SessionKeys.of(self.settings)
+        self.people = Identities(self.store, self.settings)
+        self.homes = HomeChannels(self.store, self.settings)
+        self.places = ConversationBindings(self.store, self.service, self.keys)
 
     @property
     def settings(self) -> Settings:
@@ -57,18 +57,20 @@ class Desk:
         """For how long a row is ours without a sign of life."""
         return float(self.settings["gateway.lease_seconds"])
 
-    def line_to(self, platform: str) -> Line | None:
+    def line_to(self, platform: str) -> PlatformConnection | None:
         """The line that serves a platform here, those that are up first."""
         found = [line for (name, _), line in self.lines.items() if name == platform]
         return min(found, key=lambda line: line.state != "up", default=None)
 
-    def speaker(self, platform: str, person: Person, sender: Sender) -> Caller:
+    def speaker(self, platform: str, person: Identity, sender: Sender) -> Caller:
         holder = f"gateway on {socket.gethostname()} (pid {os.getpid()})"
         return Caller(surface=platform, principal=person.principal, holder=holder, name=person.name or sender.name)
 
-    def address(self, item: Incoming, place: Place, *, reply_to: str = "", session: SessionId | None = None) -> Address:
+    def address(
+        self, item: Incoming, place: Place, *, reply_to: str = "", session: SessionId | None = None
+    ) -> ReplyTarget:
         """Where the answer to an incoming message goes."""
-        return Address(
+        return ReplyTarget(
             platform=item.platform,
             account=item.account,
             key=item.place,
@@ -77,16 +79,16 @@ class Desk:
             session=session,
         )
 
-    def drafts(self, to: Address, key: str, text: str, *, handoff: str = "") -> list[OutgoingDraft]:
+    def drafts(self, to: ReplyTarget, key: str, text: str, *, handoff: str = "") -> list[OutgoingDraft]:
         """A text in as many messages as the network needs; only the first one is a reply."""
         line = self.lines.get((to.platform, to.account)) or self.line_to(to.platform)
         most, counting = (line.adapter.info.max_chars, line.adapter.info.counting) if line else (2000, "characters")
-        pieces = split(text, most - size(AGAIN, counting), counting)
+        pieces = split_text(text, most - measure_length(DUPLICATE_MARK, counting), counting)
         return [
             to.draft(f"{key}/{n}", piece, handoff=handoff, reply_to=to.reply_to if n == 0 else "")
             for n, piece in enumerate(pieces)
         ]
 
-    async def tell(self, to: Address, key: str, text: str) -> None:
+    async def tell(self, to: ReplyTarget, key: str, text: str) -> None:
         """Puts a text of our own into the outbox; the same key is sent once."""
         await self.store.put_outgoing(self.drafts(to, key, text))

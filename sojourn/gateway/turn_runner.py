@@ -12,13 +12,13 @@ from sojourn.core.errors import SessionBusy
 from sojourn.core.events import Chunk, Done, Failed, Progress
 from sojourn.core.messages import Json, Message, tool_calls_of
 from sojourn.core.sessions import Session, TurnId
-from sojourn.gateway.asking import Asking
-from sojourn.gateway.desk import Desk
-from sojourn.gateway.growing import Growing
-from sojourn.gateway.letters import Address, Letter, letter_of
-from sojourn.gateway.produced import file_drafts, words_of
-from sojourn.gateway.render import failure
-from sojourn.gateway.signs import Signs
+from sojourn.gateway.approval_prompts import ApprovalPrompts
+from sojourn.gateway.context import GatewayContext
+from sojourn.gateway.payloads import InboundPayload, ReplyTarget, decode_inbound
+from sojourn.gateway.presence import PresenceSignals
+from sojourn.gateway.render import failure_text
+from sojourn.gateway.streaming_message import StreamingMessage
+from sojourn.gateway.turn_files import file_drafts, words_of
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
 from sojourn.ports.service import Caller, Turn, TurnRequest
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Outcome:
+class TurnOutcome:
     """How a turn went, as its log tells it."""
 
     turn: TurnId | None = None
@@ -49,11 +49,11 @@ Ask = Callable[[dict[str, Json] | None], None]  # hears the question a turn asks
 Reached = Callable[[str, bool], None]  # words that were meant for the running turn, and whether it heard them
 
 
-class Answering:
+class TurnRunner:
     """Runs turns for chats and brings their answers on the way."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk, self._signs = desk, Signs(desk)
+    def __init__(self, desk: GatewayContext) -> None:
+        self._desk, self._signs = desk, PresenceSignals(desk)
 
     async def answer(
         self,
@@ -61,15 +61,15 @@ class Answering:
         session: Session,
         said: TurnRequest,
         by: Caller,
-        to: Address,
+        to: ReplyTarget,
         *,
         handoff: str = "",
         asks: Ask = lambda _: None,
         reached: Reached = lambda *_: None,
         tells: bool = True,
-    ) -> Outcome:
+    ) -> TurnOutcome:
         """The turn for this message, from its beginning or from wherever a crash left it."""
-        service, outcome = self._desk.service, Outcome()
+        service, outcome = self._desk.service, TurnOutcome()
         for again in range(_TRIES):
             key = (f"handoff:{handoff}" if handoff else f"gateway:{item.id}") + (f":{again}" if again else "")
             turn = await service.say(session.id, replace(said, key=key), by, when_busy="wait")
@@ -78,14 +78,14 @@ class Answering:
                     item, seconds=self._desk.lease, session=session.id, turn=turn.id
                 )
             outcome = await self.follow(
-                turn, by, to, handoff=handoff, asks=asks, reached=reached, tells=tells, heard=letter_of(item)
+                turn, by, to, handoff=handoff, asks=asks, reached=reached, tells=tells, heard=decode_inbound(item)
             )
             if not outcome.was_cut_off:
                 return outcome
             item = await self._desk.store.update_incoming(item, seconds=self._desk.lease)  # it is still ours
             await self._take_back(turn, by)
         if tells and outcome.failed:  # it is not asked for ever: what ends us each time must not do so again
-            await self._desk.tell(to, f"in:{item.id}:cut", failure(outcome.failed))
+            await self._desk.tell(to, f"in:{item.id}:cut", failure_text(outcome.failed))
         return outcome
 
     async def _take_back(self, turn: Turn, by: Caller) -> None:
@@ -103,17 +103,17 @@ class Answering:
         self,
         turn: Turn,
         by: Caller,
-        to: Address,
+        to: ReplyTarget,
         *,
         handoff: str = "",
         asks: Ask = lambda _: None,
         reached: Reached = lambda *_: None,
         tells: bool = True,
-        heard: Letter | None = None,
-    ) -> Outcome:
+        heard: InboundPayload | None = None,
+    ) -> TurnOutcome:
         """Brings what a turn says on its way, until it is over."""
-        outcome, growing = Outcome(turn=turn.id), Growing(self._desk, turn, to, handoff)
-        asking = Asking(self._desk, turn, to, by)
+        outcome, growing = TurnOutcome(turn=turn.id), StreamingMessage(self._desk, turn, to, handoff)
+        asking = ApprovalPrompts(self._desk, turn, to, by)
         async with (
             self._signs.showing(to, heard),
             aclosing(self._desk.service.watch(turn.session, after=turn.after, principal=by.principal)) as log,
@@ -140,7 +140,7 @@ class Answering:
                 elif isinstance(item, Done):
                     outcome.status = item.status
                     if outcome.failed and tells and not outcome.was_cut_off and not outcome.answered:
-                        texts = [failure(outcome.failed)]
+                        texts = [failure_text(outcome.failed)]
                 for text in texts:
                     drafts += self._desk.drafts(to, kept.public_id, text, handoff=handoff)
                 if drafts := drafts + file_drafts(kept, to, handoff):
@@ -152,7 +152,7 @@ class Answering:
                     return outcome
         return outcome
 
-    def _said(self, message: Message, outcome: Outcome) -> list[str]:
+    def _said(self, message: Message, outcome: TurnOutcome) -> list[str]:
         if message.role == "tool":
             outcome.answered = False
         if message.role != "assistant":

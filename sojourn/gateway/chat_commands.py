@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import OWNER, Session, clean_title
-from sojourn.gateway.attached import unwatch, watch, watched
-from sojourn.gateway.bindings import Spot
-from sojourn.gateway.desk import Desk
-from sojourn.gateway.letters import Letter
-from sojourn.gateway.people import Person
-from sojourn.gateway.requests import Requests
+from sojourn.gateway.bindings import Conversation
+from sojourn.gateway.context import GatewayContext
+from sojourn.gateway.handoff_requests import HandoffRequests
+from sojourn.gateway.pairing import Identity
+from sojourn.gateway.payloads import InboundPayload
+from sojourn.gateway.watchers import find_watched, start_watch, stop_watch
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.records import Record
 from sojourn.ports.service import Caller
@@ -26,10 +26,10 @@ _CHOICE = "gateway_choice"
 class Call:
     """Who wrote what, where, and what is bound there."""
 
-    letter: Letter
-    person: Person
+    letter: InboundPayload
+    person: Identity
     by: Caller
-    spot: Spot
+    spot: Conversation
     item: Incoming
 
 
@@ -90,7 +90,7 @@ def is_quick(name: str) -> bool:
 class Commands:
     """What the commands do."""
 
-    def __init__(self, desk: Desk, requests: Requests) -> None:
+    def __init__(self, desk: GatewayContext, requests: HandoffRequests) -> None:
         self._desk, self._requests = desk, requests
         self._does: dict[str, Run] = {
             "help": self.help,
@@ -129,7 +129,7 @@ class Commands:
         )
 
     async def _current(self, call: Call) -> Session:
-        session = call.spot.session or await watched(self._desk.store, call.spot.key)
+        session = call.spot.session or await find_watched(self._desk.store, call.spot.key)
         if session is None:
             raise BadInput("There is no session here yet.", hint="It begins with your first words.")
         return await self._desk.service.get(session, principal=call.person.principal)
@@ -140,7 +140,7 @@ class Commands:
         return "\n".join(lines)
 
     async def new(self, call: Call, rest: str) -> str:
-        await unwatch(self._desk.store, call.spot.key)
+        await stop_watch(self._desk.store, call.spot.key)
         await self._desk.places.leave(call.spot)
         return "A new session begins with your next words."
 
@@ -165,7 +165,7 @@ class Commands:
         """The session is bound here and driven from here."""
         if found.driver not in (None, call.by.surface):
             await self._desk.service.take(found.id, call.by)
-        await unwatch(self._desk.store, call.spot.key)
+        await stop_watch(self._desk.store, call.spot.key)
         if found.id != call.spot.session:
             await self._desk.places.bind(call.spot, found.id, call.letter.place, call.person)
         return f"Here is “{found.title or found.id}”, with {found.message_count} messages. Go on."
@@ -225,7 +225,7 @@ class Commands:
         if found.id == call.spot.session and found.driver in (None, call.by.surface):
             raise BadInput("That session is driven from here.", hint="Just go on.")
         to = self._desk.address(call.item, call.letter.place)
-        await watch(self._desk.store, call.spot.key, found.id, to, call.person.principal, found.last_seq)
+        await start_watch(self._desk.store, call.spot.key, found.id, to, call.person.principal, found.last_seq)
         return f"You watch “{found.title or found.id}”, driven from {found.driver or 'nowhere'}. /take takes the wheel."
 
     async def take(self, call: Call, rest: str) -> str:

@@ -18,7 +18,7 @@ NOBODY = Sender(id="sojourn", name="Sojourn", is_bot=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Letter:
+class InboundPayload:
     """Something that came in. `handoff`: it is our own word that a session arrives here."""
 
     place: Place
@@ -33,7 +33,7 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parcel:
+class OutboundPayload:
     """Something to be sent. `grows`: the turn whose answer it shows while it is written. One that grows or has buttons
     is changed once more, and is `delivered` only then."""
 
@@ -48,14 +48,14 @@ class Parcel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class SessionKeys:
     """How places become keys, as the settings want it."""
 
     per_person_in_groups: bool = True
     per_person_in_threads: bool = False
 
     @classmethod
-    def of(cls, settings: Settings) -> Keys:
+    def of(cls, settings: Settings) -> SessionKeys:
         return cls(
             per_person_in_groups=bool(settings["gateway.group_sessions_per_user"]),
             per_person_in_threads=bool(settings["gateway.thread_sessions_per_user"]),
@@ -74,8 +74,8 @@ class Keys:
         return build_session_key(place, sender, group_sessions_per_user=True, thread_sessions_per_user=True)
 
 
-def letter(inbound: Inbound) -> Letter:
-    return Letter(
+def payload_from_inbound(inbound: Inbound) -> InboundPayload:
+    return InboundPayload(
         place=inbound.place,
         text=inbound.text,
         sender=inbound.sender,
@@ -87,26 +87,26 @@ def letter(inbound: Inbound) -> Letter:
     )
 
 
-def packed(value: Letter | Parcel) -> Json:
+def encode_payload(value: InboundPayload | OutboundPayload) -> Json:
     return {name: inner for name, inner in encode_value(value).items() if inner not in ("", 0, None, [])}
 
 
-def letter_of(item: Incoming) -> Letter:
-    return decode_value(Letter, item.payload)
+def decode_inbound(item: Incoming) -> InboundPayload:
+    return decode_value(InboundPayload, item.payload)
 
 
-def parcel_of(item: Outgoing) -> Parcel:
-    return decode_value(Parcel, item.payload)
+def decode_outbound(item: Outgoing) -> OutboundPayload:
+    return decode_value(OutboundPayload, item.payload)
 
 
-def place_in(details: Any) -> Place | None:
+def place_from(details: Any) -> Place | None:
     """The place a binding or a home channel was kept with."""
     raw = details.get("place") if isinstance(details, dict) or hasattr(details, "get") else None
     return decode_value(Place, raw) if isinstance(raw, dict) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class ReplyTarget:
     """Where an answer goes: the line it leaves by, the place, and the key under which that place keeps its order."""
 
     platform: str
@@ -117,12 +117,12 @@ class Address:
     reply_to: str = field(default="")
 
     def draft(self, key: str, text: str, **more: Any) -> OutgoingDraft:
-        parcel = replace(Parcel(place=self.place, text=text, reply_to=self.reply_to), **more)
+        parcel = replace(OutboundPayload(place=self.place, text=text, reply_to=self.reply_to), **more)
         return OutgoingDraft(
             key=key,
             platform=self.platform,
             account=self.account,
             place=self.key,
-            payload=packed(parcel),
+            payload=encode_payload(parcel),
             session=self.session,
         )

@@ -13,18 +13,18 @@ from sojourn.core.errors import BadInput, Conflict, NotFound, PlatformDown
 from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId
 from sojourn.core.settings import Settings
-from sojourn.gateway.homes import Homes, no_home
+from sojourn.gateway.home_channels import HomeChannels, no_home
 from sojourn.ports.whole import WholeStore
 
-DESKS = ("cli", "web")  # where a session can go without a network: somebody picks it up there
+LOCAL_SURFACES = ("cli", "web")  # where a session can go without a network: somebody picks it up there
 _CARRY = 3600.0  # seconds for which a hand-off may be picked up when nobody waits for it
 
 
-class Requests:
+class HandoffRequests:
     """For the terminal, for chats, for the API."""
 
     def __init__(self, store: WholeStore, settings: Settings) -> None:
-        self._store, self._homes = store, Homes(store, settings)
+        self._store, self._homes = store, HomeChannels(store, settings)
         self._wait = float(settings["handoff.wait_seconds"])
 
     async def ask(
@@ -55,7 +55,7 @@ class Requests:
             raise PlatformDown("No gateway is running.", hint="Start one: `sojourn serve` or `sojourn gateway run`.")
         lines = [one.health.get("lines", {}).get(platform) for one in alive]
         served = [line for line in lines if line]
-        if platform in DESKS:
+        if platform in LOCAL_SURFACES:
             return
         if not served:
             known = sorted({name for one in alive for name in one.health.get("lines", {})})
@@ -101,7 +101,7 @@ class Requests:
         if handoff.state == "completed":
             if handoff.platform == "cli":
                 return f"“{name}” waits in the terminal: sojourn chat --session {session.id}"
-            if handoff.platform in DESKS:
+            if handoff.platform in LOCAL_SURFACES:
                 return f"“{name}” is driven from {handoff.platform} now."
             note = f" {handoff.note}" if handoff.note else ""
             return f"“{name}” is on {handoff.platform} now.{note} Come back with: /resume {name}"

@@ -9,9 +9,9 @@ from sojourn.core.errors import NotAllowed, PlatformDown, PlatformFailed, Thread
 from sojourn.core.handoff import Handoff
 from sojourn.core.places import Place
 from sojourn.core.sessions import Session
-from sojourn.gateway.desk import Desk
-from sojourn.gateway.homes import Home
-from sojourn.gateway.letters import place_in
+from sojourn.gateway.context import GatewayContext
+from sojourn.gateway.home_channels import HomeChannel
+from sojourn.gateway.payloads import place_from
 from sojourn.ports.platform import CanThread, NoThreadHere, PlatformAdapter, SendRefused
 from sojourn.ports.records import Record
 
@@ -20,7 +20,7 @@ _PAUSES = (0.5, 1.5)  # seconds before a network is asked again
 _LONGEST = 80  # characters of a thread's name
 
 
-async def landing_place(adapter: PlatformAdapter, home: Place, title: str) -> Place:
+async def open_target_place(adapter: PlatformAdapter, home: Place, title: str) -> Place:
     """A thread, if the network has them; the reason travels with the place if it has none there."""
     if not isinstance(adapter, CanThread):
         return home.landing(f"{adapter.info.label} has no threads, so it is in the chat itself.")
@@ -33,16 +33,16 @@ async def landing_place(adapter: PlatformAdapter, home: Place, title: str) -> Pl
         return home.landing(f"No thread could be opened there ({why}), so it is in the chat itself.")
 
 
-class Landing:
+class HandoffTarget:
     """Finds the place of a hand-off once: what was found is kept, so that going on after a crash opens no second."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: GatewayContext) -> None:
         self._desk = desk
 
     async def find(self, handoff: Handoff, session: Session, adapter: PlatformAdapter) -> Place:
         """BadInput without a home channel, NotAllowed for one that is no longer theirs, PlatformFailed."""
         kept = await self._desk.store.get_record(_KIND, handoff.id)
-        if kept is not None and (place := place_in(kept.value)) is not None:
+        if kept is not None and (place := place_from(kept.value)) is not None:
             return place
         home = await self._desk.homes.find(adapter, session.principal, handoff.target)
         await self._check(home, session, adapter)
@@ -51,7 +51,7 @@ class Landing:
         await self._desk.store.put_record(Record(kind=_KIND, key=handoff.id, value=value, session=session.id))
         return place
 
-    async def _check(self, home: Home, session: Session, adapter: PlatformAdapter) -> None:
+    async def _check(self, home: HomeChannel, session: Session, adapter: PlatformAdapter) -> None:
         """Whoever chose the home channel must still be who they were: a transcript goes to nobody else."""
         if home.chosen_by is None:
             return
@@ -65,7 +65,7 @@ class Landing:
     async def _open(self, adapter: PlatformAdapter, home: Place, title: str) -> Place:
         for pause in (*_PAUSES, None):
             try:
-                return await landing_place(adapter, home, title)
+                return await open_target_place(adapter, home, title)
             except (PlatformDown, SendRefused) as error:
                 wait = getattr(error, "retry_after", None) or pause
                 if pause is None or wait is None or wait > 30:

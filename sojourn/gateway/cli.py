@@ -15,9 +15,9 @@ import click
 from sojourn.core.errors import SojournError, error_class, error_from_code
 from sojourn.core.handoff import Handoff, State
 from sojourn.core.sessions import Session
+from sojourn.gateway.handoff_requests import HandoffRequests
 from sojourn.gateway.host import Gateway
-from sojourn.gateway.people import People
-from sojourn.gateway.requests import Requests
+from sojourn.gateway.pairing import Identities
 from sojourn.gateway.status import lines_of, shown, status
 from sojourn.ports.kit import Kit
 
@@ -105,11 +105,11 @@ def show_status(given: Given, as_json: bool) -> None:
 @click.pass_obj
 def pair(given: Given, code: str | None, who: str, name: str, remove: str | None, as_json: bool) -> None:
     """Let somebody in who was given a code. Without one: who waits, and who is in."""
-    found = given.run(lambda kit: _pair(People(kit.store, kit.settings), code, who == "owner", name, remove))
+    found = given.run(lambda kit: _pair(Identities(kit.store, kit.settings), code, who == "owner", name, remove))
     click.echo(json.dumps(found) if as_json or given.json else "\n".join(found["told"]))
 
 
-async def _pair(people: People, code: str | None, owner: bool, name: str, remove: str | None) -> dict[str, Any]:
+async def _pair(people: Identities, code: str | None, owner: bool, name: str, remove: str | None) -> dict[str, Any]:
     if remove:
         platform, _, sender = remove.partition(":")
         gone = await people.unpair(platform, sender)
@@ -157,7 +157,7 @@ def handoff(given: Given, session: str, to: str, seconds: float | None, detach: 
 
 
 async def _hand_over(kit: Kit, words: str, to: str, *, detach: bool, quiet: bool) -> tuple[Session, Handoff]:
-    session, requests = await kit.store.resolve(words), Requests(kit.store, kit.settings)
+    session, requests = await kit.store.resolve(words), HandoffRequests(kit.store, kit.settings)
     platform, _, target = to.partition(":")
     asked = last = await requests.ask(session.id, platform, target=target, waits=not detach)
     if detach:
@@ -173,7 +173,7 @@ async def _hand_over(kit: Kit, words: str, to: str, *, detach: bool, quiet: bool
 def _ended(session: Session, done: Handoff) -> str:
     if done.is_live:
         return f"On its way ({done.id})."
-    return Requests.told(done, session)
+    return HandoffRequests.told(done, session)
 
 
 def _error(done: Handoff) -> SojournError:
