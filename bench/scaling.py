@@ -24,7 +24,7 @@ import psycopg
 from bench.handoff import settings
 from bench.report import RESULTS, Bar, keep, limit
 from sojourn import config
-from sojourn.client.finding import Server, announced
+from sojourn.client.discovery import Server, announced
 from sojourn.client.remote import RemoteService
 from sojourn.compose import App
 from sojourn.core.events import Done

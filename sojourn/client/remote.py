@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import httpx2
 
-from sojourn.client.finding import Server
-from sojourn.client.line import PATIENCE, Again, Line, Waiting, asked, spoken
+from sojourn.client.discovery import Server
+from sojourn.client.transport import PATIENCE, Again, Backoff, HttpTransport, caller_headers, principal_header
 from sojourn.core.attachments import Attachment
 from sojourn.core.codec import decode_recorded, decode_value, encode_value, make_cursor
 from sojourn.core.errors import BadInput, NotFound
@@ -29,7 +29,7 @@ class RemoteService:
     """A server's service. Turns run there, and go on when this is closed."""
 
     def __init__(self, server: Server, again: Again | None = None, *, patience: float = PATIENCE) -> None:
-        self._line, self._patience = Line(server, again, patience=patience), patience
+        self._line, self._patience = HttpTransport(server, again, patience=patience), patience
 
     async def close(self) -> None:
         await self._line.close()
@@ -53,7 +53,7 @@ class RemoteService:
             "parent": parent,
             "source": by.surface,
         }
-        found = await self._line.ask("POST", "/api/sessions", headers=spoken(by), safe=False, json=wanted)
+        found = await self._line.ask("POST", "/api/sessions", headers=caller_headers(by), safe=False, json=wanted)
         return decode_value(Session, found)
 
     async def say(
@@ -71,7 +71,7 @@ class RemoteService:
             "when_busy": when_busy,
             "attachments": [{"hash": one.hash, "name": one.name} for one in said.attachments],
         }
-        headers = {**spoken(by), "Idempotency-Key": quote(said.key) or uuid.uuid4().hex}
+        headers = {**caller_headers(by), "Idempotency-Key": quote(said.key) or uuid.uuid4().hex}
         found = await self._line.ask(
             "POST", _path(session, "turns"), headers=headers, safe=True, endless=when_busy == "wait", json=words
         )
@@ -79,26 +79,30 @@ class RemoteService:
 
     async def stop(self, session: SessionId, by: Caller, *, turn: TurnId | None = None) -> bool:
         path = _path(session, "turns", turn or "running", "stop")
-        return bool((await self._line.ask("POST", path, headers=spoken(by), safe=True))["stopped"])
+        return bool((await self._line.ask("POST", path, headers=caller_headers(by), safe=True))["stopped"])
 
     async def answer(self, session: SessionId, question: str, reply: Reply, by: Caller) -> None:
         path = _path(session, "turns", "running", "approval")
         words = {"question": question, "choice": reply.choice, "why": reply.why}
-        await self._line.ask("POST", path, headers=spoken(by), safe=False, json=words)
+        await self._line.ask("POST", path, headers=caller_headers(by), safe=False, json=words)
 
     async def steer(self, session: SessionId, text: str, by: Caller) -> None:
-        await self._line.ask("POST", _path(session, "steer"), headers=spoken(by), safe=False, json={"text": text})
+        await self._line.ask(
+            "POST", _path(session, "steer"), headers=caller_headers(by), safe=False, json={"text": text}
+        )
 
     async def take(self, session: SessionId, by: Caller) -> Session:
         return decode_value(
-            Session, await self._line.ask("POST", _path(session, "take"), headers=spoken(by), safe=True)
+            Session, await self._line.ask("POST", _path(session, "take"), headers=caller_headers(by), safe=True)
         )
 
     async def undo(self, session: SessionId, by: Caller) -> int:
-        return int((await self._line.ask("POST", _path(session, "undo"), headers=spoken(by), safe=False))["hidden"])
+        return int(
+            (await self._line.ask("POST", _path(session, "undo"), headers=caller_headers(by), safe=False))["hidden"]
+        )
 
     async def attach(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> Attachment:
-        headers = {**asked(OWNER), "Content-Type": media_type}
+        headers = {**principal_header(OWNER), "Content-Type": media_type}
         found = await self._line.ask(
             "POST", _path(session, "attachments"), headers=headers, safe=True, params={"name": name}, content=data
         )
@@ -107,9 +111,9 @@ class RemoteService:
     # following
     async def watch(self, session: SessionId, *, after: int = 0, principal: Principal = OWNER) -> Log:
         """Goes on where it was when the line is cut; ends when the session is deleted."""
-        known, waiting, why = False, Waiting(self._patience), None
+        known, waiting, why = False, Backoff(self._patience), None
         while True:
-            headers = {**asked(principal), "Last-Event-ID": str(after)}
+            headers = {**principal_header(principal), "Last-Event-ID": str(after)}
             try:
                 async with self._line.open(_path(session, "events"), headers=headers, params={}) as answer:
                     known = True
@@ -129,14 +133,14 @@ class RemoteService:
 
     # reading
     async def get(self, session: SessionId, *, principal: Principal = OWNER) -> Session:
-        found = await self._line.ask("GET", _path(session), headers=asked(principal), safe=True)
+        found = await self._line.ask("GET", _path(session), headers=principal_header(principal), safe=True)
         return decode_value(Session, found)
 
     async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
         if not words.strip():
             raise NotFound(f'There is no session "{words}".', hint="`sojourn sessions list` shows what there is.")
         found = await self._line.ask(
-            "GET", "/api/resolve", headers=asked(principal), safe=True, params={"words": words}
+            "GET", "/api/resolve", headers=principal_header(principal), safe=True, params={"words": words}
         )
         return decode_value(Session, found)
 
@@ -186,7 +190,7 @@ class RemoteService:
         path = {"sessions": "/api/sessions", "hits": "/api/search"}[kind]
         while left > 0:
             wanted = _given({**params, "limit": min(left, most), "before": before})
-            page = await self._line.ask("GET", path, headers=asked(asker), safe=True, params=wanted)
+            page = await self._line.ask("GET", path, headers=principal_header(asker), safe=True, params=wanted)
             for one in page[kind]:
                 yield one
             left, before = left - len(page[kind]), page["next"]
@@ -200,7 +204,7 @@ class RemoteService:
             page = await self._line.ask(
                 "GET",
                 _path(session, "messages"),
-                headers=asked(principal),
+                headers=principal_header(principal),
                 safe=True,
                 params={"after": after, "limit": _PAGE, "include": "undone,summarised"},
             )
@@ -212,12 +216,14 @@ class RemoteService:
         if any(getattr(old, name) != getattr(new, name) for name in _HANDOFF):
             raise BadInput("A hand-off is not changed from afar.", hint="Ask for it where the session is served.")
         wanted = {name: encode_value(getattr(new, name)) for name in _SETTABLE} | {"revision": old.revision}
-        found = await self._line.ask("PATCH", _path(old.id), headers=asked(old.principal), safe=False, json=wanted)
+        found = await self._line.ask(
+            "PATCH", _path(old.id), headers=principal_header(old.principal), safe=False, json=wanted
+        )
         return decode_value(Session, found)
 
     async def running(self, session: SessionId) -> TurnId | None:
         path = _path(session, "turns", "running")
-        found = (await self._line.ask("GET", path, headers=asked(OWNER), safe=True))["turn_id"]
+        found = (await self._line.ask("GET", path, headers=principal_header(OWNER), safe=True))["turn_id"]
         return TurnId(found) if found else None
 
     async def runtimes(self) -> Sequence[RuntimeInfo]:

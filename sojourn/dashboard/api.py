@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from sojourn.core.settings import SETTINGS, Secret
-from sojourn.dashboard.importing import Imports, ImportState
+from sojourn.dashboard.import_job import Imports, ImportState
 from sojourn.dashboard.insights import Insights
-from sojourn.dashboard.listing import add_switches
+from sojourn.dashboard.plugin_list import add_switches
 from sojourn.ports.kit import Kit
 
 _NO_SOURCE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such history."}}

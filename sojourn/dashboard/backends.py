@@ -17,8 +17,8 @@ import httpx2
 from sojourn.core.errors import BadInput, StoreReadOnly
 from sojourn.core.plugin_manifest import Manifest
 from sojourn.core.settings import Settings
-from sojourn.dashboard.child import RAISED, Given
-from sojourn.dashboard.running import PluginDown, PluginTimeout, Running, start
+from sojourn.dashboard.plugin_main import RAISED, Given
+from sojourn.dashboard.plugin_process import PluginDown, PluginTimeout, Running, start
 
 MOST_ANSWER = 16 * 1024 * 1024
 MOST_AT_ONCE = 16

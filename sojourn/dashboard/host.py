@@ -10,8 +10,8 @@ from sojourn.core.errors import NotFound, SojournError
 from sojourn.core.plugin_manifest import NAME
 from sojourn.dashboard.backends import Backend, stamp
 from sojourn.dashboard.consents import Consents
-from sojourn.dashboard.folders import Folder, find
-from sojourn.dashboard.shelf import Listed, listed
+from sojourn.dashboard.plugin_folders import Folder, find
+from sojourn.dashboard.plugin_state import Listed, listed
 from sojourn.ports.kit import Kit
 
 _LOOK = 1.0  # seconds between two looks whether somebody turned a plugin off elsewhere

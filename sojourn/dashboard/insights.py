@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sojourn.core.sessions import OWNER, Session
-from sojourn.dashboard.tallies import Tally
+from sojourn.dashboard.counters import Tally
 from sojourn.ports.history import HasToolExchanges
 from sojourn.ports.kit import Kit
 from sojourn.ports.store import Listing

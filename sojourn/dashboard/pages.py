@@ -15,9 +15,9 @@ from fastapi.responses import RedirectResponse
 from starlette.routing import request_response
 
 from sojourn.core.errors import MissingPackage, NotFound
-from sojourn.dashboard import frames
+from sojourn.dashboard import plugin_frames
+from sojourn.dashboard.dynamic_routes import Live
 from sojourn.dashboard.host import PluginHost
-from sojourn.dashboard.live import Live
 from sojourn.ports.kit import Kit
 
 STATIC = Path(__file__).with_name("static")
@@ -96,7 +96,7 @@ def router(kit: Kit) -> APIRouter:
     """The pages of this installation, and those of plugins that are on."""
     host = kit.shared(PluginHost)
     api = routes(Built(STATIC), host.has_tab)
-    api.add_route(frames.ADDRESS, frames.Frames(host).show, methods=["GET"], include_in_schema=False)
+    api.add_route(plugin_frames.ADDRESS, plugin_frames.Frames(host).show, methods=["GET"], include_in_schema=False)
     return api
 
 

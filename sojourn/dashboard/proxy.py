@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from sojourn.dashboard.backends import Asked, checked
+from sojourn.dashboard.dynamic_routes import Live
 from sojourn.dashboard.host import PluginHost
-from sojourn.dashboard.live import Live
 from sojourn.ports.kit import Kit
 
 PREFIX = "/api/plugins/"

@@ -5,5 +5,5 @@ from sojourn.ports.plugin import Plugin
 plugin = Plugin(
     name="http",
     summary="Serves sessions, search and live events over HTTP.",
-    commands=("sojourn.http.commands:serve", "sojourn.http.opening:dashboard"),
+    commands=("sojourn.http.serve_command:serve", "sojourn.http.dashboard_command:dashboard"),
 )

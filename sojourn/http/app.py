@@ -8,22 +8,22 @@ from sojourn.http import (
     attachments,
     chat,
     completions,
-    entering,
+    login,
     openapi,
     problems,
     runtimes,
     search,
     sessions,
-    sse,
+    sse_routes,
     status,
     transcripts,
     turns,
 )
-from sojourn.http.auth import Gate
-from sojourn.http.live import Streams
-from sojourn.http.mounts import Mounts
-from sojourn.http.visitors import Visitors
-from sojourn.http.working import Activity, Counted
+from sojourn.http.activity import Activity, ActivityMiddleware
+from sojourn.http.auth import AuthMiddleware
+from sojourn.http.browser_sessions import BrowserSessions
+from sojourn.http.plugin_routes import PluginRoutes
+from sojourn.http.sse_response import Streams
 from sojourn.ports.kit import Kit
 
 
@@ -33,15 +33,29 @@ def make_app(kit: Kit, *, token: str, host: str = "127.0.0.1") -> FastAPI:
     The pages that show the document are left out: they would load scripts from elsewhere.
     """
     app = FastAPI(docs_url=None, redoc_url=None, redirect_slashes=False)
-    app.state.kit, app.state.mounts, app.state.activity = kit, Mounts(kit), Activity()
-    app.state.visitors = Visitors(token)
+    app.state.kit, app.state.mounts, app.state.activity = kit, PluginRoutes(kit), Activity()
+    app.state.visitors = BrowserSessions(token)
     app.state.streams = Streams(float(kit.settings["server.heartbeat_seconds"]))
     problems.install(app)
-    for part in (status, sessions, transcripts, attachments, search, turns, chat, sse, runtimes, completions, entering):
+    for part in (
+        status,
+        sessions,
+        transcripts,
+        attachments,
+        search,
+        turns,
+        chat,
+        sse_routes,
+        runtimes,
+        completions,
+        login,
+    ):
         app.include_router(part.router)
     app.state.mounts.mount(app)
     app.openapi = openapi.describe(app)  # type: ignore[method-assign]
-    app.add_middleware(Gate, token=token, host=host, visitors=app.state.visitors, shows=app.state.mounts.shows)
-    app.add_middleware(Counted, activity=app.state.activity)
-    app.add_middleware(problems.Edge)  # added last: the outermost
+    app.add_middleware(
+        AuthMiddleware, token=token, host=host, visitors=app.state.visitors, shows=app.state.mounts.shows
+    )
+    app.add_middleware(ActivityMiddleware, activity=app.state.activity)
+    app.add_middleware(problems.ErrorMiddleware)  # added last: the outermost
     return app

@@ -12,8 +12,8 @@ from starlette.datastructures import UploadFile
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput
-from sojourn.http.params import Exact, Named, ServiceHere, StoreHere, faults
-from sojourn.http.texts import Text
+from sojourn.http.dependencies import Exact, Named, ServiceHere, StoreHere, faults
+from sojourn.http.json_safe import Text
 
 router = APIRouter(prefix="/api/sessions/{id}/attachments", tags=["attachments"])
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}", re.ASCII)

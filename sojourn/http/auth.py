@@ -13,8 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sojourn.core.errors import NotAllowed
+from sojourn.http.browser_sessions import BrowserSessions
 from sojourn.http.problems import of_error, problem
-from sojourn.http.visitors import Visitors
 
 OPEN = frozenset({"/healthz", "/enter"})  # needs no token
 MAX_BODY = 32 * 1024 * 1024
@@ -29,7 +29,7 @@ def is_loopback(host: str) -> bool:
         return host.lower().rstrip(".") == "localhost"
 
 
-class Gate:
+class AuthMiddleware:
     """Asks before anything else does, so that a plugin's routes are as guarded as ours."""
 
     def __init__(
@@ -38,11 +38,11 @@ class Gate:
         *,
         token: str,
         host: str,
-        visitors: Visitors | None = None,
+        visitors: BrowserSessions | None = None,
         shows: Callable[[str], bool] = OPEN.__contains__,
     ) -> None:
         self._app, self._token = app, token.encode()
-        self._visitors, self._shows = visitors or Visitors(token), shows
+        self._visitors, self._shows = visitors or BrowserSessions(token), shows
         self._only_loopback = is_loopback(host)
         names = {"localhost", host.lower()} | (set() if self._only_loopback else {socket.gethostname().lower()})
         self._names = frozenset(names)

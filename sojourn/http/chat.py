@@ -11,13 +11,13 @@ from pydantic import Field
 from sojourn.core.errors import Conflict
 from sojourn.core.events import Done
 from sojourn.core.sessions import Recorded, SessionId
-from sojourn.http import frames
-from sojourn.http.asking import Key, Words
-from sojourn.http.live import EventStream
-from sojourn.http.params import ServiceHere, SpeakerHere, StoreHere, StreamsHere
-from sojourn.http.sse import FOLLOWING, told
+from sojourn.http import sse_format
+from sojourn.http.activity import ActivityHere
+from sojourn.http.dependencies import ServiceHere, SpeakerHere, StoreHere, StreamsHere
+from sojourn.http.sse_response import EventStream
+from sojourn.http.sse_routes import FOLLOWING, told
+from sojourn.http.turn_body import Key, TurnBody
 from sojourn.http.turns import TALKING
-from sojourn.http.working import ActivityHere
 from sojourn.ports.records import Record
 from sojourn.ports.service import Caller, Service, Turn
 from sojourn.ports.store import Log
@@ -27,7 +27,7 @@ router = APIRouter(prefix="/api/chat", tags=["chat"])
 _BEGUN = "begun_by_key"  # a record's kind: under `<principal>/<key>`, the session that a request began
 
 
-class Chat(Words):
+class Chat(TurnBody):
     """Something to say, in a session that is there or in a new one."""
 
     session_id: str | None = Field(
@@ -90,4 +90,4 @@ async def stream(
     activity.started(session)
     log = service.watch(session, after=turn.after, principal=speaker.principal)
     names = {"Sojourn-Session": session, "Sojourn-Turn": turn.id}
-    return EventStream(streams, told(of_turn(turn, log), frames.event), names)
+    return EventStream(streams, told(of_turn(turn, log), sse_format.event), names)

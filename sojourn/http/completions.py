@@ -18,15 +18,15 @@ from pydantic_core import to_json
 from sojourn.core.errors import NotFound, RuntimeFailed, SojournError, error_class, error_from_code
 from sojourn.core.events import Chunk, Done, Failed, Yielded
 from sojourn.core.sessions import SessionId
+from sojourn.http.activity import ActivityHere
 from sojourn.http.chat import of_turn
-from sojourn.http.live import EventStream
-from sojourn.http.openai_shapes import Completion, Conversation, Model, Models, Request, chunk, completion, usage
-from sojourn.http.params import ServiceHere, SpeakerHere, StoreHere, StreamsHere
+from sojourn.http.dependencies import ServiceHere, SpeakerHere, StoreHere, StreamsHere
+from sojourn.http.json_safe import readable
+from sojourn.http.openai_schemas import Completion, Conversation, Model, Models, Request, chunk, completion, usage
 from sojourn.http.problems import openai_error
-from sojourn.http.sse import FRAME
-from sojourn.http.texts import readable
+from sojourn.http.sse_response import EventStream
+from sojourn.http.sse_routes import FRAME
 from sojourn.http.turns import TALKING
-from sojourn.http.working import ActivityHere
 from sojourn.ports.service import Caller, RuntimeInfo, Service, Turn, TurnRequest
 from sojourn.ports.store import SessionStore
 

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from sojourn.core.messages import Message, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded, Session
-from sojourn.http.texts import moment, readable
+from sojourn.http.json_safe import moment, readable
 
 _SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "System"}
 

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sojourn.core.errors import BadInput, NotAllowed, SojournError
-from sojourn.http.texts import Plain, Text
+from sojourn.http.json_safe import Plain, Text
 
 MEDIA_TYPE = "application/problem+json"
 OPENAI = "/v1/"
@@ -153,7 +153,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _http)
 
 
-class Edge:
+class ErrorMiddleware:
     """Outermost: whatever nobody expected is logged with its traceback and answered without leaking any of it."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 from sojourn.core.events import Done, Metadata
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Session, TurnId
-from sojourn.http.params import Named, ServiceHere, StoreHere, faults
-from sojourn.http.shapes import Shape
-from sojourn.http.texts import Moment, Plain, Text, moment
+from sojourn.http.dependencies import Named, ServiceHere, StoreHere, faults
+from sojourn.http.json_safe import Moment, Plain, Text, moment
+from sojourn.http.schemas import Shape
 from sojourn.ports.store import SessionStore
 
 router = APIRouter(prefix="/api", tags=["runtimes"])

@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Principal, SessionId
-from sojourn.http import shapes
-from sojourn.http.params import BIGGEST, Asker, Exactly, StoreHere, exactly, faults
+from sojourn.http import schemas
+from sojourn.http.dependencies import BIGGEST, Asker, Exactly, StoreHere, exactly, faults
+from sojourn.http.json_safe import Instant, seconds
 from sojourn.http.sessions import ARCHIVED, whole
-from sojourn.http.texts import Instant, seconds
 from sojourn.ports.store import SearchQuery
 
 router = APIRouter(prefix="/api", tags=["search"])
@@ -58,24 +58,24 @@ class Asked(BaseModel):
         )
 
 
-@router.get("/resolve", summary="Find one session", response_model=shapes.WholeSession, responses=faults(404, 409))
+@router.get("/resolve", summary="Find one session", response_model=schemas.WholeSession, responses=faults(404, 409))
 async def resolve(
     store: StoreHere,
     asker: Asker,
     response: Response,
     form: Exactly,
     words: Annotated[str, Query(min_length=1, max_length=1000, description="Id, beginning of it, or title.")],
-) -> shapes.WholeSession | Response:
+) -> schemas.WholeSession | Response:
     """As `/api/sessions/{id}`, also for titles with a `/` in them."""
     return whole(await store.resolve(words, principal=asker), response, form)
 
 
 @router.get(
-    "/search", summary="Search messages and titles", response_model=shapes.Hits, responses=faults(400, 404, 409)
+    "/search", summary="Search messages and titles", response_model=schemas.Hits, responses=faults(400, 404, 409)
 )
 async def search(
     asked: Annotated[Asked, Query()], store: StoreHere, asker: Asker, form: Exactly
-) -> shapes.Hits | Response:
+) -> schemas.Hits | Response:
     if not asked.q and not asked.tool:
         raise BadInput("Nothing is looked for.", hint="Give words as `q`, or the name of a `tool`.")
     inside = (await store.resolve(asked.session, principal=asker)).id if asked.session else None
@@ -84,4 +84,4 @@ async def search(
     more = shown[-1].at if len(found) > asked.limit else None
     if form:
         return exactly({"hits": shown, "next": more})
-    return shapes.Hits(hits=[shapes.Hit.of(one) for one in shown], next=more)
+    return schemas.Hits(hits=[schemas.Hit.of(one) for one in shown], next=more)

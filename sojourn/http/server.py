@@ -21,12 +21,12 @@ from fastapi import FastAPI
 from sojourn import __version__
 from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed
 from sojourn.core.settings import Settings
-from sojourn.http import announce, entering
-from sojourn.http.announce import Announcement
+from sojourn.http import login, server_file
+from sojourn.http.activity import Activity
 from sojourn.http.app import make_app
 from sojourn.http.auth import is_loopback
-from sojourn.http.live import Streams
-from sojourn.http.working import Activity
+from sojourn.http.server_file import Announcement
+from sojourn.http.sse_response import Streams
 from sojourn.ports.kit import Kit
 
 _GIVE_WAY = 0.001  # seconds after which a busy thread lets another one run: the one that writes must not starve
@@ -73,7 +73,7 @@ async def serve(kit: Kit, told: Callable[[Ready], None], *, until_idle: bool = F
         ready = asyncio.Event()
 
         def answers() -> None:
-            link = f"{said.address}{entering.PATH}?key={app.state.visitors.new_key()}"
+            link = f"{said.address}{login.PATH}?key={app.state.visitors.new_key()}"
             told(replace(_announce(settings, said, own), link=link))
             ready.set()
 
@@ -86,7 +86,7 @@ async def serve(kit: Kit, told: Callable[[Ready], None], *, until_idle: bool = F
                     if rest is not None:
                         rest.cancel()
         finally:
-            announce.remove(settings.home, said)
+            server_file.remove(settings.home, said)
 
 
 async def _rest(server: uvicorn.Server, app: FastAPI, kit: Kit, ready: asyncio.Event) -> None:
@@ -142,8 +142,8 @@ def _token(settings: Settings, host: str) -> tuple[str, bool]:
 
 def refuse_second(settings: Settings) -> None:
     """One server per home; what a dead one left behind is no obstacle."""
-    other = announce.read(settings.home)
-    if other is not None and announce.is_serving(other):
+    other = server_file.read(settings.home)
+    if other is not None and server_file.is_serving(other):
         raise Conflict(
             f"This home is already served at {other.address} (pid {other.pid}).",
             hint=f"Use that one, stop it with `kill {other.pid}`, or give this one another --home.",
@@ -183,7 +183,7 @@ def _address(host: str, listening: socket.socket) -> str:
 
 def _announce(settings: Settings, said: Announcement, own: bool) -> Ready:
     try:
-        announce.write(settings.home, said)
+        server_file.write(settings.home, said)
     except OSError as error:
-        return Ready(said=said, own_token=own, warning=f"{settings.home}/{announce.FILE}: {error.strerror}.")
+        return Ready(said=said, own_token=own, warning=f"{settings.home}/{server_file.FILE}: {error.strerror}.")
     return Ready(said=said, own_token=own)

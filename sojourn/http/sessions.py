@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from sojourn.core.codec import make_cursor, parse_cursor
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.sessions import Principal, Session, SessionId
-from sojourn.http import shapes
-from sojourn.http.params import (
+from sojourn.http import schemas
+from sojourn.http.dependencies import (
     CURSOR,
     SURFACE,
     Asker,
@@ -29,7 +29,7 @@ from sojourn.http.params import (
     faults,
     revision,
 )
-from sojourn.http.texts import Instant, Revision, seconds
+from sojourn.http.json_safe import Instant, Revision, seconds
 from sojourn.ports.store import Listing, SessionStore
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
@@ -116,16 +116,16 @@ class Forgetting(BaseModel):
     purge_backups: StrictBool = Field(default=False, description="Also remove the copies that hold it.")
 
 
-def whole(session: Session, response: Response, form: bool) -> shapes.WholeSession | Response:
+def whole(session: Session, response: Response, form: bool) -> schemas.WholeSession | Response:
     """One session as an answer."""
     response.headers.update(etag(session))
-    return exactly(session) if form else shapes.WholeSession.of(session)
+    return exactly(session) if form else schemas.WholeSession.of(session)
 
 
-@router.get("", summary="List sessions", response_model=shapes.Sessions, responses=faults(400))
+@router.get("", summary="List sessions", response_model=schemas.Sessions, responses=faults(400))
 async def list_sessions(
     asked: Annotated[Asked, Query()], store: StoreHere, asker: Asker, form: Exactly
-) -> shapes.Sessions | Response:
+) -> schemas.Sessions | Response:
     """`skip` jumps into the list; `next` goes on from where a page ended, whatever happens meanwhile."""
     listing = asked.listing(asker)
     found: Sequence[Session] = await store.find(listing)
@@ -134,15 +134,15 @@ async def list_sessions(
     total = await store.count(listing) if asked.count else None
     if form:
         return exactly({"sessions": shown, "next": more, "total": total})
-    return shapes.Sessions(sessions=[shapes.Session.model_validate(one) for one in shown], next=more, total=total)
+    return schemas.Sessions(sessions=[schemas.Session.model_validate(one) for one in shown], next=more, total=total)
 
 
 @router.post(
-    "", status_code=201, summary="Begin a session", response_model=shapes.WholeSession, responses=faults(400, 404, 409)
+    "", status_code=201, summary="Begin a session", response_model=schemas.WholeSession, responses=faults(400, 404, 409)
 )
 async def create_session(
     wanted: NewSession, service: ServiceHere, speaker: SpeakerHere, response: Response, form: Exactly
-) -> shapes.WholeSession | Response:
+) -> schemas.WholeSession | Response:
     """`source` is the surface it begins on, and that drives it."""
     made = await service.open(
         replace(speaker, surface=wanted.source or speaker.surface),
@@ -156,13 +156,13 @@ async def create_session(
     return whole(made, response, form)
 
 
-@router.get("/{id}", summary="Show a session", response_model=shapes.WholeSession, responses=faults(404, 409))
-async def get_session(session: Named, response: Response, form: Exactly) -> shapes.WholeSession | Response:
+@router.get("/{id}", summary="Show a session", response_model=schemas.WholeSession, responses=faults(404, 409))
+async def get_session(session: Named, response: Response, form: Exactly) -> schemas.WholeSession | Response:
     return whole(session, response, form)
 
 
 @router.patch(
-    "/{id}", summary="Title, tag, pin or archive", response_model=shapes.WholeSession, responses=faults(400, 404, 409)
+    "/{id}", summary="Title, tag, pin or archive", response_model=schemas.WholeSession, responses=faults(400, 404, 409)
 )
 async def change_session(
     session: Exact,
@@ -171,7 +171,7 @@ async def change_session(
     response: Response,
     form: Exactly,
     if_match: Annotated[str | None, Header(description="The revision, if it is not in the body.")] = None,
-) -> shapes.WholeSession | Response:
+) -> schemas.WholeSession | Response:
     by_header = revision(if_match)
     if None not in (by_header, wanted.revision) and by_header != wanted.revision:
         raise BadInput("If-Match and `revision` disagree.", hint="Give one of them.")
@@ -194,11 +194,11 @@ async def _change(store: SessionStore, session: Session, wanted: Changes, expect
 
 
 @router.delete("/{id}", summary="Delete a session and its sub-agents", responses=faults(404, 409))
-async def delete_session(session: Exact, store: StoreHere) -> shapes.Removed:
-    return shapes.Removed.model_validate(await store.delete(session.id))
+async def delete_session(session: Exact, store: StoreHere) -> schemas.Removed:
+    return schemas.Removed.model_validate(await store.delete(session.id))
 
 
 @router.post("/{id}/forget", summary="Forget a session everywhere, for good", responses=faults(404, 409))
-async def forget_session(session: Exact, kit: KitHere, how: Forgetting | None = None) -> shapes.Removed:
+async def forget_session(session: Exact, kit: KitHere, how: Forgetting | None = None) -> schemas.Removed:
     purge = how.purge_backups if how else False
-    return shapes.Removed.model_validate(await kit.forget(session.id, purge_backups=purge))
+    return schemas.Removed.model_validate(await kit.forget(session.id, purge_backups=purge))

@@ -12,15 +12,15 @@ from fastapi import APIRouter, Request, Response
 from sojourn import __version__
 from sojourn.core.errors import SojournError
 from sojourn.core.health import Health
-from sojourn.http import shapes
-from sojourn.http.mounts import Mounts
-from sojourn.http.params import KitHere, StoreHere
+from sojourn.http import schemas
+from sojourn.http.dependencies import KitHere, StoreHere
+from sojourn.http.plugin_routes import PluginRoutes
 from sojourn.ports.kit import Kit
 
 router = APIRouter(tags=["status"])
 _WORKING = ("healthy", "read-only")
 _PATIENCE = 5.0  # seconds a health check may take before slow counts as broken
-_SICK = {503: {"description": "The store cannot be used now; says why.", "model": shapes.Health}}
+_SICK = {503: {"description": "The store cannot be used now; says why.", "model": schemas.Health}}
 
 
 async def health_of(kit: Kit) -> Health:
@@ -48,12 +48,12 @@ async def health_of(kit: Kit) -> Health:
 
 @router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", summary="Is it working?", responses={503: _SICK[503]})
-async def healthz(kit: KitHere, response: Response) -> shapes.Health:
+async def healthz(kit: KitHere, response: Response) -> schemas.Health:
     """Needs no token. 200 when sessions can be read, 503 with the real error and the next step when not. Only
     `/api/health` tells where the store is."""
     found = _without_places(await health_of(kit), kit.settings.home)
     response.status_code = 200 if found.state in _WORKING else 503
-    return shapes.Health.model_validate(found).model_copy(update={"version": __version__})
+    return schemas.Health.model_validate(found).model_copy(update={"version": __version__})
 
 
 def _without_places(found: Health, home: Path) -> Health:
@@ -65,11 +65,11 @@ def _without_places(found: Health, home: Path) -> Health:
 
 
 @router.get("/api/health", summary="Health in detail")
-async def health(kit: KitHere, request: Request) -> shapes.WholeHealth:
-    mounts: Mounts = request.app.state.mounts
-    known = shapes.Health.model_validate(await health_of(kit))
+async def health(kit: KitHere, request: Request) -> schemas.WholeHealth:
+    mounts: PluginRoutes = request.app.state.mounts
+    known = schemas.Health.model_validate(await health_of(kit))
     failed = [info.name for info in mounts.plugins() if info.problem]
-    return shapes.WholeHealth(
+    return schemas.WholeHealth(
         **known.model_dump(exclude={"version"}),
         version=__version__,
         home=str(kit.settings.home),
@@ -79,18 +79,18 @@ async def health(kit: KitHere, request: Request) -> shapes.WholeHealth:
 
 
 @router.get("/api/stats", summary="The store in figures")
-async def stats(store: StoreHere) -> shapes.Stats:
-    return shapes.Stats.model_validate(await store.stats())
+async def stats(store: StoreHere) -> schemas.Stats:
+    return schemas.Stats.model_validate(await store.stats())
 
 
 @router.get("/api/sources", summary="Histories of other programs on this machine")
-async def sources(kit: KitHere) -> list[shapes.Source]:
+async def sources(kit: KitHere) -> list[schemas.Source]:
     """Looks in the usual places and brings nothing in."""
     found = await asyncio.to_thread(kit.find_histories)
-    return [shapes.Source.model_validate(one) for one in found]
+    return [schemas.Source.model_validate(one) for one in found]
 
 
 @router.get("/api/plugins", summary="Who offers what")
-async def plugins(request: Request) -> list[shapes.PluginInfo]:
-    mounts: Mounts = request.app.state.mounts
+async def plugins(request: Request) -> list[schemas.PluginInfo]:
+    mounts: PluginRoutes = request.app.state.mounts
     return mounts.plugins()

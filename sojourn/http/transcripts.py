@@ -13,8 +13,8 @@ from fastapi.responses import StreamingResponse
 from sojourn.core.codec import encode_recorded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session
-from sojourn.http import markdown, shapes
-from sojourn.http.params import BIGGEST, Exactly, Named, StoreHere, exactly, faults
+from sojourn.http import markdown, schemas
+from sojourn.http.dependencies import BIGGEST, Exactly, Named, StoreHere, exactly, faults
 from sojourn.ports.store import SessionStore
 
 router = APIRouter(prefix="/api/sessions/{id}", tags=["transcripts"])
@@ -39,7 +39,7 @@ async def _rows(
                 yield recorded, recorded.item
 
 
-@router.get("/messages", summary="Read the transcript", response_model=shapes.Messages, responses=faults(404, 409))
+@router.get("/messages", summary="Read the transcript", response_model=schemas.Messages, responses=faults(404, 409))
 async def messages(
     session: Named,
     store: StoreHere,
@@ -47,13 +47,13 @@ async def messages(
     include: Include = None,
     after: Annotated[int, Query(ge=0, le=BIGGEST, description="The `next` of the page before.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> shapes.Messages | Response:
+) -> schemas.Messages | Response:
     """In order. A page of long messages ends early, so that nobody else has to wait for it."""
     page, more = await _page(_rows(store, session, after, include), limit)
     if form:
         told = [(recorded.seq, encode_recorded(recorded)[1]) for recorded, _ in page]
         return exactly({"messages": told, "next": more})
-    return shapes.Messages(messages=[shapes.Message.of(*one) for one in page], next=more)
+    return schemas.Messages(messages=[schemas.Message.of(*one) for one in page], next=more)
 
 
 async def _page(
@@ -97,10 +97,10 @@ async def export(session: Named, store: StoreHere, format: Literal["jsonl", "mar
 
 async def _jsonl(session: Session, rows: AsyncGenerator[tuple[Recorded, Message], None]) -> AsyncIterator[str]:
     """Piece by piece, so that a session of any length fits into memory."""
-    yield shapes.WholeSession.of(session).model_dump_json().removesuffix("}") + ',"messages":['
+    yield schemas.WholeSession.of(session).model_dump_json().removesuffix("}") + ',"messages":['
     comma = ""
     async with aclosing(rows) as found:
         async for recorded, message in found:
-            yield comma + shapes.Message.of(recorded, message).model_dump_json()
+            yield comma + schemas.Message.of(recorded, message).model_dump_json()
             comma = ","
     yield "]}\n"

@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sojourn.core.errors import NotFound
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.http import shapes
-from sojourn.http.asking import Key, Words
-from sojourn.http.params import Exact, ExactId, Exactly, ServiceHere, SpeakerHere, StoreHere, faults
+from sojourn.http import schemas
+from sojourn.http.activity import ActivityHere
+from sojourn.http.dependencies import Exact, ExactId, Exactly, ServiceHere, SpeakerHere, StoreHere, faults
 from sojourn.http.sessions import whole
-from sojourn.http.working import ActivityHere
+from sojourn.http.turn_body import Key, TurnBody
 from sojourn.ports.tool import Reply
 
 router = APIRouter(prefix="/api/sessions/{id}", tags=["turns"])
@@ -69,7 +69,7 @@ class Undone(BaseModel):
 @router.post("/turns", status_code=202, summary="Say something", responses=TALKING)
 async def say(
     session: Exact,
-    wanted: Words,
+    wanted: TurnBody,
     service: ServiceHere,
     store: StoreHere,
     speaker: SpeakerHere,
@@ -111,10 +111,10 @@ async def steer(session: Exact, what: Steering, service: ServiceHere, speaker: S
     await service.steer(session.id, what.text, speaker)
 
 
-@router.post("/take", summary="Take the wheel", response_model=shapes.WholeSession, responses=faults(404, 409))
+@router.post("/take", summary="Take the wheel", response_model=schemas.WholeSession, responses=faults(404, 409))
 async def take(
     session: Exact, service: ServiceHere, speaker: SpeakerHere, response: Response, form: Exactly
-) -> shapes.WholeSession | Response:
+) -> schemas.WholeSession | Response:
     """From now on this surface drives."""
     return whole(await service.take(session.id, speaker), response, form)
 

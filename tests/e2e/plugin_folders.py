@@ -45,7 +45,7 @@ def programs(home: Path) -> list[int]:
                 )
             except OSError:
                 continue
-            if str(home).encode() in line and b"sojourn.dashboard.child" in line and state not in "ZX":
+            if str(home).encode() in line and b"sojourn.dashboard.plugin_main" in line and state not in "ZX":
                 found.append(int(entry.name))
     return found
 

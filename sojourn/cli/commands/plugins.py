@@ -12,7 +12,7 @@ from sojourn.core.errors import BadInput
 from sojourn.core.plugin_manifest import NEEDS
 from sojourn.ports.plugin import Plugin
 
-_SHELF = "sojourn.dashboard.shelf"  # by name: no surface knows another
+_SHELF = "sojourn.dashboard.plugin_state"  # by name: no surface knows another
 
 
 @click.group(cls=Section, invoke_without_command=True)

@@ -5,7 +5,7 @@ import pytest
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import PlainTextResponse
 
-from sojourn.dashboard.live import Live
+from sojourn.dashboard.dynamic_routes import Live
 from sojourn.http import problems
 
 

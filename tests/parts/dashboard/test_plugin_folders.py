@@ -6,8 +6,8 @@ import pytest
 
 from sojourn.core.errors import BadConfig, NotFound
 from sojourn.dashboard.consents import Consents
-from sojourn.dashboard.folders import TAKEN_TABS, find, find_all, inside
 from sojourn.dashboard.pages import PLACES
+from sojourn.dashboard.plugin_folders import TAKEN_TABS, find, find_all, inside
 from tests.e2e.plugin_folders import write
 
 

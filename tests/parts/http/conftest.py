@@ -17,8 +17,8 @@ from sojourn.core.errors import NotFound, SojournError
 from sojourn.core.events import Yielded
 from sojourn.core.sessions import Session, SessionId
 from sojourn.http.app import make_app
-from sojourn.http.live import Streams
-from sojourn.http.mounts import Mounts
+from sojourn.http.plugin_routes import PluginRoutes
+from sojourn.http.sse_response import Streams
 from sojourn.ports.context import ContextSource
 from sojourn.ports.importer import FoundHistory
 from sojourn.ports.kit import Kit
@@ -122,7 +122,7 @@ def one_app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
 @pytest.fixture
 def app(one_app: FastAPI, kit: SmallKit) -> FastAPI:
     one_app.state.kit, one_app.state.streams = kit, Streams()
-    one_app.state.mounts = Mounts(cast(Kit, kit))
+    one_app.state.mounts = PluginRoutes(cast(Kit, kit))
     return one_app
 
 

@@ -102,7 +102,7 @@ async def test_a_websocket_without_the_token_is_closed():
     async def inside(scope, receive, send):
         await send({"type": "websocket.accept"})
 
-    gate = auth.Gate(inside, token=TOKEN, host="127.0.0.1")
+    gate = auth.AuthMiddleware(inside, token=TOKEN, host="127.0.0.1")
     said = []
 
     async def send(message):

@@ -8,7 +8,7 @@ import pytest
 from fastapi import APIRouter
 
 from sojourn.core.errors import MissingPackage
-from sojourn.http import mounts
+from sojourn.http import plugin_routes
 from sojourn.http.app import make_app
 from tests.parts.http.conftest import TOKEN, connect, offer, ping_router
 
@@ -105,7 +105,7 @@ async def test_a_plugin_begins_and_ends_with_the_server(kit):
 
 @pytest.mark.parametrize("begin", [fail, never])
 async def test_a_plugin_that_cannot_begin_says_why_and_the_rest_stands(kit, begin, monkeypatch):
-    monkeypatch.setattr(mounts, "_BEGINNING", 0.01)
+    monkeypatch.setattr(plugin_routes, "_BEGINNING", 0.01)
     offer(kit, "bad", lambda kit: living(kit, [], begin=begin))
     offer(kit, "good")
     app = make_app(kit, token=TOKEN)
@@ -117,7 +117,7 @@ async def test_a_plugin_that_cannot_begin_says_why_and_the_rest_stands(kit, begi
 
 @pytest.mark.parametrize("end", [fail, never])
 async def test_a_plugin_that_does_not_end_well_holds_nobody_up(kit, end, monkeypatch):
-    monkeypatch.setattr(mounts, "_END", 0.01)
+    monkeypatch.setattr(plugin_routes, "_END", 0.01)
     words = []
     offer(kit, "first", lambda kit: living(kit, words))
     offer(kit, "bad", lambda kit: living(kit, [], end=end))

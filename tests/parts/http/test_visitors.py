@@ -1,6 +1,6 @@
 """Links that work once, and cookies that cannot be made up."""
 
-from sojourn.http.visitors import LINK_SECONDS, VISIT_SECONDS, Visitors
+from sojourn.http.browser_sessions import LINK_SECONDS, VISIT_SECONDS, BrowserSessions
 
 
 class Clock:
@@ -16,7 +16,7 @@ def value(header):
 
 def test_a_key_works_once_and_not_for_ever():
     clock = Clock()
-    visitors = Visitors("token", clock)
+    visitors = BrowserSessions("token", clock)
     key, late = visitors.new_key(), visitors.new_key()
     assert visitors.use(key)
     assert not visitors.use(key)
@@ -27,24 +27,24 @@ def test_a_key_works_once_and_not_for_ever():
 
 def test_a_cookie_is_good_for_its_port_its_token_and_its_time():
     clock = Clock()
-    visitors = Visitors("token", clock)
+    visitors = BrowserSessions("token", clock)
     header = visitors.cookie("127.0.0.1:8790")
     assert "HttpOnly" in header
     assert "SameSite=Strict" in header
     cookie = value(header)
     assert visitors.knows(f"other=1; {cookie}", "localhost:8790")
     assert not visitors.knows(cookie, "localhost:9999")
-    assert not Visitors("another", clock).knows(cookie, "localhost:8790")
+    assert not BrowserSessions("another", clock).knows(cookie, "localhost:8790")
     clock.now += VISIT_SECONDS + 1
     assert not visitors.knows(cookie, "localhost:8790")
 
 
 def test_a_made_up_cookie_is_nothing():
-    visitors = Visitors("token")
+    visitors = BrowserSessions("token")
     for wrong in ("", "sojourn-80=", "sojourn-80=9999999999.", "sojourn-80=9999999999.abc", "sojourn-80=x.y", "\x00="):
         assert not visitors.knows(wrong, "localhost")
 
 
 def test_a_farewell_empties_the_cookie():
-    visitors = Visitors("token")
+    visitors = BrowserSessions("token")
     assert not visitors.knows(value(visitors.farewell("localhost")), "localhost")

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 
 from sojourn.client import Server, find_server
-from sojourn.client.finding import announced
-from sojourn.client.line import problem, spoken
+from sojourn.client.discovery import announced
+from sojourn.client.transport import caller_headers, error_from_response
 from sojourn.core.errors import NotFound, ServerUnreachable, SessionBusy, SojournError
 from sojourn.core.sessions import Principal
 from sojourn.ports.service import Caller
@@ -49,23 +49,23 @@ def test_a_problem_is_the_error_that_was_raised():
         "hint": "Wait.",
         "about": {"session": "s", "holder": "h", "surface": "cli", "since": 1.5},
     }
-    error = problem(answer(409, json.dumps(told)))
+    error = error_from_response(answer(409, json.dumps(told)))
     assert isinstance(error, SessionBusy)
     assert (str(error), error.hint, error.holder, error.surface, error.since) == ("Busy.", "Wait.", "h", "cli", 1.5)
-    assert type(problem(answer(404, '{"code": "not_found", "detail": "x"}'))) is NotFound
-    assert type(problem(answer(418, '{"code": "from_the_future", "detail": "x"}'))) is SojournError
+    assert type(error_from_response(answer(404, '{"code": "not_found", "detail": "x"}'))) is NotFound
+    assert type(error_from_response(answer(418, '{"code": "from_the_future", "detail": "x"}'))) is SojournError
 
 
 @pytest.mark.parametrize("content", [b"<html>", b"[]", b"{}", b"null", b"\xff"])
 def test_an_answer_that_is_not_ours_is_told_as_such(content):
-    error = problem(answer(502, content))
+    error = error_from_response(answer(502, content))
     assert isinstance(error, ServerUnreachable)
     assert "502" in str(error)
 
 
 def test_who_speaks_travels_as_headers_of_plain_letters():
     by = Caller(surface="cli", principal=Principal("gästin"), holder="chat on küche (pid 1)")
-    assert spoken(by) == {
+    assert caller_headers(by) == {
         "Sojourn-Surface": "cli",
         "Sojourn-Principal": "g%C3%A4stin",
         "Sojourn-Holder": "chat%20on%20k%C3%BCche%20%28pid%201%29",

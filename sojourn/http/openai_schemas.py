@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done
 from sojourn.core.messages import Message, ToolCall, assistant
-from sojourn.http.asking import decoded
+from sojourn.http.turn_body import decoded
 
 _ROLES = {"developer": "system", "function": "tool"}
 

@@ -9,8 +9,8 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from sojourn.core.errors import NotAllowed
-from sojourn.http.params import faults
-from sojourn.http.visitors import Visitors
+from sojourn.http.browser_sessions import BrowserSessions
+from sojourn.http.dependencies import faults
 
 router = APIRouter(tags=["visits"])
 PATH = "/enter"
@@ -36,8 +36,8 @@ class Link(BaseModel):
     path: str = Field(description="Put it behind the server's address.")
 
 
-def _visitors(request: Request) -> Visitors:
-    return cast(Visitors, request.app.state.visitors)
+def _visitors(request: Request) -> BrowserSessions:
+    return cast(BrowserSessions, request.app.state.visitors)
 
 
 def _host(request: Request) -> str:

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from sojourn.client.finding import Server, find_server
+from sojourn.client.discovery import Server, find_server
 from sojourn.client.remote import RemoteService
 from sojourn.core.errors import ServerUnreachable
 from sojourn.core.settings import SETTINGS_BY_NAME, Secret, Settings

@@ -1,6 +1,6 @@
 """The program a plugin's `router` runs in: a process of its own, with few rights and none of our secrets.
 
-Started by `keeper.py` as `python -I -m sojourn.dashboard.child '{"name": …}'`. It listens on the socket it is given.
+Started as `python -I -m sojourn.dashboard.plugin_main '{"name": …}'`; it listens on the socket it is given.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
 from sojourn.core.errors import SojournError
-from sojourn.http.frames import ALIVE, RETRY
+from sojourn.http.sse_format import ALIVE, RETRY
 
 logger = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ Key = Annotated[
 ]
 
 
-class Attached(BaseModel):
+class AttachmentBody(BaseModel):
     """A file that goes with what is said: one that was uploaded to this session (`hash`), or its bytes (`data`)."""
 
     model_config = ConfigDict(extra="forbid")
@@ -33,7 +33,7 @@ class Attached(BaseModel):
     name: str = Field(default="", max_length=255)
 
 
-class Words(BaseModel):
+class TurnBody(BaseModel):
     """Something to say. What is left out is as the session has it, or the default."""
 
     model_config = ConfigDict(extra="forbid")
@@ -41,7 +41,7 @@ class Words(BaseModel):
     runtime: Word = ""
     model: Word = ""
     template: Word = Field(default="", description="A template's name; `none` for none.")
-    attachments: list[Attached] = Field(default=[], max_length=50)
+    attachments: list[AttachmentBody] = Field(default=[], max_length=50)
     drop: list[Word] = Field(default=[], max_length=50, description="Context sources or templates that are not wanted.")
     cwd: str = Field(default="", max_length=4096)
     when_busy: Literal["refuse", "wait"] = Field(default="refuse", description="`wait` queues behind a running turn.")
@@ -66,7 +66,7 @@ class Words(BaseModel):
         )
 
 
-async def _attachment(wanted: Attached, session: SessionId, service: Service, blobs: BlobStore) -> Attachment:
+async def _attachment(wanted: AttachmentBody, session: SessionId, service: Service, blobs: BlobStore) -> Attachment:
     if (wanted.hash is None) == (wanted.data is None):
         raise BadInput("An attachment has either `hash` or `data`.", hint="Upload it first, or send it as base64.")
     if wanted.hash is not None:

@@ -14,7 +14,7 @@ from fastapi import Depends, Path, Request, Response
 from sojourn.core.codec import encode_value
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId
-from sojourn.http.live import Streams
+from sojourn.http.sse_response import Streams
 from sojourn.ports.kit import Kit
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.whole import WholeStore

@@ -16,8 +16,8 @@ from sojourn.core.codec import encode_recorded
 from sojourn.core.events import Chunk, Event, Metadata
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Change, Recorded
-from sojourn.http import shapes
-from sojourn.http.texts import moment, plain, readable
+from sojourn.http import schemas
+from sojourn.http.json_safe import moment, plain, readable
 
 ALIVE = b":\n\n"
 RETRY = b"retry: 1000\n\n"  # milliseconds until a browser that lost the line comes back
@@ -33,7 +33,7 @@ def anything(recorded: Recorded) -> bytes:
     """An event, or a row of the transcript under the name `message`."""
     item = recorded.item
     if isinstance(item, Message):
-        return _frame("message", shapes.Message.of(recorded, item).model_dump_json().encode(), recorded.seq)
+        return _frame("message", schemas.Message.of(recorded, item).model_dump_json().encode(), recorded.seq)
     return _frame(item.name, _data(recorded, item), recorded.seq)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sojourn.core.errors import BadConfig, BadInput, Conflict, NotFound
 from sojourn.core.plugin_manifest import NAME, Manifest, parse_manifest
 from sojourn.dashboard.consents import Consents, State
-from sojourn.dashboard.folders import Folder, find_all
+from sojourn.dashboard.plugin_folders import Folder, find_all
 from sojourn.ports.kit import Kit
 from sojourn.ports.plugin import Plugin
 

@@ -18,7 +18,7 @@ import httpx2
 
 from sojourn.core.errors import SojournError
 from sojourn.core.settings import CHILD_VARIABLES, Settings
-from sojourn.dashboard.child import ALIVE, Given
+from sojourn.dashboard.plugin_main import ALIVE, Given
 
 KEEPER = Path(__file__).with_name("keeper.py")
 MOST_WORDS = 16 * 1024  # bytes of its last words that are remembered
@@ -117,7 +117,7 @@ async def start(given: Given, settings: Settings) -> Running:
 
 async def _spawn(given: Given, settings: Settings, listening: int, folder: Path) -> asyncio.subprocess.Process:
     told = json.dumps({**asdict(given), "socket": listening})
-    program = [sys.executable, "-I", "-X", "utf8", "-m", "sojourn.dashboard.child", told]
+    program = [sys.executable, "-I", "-X", "utf8", "-m", "sojourn.dashboard.plugin_main", told]
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-I",

@@ -15,7 +15,7 @@ VISIT_SECONDS = 30 * 86_400  # a cookie, as long as the token stays the same
 _MOST_LINKS = 100
 
 
-class Visitors:
+class BrowserSessions:
     """Who came in by a browser. A cookie is signed with the token, so a new token ends every visit."""
 
     def __init__(self, token: str, clock: Callable[[], float] = time.time) -> None:

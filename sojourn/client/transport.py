@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from sojourn.client.finding import Server
+from sojourn.client.discovery import Server
 from sojourn.core.errors import ServerUnreachable, SojournError, error_from_code
 from sojourn.core.sessions import Principal
 from sojourn.ports.service import Caller
@@ -24,17 +24,17 @@ _FIRST, _LONGEST = 0.05, 1.0  # pauses between two tries
 Again = Callable[[], Awaitable[Server | None]]
 
 
-def spoken(by: Caller) -> dict[str, str]:
+def caller_headers(by: Caller) -> dict[str, str]:
     """Who talks, as headers."""
     said = {"surface": by.surface, "principal": by.principal, "holder": by.holder, "name": by.name}
     return {f"Sojourn-{name.title()}": quote(value) for name, value in said.items() if value}
 
 
-def asked(principal: Principal) -> dict[str, str]:
+def principal_header(principal: Principal) -> dict[str, str]:
     return {"Sojourn-Principal": quote(principal)}
 
 
-class Line:
+class HttpTransport:
     """Knows one server; when that is gone, `again` may say where the next one is."""
 
     def __init__(self, server: Server, again: Again | None = None, *, patience: float = PATIENCE) -> None:
@@ -49,7 +49,7 @@ class Line:
         self, method: str, path: str, *, headers: Mapping[str, str], safe: bool, endless: bool = False, **given: Any
     ) -> Any:
         """The answer's JSON. `safe`: asking twice does no harm; else only a request that never left is repeated."""
-        waiting = Waiting(self._patience)
+        waiting = Backoff(self._patience)
         timeout = httpx2.Timeout(None, connect=5.0) if endless else _ASKING
         while True:
             try:
@@ -62,7 +62,7 @@ class Line:
                 await self.come_back(waiting, error)
                 continue
             if answer.status_code >= 400:
-                raise problem(answer)
+                raise error_from_response(answer)
             return answer.json() if answer.content else None
 
     @asynccontextmanager
@@ -74,13 +74,13 @@ class Line:
         ) as answer:
             if answer.status_code >= 400:
                 await answer.aread()
-                raise problem(answer)
+                raise error_from_response(answer)
             yield answer
 
     def _with_token(self, headers: Mapping[str, str]) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.server.token}", "Sojourn-Form": "exact", **headers}
 
-    async def come_back(self, waiting: Waiting, why: Exception | None) -> None:
+    async def come_back(self, waiting: Backoff, why: Exception | None) -> None:
         """Waits a moment, or says that there is nobody to come back to."""
         if not await waiting.once_more():
             raise self._lost(why) from why
@@ -95,7 +95,7 @@ class Line:
         )
 
 
-class Waiting:
+class Backoff:
     """Longer and longer pauses, until patience is at its end."""
 
     def __init__(self, patience: float) -> None:
@@ -113,7 +113,7 @@ class Waiting:
         return True
 
 
-def problem(answer: httpx2.Response) -> SojournError:
+def error_from_response(answer: httpx2.Response) -> SojournError:
     """The error a server raised, as if it had been raised here."""
     try:
         told = answer.json()

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Header, Query
 
-from sojourn.http import frames
-from sojourn.http.live import EventStream
-from sojourn.http.params import BIGGEST, Exactly, Named, ServiceHere, StoreHere, StreamsHere, faults
+from sojourn.http import sse_format
+from sojourn.http.dependencies import BIGGEST, Exactly, Named, ServiceHere, StoreHere, StreamsHere, faults
+from sojourn.http.sse_response import EventStream
 
 router = APIRouter(prefix="/api", tags=["live"], default_response_class=EventStream)
 T = TypeVar("T")
@@ -71,7 +71,7 @@ async def events(
 
     Frames are called `metadata`, `progress`, `chunk`, `error`, `done`; with `include=messages` also `message`.
     """
-    frame = frames.exact if exactly else frames.anything if include else frames.event
+    frame = sse_format.exact if exactly else sse_format.anything if include else sse_format.event
     return EventStream(streams, told(service.watch(session.id, after=place or 0), frame))
 
 
@@ -81,4 +81,4 @@ async def changes(store: StoreHere, streams: StreamsHere, place: Annotated[int, 
 
     Frames are called `created`, `log`, `changed`, `control`, `deleted`; the same change may be told twice.
     """
-    return EventStream(streams, told(store.watch_changes(after=place), frames.change, frames.from_here(place)))
+    return EventStream(streams, told(store.watch_changes(after=place), sse_format.change, sse_format.from_here(place)))

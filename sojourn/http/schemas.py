@@ -10,7 +10,7 @@ from sojourn.core.messages import Message as CoreMessage
 from sojourn.core.messages import parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded
 from sojourn.core.sessions import Session as CoreSession
-from sojourn.http.texts import Moment, Plain, Text, moment, parsed
+from sojourn.http.json_safe import Moment, Plain, Text, moment, parsed
 from sojourn.ports.store import SearchHit as CoreHit
 
 

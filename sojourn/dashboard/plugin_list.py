@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sojourn.core.plugin_manifest import NEEDS
 from sojourn.dashboard.confining import version
-from sojourn.dashboard.frames import Frames
 from sojourn.dashboard.host import PluginHost
-from sojourn.dashboard.shelf import Listed, turn_off, turn_on
+from sojourn.dashboard.plugin_frames import Frames
+from sojourn.dashboard.plugin_state import Listed, turn_off, turn_on
 from sojourn.ports.kit import Kit
 
 Name = Annotated[str, InPath(min_length=1, max_length=64)]

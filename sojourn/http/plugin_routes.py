@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import Lifespan
 
 from sojourn.core.errors import BadInput, SojournError
-from sojourn.http.shapes import PluginInfo
+from sojourn.http.schemas import PluginInfo
 from sojourn.ports.kit import Kit
 from sojourn.ports.plugin import Plugin
 
@@ -30,7 +30,7 @@ class PluginFailed(SojournError):
     code, status = "plugin_failed", 503
 
 
-class Mounts:
+class PluginRoutes:
     """The plugins of a server and what became of their routes."""
 
     def __init__(self, kit: Kit) -> None:

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import click
 
 from sojourn.core.errors import ServerUnreachable
-from sojourn.http import announce
-from sojourn.http.announce import Announcement
-from sojourn.http.commands import Given
+from sojourn.http import server_file
+from sojourn.http.serve_command import Given
+from sojourn.http.server_file import Announcement
 from sojourn.ports.kit import Kit
 
 _PATIENCE = 5.0
@@ -37,8 +37,8 @@ def dashboard(given: Given, host: str | None, port: str | None, no_open: bool) -
 
 
 async def _open(kit: Kit, *, no_open: bool) -> None:
-    other = announce.read(kit.settings.home)
-    if other is not None and announce.is_serving(other):
+    other = server_file.read(kit.settings.home)
+    if other is not None and server_file.is_serving(other):
         return _show(other.address, _link_of(other), no_open=no_open)
 
     def told(ready: Any) -> None:

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sojourn.core.errors import SojournError
 from sojourn.core.sessions import SessionId
-from sojourn.http.live import Streams
+from sojourn.http.sse_response import Streams
 from sojourn.ports.kit import Kit
 
 _LOOK = 5.0  # seconds between two looks, at most
@@ -52,7 +52,7 @@ class Activity:
             await asyncio.sleep(min(left, _LOOK, seconds / 4))
 
 
-class Counted:
+class ActivityMiddleware:
     """Outermost but for the edge: notes every request."""
 
     def __init__(self, app: ASGIApp, activity: Activity) -> None:
