@@ -27,7 +27,7 @@ from typing import Any
 
 from bench import installed, peer
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.document_store import FolderStore
 from sojourn.achievements.snapshot import session_rows
 from sojourn.importers.hermes_history import HermesHistory
 
@@ -79,7 +79,7 @@ def ours(home: Path, out: Path) -> dict[str, float]:
         return time.perf_counter() - begin
 
     with tempfile.TemporaryDirectory() as folder, _MemoryWatch() as memory:
-        scans = ScanCoordinator(HermesHistory(home), FolderShelf(Path(folder)))
+        scans = ScanCoordinator(HermesHistory(home), FolderStore(Path(folder)))
         askers = [threading.Thread(target=scans.run_if_needed, kwargs={"wait": 3600}) for _ in range(20)]
         begin = time.perf_counter()
         for asker in askers:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.document_store import FolderStore
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.store_steps import begin, bring, foreign, say
 
@@ -24,7 +24,7 @@ async def measure(sessions: int, folder: Path) -> float:
         some = [foreign(f"s{number}", *["word"] * 10) for number in range(first, min(first + 500, sessions))]
         await bring(store, *some)
     await store.index()  # which would go on in the background
-    scans, taken = ScanCoordinator(store.history(), FolderShelf(folder / "scans")), []
+    scans, taken = ScanCoordinator(store.history(), FolderStore(folder / "scans")), []
     await asyncio.to_thread(scans.run_if_needed, force=True, wait=3600)
     session = await begin(store, "first")
     for _ in range(CHANGES):

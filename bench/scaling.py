@@ -30,7 +30,7 @@ from sojourn.compose import App
 from sojourn.core.events import Done
 from sojourn.core.places import Sender
 from sojourn.gateway.host import Gateway
-from sojourn.platforms.local_rooms import Rooms
+from sojourn.platforms.rooms import Rooms
 from sojourn.ports.service import Caller, TurnRequest
 from sojourn.testing.fake_platform import FakeNetwork, PlainPlatform
 

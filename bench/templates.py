@@ -22,11 +22,11 @@ from typing import Any
 from bench import installed, peer
 from bench.report import Bar, keep, limit
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.document_store import FolderStore
 from sojourn.importers.hermes_history import HermesHistory
-from sojourn.templates.mining import mine
-from sojourn.templates.proving import suggestions
-from sojourn.templates.remembering import recall, remember
+from sojourn.templates.miner import mine
+from sojourn.templates.mining_cache import recall, remember
+from sojourn.templates.verify import suggestions
 
 ROUNDS = 5
 SESSIONS = 8564
@@ -61,7 +61,7 @@ def scanning(home: Path) -> dict[str, Any]:
     """One process: the achievements' cold scan."""
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
-        scans = ScanCoordinator(HermesHistory(home), FolderShelf(Path(folder)))
+        scans = ScanCoordinator(HermesHistory(home), FolderStore(Path(folder)))
         scans.run_if_needed(force=True, full=True, wait=3600)
         seconds = time.perf_counter() - began
         scans.close()

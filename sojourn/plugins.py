@@ -60,13 +60,13 @@ BUILT_INS = (
     BuiltIn(name="tasks", module="sojourn.context.offer:tasks", offers=frozenset({"context"})),
     BuiltIn(
         name="templates",
-        module="sojourn.templates.offer",
+        module="sojourn.templates.plugin",
         offers=frozenset({"context"}),
         commands={"templates": "Calls that worked before, ready for the next session."},
     ),
     BuiltIn(
         name="hermes-achievements",  # the address of its routes, which other programs know
-        module="sojourn.achievements.offer",
+        module="sojourn.achievements.plugin",
         commands={"achievements": "The badges your history has earned."},
     ),
     BuiltIn(name="local", module="sojourn.platforms.local", offers=frozenset({"platforms"})),

@@ -10,9 +10,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 
-from sojourn.achievements.notation import Piece, Token, sequences
+from sojourn.achievements.pattern_syntax import Piece, Token, sequences
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session import Contribution, SessionScanner, Stretch
+from sojourn.achievements.session_scanner import Contribution, SessionScanner, Stretch
 from sojourn.achievements.workers import Counted, count_here
 from sojourn.core.badges import WordPattern
 from sojourn.core.errors import StoreCorrupt

@@ -13,10 +13,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
-from sojourn.achievements.contributions import Fingerprint, Known
+from sojourn.achievements.document_store import DocumentStore
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session import Contribution
-from sojourn.achievements.shelf import Shelf
+from sojourn.achievements.session_cache import Fingerprint, Known
+from sojourn.achievements.session_scanner import Contribution
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ _SIGNALS = tuple(field.name for field in fields(Fingerprint))
 class Checkpoint:
     """The contributions known so far, in memory and on the shelf. Used by one scan at a time."""
 
-    def __init__(self, shelf: Shelf, book: RuleBook) -> None:
+    def __init__(self, shelf: DocumentStore, book: RuleBook) -> None:
         self._shelf, self._book = shelf, book
         self.known: dict[str, Known] = {}
         self._versions: tuple[object, object] | None = None

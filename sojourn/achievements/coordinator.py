@@ -14,14 +14,14 @@ from functools import partial
 from typing import Any
 
 from sojourn.achievements import unlocks
+from sojourn.achievements.aggregate import Ledger
 from sojourn.achievements.checkpoint import Checkpoint
-from sojourn.achievements.contributions import Known
-from sojourn.achievements.job import ScanJob, ScanSettings
-from sojourn.achievements.ledger import Ledger
+from sojourn.achievements.document_store import DocumentStore, ScanLock
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.scan import ScanStopped
-from sojourn.achievements.session import SessionScanner
-from sojourn.achievements.shelf import ScanLock, Shelf
+from sojourn.achievements.scan_job import ScanJob, ScanSettings
+from sojourn.achievements.session_cache import Known
+from sojourn.achievements.session_scanner import SessionScanner
 from sojourn.achievements.snapshot import Snapshot, SnapshotStore
 from sojourn.achievements.status import ScanStatus
 from sojourn.core.errors import SojournError
@@ -37,7 +37,7 @@ class ScanCoordinator:
     def __init__(
         self,
         history: History,
-        shelf: Shelf,
+        shelf: DocumentStore,
         *,
         book: RuleBook | None = None,
         settings: ScanSettings | None = None,

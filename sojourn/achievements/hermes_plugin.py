@@ -19,7 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sojourn.achievements.enabling import disabled_in, enable, forget_enabled
+from sojourn.achievements.hermes_config import disabled_in, enable, forget_enabled
 from sojourn.core.errors import BadInput, Conflict, SourceUnreadable
 
 NAME = "hermes-achievements"

@@ -12,8 +12,8 @@ from fastapi import APIRouter, FastAPI, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.opening import of_store
-from sojourn.achievements.serving import MOST_WAIT, Achievements, patience
+from sojourn.achievements.factory import of_store
+from sojourn.achievements.service import MOST_WAIT, AchievementsService, parse_wait
 from sojourn.ports.kit import Kit
 
 Seconds = Annotated[float | None, Query(ge=0, le=MOST_WAIT, description="Join the very first scan for so long.")]
@@ -85,20 +85,20 @@ class _Desk:
         self._open = open_scans
         self._opening = threading.Lock()
         self._scans: ScanCoordinator | None = None
-        self._service: Achievements | None = None
+        self._service: AchievementsService | None = None
         self._encoded: tuple[object, bytes] = (None, b"")
 
-    async def service(self) -> Achievements:
+    async def service(self) -> AchievementsService:
         if self._service is not None:
             return self._service
         return await run_in_threadpool(self._opened)
 
-    def _opened(self) -> Achievements:
+    def _opened(self) -> AchievementsService:
         with self._opening:
             if self._service is not None:
                 return self._service
             self._scans = self._open()
-            service = self._service = Achievements(self._scans)
+            service = self._service = AchievementsService(self._scans)
             return service
 
     @asynccontextmanager
@@ -108,7 +108,7 @@ class _Desk:
             await run_in_threadpool(self._scans.close)
 
     async def achievements(self, request: Request) -> Response:
-        return await self.answer(patience(request.query_params.get("wait")))
+        return await self.answer(parse_wait(request.query_params.get("wait")))
 
     async def answer(self, wait: float | None) -> Response:
         service = await self.service()

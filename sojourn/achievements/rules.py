@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sojourn.achievements.aggregate_fields import LISTED_TOTALS, TOTALS
 from sojourn.achievements.catalogue import ACHIEVEMENTS
 from sojourn.achievements.metrics import METRICS, READING_FIELDS
-from sojourn.achievements.totals import LISTED_TOTALS, TOTALS
 from sojourn.core.badges import TIER_NAMES, Achievement, MetricRule, Total
 from sojourn.core.errors import BadInput
 

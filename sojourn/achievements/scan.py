@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
+from sojourn.achievements.aggregate import Ledger
 from sojourn.achievements.bookmarks import Bookmarks
-from sojourn.achievements.contributions import Fingerprint, Known, Record
-from sojourn.achievements.ledger import Ledger
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session import Contribution, SessionScanner
+from sojourn.achievements.session_cache import Fingerprint, Known, Record
+from sojourn.achievements.session_scanner import Contribution, SessionScanner
 from sojourn.achievements.workers import Counted, count_here, count_in_processes, new_crew, new_scanner
 from sojourn.core.side_by_side import LARGE, Crew
 from sojourn.ports.history import HasSize, History, SessionFacts

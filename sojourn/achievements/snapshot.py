@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.achievements.contributions import Record, display_titles, session_row
+from sojourn.achievements.aggregate import Ledger, Numbers
+from sojourn.achievements.document_store import DocumentStore
 from sojourn.achievements.evaluate import item, nothing_yet, standing
-from sojourn.achievements.ledger import Ledger, Numbers
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.shelf import Shelf
+from sojourn.achievements.session_cache import Record, display_titles, session_row
 from sojourn.achievements.unlocks import Unlock
 
 logger = logging.getLogger(__name__)
@@ -129,7 +129,7 @@ class SnapshotStore:
     have to read megabytes to see sixty badges.
     """
 
-    def __init__(self, shelf: Shelf, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, shelf: DocumentStore, clock: Callable[[], float] = time.time) -> None:
         self._shelf, self._clock = shelf, clock
         self._lock = threading.Lock()
         self._snapshot: Snapshot | None = None

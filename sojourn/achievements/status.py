@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from sojourn.achievements.shelf import Shelf
+from sojourn.achievements.document_store import DocumentStore
 
 NAME = "scan_status.json"
 _REMEMBERED = 100  # durations kept for average and p95
@@ -51,7 +51,7 @@ class ScanStatus:
     sessions_expected_total: int = 0
 
     @classmethod
-    def load(cls, shelf: Shelf) -> ScanStatus:
+    def load(cls, shelf: DocumentStore) -> ScanStatus:
         """As it was when the last process wrote it; a run that never ended is no longer running."""
         try:
             data = shelf.read(NAME, lambda raw: True)
@@ -64,7 +64,7 @@ class ScanStatus:
             status.state = "failed" if status.last_error else "idle"
         return status
 
-    def save(self, shelf: Shelf) -> None:
+    def save(self, shelf: DocumentStore) -> None:
         kept = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _PASSING}
         shelf.write(NAME, json.dumps(kept, sort_keys=True).encode(), durable=False)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn.achievements.shelf import Shelf
+from sojourn.achievements.document_store import DocumentStore
 
 NAME = "state.json"
 
@@ -26,7 +26,7 @@ class Unlock:
         return {"unlocked_at": self.unlocked_at, "first_tier": self.first_tier, "evidence": self.evidence}
 
 
-def load(shelf: Shelf, *, inherited: Path | None = None) -> dict[str, Unlock]:
+def load(shelf: DocumentStore, *, inherited: Path | None = None) -> dict[str, Unlock]:
     """All records. `inherited` is the state.json of another program: its dates count where we have none."""
     data = shelf.read(NAME, lambda raw: _parsed(raw) is not None)
     if data is None:  # no copy is whole: one odd record must not cost the others
@@ -38,13 +38,13 @@ def load(shelf: Shelf, *, inherited: Path | None = None) -> dict[str, Unlock]:
     return records
 
 
-def are_kept(shelf: Shelf, records: Mapping[str, Unlock]) -> bool:
+def are_kept(shelf: DocumentStore, records: Mapping[str, Unlock]) -> bool:
     """Whether the document itself has exactly these; a good copy of a damaged one is not enough."""
     data = shelf.read(NAME, lambda raw: True)
     return not records if data is None else _parsed(data) == records
 
 
-def save(shelf: Shelf, records: Mapping[str, Unlock]) -> None:
+def save(shelf: DocumentStore, records: Mapping[str, Unlock]) -> None:
     document = {"unlocks": {badge: record.as_json() for badge, record in records.items()}}
     shelf.write(NAME, json.dumps(document, indent=2, sort_keys=True).encode())
 

@@ -6,11 +6,11 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 
+from sojourn.achievements.engine import Engine
 from sojourn.achievements.engine_plain import PlainEngine
-from sojourn.achievements.hits import Engine
 from sojourn.achievements.plan import Plan, plan
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session import Contribution, SessionScanner
+from sojourn.achievements.session_scanner import Contribution, SessionScanner
 from sojourn.core.errors import StoreCorrupt
 from sojourn.core.side_by_side import Crew
 from sojourn.ports.history import History

@@ -14,7 +14,7 @@ TIER_NAMES = ("Copper", "Silver", "Gold", "Diamond", "Olympian")
 
 @dataclass(frozen=True, slots=True)
 class WordPattern:
-    """Text to look for: ordered alternatives in the notation of `achievements/notation.py`.
+    """Text to look for: ordered alternatives in the notation of `achievements/pattern_syntax.py`.
 
     Case does not matter. `lowered` asks for the text to be lower-cased first, which differs from
     ignoring case for a handful of letters (the long s, the dotless i).

@@ -20,7 +20,7 @@ from sojourn.core.errors import BadInput, PlatformDown
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.json_socket import JsonSocket, open_socket
-from sojourn.platforms.rest import Rest
+from sojourn.platforms.rest_client import Rest
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Inbound, PlatformInfo, SendRefused, Sent
 from sojourn.ports.plugin import Plugin

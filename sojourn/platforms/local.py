@@ -5,14 +5,14 @@ Whoever holds the server's token writes as `owner`.
 
 from __future__ import annotations
 
-from sojourn.platforms.local_rooms import LOCAL, Rooms
-from sojourn.platforms.rooms_account import MOST, RoomsAccount
+from sojourn.platforms.rooms import LOCAL, Rooms
+from sojourn.platforms.rooms_adapter import MOST, RoomsAdapter
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import PlatformInfo
 from sojourn.ports.plugin import Plugin
 
 
-class Local(RoomsAccount):
+class Local(RoomsAdapter):
     """The agent's own account in these rooms."""
 
     info = PlatformInfo(name=LOCAL, label="Local rooms", max_chars=MOST, owner="owner")

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import StreamingResponse
 
 from sojourn.core.places import Sender
-from sojourn.platforms.local_rooms import Rooms, room_name
-from sojourn.platforms.rooms_frames import Press, Words, frames, is_in, shown
+from sojourn.platforms.rooms import Rooms, room_name
+from sojourn.platforms.rooms_api import Press, Words, frames, is_in, shown
 from sojourn.ports.kit import Kit
 
 Room = Annotated[str, Path(max_length=300, description="Its name; # begins one for several people.")]

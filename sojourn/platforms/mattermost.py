@@ -16,10 +16,10 @@ from typing import Any
 from sojourn.core.errors import BadInput, PlatformDown, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
+from sojourn.platforms.cursor import CursorStore, ReceivedCursor
+from sojourn.platforms.emoji_names import name_of
 from sojourn.platforms.json_socket import open_socket
-from sojourn.platforms.position import Heard, Position
-from sojourn.platforms.rest import Rest
-from sojourn.platforms.signs import name_of
+from sojourn.platforms.rest_client import Rest
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import File, Inbound, PlatformInfo, SendRefused, Sent
 from sojourn.ports.plugin import Plugin
@@ -51,7 +51,7 @@ class Mattermost:
         self.account = f"{self._url}#{hashlib.sha256(self._token.encode()).hexdigest()[:12]}"
         headers = {"Authorization": f"Bearer {self._token}"}
         self._http = Rest("Mattermost", self._url, key="SOJOURN_MATTERMOST_TOKEN", headers=headers)
-        self._position = Position(kit.store, NAME, self.account)
+        self._position = CursorStore(kit.store, NAME, self.account)
         self._kinds: dict[str, PlaceKind] = {}  # of channels
         self._names: dict[str, str] = {}  # of people
         self._ours: dict[str, bool] = {}  # threads, and whether they speak to us
@@ -83,7 +83,7 @@ class Mattermost:
             about = await self._get(f"/channels/{channel}")
             self._kinds[about["id"]] = _KINDS.get(about["type"], "channel")
 
-    async def _missed(self) -> tuple[Heard, list[dict[str, Any]]]:
+    async def _missed(self) -> tuple[ReceivedCursor, list[dict[str, Any]]]:
         """How far we had heard, and what came since then."""
         heard, channels = await self._position.heard(), await self._get("/users/me/channels")
         for one in channels:

@@ -18,8 +18,8 @@ import httpx2
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
-from sojourn.platforms.position import Position
-from sojourn.platforms.rest import Rest
+from sojourn.platforms.cursor import CursorStore
+from sojourn.platforms.rest_client import Rest
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import File, Inbound, PlatformInfo, SendRefused, Sent
 from sojourn.ports.plugin import Plugin
@@ -51,7 +51,7 @@ class Ntfy:
         token = self._settings.token.reveal()
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = Rest("ntfy", self._settings.server, key="SOJOURN_NTFY_TOKEN", headers=headers)
-        self._position = Position(kit.store, NAME, self.account)
+        self._position = CursorStore(kit.store, NAME, self.account)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         kept = await self._position.load()

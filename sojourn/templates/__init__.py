@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
     from sojourn.templates.session_templates import SessionTemplates
-    from sojourn.templates.values import SessionTemplate, TaskType, ToolCallExample
 
 __all__ = ["SessionTemplate", "SessionTemplates", "TaskType", "ToolCallExample"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from sojourn.core.messages import Json
-from sojourn.templates import shells, tools
+from sojourn.templates import shells, tool_names
 
 Arguments = Callable[[], Mapping[str, Json]]
 _SENT = ("url", "urls", "headers", "json", "body", "data", "content", "params")  # what is sent says nothing of the call
@@ -24,7 +24,9 @@ class Call(NamedTuple):
     def command(self) -> str:
         """The command line or the code."""
         given = self.given()
-        return shells.command_of(tools.command_in(given) or given.get("code") or tools.in_our_words(given).get("code"))
+        return shells.command_of(
+            tool_names.command_in(given) or given.get("code") or tool_names.in_our_words(given).get("code")
+        )
 
     @property
     def is_code(self) -> bool:

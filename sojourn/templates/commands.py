@@ -14,12 +14,12 @@ from rich.console import Console
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.ports.kit import Kit
-from sojourn.templates import screen
-from sojourn.templates.desk import Changes, Desk
+from sojourn.templates import cli_view
 from sojourn.templates.extract import MAX_EXAMPLES
 from sojourn.templates.library import Kept, Shelf
-from sojourn.templates.suggesting import Suggestion
-from sojourn.templates.values import SessionTemplate, TaskType, task_type
+from sojourn.templates.model import SessionTemplate, TaskType, task_type
+from sojourn.templates.service import Changes, TemplateService
+from sojourn.templates.suggestions import Suggestion
 from sojourn.templates.waiting import bar
 
 T = TypeVar("T")
@@ -82,8 +82,8 @@ def list_(given: Given, kind: str | None) -> None:
         broken = [{"name": one.name, "problem": one.problem} for one in shelf.unreadable]
         _emit({"templates": [one.template.to_dict() for one in shelf.kept], "unreadable": broken})
         return
-    screen.show_list(_console(given), shelf, kind)
-    screen.warn_unreadable(Console(stderr=True), shelf)
+    cli_view.show_list(_console(given), shelf, kind)
+    cli_view.warn_unreadable(Console(stderr=True), shelf)
 
 
 @templates.command()
@@ -114,13 +114,13 @@ def show(given: Given, name: str) -> None:
     if given.json:
         _emit({**kept.template.to_dict(), "about": kept.about.to_dict()} if isinstance(kept, Kept) else kept.to_dict())
     elif isinstance(kept, Kept):
-        screen.show_template(_console(given), kept)
+        cli_view.show_template(_console(given), kept)
     else:
-        screen.show_suggestions(_console(given), [kept], None)
-        screen.show_examples(_console(given), kept.template.examples)
+        cli_view.show_suggestions(_console(given), [kept], None)
+        cli_view.show_examples(_console(given), kept.template.examples)
 
 
-async def _found(desk: Desk, name: str) -> Kept | Suggestion:
+async def _found(desk: TemplateService, name: str) -> Kept | Suggestion:
     try:
         return await desk.library.get(name)
     except NotFound as absent:
@@ -148,7 +148,7 @@ def delete(given: Given, name: str) -> None:
 def suggest(given: Given, home: Path | None, inbox: bool) -> None:
     """Look through the whole history for what comes back, and show what waits for a decision."""
 
-    async def work(desk: Desk) -> tuple[Any, list[Suggestion]]:
+    async def work(desk: TemplateService) -> tuple[Any, list[Suggestion]]:
         if inbox:
             return None, await desk.inbox.waiting()
         with bar(quiet=given.json or not sys.stderr.isatty()) as progress:
@@ -160,7 +160,7 @@ def suggest(given: Given, home: Path | None, inbox: bool) -> None:
         mined = {"sessions": len(found.facts), "read": found.read, "damaged": list(found.damaged)} if found else None
         _emit({"mined": mined, "suggestions": [one.to_dict() for one in waiting]})
         return
-    screen.show_suggestions(_console(given), waiting, found)
+    cli_view.show_suggestions(_console(given), waiting, found)
     for session in found.damaged if found else ():
         Console(stderr=True).print(f"! session {session} is damaged and was left out", style="yellow", markup=False)
 
@@ -229,7 +229,7 @@ def stats(given: Given) -> None:
     if given.json:
         _emit([one.to_dict() for one in compared])
     else:
-        screen.show_stats(_console(given), compared)
+        cli_view.show_stats(_console(given), compared)
 
 
 @templates.command()
@@ -260,7 +260,7 @@ def import_(given: Given, files: tuple[Path, ...], replaces: bool) -> None:
     """Take in templates from JSON files."""
     given_ones = [_json_of(file) for file in files]
 
-    async def work(desk: Desk) -> list[str]:
+    async def work(desk: TemplateService) -> list[str]:
         return [(await desk.take_in(one, replaces=replaces)).name for one in given_ones]
 
     names = _ask(given, work)
@@ -279,8 +279,8 @@ def _json_of(file: Path) -> Json:
 # -- parts ---------------------------------------------------------------------
 
 
-def _ask(given: Given, work: Callable[[Desk], Coroutine[Any, Any, T]]) -> T:
-    return given.run(lambda kit: work(Desk(kit)))
+def _ask(given: Given, work: Callable[[TemplateService], Coroutine[Any, Any, T]]) -> T:
+    return given.run(lambda kit: work(TemplateService(kit)))
 
 
 def _console(given: Given) -> Console:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput
 from sojourn.ports.history import HasToolExchanges, History, RawExchange
-from sojourn.templates import tools
-from sojourn.templates.exchanges import Conversation, Exchange, conversation
+from sojourn.templates import tool_names
 from sojourn.templates.glance import seem_fine
 from sojourn.templates.judge import Verdict, judge
+from sojourn.templates.model import TaskType, ToolCallExample
+from sojourn.templates.tool_calls import Conversation, Exchange, conversation
 from sojourn.templates.undone import undone
-from sojourn.templates.values import TaskType, ToolCallExample
 
 MAX_EXAMPLES = 10
 
@@ -73,4 +73,4 @@ def examples(talk: Conversation, most: int = MAX_EXAMPLES) -> list[ToolCallExamp
 
 def task_type_of(talk: Conversation, *, turns: int | None = None) -> TaskType:
     """What the session is about, judged by all its calls or by those of its first turns."""
-    return tools.classify(one.tool for one in talk.exchanges if turns is None or one.turn <= turns)
+    return tool_names.classify(one.tool for one in talk.exchanges if turns is None or one.turn <= turns)

@@ -13,9 +13,9 @@ from functools import cache
 from itertools import accumulate
 from typing import Any, Protocol
 
-from sojourn.templates import tools
-from sojourn.templates.exchanges import Exchange
+from sojourn.templates import tool_names
 from sojourn.templates.phrases import chapter
+from sojourn.templates.tool_calls import Exchange
 
 try:
     import hyperscan
@@ -40,7 +40,7 @@ def seem_fine(calls: Sequence[Exchange]) -> list[bool]:
     stops = [stop - 1 for stop in accumulate(len(one) + 1 for one in results)]
     for end, whatever_the_tool in sights()(_BETWEEN.join(results)):
         at = bisect_left(stops, end)
-        if fine[at] and (whatever_the_tool or tools.manner(calls[at].tool) == "run"):
+        if fine[at] and (whatever_the_tool or tool_names.manner(calls[at].tool) == "run"):
             fine[at] = False
     return fine
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sojourn.core.messages import Json
-from sojourn.templates import answers, fields, notices, pages, products, programs, tools
+from sojourn.templates import answers, fields, notices, pages, products, programs, tool_names
 from sojourn.templates.calls import Arguments, Call
-from sojourn.templates.exchanges import json_of
+from sojourn.templates.tool_calls import json_of
 
 _CODE_LINE = re.compile(
     r"\s*(?:.{0,80}\n){0,3}?(?:Exit code:? |Process exited with code )(-?\d+)[^\n]*"
@@ -51,7 +51,7 @@ def judge(
         return Verdict(False, "the transcript marks it as an error")
     if effect == "unknown":
         return Verdict(False, "it was interrupted")
-    call = Call(*tools.ways(tool), arguments if callable(arguments) else lambda: arguments)
+    call = Call(*tool_names.ways(tool), arguments if callable(arguments) else lambda: arguments)
     found = _parsed(result)
     if isinstance(found, dict) and (call.manner != "run" or fields.is_of_tool(call, found)):
         why = fields.failure(call, found)

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from sojourn.core.errors import Conflict, NotFound
 from sojourn.core.messages import Json
-from sojourn.templates.values import SessionTemplate
+from sojourn.templates.model import SessionTemplate
 
 NoteKind = Literal["suggestion", "outcome"]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from sojourn.core.messages import Json
-from sojourn.templates.values import ToolCallExample
+from sojourn.templates.model import ToolCallExample
 
 _PIECE = re.compile(r"\s+|[^\s]+")
 _HOLE = re.compile(r"\{\{(\w+)\}\}")

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from sojourn.ports.kit import Kit
-from sojourn.templates.desk import TOKENS, Changes, Desk
 from sojourn.templates.extract import MAX_EXAMPLES
 from sojourn.templates.library import Kept
-from sojourn.templates.values import task_type
+from sojourn.templates.model import task_type
+from sojourn.templates.service import TOKENS, Changes, TemplateService
 
 TypeName = Literal["code", "file", "research", "terminal", "mixed"]
 Answer = dict[str, Any]
@@ -57,7 +57,7 @@ class Previewing(BaseModel):
 
 def router(kit: Kit) -> APIRouter:
     """List, show, create, approve, edit, delete, preview; every answer comes from the library as it is now."""
-    desk = Desk(kit)
+    desk = TemplateService(kit)
     api = APIRouter()
     _reading(api, desk)
     _changing(api, desk)
@@ -69,7 +69,7 @@ def _shape(kept: Kept) -> Answer:
     return {**kept.template.to_dict(), "about": kept.about.to_dict()}
 
 
-def _reading(api: APIRouter, desk: Desk) -> None:
+def _reading(api: APIRouter, desk: TemplateService) -> None:
     @api.get("/templates")
     async def list_templates(type: Annotated[TypeName | None, Query()] = None) -> Answer:
         """All templates, newest first, and those that cannot be read."""
@@ -101,7 +101,7 @@ def _reading(api: APIRouter, desk: Desk) -> None:
         }
 
 
-def _changing(api: APIRouter, desk: Desk) -> None:
+def _changing(api: APIRouter, desk: TemplateService) -> None:
     @api.post("/templates", status_code=201)
     async def create(body: Making) -> Answer:
         """A template of what worked in a session."""
@@ -121,7 +121,7 @@ def _changing(api: APIRouter, desk: Desk) -> None:
         return Response(status_code=204)
 
 
-def _deciding(api: APIRouter, desk: Desk) -> None:
+def _deciding(api: APIRouter, desk: TemplateService) -> None:
     @api.get("/suggestions")
     async def suggestions() -> Answer:
         """What waits for a decision, best first."""

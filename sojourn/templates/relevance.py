@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from math import log
 
 from sojourn.core.template_examples import render_examples
+from sojourn.templates.create import chosen
 from sojourn.templates.inject import as_messages
 from sojourn.templates.library import Kept
-from sojourn.templates.making import chosen
-from sojourn.templates.values import TaskType
+from sojourn.templates.model import TaskType
 from sojourn.text.token_count import estimate_tokens
 from sojourn.text.tokenizer import extract_terms
 

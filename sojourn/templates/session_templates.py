@@ -13,15 +13,15 @@ from typing import Any, TypeVar
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.history import History
 from sojourn.ports.kit import Kit
-from sojourn.templates import tools
-from sojourn.templates.exchanges import Conversation, json_of
+from sojourn.templates import tool_names
+from sojourn.templates.create import chosen, session_in, template_of
 from sojourn.templates.extract import MAX_EXAMPLES, examples, read, task_type_of
-from sojourn.templates.folder import FolderLibrary
+from sojourn.templates.factory import has_history, history_at, history_of, library_of, program
+from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.inject import inject
 from sojourn.templates.library import Library, Unreadable
-from sojourn.templates.making import chosen, session_in, template_of
-from sojourn.templates.opening import has_history, history_at, history_of, library_of, program
-from sojourn.templates.values import SessionTemplate, TaskType, ToolCallExample, task_type
+from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample, task_type
+from sojourn.templates.tool_calls import Conversation, json_of
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ class SessionTemplates:
         """What a session is about: by its id, or by its tool calls in any shape. `turns=30` looks at the first 30."""
         if isinstance(calls, str):
             return task_type_of(self._talk(calls), turns=turns)
-        return tools.classify(_names(calls, turns))
+        return tool_names.classify(_names(calls, turns))
 
     def extract_from_session(self, session_id: str, max_examples: int = MAX_EXAMPLES) -> list[ToolCallExample]:
         """The first calls of a session that worked."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from sojourn.core.messages import Json
-from sojourn.templates import shells, tools
-from sojourn.templates.exchanges import Conversation, Exchange
+from sojourn.templates import shells, tool_names
+from sojourn.templates.tool_calls import Conversation, Exchange
 
 _SAID = re.compile(
     r"\A\s*(?:no,? |please |wait,? |stop,? )*"
@@ -27,8 +27,10 @@ _TAKERS = frozenset((*_REMOVERS, "terminal"))
 def undone(conversation: Conversation, worked: Sequence[bool]) -> set[int]:
     """Which exchanges were taken back later, by their place."""
     calls = conversation.exchanges
-    kinds = [tools.kind(call.tool) for call in calls]
-    written = {at: tools.path_of(calls[at].parsed()) for at, kind in enumerate(kinds) if kind in _WRITES and worked[at]}
+    kinds = [tool_names.kind(call.tool) for call in calls]
+    written = {
+        at: tool_names.path_of(calls[at].parsed()) for at, kind in enumerate(kinds) if kind in _WRITES and worked[at]
+    }
     said = [one for one in conversation.spoken if len(one.text) <= _LONGEST and _takes_back(one.text)]
     if not written and not said:
         return set()
@@ -53,7 +55,7 @@ def _takes_back(text: str) -> bool:
 
 def _changes(call: Exchange) -> bool:
     """Whether a command may have done something that can be taken back."""
-    command = shells.command_of(tools.command_in(call.parsed()))
+    command = shells.command_of(tool_names.command_in(call.parsed()))
     return not shells.only_reads(command) or _INTO_A_FILE.search(command) is not None
 
 
@@ -62,7 +64,7 @@ def _turned_round(calls: Sequence[Exchange], written: Mapping[int, str]) -> set[
     found: set[int] = set()
     waiting: dict[tuple[Json, ...], int] = {}
     for at, path in written.items():
-        given = tools.in_our_words(calls[at].parsed())
+        given = tool_names.in_our_words(calls[at].parsed())
         old, new = str(given.get("old_string") or ""), str(given.get("new_string") or "")
         if old and new:
             if (before := waiting.pop((path, new, old), None)) is not None:
@@ -74,12 +76,12 @@ def _turned_round(calls: Sequence[Exchange], written: Mapping[int, str]) -> set[
 def _put_back(call: Exchange) -> list[str]:
     """The files and folders a call puts back or removes; `*` is everything."""
     if call.tool in _REMOVERS:
-        return [tools.path_of(call.parsed())]
+        return [tool_names.path_of(call.parsed())]
     given = call.arguments
     if not ("git" in given or "rm" in given or "trash" in given):
         return []
     found: list[str] = []
-    for step in shells.steps(shells.command_of(tools.command_in(call.parsed()))):
+    for step in shells.steps(shells.command_of(tool_names.command_in(call.parsed()))):
         names = [word for word in step.words[1:] if not word.startswith("-")]
         if step.program == "git" and step.verb == "reset" and "--hard" in step.words:
             found.append("*")

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from sojourn.templates.mining import Progress
+from sojourn.templates.miner import Progress
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from sojourn.compose import App
 from sojourn.core.events import Yielded
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId
-from sojourn.platforms.local_rooms import Rooms
-from sojourn.platforms.rooms_account import US
+from sojourn.platforms.rooms import Rooms
+from sojourn.platforms.rooms_adapter import US
 from sojourn.ports.platform import Button
 from sojourn.stores.sqlite.store import SqliteStore
 

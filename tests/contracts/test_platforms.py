@@ -9,7 +9,7 @@ from sojourn.compose import App
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.api_server.chats import ApiServer, Chats
 from sojourn.platforms.local import Local
-from sojourn.platforms.local_rooms import Rooms
+from sojourn.platforms.rooms import Rooms
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Button, File, PlatformAdapter, Refusal
 from sojourn.testing.fake_platform import ANN, BEN, KEY, FakeNetwork, FakePlatform, PlainPlatform

@@ -18,7 +18,7 @@ from sojourn.core.errors import SojournError, StoreUnavailable
 from sojourn.core.places import Sender
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.gateway.handoff_requests import HandoffRequests
-from sojourn.platforms.local_rooms import Rooms
+from sojourn.platforms.rooms import Rooms
 from sojourn.ports.service import Caller, TurnRequest
 from tests.rigs.own_postgres import Server
 

@@ -18,7 +18,7 @@ from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, SessionId
 from sojourn.gateway.payloads import decode_inbound
 from sojourn.gateway.render import DUPLICATE_MARK
-from sojourn.platforms.local_rooms import TO_HEAR
+from sojourn.platforms.rooms import TO_HEAR
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.store import Listing
 from sojourn.service.begun import KIND

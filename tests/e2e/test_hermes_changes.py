@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.achievements.job import ScanJob, ScanSettings
+from sojourn.achievements.document_store import FolderStore
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.scan_job import ScanJob, ScanSettings
 from sojourn.importers import hermes_sessions
 from sojourn.importers.hermes_history import HermesHistory
 from tests.unit.achievements.test_hermes_changes import Hermes, told
@@ -92,7 +92,7 @@ def test_what_hermes_does_is_counted_as_if_seen_for_the_first_time(seed, tmp_pat
         tell("create_session", session, "cli")
         tell("append_message", session, "user", "hello")
     history = HermesHistory(tmp_path)
-    job = ScanJob(history, FolderShelf(tmp_path / "shelf"), BOOK, ScanSettings(workers=1))
+    job = ScanJob(history, FolderStore(tmp_path / "shelf"), BOOK, ScanSettings(workers=1))
     for number in range(60):
         for _ in range(chance.randrange(1, 4)):
             done = order(chance, sessions)
@@ -101,7 +101,7 @@ def test_what_hermes_does_is_counted_as_if_seen_for_the_first_time(seed, tmp_pat
                 sessions[sessions.index(done[1])] = made = f"n{next(numbers)}"
                 tell("create_session", made, "cli")
         now, fresh = job.run(), HermesHistory(tmp_path)
-        again = ScanJob(fresh, FolderShelf(tmp_path / f"shelf{number}"), BOOK, ScanSettings(workers=1)).run()
+        again = ScanJob(fresh, FolderStore(tmp_path / f"shelf{number}"), BOOK, ScanSettings(workers=1)).run()
         assert list(now.records) == list(again.records), number
         assert now.snapshot["aggregate"] == again.snapshot["aggregate"]
         fresh.close()

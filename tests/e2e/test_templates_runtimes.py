@@ -13,7 +13,7 @@ from sojourn.core.messages import Message
 from sojourn.core.template_examples import is_example
 from sojourn.plugins import BUILT_INS, Registry
 from sojourn.templates import ToolCallExample
-from sojourn.templates.folder import FolderLibrary
+from sojourn.templates.file_library import FolderLibrary
 from sojourn.testing.hermes_rig import HermesRig
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.model_steps import Say

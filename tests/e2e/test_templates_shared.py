@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from sojourn.templates.folder import FolderLibrary
-from sojourn.templates.records import RecordLibrary
+from sojourn.templates.file_library import FolderLibrary
+from sojourn.templates.record_library import RecordLibrary
 from sojourn.text.redaction import redact
 from tests.unit.templates.library_contract import LibraryContract, kept
 
@@ -26,7 +26,7 @@ class TestRecordsInPostgres(LibraryContract):
 def test_fifty_processes_that_use_one_template_at_once_are_all_counted(tmp_path):
     asyncio.run(FolderLibrary(tmp_path).save(kept("a")))
     use = (
-        "import asyncio, sys; from pathlib import Path; from sojourn.templates.folder import FolderLibrary\n"
+        "import asyncio, sys; from pathlib import Path; from sojourn.templates.file_library import FolderLibrary\n"
         "sys.stdin.read(1)\n"  # all of them are ready before the first one counts
         "library = FolderLibrary(Path(sys.argv[1]))\n"
         "for _ in range(4): asyncio.run(library.count_use('a'))"

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from sojourn import compose, config
-from sojourn.achievements.opening import of_store
+from sojourn.achievements.factory import of_store
 from sojourn.core.messages import Message
 from sojourn.core.template_examples import is_example
 from sojourn.plugins import BUILT_INS, Registry
 from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates.folder import FolderLibrary
+from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.inject import opening
 from sojourn.templates.library import About, Kept
-from sojourn.templates.mining import mine
+from sojourn.templates.miner import mine
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.model_steps import Call, Say
 from sojourn.testing.service_steps import ended, opened, stages, talk

@@ -14,10 +14,10 @@ from fastapi import FastAPI, Request
 from fastapi.testclient import TestClient
 
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.job import ScanSettings
-from sojourn.achievements.offer import plugin
+from sojourn.achievements.document_store import FolderStore
+from sojourn.achievements.plugin import plugin
 from sojourn.achievements.plugin_api import routes
-from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.scan_job import ScanSettings
 from sojourn.core.errors import SojournError, SourceUnreadable
 from sojourn.http.problems import of_error
 from tests.unit.achievements.worlds import BOOK, ListedHistory, scanner
@@ -99,7 +99,7 @@ class World:
             self.history.put(f"s{number}", "error in codex", started_at=1000.0 + number, model="ollama/x")
         self.scans = ScanCoordinator(
             self.history,
-            FolderShelf(folder),
+            FolderStore(folder),
             book=BOOK,
             settings=ScanSettings(workers=1, **settings),
             scanner=scanner,
@@ -358,8 +358,8 @@ KILLED = """
 import sys
 from pathlib import Path
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.job import ScanSettings
-from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.scan_job import ScanSettings
+from sojourn.achievements.document_store import FolderShelf
 from tests.unit.achievements.worlds import ListedHistory
 history = ListedHistory()
 for number in range(60):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sojourn.achievements.job import ScanJob, ScanSettings
-from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.document_store import FolderStore
+from sojourn.achievements.scan_job import ScanJob, ScanSettings
 from sojourn.achievements.snapshot import session_rows
 from sojourn.importers.hermes import Hermes
 from sojourn.service.rescue import rescue
@@ -38,7 +38,7 @@ async def test_an_imported_golden_history_has_the_numbers_of_the_original(name, 
     assert not report.skipped
     history = store.history()
     with time_zone(expected["tz"]):
-        outcome = ScanJob(history, FolderShelf(tmp_path / "scans"), BOOK, ScanSettings(workers=1), scanner).run()
+        outcome = ScanJob(history, FolderStore(tmp_path / "scans"), BOOK, ScanSettings(workers=1), scanner).run()
     rows = {row["session_id"]: row for row in session_rows(BOOK, outcome.records, history.previews)}
     wanted = {row["session_id"]: row for row in expected["sessions"]}
     differences = [

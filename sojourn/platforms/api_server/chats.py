@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sojourn.platforms.api_server.settings import NAME
-from sojourn.platforms.local_rooms import Rooms
-from sojourn.platforms.rooms_account import MOST, RoomsAccount
+from sojourn.platforms.rooms import Rooms
+from sojourn.platforms.rooms_adapter import MOST, RoomsAdapter
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import PlatformInfo
 
@@ -16,7 +16,7 @@ class Chats(Rooms):
         super().__init__(kit, NAME)
 
 
-class ApiServer(RoomsAccount):
+class ApiServer(RoomsAdapter):
     """The agent's account there. Whoever holds the server's token writes as `owner`."""
 
     info = PlatformInfo(name=NAME, label="HTTP API", max_chars=MOST, owner="owner")

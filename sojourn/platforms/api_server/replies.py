@@ -13,8 +13,8 @@ from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Settings
 from sojourn.platforms.api_server.chats import Chats
 from sojourn.platforms.api_server.settings import NAME
-from sojourn.platforms.local_rooms import Note
-from sojourn.platforms.rooms_account import place_of
+from sojourn.platforms.rooms import Note
+from sojourn.platforms.rooms_adapter import place_of
 from sojourn.ports.kit import Kit
 
 Status = Literal["running", "asked", "done"]

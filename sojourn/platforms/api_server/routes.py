@@ -12,9 +12,9 @@ from sojourn.core.places import Sender
 from sojourn.platforms.api_server.chats import Chats
 from sojourn.platforms.api_server.replies import Answers, Replies
 from sojourn.platforms.api_server.settings import NAME, ApiServerSettings
-from sojourn.platforms.local_rooms import room_name
-from sojourn.platforms.rooms_account import US
-from sojourn.platforms.rooms_frames import Press, Words, frames, is_in, shown
+from sojourn.platforms.rooms import room_name
+from sojourn.platforms.rooms_adapter import US
+from sojourn.platforms.rooms_api import Press, Words, frames, is_in, shown
 from sojourn.ports.kit import Kit
 
 Chat = Annotated[str, Path(max_length=300, description="A name you choose; # begins one for several people.")]

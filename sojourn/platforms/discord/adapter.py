@@ -16,12 +16,12 @@ import discord
 
 from sojourn.core.errors import ThreadsUnsupported
 from sojourn.core.places import Place
-from sojourn.platforms.discord.line import Line
+from sojourn.platforms.cursor import CursorStore, ReceivedCursor
+from sojourn.platforms.discord.backfill import missed, now
+from sojourn.platforms.discord.errors import listening, translated
+from sojourn.platforms.discord.gateway_client import GatewayClient
 from sojourn.platforms.discord.messages import inbound, named, place_of, pressed
-from sojourn.platforms.discord.missed import missed, now
-from sojourn.platforms.discord.refusals import listening, translated
 from sojourn.platforms.discord.settings import NAME, DiscordSettings
-from sojourn.platforms.position import Heard, Position
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Button, File, Inbound, NoThreadHere, PlatformInfo, SendRefused, Sent
 from sojourn.ports.records import RecordStore
@@ -37,8 +37,8 @@ class Discord:
 
     def __init__(self, settings: DiscordSettings, store: RecordStore) -> None:
         self._settings, self._opening = settings, asyncio.Lock()
-        self._position = Position(store, NAME, self.account)
-        self._line: Line | None = None
+        self._position = CursorStore(store, NAME, self.account)
+        self._line: GatewayClient | None = None
 
     @property
     def account(self) -> str:
@@ -133,11 +133,11 @@ class Discord:
         if line is not None:
             await line.close()
 
-    async def _open(self) -> Line:
+    async def _open(self) -> GatewayClient:
         """The client, after Discord has said who it is: that shows whether the token is right."""
         async with self._opening:
             if self._line is None:
-                line = Line(self._settings.base_url)
+                line = GatewayClient(self._settings.base_url)
                 try:
                     async with translated(), asyncio.timeout(self._settings.answer_seconds):
                         await line.login(self._settings.token.reveal())
@@ -155,7 +155,7 @@ def make(kit: Kit) -> Discord:
     return Discord(kit.configured(NAME), kit.store)
 
 
-def _plus(heard: Heard, written: Inbound) -> Heard:
+def _plus(heard: ReceivedCursor, written: Inbound) -> ReceivedCursor:
     """Discord tells a bot about every chat but the private ones: those are remembered."""
     heard = heard.plus(written.id, int(written.id))
     return heard.there(written.place.chat) if written.place.kind == "dm" else heard

@@ -22,9 +22,9 @@ from imap_tools.errors import ImapToolsError, MailboxLoginError
 
 from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SojournError, ThreadsUnsupported
 from sojourn.core.places import Place
-from sojourn.platforms.email.letters import NAME, Letter, inbound, is_proven, place_of, read, thread_of, write
+from sojourn.platforms.cursor import CursorStore
+from sojourn.platforms.email.mail import NAME, Mail, inbound, is_proven, place_of, read, thread_of, write
 from sojourn.platforms.email.settings import EmailSettings
-from sojourn.platforms.position import Position
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
 
@@ -49,9 +49,9 @@ class Email:
     def __init__(self, kit: Kit) -> None:
         self._settings: EmailSettings = kit.configured(NAME)
         self.account = self._settings.address.lower()
-        self._position = Position(kit.store, NAME, self.account)
-        self._letters: dict[str, Letter] = {}
-        self._last: dict[tuple[str, str | None], Letter | None] = {}  # of each place; None: there is none yet
+        self._position = CursorStore(kit.store, NAME, self.account)
+        self._letters: dict[str, Mail] = {}
+        self._last: dict[tuple[str, str | None], Mail | None] = {}  # of each place; None: there is none yet
 
     # hearing
     async def listen(self) -> AsyncGenerator[Inbound, None]:
@@ -102,11 +102,11 @@ class Email:
         else:
             await asyncio.sleep(self._settings.poll_seconds)
 
-    def _is_for_us(self, letter: Letter) -> bool:
+    def _is_for_us(self, letter: Mail) -> bool:
         who, server = letter.sender.id, self._settings.verified_by
         return "@" in who and who != self.account and not letter.robot and (not server or is_proven(letter, server))
 
-    def _remember(self, letter: Letter) -> None:
+    def _remember(self, letter: Mail) -> None:
         self._letters[letter.id] = self._last[letter.sender.id, thread_of(letter)] = letter
         while len(self._letters) > _REMEMBERED:
             del self._letters[next(iter(self._letters))]
@@ -128,7 +128,7 @@ class Email:
         await self._deliver(mail)
         return Sent(place=place, id=mail["Message-ID"].strip("<>"))
 
-    async def _answered(self, place: Place, reply_to: str) -> Letter | None:
+    async def _answered(self, place: Place, reply_to: str) -> Mail | None:
         """The letter under which we write: the one that is named, else the last one of that place."""
         if reply_to in self._letters:
             return self._letters[reply_to]
@@ -140,7 +140,7 @@ class Email:
             found = await _in_thread(self._look_up, place, reply_to)
         return found or self._last.get(there)
 
-    def _look_up(self, place: Place, reply_to: str) -> Letter | None:
+    def _look_up(self, place: Place, reply_to: str) -> Mail | None:
         """A letter from before this process."""
         if not (place.chat + reply_to).isascii() or '"' in place.chat + reply_to:
             return None
@@ -216,7 +216,7 @@ def _unseen(box: BaseMailBox, first: int) -> list[str]:
     return sorted((one for one in box.uids(f"UNSEEN UID {first}:*") if int(one) >= first), key=int)
 
 
-def _fetch(box: BaseMailBox, uid: str) -> Letter | None:
+def _fetch(box: BaseMailBox, uid: str) -> Mail | None:
     """None if somebody has deleted it meanwhile."""
     found = list(box.fetch(uid_list=uid, mark_seen=False))
     return read(found[0], f"uid-{uid}") if found else None

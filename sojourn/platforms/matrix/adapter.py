@@ -33,9 +33,9 @@ from nio import (
 
 from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SojournError, ThreadsUnsupported
 from sojourn.core.places import Place, Sender
+from sojourn.platforms.cursor import CursorStore
 from sojourn.platforms.matrix.content import MOST, is_join, relation, without_quote, words
 from sojourn.platforms.matrix.settings import MatrixSettings
-from sojourn.platforms.position import Position
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
 
@@ -69,7 +69,7 @@ class Matrix:
         if not self.account.startswith("@") or ":" not in self.account:
             raise BadInput(f'"{self.account}" is not a Matrix user.', hint="It looks like @sojourn:example.org.")
         self._threads: dict[str, bool] = {}  # whether they speak to us
-        self._position = Position(kit.store, NAME, self.account)
+        self._position = CursorStore(kit.store, NAME, self.account)
         config = AsyncClientConfig(max_limit_exceeded=0, max_timeouts=0, encryption_enabled=False)
         self._client = AsyncClient(self._settings.homeserver.rstrip("/"), self.account, config=config)
         self._client.user_id, self._client.access_token = self.account, self._settings.access_token.reveal()

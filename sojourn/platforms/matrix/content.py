@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sojourn.core.places import Place
-from sojourn.platforms.markup import as_html
+from sojourn.platforms.markdown import as_html
 from sojourn.ports.platform import SendRefused
 
 MOST = 16_000

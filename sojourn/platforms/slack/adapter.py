@@ -15,14 +15,14 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from sojourn.core.errors import PlatformDown, ThreadsUnsupported
 from sojourn.core.places import Place
-from sojourn.platforms.markup import escaped
-from sojourn.platforms.position import Heard, Position
-from sojourn.platforms.signs import name_of
+from sojourn.platforms.cursor import CursorStore, ReceivedCursor
+from sojourn.platforms.emoji_names import name_of
+from sojourn.platforms.markdown import escaped
+from sojourn.platforms.slack.backfill import missed, moment
+from sojourn.platforms.slack.errors import code_of, hint_for, kind_of, refused
 from sojourn.platforms.slack.files import fetched, put
 from sojourn.platforms.slack.messages import inbound, is_said, message_id, named, place_of, pressed, ts_of, with_buttons
-from sojourn.platforms.slack.missed import missed, moment
 from sojourn.platforms.slack.mrkdwn import to_mrkdwn
-from sojourn.platforms.slack.refusals import code_of, hint_for, kind_of, refused
 from sojourn.platforms.slack.settings import NAME, SlackSettings
 from sojourn.platforms.slack.socket import Socket
 from sojourn.ports.kit import Kit
@@ -44,8 +44,8 @@ class Slack:
         self._team, self._us = settings.team, ""
         self._session: aiohttp.ClientSession | None = None
         self._web: AsyncWebClient | None = None
-        self._position = Position(store, NAME, self.account)
-        self._heard: Heard | None = None
+        self._position = CursorStore(store, NAME, self.account)
+        self._heard: ReceivedCursor | None = None
         self._typing: dict[Place, float] = {}  # when it was last shown
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from sojourn.platforms.markup import Marks, escaped, render
+from sojourn.platforms.markdown import Marks, escaped, render
 
 _MARKED = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")  # <@U1>, <#C1|garden>, <!here>, <https://…|label>
 

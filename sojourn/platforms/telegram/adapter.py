@@ -12,9 +12,9 @@ from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
 from sojourn.core.errors import PlatformDown, ThreadsUnsupported
 from sojourn.core.places import Place
+from sojourn.platforms.telegram.errors import FloodWait, TelegramRequest, TokenLogFilter, kind_of, refused
 from sojourn.platforms.telegram.html import to_html
 from sojourn.platforms.telegram.messages import inbound, message_id, named, number_of, place_of, pressed
-from sojourn.platforms.telegram.refusals import Discreet, Flooded, Line, kind_of, refused
 from sojourn.platforms.telegram.settings import NAME, TelegramSettings
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, SendRefused, Sent
@@ -31,7 +31,7 @@ class Telegram:
     def __init__(self, settings: TelegramSettings) -> None:
         self._settings, self._opening = settings, asyncio.Lock()
         self._token, self._base = settings.token.reveal(), settings.base_url.rstrip("/")
-        self._discreet = Discreet(self._token)
+        self._discreet = TokenLogFilter(self._token)
         self._bot: Bot | None = None
 
     @property
@@ -147,8 +147,12 @@ class Telegram:
                     self._token,
                     base_url=f"{self._base}/bot",
                     base_file_url=f"{self._base}/file/bot",
-                    request=Line(read_timeout=wait, connect_timeout=wait, write_timeout=wait, pool_timeout=wait),
-                    get_updates_request=Line(connection_pool_size=2, read_timeout=wait, connect_timeout=wait),
+                    request=TelegramRequest(
+                        read_timeout=wait, connect_timeout=wait, write_timeout=wait, pool_timeout=wait
+                    ),
+                    get_updates_request=TelegramRequest(
+                        connection_pool_size=2, read_timeout=wait, connect_timeout=wait
+                    ),
                 )
                 async with _translated():
                     try:
@@ -171,7 +175,7 @@ async def _translated() -> AsyncIterator[None]:
         yield
     except InvalidToken as error:
         raise refused(error) from None  # the library's own words hold the token
-    except (Flooded, TelegramError) as error:
+    except (FloodWait, TelegramError) as error:
         raise refused(error) from error
 
 

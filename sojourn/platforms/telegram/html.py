@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from sojourn.platforms.markup import Marks, escaped, render
+from sojourn.platforms.markdown import Marks, escaped, render
 
 
 def to_html(text: str) -> str:

@@ -1,6 +1,6 @@
 """A shelf in the database: documents of scans that several servers share, and the right to scan.
 
-What `sojourn.achievements.shelf.Shelf` asks for, without knowing it. Errors are OSErrors there.
+What `sojourn.achievements.document_store.DocumentStore` asks for, without knowing it. Errors are OSErrors there.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sojourn.platforms.email.wording import html_words, own_words, plain_subject
+from sojourn.platforms.email.quote_stripping import html_words, own_words, plain_subject
 
 
 @pytest.mark.parametrize(

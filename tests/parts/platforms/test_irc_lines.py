@@ -2,7 +2,7 @@
 
 import pytest
 
-from sojourn.platforms.irc.line import Said, parse
+from sojourn.platforms.irc.connection import Said, parse
 
 
 @pytest.mark.parametrize(

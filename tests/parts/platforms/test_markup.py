@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.platforms.markup import as_html
+from sojourn.platforms.markdown import as_html
 from sojourn.platforms.slack.mrkdwn import to_mrkdwn, to_words
 from sojourn.platforms.telegram.html import to_html
 from tests.rigs.telegram import Rendered

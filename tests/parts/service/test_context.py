@@ -10,7 +10,7 @@ from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.tasks import Task, TaskGraph
 from sojourn.ports.context import ContextBlock, ContextContribution
 from sojourn.service import agent
-from sojourn.templates.desk import TOKENS
+from sojourn.templates.service import TOKENS
 from sojourn.testing.scripted import Fail, Say, ScriptedRuntime
 from sojourn.testing.service_steps import GUEST, ended, opened, stages, talk
 from sojourn.testing.turns import a_tool

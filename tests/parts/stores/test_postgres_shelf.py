@@ -9,10 +9,10 @@ import psycopg
 import pytest
 
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.job import ScanSettings
-from sojourn.achievements.opening import CanKeepScans
+from sojourn.achievements.document_store import FolderStore
+from sojourn.achievements.factory import CanKeepScans
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.scan_job import ScanSettings
 from sojourn.core.messages import user
 from sojourn.stores.postgres.store import PostgresStore
 
@@ -46,7 +46,7 @@ async def test_the_store_is_asked_for_its_shelf(store):
 
 @pytest.mark.parametrize("kind", ["folder", "table"])
 async def test_documents_are_kept_as_in_a_folder(kind, shelf, tmp_path: Path):
-    one = FolderShelf(tmp_path / "shelf") if kind == "folder" else shelf
+    one = FolderStore(tmp_path / "shelf") if kind == "folder" else shelf
     assert one.read("a", good) is None
     assert one.version("a") is None
     one.write("a", b"\x00first!")

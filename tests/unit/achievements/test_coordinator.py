@@ -8,9 +8,9 @@ import time
 import pytest
 
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.job import ScanSettings
-from sojourn.achievements.serving import Achievements, ScanFailed
-from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.document_store import FolderStore
+from sojourn.achievements.scan_job import ScanSettings
+from sojourn.achievements.service import AchievementsService, ScanFailed
 from sojourn.core.errors import SourceUnreadable
 from tests.unit.achievements.worlds import BOOK, ListedHistory, scanner
 
@@ -30,13 +30,13 @@ class World:
         """As after a restart: everything that was only in memory is gone."""
         self.scans = ScanCoordinator(
             self.history,
-            FolderShelf(self.folder),
+            FolderStore(self.folder),
             book=BOOK,
             settings=self.settings,
             scanner=scanner,
             clock=lambda: self.now,
         )
-        self.badges = Achievements(self.scans, clock=lambda: self.now)
+        self.badges = AchievementsService(self.scans, clock=lambda: self.now)
 
     def scan(self, **options):
         self.scans.run_if_needed(force=True, wait=10, **options)
@@ -205,7 +205,7 @@ def test_a_reset_forgets_dates_and_drops_the_running_scan(world):
 def test_two_processes_share_one_scan(world):
     other = ScanCoordinator(
         world.history,
-        FolderShelf(world.folder),
+        FolderStore(world.folder),
         book=BOOK,
         settings=world.settings,
         scanner=scanner,
@@ -223,7 +223,7 @@ def test_two_processes_share_one_scan(world):
 
 
 def test_a_forced_scan_waits_for_that_of_another_process(world):
-    lock = FolderShelf(world.folder).try_lock()
+    lock = FolderStore(world.folder).try_lock()
     assert lock is not None
     world.scans.run_if_needed(force=True, wait=0.3)
     assert (world.scans.is_running, world.history.reads) == (True, [])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sojourn.achievements.aggregate_fields import Listed, is_local, provider_of, weekend_and_night
 from sojourn.achievements.evaluate import item, standing
-from sojourn.achievements.totals import Listed, is_local, provider_of, weekend_and_night
 from sojourn.core.badges import Achievement, MetricRule, tool_named
 from sojourn.core.errors import BadInput
 from tests.unit.achievements.worlds import BOOK, time_zone

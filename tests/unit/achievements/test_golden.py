@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sojourn.achievements.job import ScanJob, ScanSettings
-from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.document_store import FolderStore
+from sojourn.achievements.scan_job import ScanJob, ScanSettings
 from sojourn.achievements.snapshot import session_rows
 from sojourn.importers.hermes_history import HermesHistory
 from tests.unit.achievements.worlds import BOOK, golden, scanner, time_zone
@@ -22,7 +22,7 @@ def test_every_number_of_a_golden_history_is_the_same(name, tmp_path):
     home, expected = golden(name, tmp_path / "home")
     history = HermesHistory(home)
     with time_zone(expected["tz"]):
-        outcome = ScanJob(history, FolderShelf(tmp_path / "scans"), BOOK, ScanSettings(workers=1), scanner).run()
+        outcome = ScanJob(history, FolderStore(tmp_path / "scans"), BOOK, ScanSettings(workers=1), scanner).run()
     rows = {row["session_id"]: row for row in session_rows(BOOK, outcome.records, history.previews)}
     assert rows == {row["session_id"]: row for row in expected["sessions"]}
     assert outcome.snapshot["aggregate"] == expected["aggregate"]

@@ -8,10 +8,10 @@ from itertools import count
 
 import pytest
 
-from sojourn.achievements.job import ScanJob, ScanSettings
-from sojourn.achievements.ledger import Ledger
+from sojourn.achievements.aggregate import Ledger
+from sojourn.achievements.document_store import FolderStore
 from sojourn.achievements.scan import scan_sessions
-from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.scan_job import ScanJob, ScanSettings
 from sojourn.importers.hermes_history import HermesHistory
 from sojourn.ports.history import Changes
 from tests.unit.achievements.worlds import BOOK, scanner
@@ -145,7 +145,7 @@ def test_changes_add_up_to_what_a_first_list_tells(seed, tmp_path):
 def test_a_job_that_goes_on_counts_as_one_that_begins(seed, tmp_path):
     hermes = Hermes(tmp_path / "state.db", 100 + seed)
     history = HermesHistory(tmp_path)
-    job = ScanJob(history, FolderShelf(tmp_path / "shelf"), BOOK, ScanSettings(workers=1), scanner)
+    job = ScanJob(history, FolderStore(tmp_path / "shelf"), BOOK, ScanSettings(workers=1), scanner)
     for _ in range(15):
         for _ in range(hermes.random.randrange(4)):
             hermes.do()

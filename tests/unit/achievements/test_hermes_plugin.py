@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from sojourn.achievements.enabling import disabled_in, enable, forget_enabled
+from sojourn.achievements.hermes_config import disabled_in, enable, forget_enabled
 from sojourn.achievements.hermes_plugin import HermesPlugin
-from sojourn.achievements.stdio import serve_lines
+from sojourn.achievements.stdio_server import serve_lines
 from sojourn.core.errors import BadInput, Conflict, SourceUnreadable, StoreUnavailable
 
 NAME = "hermes-achievements"

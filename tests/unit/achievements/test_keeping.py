@@ -6,9 +6,9 @@ import json
 import os
 
 from sojourn.achievements import unlocks
-from sojourn.achievements.forgetting import forget_in
-from sojourn.achievements.job import ScanJob, ScanSettings
-from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.document_store import FolderStore
+from sojourn.achievements.erase import forget_in
+from sojourn.achievements.scan_job import ScanJob, ScanSettings
 from sojourn.achievements.snapshot import SnapshotStore
 from sojourn.achievements.unlocks import Unlock
 from tests.unit.achievements.worlds import BOOK, ListedHistory, scanner
@@ -20,7 +20,7 @@ RECORDS = {
 
 
 def test_unlock_dates_survive_a_file_cut_to_any_length(tmp_path):
-    shelf = FolderShelf(tmp_path)
+    shelf = FolderStore(tmp_path)
     unlocks.save(shelf, RECORDS)
     whole = (tmp_path / "state.json").read_bytes()
     for length in range(len(whole)):
@@ -29,7 +29,7 @@ def test_unlock_dates_survive_a_file_cut_to_any_length(tmp_path):
 
 
 def test_nonsense_in_the_state_file_is_not_an_answer(tmp_path):
-    shelf = FolderShelf(tmp_path)
+    shelf = FolderStore(tmp_path)
     unlocks.save(shelf, RECORDS)
     for nonsense in ("[]", '{"unlocks": null}', '{"unlocks": []}', "7", '{"unlocks": {"x": {}}}'):
         (tmp_path / "state.json").write_text(nonsense)
@@ -41,8 +41,8 @@ def test_a_damaged_state_file_is_mended_by_the_next_scan(tmp_path):
     history.put("s", "hello", model="ollama/x")
 
     def scan():
-        job = ScanJob(history, FolderShelf(tmp_path), BOOK, ScanSettings(workers=1), scanner)
-        job.keep(job.run(), SnapshotStore(FolderShelf(tmp_path)))
+        job = ScanJob(history, FolderStore(tmp_path), BOOK, ScanSettings(workers=1), scanner)
+        job.keep(job.run(), SnapshotStore(FolderStore(tmp_path)))
 
     scan()
     whole = (tmp_path / "state.json").read_bytes()
@@ -55,21 +55,21 @@ def test_one_odd_record_does_not_cost_the_others(tmp_path):
     foreign = tmp_path / "state.json"
     odd = '"a": {}, "b": {"unlocked_at": null}, "c": {"unlocked_at": 1e999}, "d": {"unlocked_at": "soon"}, "e": 5'
     foreign.write_text('{"unlocks": {' + odd + ', "full_send": {"unlocked_at": 5}}}')
-    assert unlocks.load(FolderShelf(tmp_path / "ours"), inherited=foreign) == {"full_send": Unlock(5)}
-    assert unlocks.load(FolderShelf(tmp_path)) == {"full_send": Unlock(5)}
+    assert unlocks.load(FolderStore(tmp_path / "ours"), inherited=foreign) == {"full_send": Unlock(5)}
+    assert unlocks.load(FolderStore(tmp_path)) == {"full_send": Unlock(5)}
 
 
 def test_a_disk_that_takes_a_part_at_a_time_gets_all_of_a_line(tmp_path, monkeypatch):
     whole = os.write
     monkeypatch.setattr("os.write", lambda file, data: whole(file, bytes(data)[:7]))
-    FolderShelf(tmp_path).append("a.jsonl", b"one line that is longer\n")
+    FolderStore(tmp_path).append("a.jsonl", b"one line that is longer\n")
     assert (tmp_path / "a.jsonl").read_bytes() == b"one line that is longer\n"
 
 
 def test_dates_of_another_program_count_where_we_have_none(tmp_path):
     foreign = tmp_path / "state.json"
     foreign.write_text(json.dumps({"unlocks": {"full_send": {"unlocked_at": 5}, "patch_wizard": {"unlocked_at": 6}}}))
-    shelf = FolderShelf(tmp_path / "ours")
+    shelf = FolderStore(tmp_path / "ours")
     unlocks.save(shelf, RECORDS)
     found = unlocks.load(shelf, inherited=foreign)
     assert found["full_send"].unlocked_at == 1_700_000_001
@@ -77,14 +77,14 @@ def test_dates_of_another_program_count_where_we_have_none(tmp_path):
 
 
 def test_documents_are_for_their_owner_only(tmp_path):
-    shelf = FolderShelf(tmp_path)
+    shelf = FolderStore(tmp_path)
     shelf.write("a.json", b"{}")
     shelf.append("b.jsonl", b"{}\n")
     assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.iterdir())
 
 
 def test_only_one_process_at_a_time_may_scan(tmp_path):
-    one, other = FolderShelf(tmp_path), FolderShelf(tmp_path)
+    one, other = FolderStore(tmp_path), FolderStore(tmp_path)
     lock = one.try_lock()
     assert lock is not None
     assert other.try_lock() is None
@@ -100,7 +100,7 @@ def worth_a_badge() -> ListedHistory:
     return history
 
 
-class RefusingShelf(FolderShelf):
+class RefusingShelf(FolderStore):
     """A disk that is full."""
 
     def write(self, name, data, *, durable=True):
@@ -134,13 +134,13 @@ def test_what_could_not_be_written_is_written_as_soon_as_it_can_be(tmp_path):
     shelf = RefusingShelf(tmp_path)
     job = ScanJob(worth_a_badge(), shelf, BOOK, ScanSettings(workers=1), scanner)
     job.keep(job.run(now=lambda: 1000.0), SnapshotStore(shelf))
-    shelf.__class__ = FolderShelf  # somebody made room
+    shelf.__class__ = FolderStore  # somebody made room
     job.keep(job.run(now=lambda: 2000.0), SnapshotStore(shelf))
     assert unlocks.load(shelf)["open_weights_pilgrim"].unlocked_at == 1000
 
 
 def test_a_badge_that_was_lost_comes_back_with_its_old_date(tmp_path):
-    shelf = FolderShelf(tmp_path)
+    shelf = FolderStore(tmp_path)
     history = worth_a_badge()
     job = ScanJob(history, shelf, BOOK, ScanSettings(workers=1), scanner)
     store = SnapshotStore(shelf)
@@ -158,14 +158,14 @@ def test_a_badge_that_was_lost_comes_back_with_its_old_date(tmp_path):
 
 
 def test_a_snapshot_written_by_another_process_is_seen(tmp_path):
-    ours, theirs = SnapshotStore(FolderShelf(tmp_path)), SnapshotStore(FolderShelf(tmp_path))
+    ours, theirs = SnapshotStore(FolderStore(tmp_path)), SnapshotStore(FolderStore(tmp_path))
     assert ours.get() is None
     theirs.set({"achievements": [], "generated_at": 7})
     assert ours.get() == {"achievements": [], "generated_at": 7, "sessions": []}
 
 
 def test_a_snapshot_from_the_future_is_stale(tmp_path):
-    store = SnapshotStore(FolderShelf(tmp_path), clock=lambda: 1000.0)
+    store = SnapshotStore(FolderStore(tmp_path), clock=lambda: 1000.0)
     assert store.is_stale(120)
     for generated_at, stale in ((900, False), (800, True), (5000, True)):
         store.set({"achievements": [], "generated_at": generated_at})
@@ -173,7 +173,7 @@ def test_a_snapshot_from_the_future_is_stale(tmp_path):
 
 
 def test_a_forgotten_session_leaves_no_trace_and_no_badge_loses_its_date(tmp_path):
-    shelf = FolderShelf(tmp_path)
+    shelf = FolderStore(tmp_path)
     history = ListedHistory()
     history.put("private", *["x"] * 300, title="A private matter")  # supposed_to_be_quick: 300 messages
     history.put("other", "x")

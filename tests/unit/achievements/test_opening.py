@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from sojourn.achievements.opening import book
+from sojourn.achievements.factory import book
 from sojourn.achievements.rules import RuleBook
 from sojourn.core.badges import Achievement, MetricRule, tool_named
 from sojourn.ports.plugin import Plugin

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sojourn.achievements.aggregate import Ledger
 from sojourn.achievements.checkpoint import JOURNAL, NAME, Checkpoint
-from sojourn.achievements.contributions import Fingerprint, Known
-from sojourn.achievements.job import ScanJob, ScanSettings
-from sojourn.achievements.ledger import Ledger
+from sojourn.achievements.document_store import FolderStore
 from sojourn.achievements.scan import scan_sessions
-from sojourn.achievements.shelf import FolderShelf
+from sojourn.achievements.scan_job import ScanJob, ScanSettings
+from sojourn.achievements.session_cache import Fingerprint, Known
 from sojourn.achievements.snapshot import SnapshotStore
 from sojourn.achievements.workers import new_crew
 from sojourn.core.errors import StoreCorrupt
@@ -167,7 +167,7 @@ def test_malformed_rows_are_counted_and_the_rest_of_them_still_counts():
 
 def test_a_killed_scan_goes_on_where_it_was(tmp_path):
     history = history_of(*[["error"]] * 10)
-    shelf = FolderShelf(tmp_path)
+    shelf = FolderStore(tmp_path)
     checkpoint = Checkpoint(shelf, BOOK)
     checkpoint.load()
     scan(history, on_counted=checkpoint.note)  # killed before anything was folded
@@ -184,7 +184,7 @@ def test_a_killed_scan_goes_on_where_it_was(tmp_path):
 
 
 def test_a_journal_after_a_torn_one_is_read(tmp_path):
-    history, shelf = history_of(*[["error"]] * 3), FolderShelf(tmp_path)
+    history, shelf = history_of(*[["error"]] * 3), FolderStore(tmp_path)
     checkpoint = Checkpoint(shelf, BOOK)
     checkpoint.load()
     scan(history, on_counted=checkpoint.note)
@@ -200,9 +200,9 @@ def test_a_journal_after_a_torn_one_is_read(tmp_path):
 
 
 def kept_scan(history, folder):
-    job = ScanJob(history, FolderShelf(folder), BOOK, SETTINGS, scanner)
+    job = ScanJob(history, FolderStore(folder), BOOK, SETTINGS, scanner)
     outcome = job.run()
-    job.keep(outcome, SnapshotStore(FolderShelf(folder)))
+    job.keep(outcome, SnapshotStore(FolderStore(folder)))
     return outcome
 
 
@@ -222,7 +222,7 @@ def test_other_rules_read_everything_again(tmp_path):
     kept_scan(history, tmp_path)
     history.reads.clear()
     other = BOOK.extended([replace(BOOK.metrics[0], key="mine")], [])
-    ScanJob(history, FolderShelf(tmp_path), other, SETTINGS).run()
+    ScanJob(history, FolderStore(tmp_path), other, SETTINGS).run()
     assert history.reads == ["s0"]
 
 
@@ -241,14 +241,14 @@ def test_sessions_that_are_gone_leave_the_record(tmp_path):
     kept_scan(history, tmp_path)
     history.drop("s0")
     kept_scan(history, tmp_path)
-    checkpoint = Checkpoint(FolderShelf(tmp_path), BOOK)
+    checkpoint = Checkpoint(FolderStore(tmp_path), BOOK)
     checkpoint.load()
     assert list(checkpoint.known) == ["s1"]
 
 
 def test_nothing_new_is_found_without_listing_anything(tmp_path):
     history = history_of(["error"])
-    job = ScanJob(history, FolderShelf(tmp_path), BOOK, SETTINGS, scanner)
+    job = ScanJob(history, FolderStore(tmp_path), BOOK, SETTINGS, scanner)
     job.run()
     history.sessions = None  # would fail if it were asked
     outcome = job.run(now=lambda: 5_000_000_000)
@@ -259,7 +259,7 @@ def test_nothing_new_is_found_without_listing_anything(tmp_path):
 
 def test_a_full_scan_reads_what_it_knows(tmp_path):
     history = history_of(["error"])
-    job = ScanJob(history, FolderShelf(tmp_path), BOOK, SETTINGS, scanner)
+    job = ScanJob(history, FolderStore(tmp_path), BOOK, SETTINGS, scanner)
     job.run()
     history.reads.clear()
     assert job.run(full=True).snapshot["scan_meta"]["mode"] == "full"

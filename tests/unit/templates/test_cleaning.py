@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates.cleaning import Cleaner, trimmed
+from sojourn.templates.sanitize import Cleaner, trimmed
 
 
 def test_secrets_and_personal_paths_are_stripped_from_arguments_and_results():

@@ -9,8 +9,8 @@ import pytest
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.template_examples import mark_as_example
 from sojourn.templates import TaskType
-from sojourn.templates.exchanges import conversation
 from sojourn.templates.extract import examples, judged, task_type_of
+from sojourn.templates.tool_calls import conversation
 from tests.unit.templates.worlds import BAD, GOOD, did, ran, rows
 
 

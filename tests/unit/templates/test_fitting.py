@@ -5,8 +5,8 @@ import pytest
 from sojourn import compose, config
 from sojourn.plugins import BUILT_INS, Registry
 from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates import tools as names
-from sojourn.templates.fitting import arguments_for, fitted
+from sojourn.templates import tool_names as names
+from sojourn.templates.tool_mapping import arguments_for, fitted
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.templates import glance
-from sojourn.templates.exchanges import Exchange, conversation
 from sojourn.templates.glance import AtOnce, Plain, seem_fine
 from sojourn.templates.judge import judge
+from sojourn.templates.tool_calls import Exchange, conversation
 from tests.unit.templates.test_judge import LABELLED, SECOND, THIRD, rows, said
 from tests.unit.templates.worlds import BAD, GOOD, did
 from tests.unit.templates.worlds import rows as raw_rows

@@ -6,11 +6,11 @@ import pytest
 
 from sojourn.core.errors import Conflict, NotFound
 from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates.folder import FolderLibrary
-from sojourn.templates.forgetting import forget_in
+from sojourn.templates.effectiveness import Outcome
+from sojourn.templates.erase import forget_in
+from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.library import About, Kept
-from sojourn.templates.outcomes import Outcome
-from sojourn.templates.suggesting import Inbox, Suggestion
+from sojourn.templates.suggestions import Inbox, Suggestion
 
 EXAMPLES = [ToolCallExample("terminal", {"command": "ls"}, "a")]
 

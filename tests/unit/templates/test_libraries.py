@@ -10,10 +10,10 @@ from sojourn.core.errors import BadInput
 from sojourn.stores.memory import MemoryStore
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.templates import TaskType
-from sojourn.templates.folder import FolderLibrary
+from sojourn.templates.create import chosen
+from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.library import About
-from sojourn.templates.making import chosen
-from sojourn.templates.records import RecordLibrary
+from sojourn.templates.record_library import RecordLibrary
 from sojourn.text.redaction import redact
 from tests.unit.templates.library_contract import LibraryContract, kept
 

@@ -6,14 +6,14 @@ from sojourn.core.errors import StoreCorrupt
 from sojourn.core.messages import user
 from sojourn.core.template_examples import mark_as_example
 from sojourn.ports.history import SessionFacts
-from sojourn.templates.cleaning import Cleaner
-from sojourn.templates.exchanges import conversation
-from sojourn.templates.mining import mine
-from sojourn.templates.proving import suggestions
-from sojourn.templates.recurring import recurring
-from sojourn.templates.remembering import forget, place, recall, remember
-from sojourn.templates.shapes import Digest, digest, step
+from sojourn.templates.miner import mine
+from sojourn.templates.mining_cache import forget, place, recall, remember
+from sojourn.templates.sanitize import Cleaner
+from sojourn.templates.sequence_mining import recurring
+from sojourn.templates.session_shape import Digest, digest, step
 from sojourn.templates.shells import skeleton
+from sojourn.templates.tool_calls import conversation
+from sojourn.templates.verify import suggestions
 from tests.unit.templates.worlds import BAD, did, ran, rows
 
 CHORE = ["terminal git pull", "terminal pytest", "terminal git push"]
@@ -268,7 +268,7 @@ def test_several_processes_find_what_one_finds(tmp_path, monkeypatch, large):
 
     fill(tmp_path, {f"s{n}": chore(f"b{n}") for n in range(30)})
     history = SqliteHistory(tmp_path / "state.db")
-    monkeypatch.setattr("sojourn.templates.mining.LARGE", large)  # whether they start before the sessions are listed
+    monkeypatch.setattr("sojourn.templates.miner.LARGE", large)  # whether they start before the sessions are listed
     told = []
     alone = mine(history, {}, workers=1)
     many = mine(history, {}, workers=2, in_process_rows=0, progress=lambda done, of: told.append((done, of)))

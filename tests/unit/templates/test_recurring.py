@@ -6,8 +6,8 @@ from math import prod
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.templates.recurring import LONGEST, SHORTEST, recurring
-from sojourn.templates.shapes import Digest
+from sojourn.templates.sequence_mining import LONGEST, SHORTEST, recurring
+from sojourn.templates.session_shape import Digest
 
 KINDS = ["terminal make", "read_file .py", "patch .py", "web_search", "terminal git commit"]
 histories = st.lists(st.lists(st.sampled_from(KINDS), max_size=9), max_size=12)

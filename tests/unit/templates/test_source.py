@@ -8,9 +8,9 @@ from sojourn.core.sessions import Principal, Session, SessionId
 from sojourn.core.template_examples import is_example
 from sojourn.ports.context import CanLearn, ContextRequest
 from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates.folder import FolderLibrary
+from sojourn.templates.context_source import TemplateSource
+from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.library import About, Kept
-from sojourn.templates.source import TemplateSource
 from tests.unit.templates.worlds import ran
 
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 
 from sojourn.templates import TaskType
-from sojourn.templates.tools import classify, family, kind, mapped, renamed
+from sojourn.templates.tool_names import classify, family, kind, mapped, renamed
 
 FAMILIES = {
     TaskType.CODE: ["execute_code", "code_execution"],

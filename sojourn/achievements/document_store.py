@@ -1,0 +1,143 @@
+"""Where a scan keeps its documents: a folder, here; tables, for stores that are shared by several machines.
+
+Documents are small texts with names. A write replaces the whole document or nothing of it, and leaves a copy
+that survives if the document itself is damaged later. The journal only grows. One process at a time scans.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_LAST = ".last"
+
+
+class ScanLock(Protocol):
+    """The right to scan, held until it is released or the process ends."""
+
+    def release(self) -> None: ...
+
+
+class DocumentStore(Protocol):
+    """A place for the documents of one history's scans. Errors are OSErrors."""
+
+    def read(self, name: str, is_good: Callable[[bytes], bool]) -> bytes | None:
+        """The document, or its last good copy if it is there but damaged; None when it was never written."""
+        ...
+
+    def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
+        """`durable` waits for the disk and keeps a last good copy; without it the document may be lost, never torn."""
+        ...
+
+    def append(self, name: str, data: bytes) -> None: ...
+    def remove(self, name: str) -> None: ...
+
+    def version(self, name: str) -> object:
+        """Changes when the document does."""
+        ...
+
+    def try_lock(self) -> ScanLock | None:
+        """The right to scan, or None while another process has it."""
+        ...
+
+
+class FolderStore:
+    """Documents as files that only their owner may read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def read(self, name: str, is_good: Callable[[bytes], bool]) -> bytes | None:
+        data = _content(self.folder / name)
+        if data is None or is_good(data):
+            return data
+        copy = _content(self.folder / (name + _LAST))
+        return copy if copy is not None and is_good(copy) else None
+
+    def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _replace(self.folder / name, data, durable=durable)
+        if durable:
+            _replace(self.folder / (name + _LAST), data, durable=False)
+
+    def append(self, name: str, data: bytes) -> None:
+        if not self.folder.is_dir():
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            left = memoryview(data)
+            while left:  # a disk that is nearly full takes a part without complaint
+                left = left[os.write(file, left) :]
+        finally:
+            os.close(file)
+
+    def remove(self, name: str) -> None:
+        for path in (self.folder / name, self.folder / (name + _LAST)):
+            path.unlink(missing_ok=True)
+
+    def version(self, name: str) -> object:
+        try:
+            stat = (self.folder / name).stat()
+        except OSError:
+            return None
+        return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+    def try_lock(self) -> ScanLock | None:
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = os.open(self.folder / "scan.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            return _NoLock()  # a folder that cannot be written: nobody else can keep a scan there either
+        try:
+            if sys.platform == "win32":
+                msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            else:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(file)
+            return None
+        return _FileLock(file)
+
+
+class _FileLock:
+    def __init__(self, file: int) -> None:
+        self._file = file
+
+    def release(self) -> None:
+        os.close(self._file)  # closing lets go
+
+
+class _NoLock:
+    def release(self) -> None:
+        pass
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _replace(path: Path, data: bytes, *, durable: bool) -> None:
+    """Writes beside the file, makes sure it is on the disk, and only then puts it in the file's place."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,146 @@
+"""The little language of text patterns, and its meaning in Python's `re`.
+
+An alternative is literal text in which these tokens stand for something else:
+
+    [b]            a word boundary
+    [ws+] [ws*]    one or more / any number of whitespace characters, line feeds included
+    [..]           the rest of the line, as far as the remainder of the pattern allows
+    [id+]          one or more of a-z, 0-9, `_` and `-`
+    [x?]           the character x, or nothing
+    [quote?]       " or ' or nothing
+    {a,b}          a or b, tried in that order; may hold tokens
+
+Matching is leftmost-first: at each place the alternatives are tried as written and the first one that fits
+wins. Choices and options are spelled out while parsing, so that every `Sequence` is a plain row of pieces.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from itertools import product
+
+from sojourn.core.badges import WordPattern
+from sojourn.core.errors import BadInput
+
+
+class Token(Enum):
+    """A piece that is not literal text. The value is its meaning in `re`."""
+
+    EDGE = r"\b"
+    SPACES = r"\s+"
+    MAYBE_SPACES = r"\s*"
+    REST = r"[^\n]*"
+    IDENT = r"[A-Za-z0-9_\-]+"
+
+
+Piece = str | Token
+_TOKENS = {"b": Token.EDGE, "ws+": Token.SPACES, "ws*": Token.MAYBE_SPACES, "..": Token.REST, "id+": Token.IDENT}
+_HELP = "The tokens are listed in achievements/pattern_syntax.py."
+_SCAN = re.compile(r"\[([^\]]+)\]|\{([^{}]*)\}|([^\[\]{}]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """One alternative without choices: pieces that must follow each other."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def text(self) -> str | None:
+        """The literal text, when there is nothing else but word boundaries around it."""
+        inner = [piece for piece in self.pieces if piece is not Token.EDGE]
+        return inner[0] if len(inner) == 1 and isinstance(inner[0], str) else None
+
+    def has(self, token: Token) -> bool:
+        return token in self.pieces
+
+    @property
+    def starts_at_edge(self) -> bool:
+        return self.pieces[0] is Token.EDGE
+
+    @property
+    def ends_at_edge(self) -> bool:
+        return self.pieces[-1] is Token.EDGE
+
+
+def sequences(pattern: WordPattern) -> tuple[Sequence, ...]:
+    """The pattern's alternatives, spelled out, in the order in which they are tried."""
+    rows = []
+    for written in pattern.alternatives:
+        for row in _spelled_out(written):
+            _check(row, written)
+            rows.append(row)
+    return tuple(rows)
+
+
+def to_re(rows: tuple[Sequence, ...]) -> str:
+    """The same alternatives as a regular expression for `re`, to be compiled with IGNORECASE."""
+    return "|".join(
+        "".join(piece.value if isinstance(piece, Token) else re.escape(piece) for piece in row.pieces) for row in rows
+    )
+
+
+def _spelled_out(written: str) -> list[Sequence]:
+    return [_joined([piece for part in row for piece in part]) for row in product(*_parts(written))]
+
+
+def _parts(written: str) -> list[list[tuple[Piece, ...]]]:
+    """Per part of the source, the rows of pieces it can stand for, in order of preference."""
+    parts: list[list[tuple[Piece, ...]]] = []
+    at = 0
+    while at < len(written):
+        found = _SCAN.match(written, at)
+        if found is None:
+            raise BadInput(f"The pattern {written!r} is not closed at character {at}.", hint=_HELP)
+        token, choice, literal = found.groups()
+        if literal is not None:
+            parts.append([(literal,)])
+        elif choice is not None:
+            parts.append([row.pieces for one in choice.split(",") for row in _spelled_out(one)])
+        elif token in _TOKENS:
+            parts.append([(_TOKENS[token],)])
+        elif token == "quote?":
+            parts.append([('"',), ("'",), ()])
+        elif len(token) == 2 and token[1] == "?":
+            parts.append([(token[0],), ()])
+        else:
+            raise BadInput(f"The pattern {written!r} has an unknown token [{token}].", hint=_HELP)
+        at = found.end()
+    return parts
+
+
+def _joined(pieces: list[Piece]) -> Sequence:
+    """Neighbouring texts become one, lower-cased: case never matters."""
+    row: list[Piece] = []
+    for piece in pieces:
+        if isinstance(piece, str) and row and isinstance(row[-1], str):
+            row[-1] += piece.lower()
+        elif isinstance(piece, str):
+            row.append(piece.lower())
+        else:
+            row.append(piece)
+    return Sequence(tuple(row))
+
+
+def _check(row: Sequence, written: str) -> None:
+    """Refuses what the scanner could not count exactly."""
+    if not any(isinstance(piece, str) for piece in row.pieces):
+        raise BadInput(f"The pattern {written!r} has no letters to look for.", hint="Add some literal text.")
+    neighbours = zip((None, *row.pieces), row.pieces, (*row.pieces[1:], None), strict=False)
+    for before, piece, after in neighbours:
+        if isinstance(piece, str) and not piece.isascii():
+            raise BadInput(f"The pattern {written!r} has letters beyond ASCII.", hint="Write it in ASCII.")
+        if piece is Token.EDGE:
+            opens = before in (None, Token.REST) and _touches(after, 0)
+            closes = after in (None, Token.REST) and _touches(before, -1)
+            if not (opens or closes):
+                raise BadInput(f"The pattern {written!r} has a misplaced [b].", hint="It opens or closes a word.")
+
+
+def _touches(piece: Piece | None, side: int) -> bool:
+    """Whether a boundary beside this piece has a word character on this side of it."""
+    if isinstance(piece, str):
+        return piece[side].isalnum() or piece[side] == "_"
+    return piece is Token.IDENT and side == 0

@@ -1,0 +1,181 @@
+"""What is answered to whom: the cached answer at once, its age told honestly, a refresh in the background."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sojourn.achievements.coordinator import ScanCoordinator
+from sojourn.achievements.receipts import Page, receipts
+from sojourn.achievements.session_cache import Record
+from sojourn.achievements.snapshot import Snapshot, pending_snapshot, recent_unlocks, session_badges
+from sojourn.core.errors import BadInput, NotFound, StoreUnavailable
+
+ServingState = Literal["FRESH", "STALE", "SCANNING", "FAILED"]
+MOST_WAIT = 300.0  # seconds a caller may join a scan
+_SHOWN = (
+    *("achievements", "unlocked_count", "discovered_count", "secret_count", "total_count", "error"),
+    "generated_at",
+)
+_EMPTY_META: Mapping[str, Any] = {
+    "sessions_total": 0,
+    "sessions_rescanned": 0,
+    "sessions_reused": 0,
+    "sessions_scanned_so_far": 0,
+    "sessions_expected_total": 0,
+    "duration_ms": None,
+    "sessions_scanned": 0,
+    "messages_scanned": 0,
+    "malformed_rows": 0,
+    "damaged_sessions": [],
+}
+
+
+class ScanFailed(StoreUnavailable):
+    """The very first scan failed: there is no answer to fall back on."""
+
+    code = "scan_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A snapshot chosen for an answer, and in which state it is served."""
+
+    snapshot: Snapshot
+    state: ServingState
+    is_stale: bool
+    error: str | None = None
+
+
+def parse_wait(said: str | None) -> float | None:
+    """How many seconds a caller is ready to wait, within reason; None when nothing was said. BadInput."""
+    if said is None:
+        return None
+    try:
+        seconds = float(said)
+    except ValueError:
+        raise BadInput(f"wait={said} is not a number of seconds.", hint="For example wait=10.") from None
+    return max(0.0, min(seconds, MOST_WAIT))
+
+
+class AchievementsService:
+    """All questions about one history's badges."""
+
+    def __init__(self, coordinator: ScanCoordinator, clock: Callable[[], float] = time.time) -> None:
+        self._coordinator, self._clock = coordinator, clock
+
+    # -- the routes --------------------------------------------------------
+
+    def achievements(self, wait: float | None = None) -> dict[str, Any]:
+        """All badges. Never waits, unless it is asked to and nothing was ever counted. ScanFailed."""
+        answer = self._answer(wait)
+        shown = {key: answer.snapshot[key] for key in _SHOWN if key in answer.snapshot}
+        meta = answer.snapshot.get("scan_meta", {})
+        return {
+            **shown,
+            "error": answer.error,
+            "is_stale": answer.is_stale,
+            "serving_state": answer.state,
+            "scan_meta": {
+                **_EMPTY_META,
+                **meta,
+                "error": answer.error or meta.get("error"),
+                "status": self._coordinator.get_status(),
+            },
+        }
+
+    def scan_status(self) -> dict[str, Any]:
+        return self._coordinator.get_status()
+
+    def recent_unlocks(self) -> list[dict[str, Any]]:
+        return recent_unlocks(self._answer(None).snapshot)
+
+    def session_badges(self, session: str) -> dict[str, Any]:
+        """The badges one session would earn alone; none for a session nobody has counted."""
+        record = self._record(session)
+        badges = session_badges(self._coordinator.book, record) if record is not None else []
+        return {"session_id": session, "badges": badges}
+
+    def rescan(self, *, full: bool = False) -> dict[str, Any]:
+        """Starts a scan, or joins the one that runs, and says how it is going."""
+        self._coordinator.run_if_needed(force=True, full=full)
+        return self._coordinator.get_status()
+
+    def rescan_and_wait(self, *, full: bool = False, seconds: float = MOST_WAIT) -> dict[str, Any]:
+        """Joins a scan to its end, or to the end of patience, and answers with what there is then."""
+        self._coordinator.run_if_needed(force=True, full=full, wait=min(seconds, MOST_WAIT), partials=False)
+        snapshot = self._coordinator.snapshots.get()
+        aggregate = snapshot.get("aggregate", {}) if snapshot is not None else {}
+        return {"ok": not self._coordinator.has_failed, **self.achievements(), "aggregate": aggregate, "sessions": []}
+
+    def reset(self) -> dict[str, Any]:
+        self._coordinator.reset()
+        return {"ok": True}
+
+    def receipts(self, badge: str, *, after: str = "", limit: int = 20) -> dict[str, Any]:
+        """The messages that made a badge move, newest sessions first. NotFound."""
+        book = self._coordinator.book
+        found = next((one for one in book.achievements if one.id == badge), None)
+        if found is None:
+            raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements` lists them.")
+        history = copy.copy(self._coordinator.history)  # its own connection: a scan may be using the other one
+        try:
+            page: Page = receipts(book, found, self._records(), history, after=after, limit=limit)
+        finally:
+            history.close()
+        return {"id": badge, "receipts": page.receipts, "next": page.next}
+
+    # -- choosing ----------------------------------------------------------
+
+    def _answer(self, wait: float | None) -> _Answer:
+        scans = self._coordinator
+        snapshot = scans.snapshots.get()
+        if snapshot is None:
+            snapshot = self._first_answer(wait)
+            if snapshot is None:
+                return _Answer(scans.so_far or self._pending(), "SCANNING", is_stale=True)
+        is_running, stale = scans.is_running, scans.is_stale()
+        if stale:
+            scans.note_stale_served()
+            scans.run_if_needed()
+        if scans.has_failed and not is_running:
+            return _Answer(snapshot, "FAILED", is_stale=True, error=scans.last_error)
+        state: ServingState = "SCANNING" if is_running else "STALE" if stale else "FRESH"
+        return _Answer(snapshot, state, is_stale=stale)
+
+    def _first_answer(self, wait: float | None) -> Snapshot | None:
+        """The snapshot of a first scan that was waited for; None while it runs; ScanFailed when it failed."""
+        scans = self._coordinator
+        seconds = None if wait is None else max(0.0, min(wait, MOST_WAIT))
+        is_coming = scans.run_if_needed(wait=seconds)
+        snapshot = scans.snapshots.get()
+        if snapshot is None and scans.has_failed and not (is_coming and scans.is_running):
+            raise ScanFailed(
+                f"The history could not be counted: {scans.last_error}",
+                hint="Mend the cause; POST rescan tries again at once.",
+            )
+        return snapshot
+
+    def _pending(self) -> Snapshot:
+        return pending_snapshot(self._coordinator.book, int(self._clock()))
+
+    def _record(self, session: str) -> Record | None:
+        found = self._coordinator.records.get(session)
+        return found or next((one for one in self._records() if one.facts.id == session), None)
+
+    def _records(self) -> list[Record]:
+        """The sessions of the last scan; after a restart, those of the record of earlier scans."""
+        if self._coordinator.records:
+            return list(self._coordinator.records)
+        earlier: Mapping[str, Any] = self._coordinator.known()
+        if not earlier:
+            return []
+        history = copy.copy(self._coordinator.history)
+        try:
+            listed = history.sessions()
+        finally:
+            history.close()
+        return [Record(facts, earlier[facts.id].contribution) for facts in listed if facts.id in earlier]

@@ -1,0 +1,197 @@
+"""One session, from raw rows to its contribution: every number that rules and reading give."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from sojourn.achievements.engine import Engine, Hits, word_after, word_before
+from sojourn.achievements.message_reader import Reader, Reading
+from sojourn.achievements.paths import collect_paths
+from sojourn.achievements.pattern_syntax import sequences, to_re
+from sojourn.achievements.plan import Plan
+from sojourn.achievements.rules import RuleBook
+from sojourn.ports.history import RawMessage
+
+# Ignoring case makes these equal to ASCII letters; all other characters keep their own meaning.
+_FOLDS = ((b"\xc4\xb0", b"i"), (b"\xc4\xb1", b"i"), (b"\xc5\xbf", b"s"), (b"\xe2\x84\xaa", b"k"))
+_encode = json.JSONEncoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one session adds: a number per field of the rule book, and the names of its tools."""
+
+    values: tuple[int, ...]
+    tool_names: tuple[str, ...] = ()
+    problems: int = 0  # rows that had to be mended or partly skipped
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What some rows of a session hold, not yet judged: stretches that no hit crosses add up to their session."""
+
+    rows: int
+    counts: Mapping[str, int]  # per rule, as if nothing had to go before
+    calls: Mapping[str, int]
+    names: frozenset[str]
+    paths: frozenset[bytes]
+    problems: int
+
+    def __add__(self, other: Stretch) -> Stretch:
+        return Stretch(
+            self.rows + other.rows,
+            _sum(self.counts, other.counts),
+            _sum(self.calls, other.calls),
+            self.names | other.names,
+            self.paths | other.paths,
+            self.problems + other.problems,
+        )
+
+
+class SessionScanner:
+    """Counts sessions by one rule book with one engine."""
+
+    def __init__(self, book: RuleBook, plan: Plan, engine: Engine) -> None:
+        self._book, self._plan, self._engine = book, plan, engine
+        self._edges = [
+            (number, search.rows[0].starts_at_edge, search.rows[0].ends_at_edge)
+            for number, search in enumerate(plan.searches)
+            if search.kind == "spots" and (search.rows[0].starts_at_edge or search.rows[0].ends_at_edge)
+        ]
+        self._lowered = {
+            rule.rule.key: re.compile(to_re(sequences(rule.lowered))) for rule in plan.rules if rule.lowered is not None
+        }
+        self._conditional = [one.rule for one in plan.rules if one.rule.gates or one.rule.mode == "exists"]
+        self.read = Reader().read
+        self._marks: dict[str, tuple[str, ...]] = {}  # tool name → keys of the rules it counts for
+
+    def contribution(self, rows: list[RawMessage]) -> Contribution:
+        """What a whole session adds."""
+        return self.judged(self.stretch(rows))
+
+    def stretch(self, rows: Sequence[RawMessage]) -> Stretch:
+        """What these rows hold."""
+        reading = self.read(rows)
+        paths: set[bytes] = set()
+        counts = self._counts(reading, self.search(reading, paths))
+        names = frozenset(reading.names)
+        return Stretch(len(rows), counts, reading.sequence, names, frozenset(paths), reading.problems)
+
+    def judged(self, whole: Stretch) -> Contribution:
+        """The numbers of a session: what has to be there before a rule counts is looked for in all of it."""
+        found = {
+            "message_count": whole.rows,
+            "tool_call_count": sum(whole.calls.values()),
+            "distinct_tool_count": len(whole.names),
+            "files_touched_count": len(whole.paths),
+        }
+        found.update(whole.counts)
+        for rule in self._conditional:
+            if rule.mode == "exists" and found[rule.key]:
+                found[rule.key] = 1
+            if any(found[gate.key] < gate.at_least for gate in rule.gates):
+                found[rule.key] = 0
+        values = tuple(found[key] for key in self._book.fields)
+        return Contribution(values, tuple(sorted(whole.names)), whole.problems)
+
+    # -- searching ---------------------------------------------------------
+
+    def search(self, reading: Reading, paths: set[bytes]) -> Hits:
+        """All hits in the joined texts, confirmed; the file paths in texts and calls are added to `paths`."""
+        hits = self._engine.scan(b"\n".join(reading.texts))
+        collect_paths(hits.data, hits.paths, paths)
+        if reading.calls:
+            self._search_calls(reading, paths)
+        texts = reading.texts
+        if hits.folds:
+            texts = [_folded(text) for text in texts]
+            hits = self._engine.scan(b"\n".join(texts))
+            hits.folds = True
+        hits.stops = [stop - 1 for stop in accumulate(len(text) + 1 for text in texts)]
+        if not hits.data.isascii():
+            for number, left, right in self._edges:
+                if hits.ends[number]:
+                    _confirm(hits, number, left, right)
+        return hits
+
+    def _search_calls(self, reading: Reading, paths: set[bytes]) -> None:
+        """Paths count as Python would write the calls again; that differs from what is stored for odd escapes only."""
+        calls = b"\n".join(reading.calls)
+        starts, is_escaped = self._engine.paths(calls)
+        if is_escaped or not calls.isascii():
+            calls = b"\n".join(_written(one, reading) for one in reading.decoded_calls)
+            starts, _ = self._engine.paths(calls)
+        collect_paths(calls, starts, paths)
+
+    # -- counting ----------------------------------------------------------
+
+    def _counts(self, reading: Reading, hits: Hits) -> dict[str, int]:
+        found = self._by_tool(reading.sequence)
+        for planned in self._plan.rules:
+            key = planned.rule.key
+            count = found.get(key, 0)
+            if hits.folds and key in self._lowered:
+                text = b"\n".join(reading.texts).decode("utf-8", "replace").lower()
+                count += sum(1 for _ in self._lowered[key].finditer(text))
+            else:
+                for counter in planned.counters:
+                    count += counter.count(hits)
+            found[key] = count
+        return found
+
+    def _by_tool(self, sequence: dict[str, int]) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for name, times in sequence.items():
+            for key in self._marks.get(name) or self._marked(name):
+                counts[key] = counts.get(key, 0) + times
+        return counts
+
+    def _marked(self, name: str) -> tuple[str, ...]:
+        """The rules a tool name counts for; twice if two patterns of a rule fit."""
+        lower = name.lower()
+        marks = tuple(
+            planned.rule.key
+            for planned in self._plan.rules
+            for tool in planned.tools
+            if any(needle in lower for needle in tool.needles)
+        )
+        self._marks[name] = marks
+        return marks
+
+
+def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {**one, **{key: one.get(key, 0) + count for key, count in other.items()}}
+
+
+def _written(calls: Any, reading: Reading) -> bytes:
+    try:
+        return _encode(calls).encode()
+    except RecursionError:  # what could just be read is nested too deep to be written
+        reading.problems += 1
+        return b""
+
+
+def _folded(text: bytes) -> bytes:
+    if not text.isascii():
+        for letter, partner in _FOLDS:
+            text = text.replace(letter, partner)
+    return text
+
+
+def _confirm(hits: Hits, number: int, left: bool, right: bool) -> None:
+    """Drops hits whose edge is a guess that proves wrong: the byte beside them belongs to a word character."""
+    data, size = hits.data, len(hits.data)
+    spans = [
+        (start, end)
+        for start, end in hits.spans(number)
+        if not (left and start and data[start - 1] > 127 and word_before(data, start))
+        and not (right and end < size and data[end] > 127 and word_after(data, end))
+    ]
+    hits.ends[number] = [end for _, end in spans]
+    if number in hits.starts:
+        hits.starts[number] = [start for start, _ in spans]

@@ -1,0 +1,130 @@
+"""Discord's line. The library would connect again by itself; here that is left to the gateway, and each new line goes
+on where the last message was safely kept, as long as Discord remembers (some minutes)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import discord
+from discord.gateway import DiscordWebSocket
+from discord.http import HTTPClient, Route
+from yarl import URL
+
+_SHORT_WAIT = 1.0  # seconds; longer waits are told to the gateway, which can do something else meanwhile
+_OPENING, _CLOSING = 30.0, 1.5  # seconds
+_RESUMABLE = 4000  # a line closed with this code can be gone on with
+
+News = discord.Message | discord.Interaction
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    id: str
+    sequence: int
+    gateway: URL
+
+
+class GatewayClient(discord.Client):
+    """One bot. Only what is needed to hear and answer is asked for."""
+
+    def __init__(self, base_url: str) -> None:
+        intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody misses its voice here
+        super().__init__(intents=intents, max_messages=None, allowed_mentions=discord.AllowedMentions.none())
+        self.http.max_ratelimit_timeout = _SHORT_WAIT
+        _lead(self.http, base_url.rstrip("/"))
+        self._arrived: asyncio.Queue[News | None] = asyncio.Queue()
+        self._unkept: deque[int] = deque()  # the sequence numbers of what is not safely kept
+        self._session: _Session | None = None
+        self.has_caught_up = False  # what was missed before this session began is heard
+
+    def dispatch(self, event: str, /, *args: Any, **named: Any) -> None:
+        if event in ("message", "interaction"):
+            self._unkept.append(self.ws.sequence or 0)
+            self._arrived.put_nowait(args[0])
+        super().dispatch(event, *args, **named)
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncGenerator[None, None]:
+        """While it lasts, what is written can be heard with `news`."""
+        self._arrived, self._unkept = asyncio.Queue(), deque()
+        arrived, ws = self._arrived, await self._connect()
+        self._polling = asyncio.create_task(_poll(ws))
+        self._polling.add_done_callback(lambda _: arrived.put_nowait(None))
+        try:
+            yield
+        finally:
+            self._polling.cancel()
+            self._session = self._to_resume(ws)
+            with suppress(TimeoutError, OSError):
+                async with asyncio.timeout(_CLOSING):
+                    await ws.close(code=_RESUMABLE)
+
+    async def news(self) -> News:
+        """The next thing that is written or pressed. That the line ended is raised, in the library's words."""
+        if (found := await self._arrived.get()) is None:
+            await self._polling  # raises why
+        assert found is not None
+        return found
+
+    def kept(self) -> None:
+        """What `news` gave last is safe."""
+        self._unkept.popleft()
+
+    async def _connect(self) -> DiscordWebSocket:
+        old = self._session
+        self.has_caught_up = self.has_caught_up and old is not None
+        async with asyncio.timeout(_OPENING):
+            gateway = old.gateway if old else URL((await self.http.get_bot_gateway())[1])
+            self.ws = await DiscordWebSocket.from_client(
+                self,
+                initial=True,
+                gateway=gateway,
+                resume=old is not None,
+                session=old.id if old else None,
+                sequence=old.sequence if old else None,
+            )
+        return self.ws
+
+    def _to_resume(self, ws: DiscordWebSocket) -> _Session | None:
+        if not ws.session_id or ws.sequence is None:
+            return None  # Discord has forgotten it, or never began
+        return _Session(ws.session_id, self._unkept[0] - 1 if self._unkept else ws.sequence, ws.gateway)
+
+    @contextmanager
+    def patient(self) -> Iterator[None]:
+        """Meanwhile the library waits as long as Discord asks, instead of telling us."""
+        self.http.max_ratelimit_timeout = None
+        try:
+            yield
+        finally:
+            self.http.max_ratelimit_timeout = _SHORT_WAIT
+
+    async def let_go_of(self, pressed: discord.Interaction) -> None:
+        """Until then a button shows that it works; Discord takes the answer for a few seconds only."""
+        route = Route(
+            "POST", "/interactions/{id}/{interaction_token}/callback", id=pressed.id, interaction_token=pressed.token
+        )
+        with suppress(discord.NotFound):
+            await self.http.request(route, json={"type": discord.InteractionResponseType.deferred_message_update.value})
+
+
+async def _poll(ws: DiscordWebSocket) -> None:
+    while True:
+        await ws.poll_event()
+
+
+def _lead(http: HTTPClient, base_url: str) -> None:
+    """Leads this one client's requests to another address; the library knows only one for all."""
+    ask = http.request
+
+    async def request(route: Route, **named: Any) -> Any:
+        route.url = base_url + route.url.removeprefix(Route.BASE)
+        return await ask(route, **named)
+
+    http.request = request  # type: ignore[method-assign]

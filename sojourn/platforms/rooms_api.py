@@ -1,0 +1,64 @@
+"""A room over the HTTP API: what is said and pressed there, each note as JSON, and live as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sojourn.platforms.rooms import MOST_WORDS, Note
+
+_SILENCE = 15.0
+
+
+class Words(BaseModel):
+    """Something to say."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: str = Field(min_length=1, max_length=MOST_WORDS)
+    thread: str | None = Field(default=None, max_length=20)
+    sender: str = Field(default="owner", min_length=1, max_length=100, description="Others than you have to be paired.")
+    name: str = Field(default="", max_length=100)
+
+
+class Press(BaseModel):
+    """A button that is pressed."""
+
+    model_config = ConfigDict(extra="forbid")
+    value: str = Field(min_length=1, max_length=100, description="As it stands in the message's `buttons`.")
+    sender: str = Field(default="owner", min_length=1, max_length=100, description="Only the owner's answers count.")
+    name: str = Field(default="", max_length=100)
+
+
+def shown(note: Note) -> dict[str, Any]:
+    return asdict(note) | {"id": note.id}
+
+
+def is_in(note: Note, thread: str | None) -> bool:
+    """`thread`: only this one; empty: only the room itself; None: everything."""
+    return thread is None or (note.thread or "") == thread
+
+
+async def frames(notes: AsyncGenerator[Note, None], thread: str | None) -> AsyncGenerator[bytes, None]:
+    """Each note as it comes, and a sign of life when there is none."""
+    async with aclosing(notes):
+        coming: asyncio.Future[Note] | None = None
+        try:
+            while True:
+                coming = coming or asyncio.ensure_future(anext(notes))
+                done, _ = await asyncio.wait({coming}, timeout=_SILENCE)
+                if not done:
+                    yield b":\n\n"
+                    continue
+                note, coming = coming.result(), None
+                if is_in(note, thread):
+                    yield b"event: message\ndata: %b\nid: %d\n\n" % (json.dumps(shown(note)).encode(), note.n)
+        finally:
+            if coming is not None:
+                coming.cancel()
+                await asyncio.gather(coming, return_exceptions=True)

@@ -1,0 +1,139 @@
+"""The context source: a new session whose first request looks like a known task gets a template, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sojourn.core.errors import NotFound
+from sojourn.core.events import Progress
+from sojourn.core.messages import Message, tool_calls_of
+from sojourn.core.sessions import OWNER
+from sojourn.core.template_examples import render_examples
+from sojourn.ports.context import ContextContribution, ContextRequest, Stage
+from sojourn.ports.kit import Kit
+from sojourn.templates.effectiveness import Outcome
+from sojourn.templates.factory import library_of
+from sojourn.templates.inject import as_messages
+from sojourn.templates.library import Kept, Library
+from sojourn.templates.relevance import ranked, within
+from sojourn.templates.tool_mapping import Fitted, cut, fitted
+from sojourn.text.token_count import estimate_tokens
+
+NAME = "templates"
+
+
+def make(kit: Kit) -> TemplateSource:
+    """The source of this program."""
+    settings = kit.settings
+    return TemplateSource(library_of(kit), automatic=settings["templates.automatic"], most=settings["templates.most"])
+
+
+class TemplateSource:
+    """Templates are the owner's: guests get none. A session keeps the template it began with until it is dropped."""
+
+    name = NAME
+    stage: Stage = "template"
+
+    def __init__(self, library: Library, *, automatic: bool = True, most: int = 1) -> None:
+        self._library, self._automatic, self._most = library, automatic, most
+
+    async def contribute(self, request: ContextRequest) -> ContextContribution:
+        if request.session.principal != OWNER or NAME in request.drop:
+            return ContextContribution()
+        known = await self._outcome(request.session.id)
+        if request.template == "none":
+            await self._dropped(known, known.templates)
+            return ContextContribution()
+        known = await self._dropped(known, request.drop)
+        if request.template and request.template not in known.templates:
+            kept = await self._library.get(request.template)
+            known = await self._dropped(known, known.templates)  # one that is chosen takes the place of others
+            return await self._use(request, known, [(kept, "you asked for it")])
+        if known.templates or known.turns or request.history:
+            return await self._again(request, known)
+        if not self._automatic:
+            return ContextContribution()
+        approved = [one for one in (await self._library.all()).kept if one.template.name not in request.drop]
+        fits, left_out = within(ranked(request.said, approved), request.budget, self._most)
+        made = await self._use(request, known, [(one.kept, one.because) for one in fits])
+        return replace(made, left_out=(*made.left_out, *left_out))
+
+    async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
+        """Notes what became of the turn, whether it had a template or not: both are needed to compare."""
+        if request.session.principal != OWNER:
+            return
+        known = await self._outcome(request.session.id)
+        if not known.turns and request.history:
+            return  # it began before anybody took notes
+        await self._note(known.after(kept, status))
+
+    async def _again(self, request: ContextRequest, known: Outcome) -> ContextContribution:
+        """What the session began with stays before it: what is sent stays the same, and a cache can keep it."""
+        found: list[tuple[Kept, str]] = []
+        for name in known.templates:
+            try:
+                found.append((await self._library.get(name), "this session began with it"))
+            except NotFound:
+                continue  # it was deleted meanwhile
+        return await self._use(request, known, found, count=False)
+
+    async def _use(
+        self, request: ContextRequest, known: Outcome, wanted: Sequence[tuple[Kept, str]], *, count: bool = True
+    ) -> ContextContribution:
+        taken = {call.id for message in request.history for call in tool_calls_of(message)}
+        examples: list[Message] = []
+        shown: list[Progress] = []
+        left_out: list[str] = []
+        budget = request.budget
+        for kept, because in wanted:
+            fit = cut(fitted(kept.template, request.tools), budget)
+            template = fit.template
+            block = as_messages(template, taken)
+            left_out += [f'example of template "{template.name}": {one}' for one in fit.left_out]
+            if not block:
+                left_out.append(f'template "{template.name}" (nothing of it fits this session)')
+                continue
+            spent = estimate_tokens(render_examples(block))
+            budget -= spent
+            examples += block
+            taken |= {call.id for message in block for call in tool_calls_of(message)}
+            if count:
+                await self._library.count_use(template.name)
+            shown.append(_told(fit, because, spent))
+        used = [str(one.detail["name"]) for one in shown]
+        if count and used:
+            await self._note(replace(known, templates=tuple(dict.fromkeys([*known.templates, *used]))))
+        return ContextContribution(examples=tuple(examples), shown=tuple(shown), left_out=tuple(left_out))
+
+    async def _dropped(self, known: Outcome, drop: Sequence[str]) -> Outcome:
+        gone = tuple(name for name in known.templates if name in drop)
+        if not gone:
+            return known
+        left = tuple(name for name in known.templates if name not in gone)
+        known = replace(known, templates=left, dropped=tuple(dict.fromkeys([*known.dropped, *gone])))
+        await self._note(known)
+        return known
+
+    async def _outcome(self, session: str) -> Outcome:
+        found = await self._library.read_note("outcome", session)
+        return Outcome.from_dict(found) if found else Outcome(session=session)
+
+    async def _note(self, outcome: Outcome) -> None:
+        await self._library.note("outcome", outcome.session, outcome.to_dict())
+
+
+def _told(fit: Fitted, because: str, spent: int) -> Progress:
+    template = fit.template
+    return Progress(
+        "template",
+        {
+            "name": template.name,
+            "task_type": template.task_type.value,
+            "because": because,
+            "examples": len(template.examples),
+            "tokens": spent,
+            "left_out": list(fit.left_out),
+            "mapped": list(fit.mapped),
+        },
+    )

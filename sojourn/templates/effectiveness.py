@@ -1,0 +1,186 @@
+"""Does it help? What became of sessions that had a template, beside those that had none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import mean
+from typing import Any
+
+from sojourn.core.messages import Json, Message, text_of, tool_calls_of
+from sojourn.core.template_examples import is_example
+from sojourn.templates.judge import judge
+from sojourn.templates.model import TaskType
+from sojourn.templates.tool_calls import Exchange
+from sojourn.templates.tool_names import classify
+from sojourn.text.token_count import estimate_tokens
+
+ENOUGH = 5  # sessions on each side before anything is said
+WORSE = 0.1  # by how much a share may fall before that counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one session. `status` is that of its last turn; `tokens` is what was said in it, estimated."""
+
+    session: str
+    templates: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()  # those the person did not want
+    turns: int = 0
+    tokens: int = 0
+    calls: int = 0
+    failed: int = 0
+    status: str = ""
+    tools: Mapping[str, int] = field(default_factory=dict)
+    at: float = 0.0
+
+    @property
+    def task_type(self) -> TaskType:
+        return classify(name for name, count in self.tools.items() for _ in range(count))
+
+    @property
+    def ended_well(self) -> bool:
+        """The last turn was finished, and most of its tool calls worked."""
+        return self.status == "completed" and 2 * self.failed <= self.calls
+
+    def after(self, kept: Sequence[Message], status: str) -> Outcome:
+        """The session one turn later."""
+        real = [one for one in kept if not is_example(one)]
+        done = _exchanges(real)
+        failed = sum(not _worked(one) for one in done)
+        used = dict(self.tools)
+        for one in done:
+            used[one.tool] = used.get(one.tool, 0) + 1
+        return replace(
+            self,
+            turns=self.turns + 1,
+            tokens=self.tokens + sum(estimate_tokens(text_of(one)) for one in real),
+            calls=self.calls + len(done),
+            failed=self.failed + failed,
+            status=status,
+            tools=used,
+            at=time.time(),
+        )
+
+    def to_dict(self) -> dict[str, Json]:
+        return {
+            "session": self.session,
+            "templates": list(self.templates),
+            "dropped": list(self.dropped),
+            "turns": self.turns,
+            "tokens": self.tokens,
+            "calls": self.calls,
+            "failed": self.failed,
+            "status": self.status,
+            "tools": dict(self.tools),
+            "at": self.at,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Outcome:
+        found = data if isinstance(data, Mapping) else {}
+        return cls(
+            session=str(found.get("session", "")),
+            templates=tuple(found.get("templates", ())),
+            dropped=tuple(found.get("dropped", ())),
+            turns=int(found.get("turns", 0)),
+            tokens=int(found.get("tokens", 0)),
+            calls=int(found.get("calls", 0)),
+            failed=int(found.get("failed", 0)),
+            status=str(found.get("status", "")),
+            tools=dict(found.get("tools", {})),
+            at=float(found.get("at", 0.0)),
+        )
+
+
+def _exchanges(kept: Sequence[Message]) -> list[Exchange]:
+    found = {call.id: Exchange(0, 0, call.id, call.name, call.arguments) for one in kept for call in tool_calls_of(one)}
+    for one in kept:
+        if one.role == "tool" and one.tool_call_id in found:
+            found[one.tool_call_id].answer = text_of(one)
+            found[one.tool_call_id].effect = one.effect_disposition
+    return list(found.values())
+
+
+def _worked(one: Exchange) -> bool:
+    return judge(one.tool, one.parsed(), one.result, effect=one.effect).success
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Several sessions in figures."""
+
+    sessions: int = 0
+    success: float = 0.0
+    turns: float = 0.0
+    tokens: float = 0.0
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome]) -> Group:
+        done = [one for one in outcomes if one.turns]
+        if not done:
+            return cls()
+        return cls(
+            sessions=len(done),
+            success=round(mean(one.ended_well for one in done), 3),
+            turns=round(mean(one.turns for one in done), 2),
+            tokens=round(mean(one.tokens for one in done)),
+        )
+
+    def to_dict(self) -> dict[str, Json]:
+        return {"sessions": self.sessions, "success": self.success, "turns": self.turns, "tokens": self.tokens}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Sessions with a template beside those of the same type without any."""
+
+    name: str
+    task_type: TaskType
+    with_it: Group
+    without: Group
+    dropped: int = 0
+
+    @property
+    def verdict(self) -> str:
+        ours, theirs = self.with_it, self.without
+        if ours.sessions + self.dropped >= ENOUGH and 2 * self.dropped >= ours.sessions + self.dropped:
+            return "retire: it is mostly dropped"
+        if ours.sessions < ENOUGH or theirs.sessions < ENOUGH:
+            return "too early to say"
+        if ours.success < theirs.success - WORSE:
+            return "retire: sessions with it succeed less often"
+        if ours.success <= theirs.success and ours.turns >= theirs.turns and ours.tokens >= theirs.tokens:
+            return "retire: sessions with it are not better, shorter or cheaper"
+        return "it pays"
+
+    @property
+    def retires(self) -> bool:
+        return self.verdict.startswith("retire")
+
+    def to_dict(self) -> dict[str, Json]:
+        return {
+            "name": self.name,
+            "task_type": self.task_type.value,
+            "with": self.with_it.to_dict(),
+            "without": self.without.to_dict(),
+            "dropped": self.dropped,
+            "verdict": self.verdict,
+            "retire": self.retires,
+        }
+
+
+def compared(names: Mapping[str, TaskType], outcomes: Sequence[Outcome]) -> list[Comparison]:
+    """Every template beside sessions of its type that had none."""
+    without: dict[TaskType, list[Outcome]] = {kind: [] for kind in TaskType}
+    for one in outcomes:
+        if not one.templates and not one.dropped:
+            without[one.task_type].append(one)
+    made = []
+    for name, kind in names.items():
+        ours = [one for one in outcomes if name in one.templates]
+        dropped = sum(name in one.dropped for one in outcomes)
+        beside = Group.of(without[kind])
+        made.append(Comparison(name=name, task_type=kind, with_it=Group.of(ours), without=beside, dropped=dropped))
+    return made

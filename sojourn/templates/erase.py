@@ -1,0 +1,45 @@
+"""Forgets a session: what was made of it goes, what merely knew of it no longer does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from sojourn.core.sessions import SessionId
+from sojourn.ports.kit import Kit
+from sojourn.templates import mining_cache
+from sojourn.templates.factory import library_of
+from sojourn.templates.library import Kept, Library
+from sojourn.templates.suggestions import Inbox
+
+
+async def forget(kit: Kit, session: SessionId) -> list[str]:
+    """Removes every trace of a session from templates, suggestions and notes. Names what it changed."""
+    changed = await forget_in(library_of(kit), session)
+    return changed + [str(file) for file in mining_cache.forget(kit.settings.home)]
+
+
+async def forget_in(library: Library, session: str) -> list[str]:
+    changed: list[str] = []
+    for kept in (await library.all()).kept:
+        name = f"template {kept.template.name}"
+        if kept.template.source_session_id == session:
+            await library.delete(kept.template.name)
+            changed.append(name)
+        elif session in kept.about.sessions:
+            await library.change(kept.template.name, partial(_without, session))
+            changed.append(name)
+    for suggestion in await Inbox(library).all():
+        if session in {one for one, _ in suggestion.evidence}:
+            await library.note("suggestion", suggestion.id, None)
+            changed.append(f"suggestion {suggestion.id}")
+    if await library.read_note("outcome", session) is not None:
+        await library.note("outcome", session, None)
+        changed.append("what became of it with templates")
+    return changed
+
+
+def _without(session: str, kept: Kept) -> Kept:
+    """Nobody noted which words came from which session, so all of them go."""
+    left = tuple(one for one in kept.about.sessions if one != session)
+    return replace(kept, about=replace(kept.about, sessions=left, requests=()))

@@ -1,0 +1,164 @@
+"""A library of files: `<folder>/<name>.json`, each a template in the plain format.
+
+What we know besides lies in `<folder>/.sojourn/`, so that the files stay what other programs expect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from sojourn.core.errors import BadInput, SojournError
+from sojourn.core.messages import Json
+from sojourn.templates.files import locked, translated, write_json
+from sojourn.templates.library import About, Kept, NoteKind, Shelf, Step, Unreadable, absent, newest_first, taken, used
+from sojourn.templates.model import SessionTemplate
+from sojourn.templates.names import check_file_name, check_name
+
+FOLDER = "session-templates"
+_BESIDE = ".sojourn"
+
+
+class FolderLibrary:
+    """Safe with any number of processes: changes hold one lock, and every file is replaced whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    async def all(self) -> Shelf:
+        return await asyncio.to_thread(self._all)
+
+    async def get(self, name: str) -> Kept:
+        return await asyncio.to_thread(self._get, check_file_name(name))
+
+    async def save(self, kept: Kept, *, replace: bool = False) -> None:
+        await asyncio.to_thread(self._save, kept, replace)
+
+    async def delete(self, name: str) -> bool:
+        return await asyncio.to_thread(self._delete, check_file_name(name))
+
+    async def change(self, name: str, step: Step) -> Kept:
+        return await asyncio.to_thread(self._change, check_file_name(name), step)
+
+    async def count_use(self, name: str) -> int:
+        return (await self.change(name, used)).template.usage_count
+
+    async def notes(self, kind: NoteKind) -> dict[str, Json]:
+        return await asyncio.to_thread(self._notes, kind)
+
+    async def read_note(self, kind: NoteKind, key: str) -> Json | None:
+        return await asyncio.to_thread(self._read_note, kind, key)
+
+    async def note(self, kind: NoteKind, key: str, value: Json | None) -> None:
+        await asyncio.to_thread(self._note, kind, key, value)
+
+    # -- the same, waiting for the disk ------------------------------------------------
+
+    def _file(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+    def _about(self, name: str) -> Path:
+        return self.folder / _BESIDE / "about" / f"{name}.json"
+
+    def _all(self) -> Shelf:
+        kept: list[Kept] = []
+        unreadable: list[Unreadable] = []
+        with translated(self.folder):
+            files = sorted(self.folder.glob("*.json")) if self.folder.is_dir() else []
+        for file in files:
+            try:
+                kept.append(self._read(file))
+            except SojournError as error:
+                unreadable.append(Unreadable(file.stem, str(error)))
+        return Shelf(newest_first(kept), tuple(unreadable))
+
+    def _get(self, name: str) -> Kept:
+        file = self._file(name)
+        if not file.exists():
+            raise absent(name)
+        return self._read(file)
+
+    def _read(self, file: Path) -> Kept:
+        """The template of a file. Its name is the file's name, whatever the text inside says."""
+        template = SessionTemplate.from_dict(_json(file))
+        template.name = file.stem
+        return Kept(template, self._what_is_known(file.stem))
+
+    def _what_is_known(self, name: str) -> About:
+        file = self._about(name)
+        try:
+            return About.from_dict(_json(file)) if file.exists() else About()
+        except BadInput:
+            return About()  # only relevance suffers; the template itself is whole
+
+    def _save(self, kept: Kept, may_replace: bool) -> None:
+        name = check_name(kept.template.name)
+        with locked(self.folder / ".lock"):
+            if not may_replace and self._file(name).exists():
+                raise taken(name)
+            write_json(self._about(name), kept.about.to_dict())
+            write_json(self._file(name), kept.template.to_dict())
+
+    def _delete(self, name: str) -> bool:
+        with locked(self.folder / ".lock"):
+            was_there = self._file(name).exists()
+            self._remove(name)
+        return was_there
+
+    def _remove(self, name: str) -> None:
+        with translated(self.folder):
+            self._file(name).unlink(missing_ok=True)
+            self._about(name).unlink(missing_ok=True)
+
+    def _change(self, name: str, step: Step) -> Kept:
+        with locked(self.folder / ".lock"):
+            old = self._get(name)
+            new = step(old)
+            is_renamed = new.template.name != name
+            if is_renamed and self._file(check_name(new.template.name)).exists():
+                raise taken(new.template.name)
+            if is_renamed or new.about != old.about:
+                write_json(self._about(new.template.name), new.about.to_dict())
+            write_json(self._file(new.template.name), new.template.to_dict())
+            if is_renamed:
+                self._remove(name)
+        return new
+
+    def _notes(self, kind: NoteKind) -> dict[str, Json]:
+        folder = self.folder / _BESIDE / kind
+        found: dict[str, Json] = {}
+        for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+            try:
+                found[unquote(file.stem)] = _json(file)
+            except BadInput:
+                continue  # a torn note is no note: what it said will be noted again
+        return found
+
+    def _note_file(self, kind: NoteKind, key: str) -> Path:
+        return self.folder / _BESIDE / kind / f"{quote(key, safe='')[:200]}.json"
+
+    def _read_note(self, kind: NoteKind, key: str) -> Json | None:
+        file = self._note_file(kind, key)
+        try:
+            return _json(file) if file.exists() else None
+        except BadInput:
+            return None
+
+    def _note(self, kind: NoteKind, key: str, value: Json | None) -> None:
+        file = self._note_file(kind, key)
+        if value is None:
+            with translated(file):
+                file.unlink(missing_ok=True)
+        else:
+            write_json(file, value)
+
+
+def _json(file: Path) -> Json:
+    try:
+        return json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{file.name} is not valid JSON: {error}.", hint="Mend it or delete it.") from error
+    except OSError as error:
+        raise BadInput(f"{file.name} cannot be read: {error.strerror}.", hint="Check who owns it.") from error

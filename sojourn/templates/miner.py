@@ -1,0 +1,113 @@
+"""Reading a whole history for its shapes: several processes side by side, and only what changed since last time."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from sojourn.core.errors import BadInput, StoreCorrupt
+from sojourn.core.sessions import OWNER
+from sojourn.core.side_by_side import LARGE, Crew, parcels
+from sojourn.ports.history import HasSize, HasToolExchanges, History, SessionFacts
+from sojourn.templates.session_shape import Digest, digest, fingerprint
+
+# Below this many rows to read, starting other processes costs more than it saves.
+IN_PROCESS_ROWS = 8_000
+
+Mined = tuple[str, Digest | None]  # None: its rows are damaged
+Known = Mapping[str, tuple[str, Digest]]  # by session: the fingerprint and what was found then
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Yield:
+    """What a history holds. `known` is for next time; `damaged` sessions could not be read."""
+
+    facts: Sequence[SessionFacts]  # those that were mined, newest first
+    known: Known
+    read: int
+    damaged: tuple[str, ...] = ()
+
+
+def mine(
+    history: History,
+    known: Known,
+    *,
+    progress: Progress | None = None,
+    workers: int | None = None,
+    in_process_rows: int = IN_PROCESS_ROWS,
+) -> Yield:
+    """The shapes of all sessions of the owner that are not archived; sessions that did not change are not read."""
+    with ExitStack() as until_done:
+        early = (
+            until_done.enter_context(_crew(history, workers)) if workers != 1 and _is_large(history, known) else None
+        )
+        facts = [one for one in history.sessions() if not one.archived and one.principal == OWNER]
+        prints = {one.id: fingerprint(one) for one in facts}
+        found = {id: known[id] for id, now in prints.items() if id in known and known[id][0] == now}
+        left = [one for one in facts if one.id not in found]
+        damaged: list[str] = []
+        sizes = [(one.id, one.active_rows) for one in left]
+        mined: Iterator[list[Mined]]
+        if workers == 1 or sum(rows for _, rows in sizes) <= in_process_rows:
+            mined = (mine_here(history, part) for part in parcels(sizes))
+        else:
+            mined = (early or until_done.enter_context(_crew(history, workers))).does(_mine, sizes)
+        for parcel in mined:
+            for id, shape in parcel:
+                if shape is None:
+                    damaged.append(id)
+                else:
+                    found[id] = prints[id], shape
+            if progress is not None:
+                progress(len(found) + len(damaged), len(facts))
+    return Yield(facts=facts, known=found, read=len(left), damaged=tuple(damaged))
+
+
+def _crew(history: History, workers: int | None) -> Crew:
+    return Crew(_begin, (history,), workers=workers)
+
+
+def _is_large(history: History, known: Known) -> bool:
+    """Whether so much is to be read that other processes can start while the sessions are listed."""
+    return not known and isinstance(history, HasSize) and history.size() > LARGE
+
+
+def mine_here(history: History, sessions: Sequence[str]) -> list[Mined]:
+    """In this very process. A damaged session is reported and the next one read."""
+    if not isinstance(history, HasToolExchanges):
+        raise BadInput("This history does not tell which answer belongs to which call.", hint="Import it first.")
+    done: list[Mined] = []
+    while len(done) < len(sessions):
+        try:
+            done += [(session, digest(rows)) for session, rows in history.exchanges(sessions[len(done) :])]
+        except StoreCorrupt:
+            done += _one_by_one(history, sessions[len(done) :])
+    return done
+
+
+def _one_by_one(history: HasToolExchanges, sessions: Sequence[str]) -> Iterator[Mined]:
+    for session in sessions:
+        try:
+            yield from ((session, digest(rows)) for _, rows in history.exchanges([session]))
+        except StoreCorrupt:
+            yield session, None
+
+
+# -- in the worker process: the process is the object, this is its state ---------------------
+
+_history: History | None = None
+
+
+def _begin(history: History) -> None:
+    global _history
+    gc.disable()  # a digest leaves no circles behind, only millions of small things to look through
+    _history = history
+
+
+def _mine(sessions: list[str]) -> list[Mined]:
+    if _history is None:
+        raise RuntimeError("A worker mines before it was begun.")
+    return mine_here(_history, sessions)

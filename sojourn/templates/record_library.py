@@ -1,0 +1,100 @@
+"""A library in a shared store: one record for each template, so that several machines use the same ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sojourn.core.errors import BadInput, Conflict
+from sojourn.core.messages import Json
+from sojourn.core.sessions import SessionId
+from sojourn.ports.records import Record, RecordStore
+from sojourn.templates.library import About, Kept, NoteKind, Shelf, Step, Unreadable, absent, newest_first, taken, used
+from sojourn.templates.model import SessionTemplate
+from sojourn.templates.names import check_file_name, check_name
+
+KIND = "template"
+_PAGE = 500
+
+
+class RecordLibrary:
+    """What is changed is changed by compare-and-swap: whoever was too late reads again and repeats."""
+
+    def __init__(self, store: RecordStore) -> None:
+        self._store = store
+
+    async def all(self) -> Shelf:
+        kept: list[Kept] = []
+        unreadable: list[Unreadable] = []
+        for record in await self._listed(KIND):
+            try:
+                kept.append(_kept(record))
+            except BadInput as error:
+                unreadable.append(Unreadable(record.key, str(error)))
+        return Shelf(newest_first(kept), tuple(unreadable))
+
+    async def _listed(self, kind: str) -> list[Record]:
+        found: list[Record] = []
+        while page := await self._store.list_records(kind, after=found[-1].key if found else "", limit=_PAGE):
+            found += page
+        return found
+
+    async def get(self, name: str) -> Kept:
+        return _kept(await self._record(check_file_name(name)))
+
+    async def _record(self, name: str) -> Record:
+        record = await self._store.get_record(KIND, name)
+        if record is None:
+            raise absent(name)
+        return record
+
+    async def save(self, kept: Kept, *, replace: bool = False) -> None:
+        record = Record(kind=KIND, key=check_name(kept.template.name), value=_value(kept))
+        try:
+            await self._store.put_record(record, expect=None if replace else 0)
+        except Conflict as error:
+            raise taken(record.key) from error
+
+    async def delete(self, name: str) -> bool:
+        return await self._store.delete_record(KIND, check_file_name(name))
+
+    async def change(self, name: str, step: Step) -> Kept:
+        while True:
+            record = await self._record(check_file_name(name))
+            new = step(_kept(record))
+            if new.template.name != name:
+                await self.save(new)
+                await self.delete(name)
+                return new
+            try:
+                await self._store.put_record(replace(record, value=_value(new)), expect=record.revision)
+            except Conflict:
+                continue
+            return new
+
+    async def count_use(self, name: str) -> int:
+        return (await self.change(name, used)).template.usage_count
+
+    async def notes(self, kind: NoteKind) -> dict[str, Json]:
+        return {record.key: record.value for record in await self._listed(f"{KIND}-{kind}")}
+
+    async def read_note(self, kind: NoteKind, key: str) -> Json | None:
+        record = await self._store.get_record(f"{KIND}-{kind}", key)
+        return None if record is None else record.value
+
+    async def note(self, kind: NoteKind, key: str, value: Json | None) -> None:
+        if value is None:
+            await self._store.delete_record(f"{KIND}-{kind}", key)
+        else:  # what a session taught goes when the session goes
+            session = SessionId(key) if kind == "outcome" else None
+            await self._store.put_record(Record(kind=f"{KIND}-{kind}", key=key, value=value, session=session))
+
+
+def _value(kept: Kept) -> dict[str, Json]:
+    return {"template": kept.template.to_dict(), "about": kept.about.to_dict()}
+
+
+def _kept(record: Record) -> Kept:
+    value = record.value if isinstance(record.value, dict) else {}
+    template = SessionTemplate.from_dict(value.get("template"))
+    template.name = record.key
+    return Kept(template, About.from_dict(value.get("about")))

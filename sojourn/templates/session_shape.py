@@ -1,0 +1,58 @@
+"""The shape of a session: which kinds of steps came one after the other, without what varies from run to run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from sys import intern
+
+from sojourn.ports.history import RawExchange, SessionFacts
+from sojourn.templates import shells, tool_names
+from sojourn.templates.glance import seem_fine
+from sojourn.templates.tool_calls import Exchange, conversation
+
+VERSION = "3"  # grows when shapes change: then everything is read again
+_SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,8})$")
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What mining needs to know of a session: the steps that seem to have worked, and the place of each among its
+    calls. The same step again and again is one step."""
+
+    steps: tuple[str, ...]
+    places: tuple[int, ...]
+
+
+def digest(rows: Sequence[RawExchange]) -> Digest:
+    """The digest of a session's rows."""
+    steps: list[str] = []
+    places: list[int] = []
+    calls = conversation(rows).exchanges
+    for place, is_fine in enumerate(seem_fine(calls)):
+        if is_fine:
+            found = intern(step(calls[place]))  # there are few kinds and many steps
+            if not steps or steps[-1] is not found:
+                steps.append(found)
+                places.append(place)
+    return Digest(tuple(steps), tuple(places))
+
+
+def step(exchange: Exchange) -> str:
+    """The kind of step a call is: `terminal git status`, `read_file .py`, `web_search`."""
+    kind = tool_names.kind(exchange.tool)
+    if kind == "terminal":
+        command = shells.command_of(tool_names.command_in(exchange.parsed()))
+        return f"{kind} {shells.skeleton(command)}".rstrip()
+    if kind in ("read_file", "write_file", "patch"):
+        path = tool_names.path_of(exchange.parsed())
+        suffix = _SUFFIX.search(path)
+        return f"{kind} .{suffix[1].lower()}" if suffix else kind
+    return kind
+
+
+def fingerprint(facts: SessionFacts) -> str:
+    """Changes when the session's live rows may have."""
+    return json.dumps([VERSION, facts.rows, facts.active_rows, facts.last_row, facts.rewinds])

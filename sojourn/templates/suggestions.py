@@ -1,0 +1,144 @@
+"""Suggestions: shapes that came back often enough to become templates, waiting until a person says so.
+
+Each lies in the inbox under a short id. Approving makes a template of it; a rejected one comes back only when its
+evidence has doubled; one that is never to be asked about again stays away for good.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any, Literal, cast
+
+from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.messages import Json
+from sojourn.templates.create import free
+from sojourn.templates.library import About, Kept, Library, taken
+from sojourn.templates.model import SessionTemplate
+from sojourn.templates.names import check_name
+from sojourn.templates.sanitize import Cleaner
+
+State = Literal["waiting", "approved", "rejected", "never"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A template that might be, and what speaks for it."""
+
+    id: str
+    shape: str
+    sessions: int  # that hold the shape, without those that proved otherwise
+    evidence: tuple[tuple[str, int], ...]  # the newest that were judged: (session, row of the first call)
+    template: SessionTemplate
+    requests: tuple[str, ...] = ()
+    score: float = 0.0
+    state: State = "waiting"
+    edited: bool = False  # by a person: mining leaves it as it is
+    home: str = ""  # of the history it was found in; empty for our own store
+
+    @property
+    def needed(self) -> float:
+        """How many sessions must hold the shape before it is asked about (again)."""
+        return {"waiting": 0, "rejected": 2 * self.sessions}.get(self.state, inf)
+
+    def to_dict(self) -> dict[str, Json]:
+        return {
+            "id": self.id,
+            "shape": self.shape,
+            "sessions": self.sessions,
+            "evidence": [{"session": session, "row": row} for session, row in self.evidence],
+            "template": self.template.to_dict(),
+            "requests": list(self.requests),
+            "score": self.score,
+            "state": self.state,
+            "edited": self.edited,
+            "home": self.home,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Suggestion:
+        evidence = [(str(one["session"]), int(one["row"])) for one in data.get("evidence", ())]
+        return cls(
+            id=str(data["id"]),
+            shape=str(data["shape"]),
+            sessions=int(data["sessions"]),
+            evidence=tuple(evidence),
+            template=SessionTemplate.from_dict(data["template"]),
+            requests=tuple(data.get("requests", ())),
+            score=float(data.get("score", 0.0)),
+            state=cast("State", data.get("state", "waiting")),
+            edited=data.get("edited") is True,
+            home=str(data.get("home") or ""),
+        )
+
+
+class Inbox:
+    """The suggestions of a library."""
+
+    def __init__(self, library: Library, cleaner: Cleaner | None = None) -> None:
+        self._library = library
+        self._cleaner = cleaner or Cleaner()
+
+    async def all(self) -> list[Suggestion]:
+        """Every suggestion, best first; what cannot be read is left out and will be suggested again."""
+        found = []
+        for value in (await self._library.notes("suggestion")).values():
+            try:
+                found.append(Suggestion.from_dict(value))
+            except (BadInput, KeyError, TypeError, ValueError, AttributeError):
+                continue
+        return sorted(found, key=lambda one: (-one.score, one.id))
+
+    async def waiting(self) -> list[Suggestion]:
+        return [one for one in await self.all() if one.state == "waiting"]
+
+    async def get(self, id: str) -> Suggestion:
+        found = [one for one in await self.all() if one.id == id or (len(id) >= 4 and one.id.startswith(id))]
+        if len(found) != 1:
+            raise NotFound(f'There is no suggestion "{id}".', hint="`sojourn templates suggest` shows what waits.")
+        return found[0]
+
+    async def put(self, suggestion: Suggestion) -> None:
+        await self._library.note("suggestion", suggestion.id, suggestion.to_dict())
+
+    async def fill(self, suggestions: Sequence[Suggestion], *, home: str = "") -> None:
+        """What mining found in a history takes the place of what waited from there. What was decided stays decided, and
+        what was edited stays as it is: only its evidence grows."""
+        before = {one.id: one for one in await self.all()}
+        known = {one.about.shape for one in (await self._library.all()).kept if one.about.shape}
+        for old in before.values():
+            is_replaced = old.home == home and old.id not in {one.id for one in suggestions}
+            if is_replaced and old.state == "waiting" and not old.edited:
+                await self._library.note("suggestion", old.id, None)
+        for new in suggestions:
+            old_one = before.get(new.id)
+            if new.shape in known or (old_one and new.sessions < old_one.needed):
+                continue
+            is_edited = old_one is not None and old_one.edited and old_one.state == "waiting"
+            found = replace(new, home=home)
+            await self.put(replace(found, template=old_one.template, edited=True) if old_one and is_edited else found)
+
+    async def approve(self, id: str, *, name: str | None = None) -> Kept:
+        """Makes it a template of the library."""
+        suggestion = await self.get(id)
+        there = (await self._library.all()).kept
+        if twin := next((one for one in there if one.about.shape == suggestion.shape), None):
+            raise taken(twin.template.name)
+        names = [one.template.name for one in there]
+        wish = check_name(name) if name else free(suggestion.template.name, names)
+        template = replace(suggestion.template, name=wish, created_at=time.time())
+        about = About(
+            requests=suggestion.requests,
+            sessions=tuple(session for session, _ in suggestion.evidence),
+            shape=suggestion.shape,
+        )
+        await self._library.save(Kept(template, about))
+        await self.put(replace(suggestion, state="approved"))
+        return Kept(template, about)
+
+    async def reject(self, id: str, *, never: bool = False) -> Suggestion:
+        suggestion = replace(await self.get(id), state="never" if never else "rejected")
+        await self.put(suggestion)
+        return suggestion

@@ -1,0 +1,140 @@
+"""Tool names of every program, brought together. The table is data: `tool_names.json` beside this file.
+
+A tool's *kind* is its name in the words of Hermes (`Bash` and `shell` are `terminal`); a *family* holds the kinds
+that make up a type of task.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from sojourn.core.messages import Json
+from sojourn.templates.model import TaskType
+
+DOMINANT = 0.6  # more than this share of the calls
+
+
+@cache
+def _table() -> Mapping[str, Mapping[str, list[str]]]:
+    table: Mapping[str, Mapping[str, list[str]]] = _data()
+    return table
+
+
+@cache
+def _spelling() -> Mapping[str, Mapping[str, str]]:
+    spelling: Mapping[str, Mapping[str, str]] = _data()["spelling"]
+    return spelling
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    text = files("sojourn.templates").joinpath("tool_names.json").read_text("utf-8")
+    data: Mapping[str, Any] = json.loads(text)
+    return data
+
+
+def table(name: str) -> Any:
+    """One of the tables of the data."""
+    return _data()[name]
+
+
+@cache
+def _kinds() -> Mapping[str, str]:
+    same = _table()["same"]
+    named = {name: name for names in _table()["families"].values() for name in names}
+    return named | {kind: kind for kind in same} | {other: kind for kind, names in same.items() for other in names}
+
+
+@cache
+def _families() -> Mapping[str, TaskType]:
+    return {name: TaskType(family) for family, names in _table()["families"].items() for name in names}
+
+
+@lru_cache(maxsize=4096)
+def kind(tool: str) -> str:
+    """The tool in the words of Hermes; a tool no table knows is its own kind."""
+    known = _kinds()
+    return known.get(tool) or known.get(tool.rpartition("__")[2]) or tool
+
+
+@cache
+def _manners() -> Mapping[str, str]:
+    return {name: manner for manner, names in _data()["manners"].items() for name in names}
+
+
+@lru_cache(maxsize=4096)
+def manner(tool: str) -> str:
+    """How a tool works: it `run`s programs, `look`s, `search`es, brings a `page`, `ask`s a server, `relay`s what others
+    wrote, or `do`es something. Of a tool no table knows its name tells."""
+    if known := _manners().get(kind(tool)):
+        return known
+    words = re.split(r"[^a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", tool).lower())
+    for manner, names in (("relay", "relaying"), ("ask", "asking"), ("look", "looking")):
+        if not set(words).isdisjoint(_data()[names]):
+            return manner
+    return "do"
+
+
+@lru_cache(maxsize=4096)
+def ways(tool: str) -> tuple[str, str]:
+    """Its kind and its manner."""
+    return kind(tool), manner(tool)
+
+
+def family(tool: str) -> TaskType | None:
+    return _families().get(tool) or _families().get(kind(tool))
+
+
+def classify(tools: Iterable[str]) -> TaskType:
+    """The family that makes up more than 60 % of the calls; mixed when there is none, or no call at all."""
+    names = list(tools)
+    counts = dict.fromkeys(TaskType, 0)
+    for name in names:
+        if found := family(name):
+            counts[found] += 1
+    return next((one for one, count in counts.items() if count > DOMINANT * len(names)), TaskType.MIXED)
+
+
+def mapped(tool: str, available: Collection[str]) -> str | None:
+    """The tool of this session that does the same; None when it has none."""
+    if tool in available:
+        return tool
+    same = kind(tool)
+    return same if same in available else next((one for one in available if kind(one) == same), None)
+
+
+@cache
+def _argument_names() -> Mapping[str, str]:
+    return {other: name for name, others in _table()["arguments"].items() for other in others}
+
+
+def in_our_words(arguments: Mapping[str, Json]) -> dict[str, Json]:
+    """Arguments with the names Hermes uses, so that runs of different programs can be compared."""
+    known = _argument_names()
+    if known.keys().isdisjoint(arguments):
+        return dict(arguments)
+    return {known.get(name, name): value for name, value in arguments.items()}
+
+
+def command_in(arguments: Mapping[str, Json]) -> Json:
+    """The command line in a call's arguments, as its program gives it."""
+    return arguments.get("command") or in_our_words(arguments).get("command")
+
+
+def path_of(arguments: Mapping[str, Json]) -> str:
+    """The file a call is about, whatever its program calls that argument."""
+    value: Json = arguments.get("path") or in_our_words(arguments).get("path")
+    return value if isinstance(value, str) else ""
+
+
+def renamed(arguments: Mapping[str, Json], tool: str, target: str) -> dict[str, Json]:
+    """Arguments for another program's tool of the same kind. Names no table knows stay as they are."""
+    if tool == target:
+        return dict(arguments)
+    theirs = _spelling().get(target, {})
+    return {theirs.get(name, name): value for name, value in in_our_words(arguments).items()}
