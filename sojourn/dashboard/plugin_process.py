@@ -20,7 +20,7 @@ from sojourn.core.errors import SojournError
 from sojourn.core.settings import CHILD_VARIABLES, Settings
 from sojourn.dashboard.plugin_main import ALIVE, Given
 
-KEEPER = Path(__file__).with_name("keeper.py")
+KEEPER = Path(__file__).with_name("supervisor.py")
 MOST_WORDS = 16 * 1024  # bytes of its last words that are remembered
 _SIP, _PAUSE = 64 * 1024, 0.05  # who floods its output is read no faster than a sip per pause
 _END = 3.0  # seconds an end may take

@@ -12,7 +12,7 @@ from typing import Any
 from sojourn.core.errors import SourceUnreadable
 from sojourn.core.messages import Message
 from sojourn.core.rows import DETAIL_COLUMNS, SESSION_COLUMNS
-from sojourn.importers.foreign import ForeignDb, columns, tables
+from sojourn.importers.sqlite_reader import ForeignDb, columns, tables
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
 from sojourn.text.escape import from_bytes

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.core.errors import SourceUnreadable, StoreCorrupt
-from sojourn.importers.foreign import Damaged, ForeignDb, columns
+from sojourn.importers.sqlite_reader import Damaged, ForeignDb, columns
 from sojourn.importers.hermes_sessions import Questions, SeenSessions
 from sojourn.importers.wal import LogEnd, end_of
 from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts

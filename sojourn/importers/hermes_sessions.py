@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn.importers.foreign import columns
+from sojourn.importers.sqlite_reader import columns
 from sojourn.importers.wal import LogEnd, written_since
 from sojourn.ports.history import Changes, Moment, SessionFacts
 

@@ -19,4 +19,4 @@ __all__ = ["SessionTemplate", "SessionTemplates", "TaskType", "ToolCallExample"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{'session_templates' if name == 'SessionTemplates' else 'values'}"), name)
+    return getattr(import_module(f"{__name__}.{'session_templates' if name == 'SessionTemplates' else 'model'}"), name)

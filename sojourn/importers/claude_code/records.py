@@ -21,7 +21,7 @@ from typing import Any
 
 from sojourn.core.messages import Message, ToolCall
 from sojourn.importers.jsonl import Line
-from sojourn.importers.talk import Talk, as_json, content, mapping, nonempty, rest, seconds
+from sojourn.importers.transcript_builder import Talk, as_json, content, mapping, nonempty, rest, seconds
 
 _NOBODY = re.compile(
     r"\s*(?:<(?:system-reminder|task-notification|local-command-\w+|bash-(?:input|stdout|stderr)|ide_\w+|"

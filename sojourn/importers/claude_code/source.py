@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn.core.errors import SourceUnreadable
 from sojourn.importers.claude_code import records
-from sojourn.importers.claude_code.places import (
+from sojourn.importers.claude_code.layout import (
     SessionFile,
     custom_title,
     folders,
@@ -19,8 +19,8 @@ from sojourn.importers.claude_code.places import (
     titles_in,
 )
 from sojourn.importers.jsonl import LineFile, as_object
-from sojourn.importers.spending import Spending
-from sojourn.importers.talk import Talk, as_json, mapping, nonempty
+from sojourn.importers.usage import Spending
+from sojourn.importers.transcript_builder import Talk, as_json, mapping, nonempty
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
 

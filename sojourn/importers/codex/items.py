@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from sojourn.core.messages import Message, ToolCall
-from sojourn.importers.talk import Talk, as_json, content, mapping, nonempty, rest, words
+from sojourn.importers.transcript_builder import Talk, as_json, content, mapping, nonempty, rest, words
 
 _KNOWN = ("type", "role", "content", "name", "arguments", "input", "action", "call_id", "output", "status", "summary")
 PASSED = "internal_chat_message_metadata_passthrough"

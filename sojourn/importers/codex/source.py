@@ -18,7 +18,7 @@ from pathlib import Path
 from sojourn.core.errors import SourceUnreadable
 from sojourn.importers.codex.rollout import NAME, transcript
 from sojourn.importers.jsonl import LineFile
-from sojourn.importers.talk import nonempty
+from sojourn.importers.transcript_builder import nonempty
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
 

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sojourn.importers.foreign import ForeignDb, columns, tables
-from sojourn.importers.opencode import first, second
+from sojourn.importers.sqlite_reader import ForeignDb, columns, tables
+from sojourn.importers.opencode import v1, v2
 from sojourn.importers.opencode.rows import Gathering, Row, SessionRow
-from sojourn.importers.talk import seconds
+from sojourn.importers.transcript_builder import seconds
 from sojourn.text.escape import from_bytes, to_bytes
 
 _HEAD = ("id", "parent_id", "time_created", "time_updated", "time_archived", "title", "version", "revert")
@@ -95,8 +95,8 @@ def _gather(db: sqlite3.Connection, native: str) -> Gathering | None:
     if newer:
         copied, until = {row.id for row in newer}, max(seconds(row.created) for row in newer)
         older = [row for row in older if row.id not in copied and seconds(row.created) > until]
-    second.add(into, newer)
-    first.add(into, older)
+    v2.add(into, newer)
+    v1.add(into, older)
     return into
 
 

@@ -12,7 +12,7 @@ from sojourn.text.token_count import ELLIPSIS, OVER, UNDER, estimate_tokens, tru
 ROOT = Path(__file__).parents[3]
 SAMPLES = {
     "prose": (ROOT / "docs" / "architecture.md").read_text("utf-8"),
-    "code": (ROOT / "sojourn" / "core" / "finding.py").read_text("utf-8"),
+    "code": (ROOT / "sojourn" / "text" / "query.py").read_text("utf-8"),
     "json": json.dumps([{"id": n, "name": f"item-{n}", "ok": True, "tags": ["a", "b"]} for n in range(40)], indent=2),
     "requests": (ROOT / "tests" / "data" / "skills" / "requests.jsonl").read_text("utf-8"),
     "chinese": "我不小心删掉了一个分支，还没合并，能找回来吗。这条查询太慢了，帮我看看要不要加索引。今天天气很好。" * 5,

@@ -7,7 +7,7 @@ from typing import Any
 
 from sojourn.core.messages import Message
 from sojourn.importers.opencode.rows import Gathering, Row, said_at
-from sojourn.importers.talk import content, mapping, nonempty, rest
+from sojourn.importers.transcript_builder import content, mapping, nonempty, rest
 
 _PROMPT = ("role", "time", "id", "sessionID", "agent", "model", "summary", "tools")
 _PROMPTED = ("text", "file", "subtask")

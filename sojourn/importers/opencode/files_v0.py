@@ -15,9 +15,9 @@ from typing import Any
 
 from sojourn.core.errors import SourceUnreadable
 from sojourn.importers.jsonl import as_object
-from sojourn.importers.opencode import first
+from sojourn.importers.opencode import v1
 from sojourn.importers.opencode.rows import Gathering, Row, SessionRow
-from sojourn.importers.talk import mapping, seconds
+from sojourn.importers.transcript_builder import mapping, seconds
 from sojourn.text.escape import from_bytes
 
 _NAMES = {"parentID": "parent_id", "projectID": "project_id"}
@@ -58,7 +58,7 @@ class Tree:
     def gather(self, path: Path) -> Gathering:
         session = self.head(path)
         into = Gathering(session)
-        first.add(into, sorted(self._rows(session.id), key=lambda row: (row.created, row.id)))
+        v1.add(into, sorted(self._rows(session.id), key=lambda row: (row.created, row.id)))
         return into
 
     def _rows(self, native: str) -> Iterator[Row]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.importers.jsonl import as_object
-from sojourn.importers.talk import seconds
+from sojourn.importers.transcript_builder import seconds
 from sojourn.text.escape import from_bytes
 
 _HEAD = 65_536

@@ -7,7 +7,7 @@ from typing import Any
 
 from sojourn.core.messages import Message
 from sojourn.importers.opencode.rows import Gathering, Row, error_text, said_at
-from sojourn.importers.talk import as_json, content, mapping, nonempty, rest
+from sojourn.importers.transcript_builder import as_json, content, mapping, nonempty, rest
 
 _PROMPT = ("time", "text", "files", "sessionID")
 
