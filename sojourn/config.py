@@ -124,15 +124,19 @@ def _form(setting: Setting, raw: Any, where: str, user_home: Path) -> Any:
 
 
 def _fits(setting: Setting, number: float) -> bool:
-    return (setting.least is None or number >= setting.least) and (setting.most is None or number <= setting.most)
+    return setting.limits is None or setting.limits[0] <= number <= setting.limits[1]
 
 
 def _expected(setting: Setting) -> str:
     if setting.kind == "number":
-        return f"a whole number from {setting.least:g} to {setting.most:g}"
+        return "a whole number" + _range(setting)
     if setting.kind == "decimal":
-        return f"a number from {setting.least:g} to {setting.most:g}"
+        return "a number" + _range(setting)
     return {"yes/no": "yes or no", "path": "a path"}.get(setting.kind, "a text")
+
+
+def _range(setting: Setting) -> str:
+    return f" from {setting.limits[0]:g} to {setting.limits[1]:g}" if setting.limits else ""
 
 
 def _path(raw: str, user_home: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Files and pictures that come with what a person says. The bytes are kept once, by their hash."""
+"""Attachments: files and pictures of a message, stored once by the hash of their bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sojourn.core.messages import Message, parts_of, user
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
-    """A file as it was given: what it is called, what it is, and the hash its bytes are kept under."""
+    """Name, media type, size and content hash of an attached file."""
 
     hash: str
     media_type: str
@@ -19,7 +19,7 @@ class Attachment:
 
 
 def user_message(text: str, attachments: tuple[Attachment, ...] = (), *, by: str = "") -> Message:
-    """What a person said, with what they attached."""
+    """Builds a user message with attachments."""
     if not attachments:
         return user(text, by=by)
     shown = [{"type": "text", "text": text}, *({"type": "attachment", **asdict(one)} for one in attachments)]
@@ -32,7 +32,7 @@ def user_message(text: str, attachments: tuple[Attachment, ...] = (), *, by: str
 
 
 def attachments_of(message: Message) -> tuple[Attachment, ...]:
-    """What was attached to a message."""
+    """Lists the attachments of a message."""
     found = [part for part in parts_of(message) if isinstance(part, dict) and part.get("type") == "attachment"]
     return tuple(
         Attachment(

@@ -1,7 +1,7 @@
-"""Feats: what is counted in a history, and what it earns. Values only; nothing here reads a message.
+"""Badges: the rules that count a history, and the achievements they earn. Values only.
 
-A *metric* is a number per session, made by a rule. A *total* folds the sessions into one number for the
-whole history. An *achievement* is a badge for a total that grew large enough.
+A *metric* is a number per session, computed by a rule. A *total* aggregates the sessions of a history. An
+*achievement* is a badge for a total that reached a tier.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ TIER_NAMES = ("Copper", "Silver", "Gold", "Diamond", "Olympian")
 
 @dataclass(frozen=True, slots=True)
 class WordPattern:
-    """Text to look for: ordered alternatives in the notation of `achievements/pattern_syntax.py`.
+    """Text alternatives, in order, in the syntax of `achievements/pattern_syntax.py`.
 
-    Case does not matter. `lowered` asks for the text to be lower-cased first, which differs from
-    ignoring case for a handful of letters (the long s, the dotless i).
+    Matching ignores case. `lowered` lower-cases the text first, which differs from ignoring case for a few letters
+    (the long s, the dotless i).
     """
 
     alternatives: tuple[str, ...]
@@ -52,11 +52,11 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricRule:
-    """What is counted in one session, as data, never as code in a loop.
+    """Counting rule of one metric, as data.
 
-    Several patterns add up. `count` is the number of hits, `exists` is 0 or 1, `messages` is the number
-    of messages with at least one hit. `reported` is false for rules that only serve as gates. `version`
-    grows when the meaning changes without the pattern: then history is read again.
+    Several patterns add up. `count` is the number of hits, `exists` is 0 or 1, `messages` is the number of messages
+    with at least one hit. `reported` is false for rules that only serve as gates. A new `version` triggers a rescan
+    where the meaning changed but the pattern did not.
     """
 
     key: str
@@ -73,7 +73,7 @@ class MetricRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
-    """One number for the whole history: the sum or the largest value of a per-session number."""
+    """Aggregate of a metric over all sessions: its sum or maximum."""
 
     key: str
     of: str
@@ -106,5 +106,5 @@ class Achievement:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The totals this badge looks at."""
+        """The totals this badge depends on."""
         return (self.metric,) if self.metric else tuple(one.metric for one in self.requirements)

@@ -1,6 +1,6 @@
-"""Our values as JSON and back, exactly: what a server of ours tells a client of ours.
+"""Lossless JSON codec for dataclasses, used between our own client and server.
 
-The API rounds times and unpacks structured texts for people; between our own processes nothing is lost.
+The public API rounds times and unpacks structured text for people; this codec does neither.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def encode_value(value: Any) -> Json:
-    """A dataclass becomes an object of its fields, whatever is in it likewise."""
+    """Encodes a value; a dataclass becomes an object of its fields, recursively."""
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -36,20 +36,20 @@ def encode_value(value: Any) -> Json:
 
 
 def decode_value(kind: type[T], raw: Mapping[str, Json]) -> T:
-    """The value of that kind; fields this version does not know are left out."""
+    """Decodes a dataclass; unknown fields are dropped."""
     makes: dict[str, Make | None] = _makes(kind)  # type: ignore[arg-type]  # a class is hashable
     return kind(**{name: _made(makes[name], value) for name, value in raw.items() if name in makes})
 
 
 @lru_cache(maxsize=1024)
 def _fields(kind: type) -> tuple[str, ...] | None:
-    """The names of a dataclass's fields; None for any other kind."""
+    """Names the fields of a dataclass; None for any other type."""
     return tuple(one.name for one in fields(kind)) if is_dataclass(kind) else None
 
 
 @lru_cache(maxsize=1024)
 def _makes(kind: type) -> dict[str, Make | None]:
-    """How each field is made of what was sent; None for what stays as it is. Hints are looked into once."""
+    """Maps each field to its decoder; None where the raw value is used. Type hints are resolved once."""
     known = _fields(kind) or ()
     return {name: _make(hint) for name, hint in get_type_hints(kind).items() if name in known}
 
@@ -72,18 +72,18 @@ def _made(make: Make | None, raw: Json) -> Any:
 
 
 def make_cursor(last_active: float, session: str) -> str:
-    """Where a list of sessions goes on, as one word that needs no escaping in an address."""
+    """Encodes the position in a session list as a URL-safe cursor."""
     return f"{struct.pack('>d', last_active).hex()}-{session.encode('utf-8', 'surrogatepass').hex()}"
 
 
 def parse_cursor(cursor: str) -> tuple[float, str]:
-    """The place a cursor stands for."""
+    """Decodes a cursor into (last_active, session id)."""
     moment, _, name = cursor.partition("-")
     return struct.unpack(">d", bytes.fromhex(moment))[0], bytes.fromhex(name).decode("utf-8", "replace")
 
 
 def encode_recorded(recorded: Recorded) -> tuple[str, Json]:
-    """The name of what was kept (an event's, or `message`) and all about it."""
+    """Encodes a log entry as its event name (or `message`) and its data."""
     item = recorded.item
     name, inner = ("message", encode_value(item)) if isinstance(item, Message) else (item.name, encode_event(item)[1])
     return name, {"session": recorded.session, "at": recorded.at, "turn": recorded.turn, "item": inner}

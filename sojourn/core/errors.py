@@ -1,17 +1,19 @@
-"""Everything that can go wrong, as one tree.
+"""The error tree: every exception that a person may see.
 
     SojournError                      code              exit  http
-    ├── BadInput                      bad_input            2   400   what was given cannot be used
-    │   ├── BadConfig                 bad_config           2   400   a setting has a wrong form
+    ├── BadInput                      bad_input            2   400   the input cannot be used
+    │   ├── BadConfig                 bad_config           2   400   a setting has an invalid value
     │   └── BadTitle                  bad_title            2   400
     ├── NotFound                      not_found            3   404
-    │   └── Ambiguous                 ambiguous            3   409   several things fit; none was chosen
-    ├── Conflict                      conflict             4   409   somebody else changed it first
+    │   └── Ambiguous                 ambiguous            3   409   several matches; none was chosen
+    ├── Conflict                      conflict             4   409   another writer was first
     │   ├── TitleTaken                title_taken          4   409
     │   ├── SessionBusy               session_busy         4   409   a turn is running
     │   ├── NotDriving                not_driving          4   409   another surface owns the session
-    │   ├── LeaseLost                 lease_lost           4   409   the turn lease ran out or was taken
-    │   └── Forgotten                 forgotten            4   410   deliberately erased; never comes back
+    │   ├── CannotSteer               cannot_steer         4   409   the runtime takes no input during a turn
+    │   ├── BeingHandedOver           being_handed_over    4   409   a hand-off of the session is in progress
+    │   ├── LeaseLost                 lease_lost           4   409   the turn lease expired or was taken over
+    │   └── Forgotten                 forgotten            4   410   erased on request; imports skip it
     ├── StoreUnavailable              store_unavailable    5   503
     │   ├── StoreCorrupt              store_corrupt        5   503
     │   ├── StoreLocked               store_locked         5   503
@@ -19,24 +21,24 @@
     │   ├── StoreForeign              store_foreign        5   503   another program's database
     │   ├── StoreReadOnly             store_read_only      5   503
     │   └── StoreFull                 store_full           5   507   no space left on the disk
-    ├── SourceUnreadable              source_unreadable    6   422   a foreign history is there but cannot be read
-    ├── Missing                       missing_extra        7   501   an optional package is not installed
+    ├── SourceUnreadable              source_unreadable    6   422   a foreign history exists but cannot be read
+    ├── MissingPackage                missing_extra        7   501   an optional package is not installed
     ├── NotAllowed                    not_allowed          8   401
-    ├── RuntimeFailed                 runtime_failed       9   502   what thinks could not finish
-    │   ├── RuntimeUnreachable        runtime_unreachable  9   503   nothing answers there, or the line broke
-    │   ├── RuntimeTimeout            runtime_timeout      9   504   it answers no more
-    │   ├── KeyRefused                key_refused          9   502   the key is missing, wrong or has no right
-    │   ├── RateLimited               rate_limited         9   429   too much at once; later it works
-    │   ├── ContextFull               context_full         9   422   more words than the model can take
-    │   ├── SpendingLimit             spending_limit       9   402   the limit the person set is reached
-    │   └── Interrupted               interrupted          9   503   the process that ran the turn ended before it
-    ├── PlatformFailed                platform_failed     10   502   a chat network did not do what was asked
-    │   ├── PlatformDown              platform_down       10   503   the line to it is lost
-    │   └── ThreadsUnsupported        threads_unsupported 10   422   no thread can be opened there
-    └── ServerUnreachable             server_unreachable  11   503   our own server does not answer, or cannot start
+    ├── RuntimeFailed                 runtime_failed       9   502   a runtime could not finish the turn
+    │   ├── RuntimeUnreachable        runtime_unreachable  9   503   no answer, or the connection broke
+    │   ├── RuntimeTimeout            runtime_timeout      9   504   it stopped answering
+    │   ├── KeyRefused                key_refused          9   502   the key is missing, wrong or lacks rights
+    │   ├── RateLimited               rate_limited         9   429   too many requests; works again later
+    │   ├── ContextFull               context_full         9   422   the context window is exceeded
+    │   ├── SpendingLimit             spending_limit       9   402   the configured cost limit is reached
+    │   └── Interrupted               interrupted          9   503   the process ended in the middle of a turn
+    ├── PlatformFailed                platform_failed     10   502   a chat network refused or failed
+    │   ├── PlatformDown              platform_down       10   503   the connection is lost
+    │   └── ThreadsUnsupported        threads_unsupported 10   422   the chat cannot hold threads
+    └── ServerUnreachable             server_unreachable  11   503   our server does not answer or start
 
-An error carries a stable `code`, a message (what happened, naming the value) and a `hint` (what to
-do next). Foreign exceptions become ours once, in the leaf that met them, with `from`.
+An error carries a stable `code`, a message (what happened, naming the value) and a `hint` (what to do next). The leaf
+that meets a foreign exception translates it once, with `from`.
 """
 
 from __future__ import annotations
@@ -46,12 +48,12 @@ from typing import Any, ClassVar
 
 
 class SojournError(Exception):
-    """Something a person should be told about, with a next step."""
+    """Base of the tree: a message for a person and a hint with the next step."""
 
     code: ClassVar[str] = "failed"
     exit_code: ClassVar[int] = 1
     status: ClassVar[int] = 500
-    retryable: ClassVar[bool] = False  # whether the same thing may work a little later
+    retryable: ClassVar[bool] = False  # whether the same request may succeed later
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -87,7 +89,7 @@ class TitleTaken(Conflict):
 
 
 class SessionBusy(Conflict):
-    """A turn is running: says who holds it, where, and since when."""
+    """A turn is running; names the lease holder, its surface and since when."""
 
     code = "session_busy"
 
@@ -107,19 +109,19 @@ class NotDriving(Conflict):
     def __init__(self, session: str, *, driver: str, asked: str) -> None:
         super().__init__(
             f'Session "{session}" is driven from {driver}, not from {asked}.',
-            hint="Take the wheel first with /take (or resume the session here).",
+            hint="Take the session over with /take, or resume it here.",
         )
         self.session, self.driver, self.asked = session, driver, asked
 
 
 class CannotSteer(Conflict):
-    """The running turn does not listen to what is said meanwhile."""
+    """The runtime of the running turn takes no further input."""
 
     code = "cannot_steer"
 
 
 class BeingHandedOver(Conflict):
-    """The session is on its way to another surface."""
+    """A hand-off of the session to another surface is in progress."""
 
     code = "being_handed_over"
 
@@ -221,7 +223,7 @@ class ServerUnreachable(SojournError):
 
 
 def error_class(code: str) -> type[SojournError]:
-    """The kind of error a code stands for; the plain one when this version does not know it."""
+    """Finds the error class of a code; SojournError for codes of newer versions."""
     known = [SojournError]
     for kind in known:
         if kind.code == code:
@@ -231,7 +233,7 @@ def error_class(code: str) -> type[SojournError]:
 
 
 def error_from_code(code: str, message: str, *, hint: str = "", about: Mapping[str, Any] | None = None) -> SojournError:
-    """An error that was told from elsewhere, as it was raised there; `about` are the values it carries."""
+    """Rebuilds an error that another process raised; `about` holds its attributes."""
     kind = error_class(code)
     made = kind.__new__(kind)
     SojournError.__init__(made, message, hint=hint)

@@ -1,5 +1,7 @@
-"""The five events of a turn, as every surface sees them. The names never change; what is new
-travels as a new `stage` of `progress`, so old clients keep working."""
+"""Events of a turn: the five kinds of the SSE contract, and their JSON codec.
+
+The names never change. New information travels as a new `stage` of `progress`, so old clients keep working.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from typing import ClassVar
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json, Message
 
-CONTRACT_VERSION = 1  # the version of what is on the wire; grows only when an old client would misread something
+CONTRACT_VERSION = 1  # grows only when an old client would misread an event
 STAGES = (
     "prepare",
     "queued",
@@ -31,13 +33,13 @@ EMPTY: Mapping[str, Json] = MappingProxyType({})
 
 
 def empty_mapping() -> Mapping[str, Json]:
-    """The empty mapping, as a default."""
+    """Default factory for mapping fields."""
     return EMPTY
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """A turn begins: which session, which turn, which runtime, which version of this contract."""
+    """First event of a turn: its session, turn, runtime, model and contract version."""
 
     name: ClassVar[str] = "metadata"
     session_id: str = ""
@@ -50,16 +52,16 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Something is happening that is not answer text: preparing, thinking, a tool, an approval."""
+    """A step that is not answer text: preparation, thinking, a tool call, an approval."""
 
     name: ClassVar[str] = "progress"
-    stage: str  # one of STAGES; clients pass over those they do not know
+    stage: str  # one of STAGES; clients ignore unknown ones
     detail: Mapping[str, Json] = field(default_factory=empty_mapping)
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of the visible answer. Visible text is only here."""
+    """A piece of the visible answer; no other event carries answer text."""
 
     name: ClassVar[str] = "chunk"
     text: str
@@ -67,7 +69,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The turn could not be finished, and why. At most one in a turn."""
+    """Why the turn could not finish. At most one per turn."""
 
     name: ClassVar[str] = "error"
     code: str
@@ -78,7 +80,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The turn is over. Exactly one in a turn, always last."""
+    """Last event of a turn; exactly one per turn."""
 
     name: ClassVar[str] = "done"
     status: str = "completed"  # completed, failed, cancelled, interrupted
@@ -93,8 +95,8 @@ _BY_NAME: dict[str, type[Event]] = {kind.name: kind for kind in (Metadata, Progr
 
 
 def encode_event(event: Event) -> tuple[str, str]:
-    """The event's name and its data as JSON text."""
-    if isinstance(event, Chunk) and isinstance(event.text, str):  # nearly all of them
+    """Encodes an event as its name and JSON text."""
+    if isinstance(event, Chunk) and isinstance(event.text, str):  # the fast path: nearly all events
         return event.name, f'{{"text": {encode_basestring(event.text)}}}'
     values = {field.name: getattr(event, field.name) for field in fields(event)}
     plain = {key: dict(value) if isinstance(value, Mapping) else value for key, value in values.items()}
@@ -102,12 +104,12 @@ def encode_event(event: Event) -> tuple[str, str]:
 
 
 def changes_lists(items: Iterable[Yielded]) -> bool:
-    """Whether these change how a session looks in a list. Pieces of an answer do not: a message follows them."""
+    """Tells whether these items change a session's row in a list. Chunks do not: a message follows them."""
     return not all(isinstance(item, Chunk) for item in items)
 
 
 def decode_event(name: str, data: str) -> Event:
-    """The event of that name; fields this version does not know are left out."""
+    """Decodes an event; unknown fields are dropped. BadInput."""
     kind = _BY_NAME.get(name)
     if kind is None:
         raise BadInput(f'"{name}" is not an event.', hint="Events are metadata, progress, chunk, error and done.")

@@ -1,13 +1,13 @@
-"""A hand-off: a session moves from one surface to another, in steps that survive a crash.
+"""Hand-off: the state machine that moves a session from one surface to another and survives crashes.
 
     requested ─▶ claimed ─▶ thread_ready ─▶ bound ─▶ turn_done ─▶ delivered ─▶ completed
         │           │            │            │          │            │
         ├─▶ expired ┴────────────┤            └──────────┴────────────┴─▶ failed
         └─▶ cancelled ◀──────────┘
 
-Until `bound` the giver still owns the session, but starts no turn in it; at `bound` the wheel moves, in the same
-transaction. Steps may be left out where there is nothing to do (no thread, no announcement), `bound` never.
-If it fails before anything was delivered, the wheel goes back to the giver.
+Until `bound` the sending surface drives the session but starts no turn in it; the transaction of `bound` makes the
+receiving surface the driver. Steps without work (no thread, no announcement) may be skipped, `bound` never. If a
+hand-off fails before anything was delivered, the sending surface drives again.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ Signal = Literal[
     "delivered",
     "complete",
     "fail",
-    "cancel",  # a person thought better of it
-    "expire",  # whoever waits has waited long enough
-    "abandon",  # nobody carries it any more, and nobody may pick it up
+    "cancel",  # a person called it off
+    "expire",  # nobody claimed it in time
+    "abandon",  # its owner is gone and its deadline has passed
 ]
 
 BEFORE_BOUND: tuple[State, ...] = ("requested", "claimed", "thread_ready")
 AFTER_BOUND: tuple[State, ...] = ("bound", "turn_done", "delivered")
 LIVE: tuple[State, ...] = (*BEFORE_BOUND, *AFTER_BOUND)
 OVER: tuple[State, ...] = ("completed", "failed", "cancelled", "expired")
-_CARRIED: tuple[State, ...] = LIVE[1:]  # somebody has taken it on
+_CARRIED: tuple[State, ...] = LIVE[1:]  # claimed by a gateway
 
-# From where each signal may come, and where it leads. A claim of what is under way keeps the step it reached.
+# Allowed states of each signal, and the next state. Claiming a hand-off in progress keeps the state it reached.
 _STEPS: dict[Signal, tuple[tuple[State, ...], State | None]] = {
     "claim": (_CARRIED, None),
     "renew": (_CARRIED, None),
@@ -94,14 +94,14 @@ class Handoff:
     state: State = "requested"
     surface: str = ""  # who drives from `bound` on
     fence: int = 0
-    owner: str = ""  # the process that carries it
-    until: float = 0.0  # … and until when it is believed to live
-    deadline: float = 0.0  # until when it may be picked up
-    driver_fence: int = 0  # the number on the wheel: the giver's, from `bound` on the receiver's
+    owner: str = ""  # the gateway that claimed it
+    until: float = 0.0  # when that claim expires
+    deadline: float = 0.0  # when it can no longer be claimed
+    driver_fence: int = 0  # fence of the driver: the sender's, from `bound` on the receiver's
     thread_id: str = ""
     place: str = ""  # the key of the destination's conversation
-    message_id: str = ""  # what was delivered there
-    note: str = ""  # what a person should know, e.g. why there is no thread
+    message_id: str = ""  # of the first delivered message
+    note: str = ""  # shown to people, e.g. why there is no thread
     error_code: str = ""
     error: str = ""
     created_at: float = 0.0
@@ -119,7 +119,7 @@ def new_handoff_id() -> HandoffId:
 
 
 def step(state: State, signal: Signal) -> State:
-    """Where a signal leads; Conflict where it does not belong."""
+    """Applies a signal to a state. Conflict where it is not allowed."""
     if state == "requested" and signal == "claim":
         return "claimed"
     allowed, to = _STEPS[signal]
@@ -127,7 +127,9 @@ def step(state: State, signal: Signal) -> State:
         raise Conflict(
             f"The hand-off {_WORDS[state]}: it is too {'late' if _is_past(state, signal) else 'early'} for this step "
             f"({signal}).",
-            hint="Look at it again; somebody else may have gone on with it." if state in LIVE else "Ask for a new one.",
+            hint="Check it again; another gateway may have continued it."
+            if state in LIVE
+            else "Request a new hand-off.",
         )
     return to or state
 
@@ -139,7 +141,7 @@ def _is_past(state: State, signal: Signal) -> bool:
 
 
 def visible_state(state: State) -> Literal["pending", "running", "completed", "failed"]:
-    """The four words on the session's row."""
+    """Maps a state to the four words of the session's row."""
     if state == "requested":
         return "pending"
     if state in _CARRIED:
@@ -148,17 +150,17 @@ def visible_state(state: State) -> Literal["pending", "running", "completed", "f
 
 
 def driver_reverts(state: State) -> bool:
-    """Whether the wheel goes back to the giver if it fails now: it has moved, but nobody has heard an answer there."""
+    """Tells whether a failure makes the sender drive again: bound, but nothing delivered yet."""
     return state in ("bound", "turn_done")
 
 
 def is_stale(handoff: Handoff, now: float) -> bool:
-    """Nobody may pick it up any more, and nobody carries it: the giver may go on."""
+    """Tells whether nobody can claim it and nobody holds a claim: the sender may continue."""
     return handoff.state in BEFORE_BOUND and now > handoff.deadline and now > handoff.until
 
 
 def is_waiting(handoff: Handoff, now: float) -> bool:
-    """May be claimed: it was asked for, or whoever carried it is gone. Once bound it is always worth finishing."""
+    """Tells whether it can be claimed: requested, or its claim expired. Once bound, a deadline no longer ends it."""
     if handoff.state == "requested":
         return now <= handoff.deadline
     is_abandoned = handoff.is_live and now > handoff.until
@@ -166,7 +168,7 @@ def is_waiting(handoff: Handoff, now: float) -> bool:
 
 
 def in_progress(handoff: Handoff) -> BeingHandedOver:
-    """What is said to whoever wants the session for something else."""
+    """Builds the error for a caller who needs the session during a hand-off."""
     where = f"{handoff.platform}:{handoff.target}" if handoff.target else handoff.platform
     return BeingHandedOver(
         f'Session "{handoff.session}" is being handed to {where} ({handoff.id}: it {_WORDS[handoff.state]}).',

@@ -1,4 +1,4 @@
-"""How the store is, as a value that every surface shows."""
+"""Health of the store, as every surface shows it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ HealthState = Literal["healthy", "degraded", "read-only", "recovering"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The state, the real error behind it and the next step."""
+    """A state, the error behind it and the next step."""
 
     state: HealthState
-    store: str  # where it is, without passwords
+    store: str  # its address, without passwords
     readable: bool = True
     code: str = "ok"
     error: str = ""

@@ -1,8 +1,7 @@
-"""A message, as it is kept.
+"""Messages: rows of a transcript, their builders and their readable views.
 
-A message mirrors its row: structured fields (`tool_calls`, structured content, reasoning details)
-are JSON *text*, exactly as they came, so importing loses nothing and re-serialising changes
-nothing. `calls` and `parts` are the readable views; `user`, `assistant` and `tool_result` build.
+Structured fields (`tool_calls`, structured content, reasoning details) are JSON *text*, byte for byte as received, so
+that an import loses nothing. `tool_calls_of`, `parts_of` and `text_of` read; `user`, `assistant`, `tool_result` build.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Json = Any  # whatever json.loads gives
+Json = Any  # any value of json.loads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """One call an assistant asked for. `arguments` is JSON text, as the model wrote it."""
+    """A tool call of an assistant message. `arguments` is the JSON text of the model."""
 
     id: str
     name: str
@@ -26,8 +25,8 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One row of a transcript. The pair (active, compacted) reads: (1, 0) live; (0, 1) summarised
-    away but searchable; (0, 0) undone by the person, hidden everywhere by default."""
+    """One row of a transcript. (active, compacted): (1, 0) live; (0, 1) replaced by a summary, still searchable;
+    (0, 0) undone by a person, hidden by default."""
 
     role: str
     content: str | None = None
@@ -35,7 +34,7 @@ class Message:
     tool_calls: str | None = None
     tool_call_id: str | None = None
     tool_name: str | None = None
-    timestamp: float = 0.0  # 0 = the moment it is kept; never used for order
+    timestamp: float = 0.0  # 0: set on write; never used for order
     token_count: int | None = None
     finish_reason: str | None = None
     reasoning: str | None = None
@@ -50,27 +49,27 @@ class Message:
     active: bool = True
     compacted: bool = False
     turn_id: str | None = None
-    native_id: str | None = None  # its id in the program it was imported from
-    extra: str | None = None  # JSON text: what else came with it
+    native_id: str | None = None  # id in the program it was imported from
+    extra: str | None = None  # JSON text of further fields
 
 
 def user(text: str, *, by: str = "") -> Message:
-    """What a person said."""
+    """Builds a user message; `by` names the person where several share a session."""
     return Message(role="user", content=text, extra=json.dumps({"by": by}) if by else None)
 
 
 def assistant(text: str | None, calls: Sequence[ToolCall] = (), **fields: Any) -> Message:
-    """What the agent said, and which tools it asked for."""
+    """Builds an assistant message with its tool calls."""
     return Message(role="assistant", content=text, tool_calls=dump_calls(calls), **fields)
 
 
 def tool_result(call: ToolCall, text: str, **fields: Any) -> Message:
-    """What a tool answered."""
+    """Builds the tool message that answers a call."""
     return Message(role="tool", content=text, tool_call_id=call.id, tool_name=call.name, **fields)
 
 
 def dump_calls(calls: Sequence[ToolCall]) -> str | None:
-    """Tool calls in the shape that is kept (and that Hermes' tools read)."""
+    """Encodes tool calls in the stored form, which Hermes' tools can read; None for no calls."""
     shaped = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
         for call in calls
@@ -79,12 +78,12 @@ def dump_calls(calls: Sequence[ToolCall]) -> str | None:
 
 
 def tool_calls_of(message: Message) -> tuple[ToolCall, ...]:
-    """The tool calls of a message; both kept shapes are understood, nameless ones are left out."""
+    """Decodes the tool calls of a message, in either stored form; calls without a name are dropped."""
     if not message.tool_calls:
         return ()
     try:
         found = json.loads(message.tool_calls)
-    except (ValueError, RecursionError):  # deeper than anybody means
+    except (ValueError, RecursionError):  # RecursionError: nested too deeply
         return ()
     made = (_call(one) for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
     return tuple(call for call in made if call is not None)
@@ -102,7 +101,7 @@ def _call(raw: dict[str, Json]) -> ToolCall | None:
 
 
 def parts_of(message: Message) -> list[Json]:
-    """The content as a list of parts: `{"type": "text", "text": …}`, images, whatever was kept."""
+    """Decodes the content as a list of parts: `{"type": "text", "text": …}`, images and others."""
     if message.content is None:
         return []
     if message.structured:
@@ -115,7 +114,7 @@ def parts_of(message: Message) -> list[Json]:
 
 
 def text_of(message: Message) -> str:
-    """What a person would read: the text parts, joined by line breaks."""
+    """Joins the text parts of a message with line breaks."""
     if not message.structured:
         return message.content or ""
     return "\n".join(_text(part) for part in parts_of(message)).strip()

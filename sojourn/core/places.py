@@ -1,4 +1,4 @@
-"""Places in chat networks, the people there, and the one key that says which session a message belongs to."""
+"""Places of chat networks, their senders, and the key that maps a message to a session."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PlaceKind = Literal["dm", "group", "channel", "thread"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Somewhere to talk. An adapter builds every Place with the same function, for what comes in and for hand-offs."""
+    """A chat, group, channel or thread. An adapter builds incoming places and hand-off targets with one function."""
 
     platform: str
     chat: str  # the network's id of the room, person or thread that answers go to
@@ -21,15 +21,15 @@ class Place:
     scope: str = ""  # the workspace or server it belongs to, where ids are unique only inside
     name: str = ""  # for people; never part of the key
     parent: str | None = None  # the room a thread was opened in
-    because: str = ""  # why a hand-off landed here and not in a fresh thread
+    fallback_reason: str = ""  # why a hand-off uses this place and not a new thread
 
-    def landing(self, why: str) -> Place:
-        return replace(self, because=why)
+    def with_fallback_reason(self, reason: str) -> Place:
+        return replace(self, fallback_reason=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sender:
-    """Who wrote something, as the network tells it."""
+    """The author of a message, as the network reports it."""
 
     id: str
     name: str = ""
@@ -43,9 +43,9 @@ def build_session_key(
     group_sessions_per_user: bool = True,
     thread_sessions_per_user: bool = False,
 ) -> str:
-    """The key of the conversation: the same for a hand-off's own message and for the next thing a person writes.
+    """Builds the key of a conversation, equal for a hand-off's first message and the replies to it.
 
-    In a group each person has a session of their own, in a thread all share one, unless set otherwise.
+    By default each person has a session of their own in a group, and all share one in a thread.
     """
     parts = [place.platform, place.kind, *([place.scope] if place.scope else []), place.chat]
     if place.thread:
@@ -55,5 +55,7 @@ def build_session_key(
         parts.append(sender.id)
     for part in parts:
         if not part or ".." in part or part.startswith("/") or "\x00" in part:
-            raise BadInput(f"{part!r} cannot be part of a place.", hint="The adapter has to give the network's own id.")
+            raise BadInput(
+                f"{part!r} cannot be part of a place key.", hint="The adapter must pass the network's own id."
+            )
     return ":".join(part.replace("%", "%25").replace(":", "%3A") for part in parts)

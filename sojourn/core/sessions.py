@@ -1,4 +1,4 @@
-"""Sessions and who may write to them; where ids are minted."""
+"""Sessions, turn leases, log entries and their ids."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One conversation, with one public id for life. Order is `seq`, never the clock."""
+    """One conversation, with one public id for life. Its log is ordered by `seq`, never by the clock."""
 
     id: SessionId
     principal: Principal = OWNER
@@ -55,17 +55,17 @@ class Session:
     handoff_state: str | None = None
     handoff_platform: str | None = None
     handoff_error: str | None = None
-    preview: str = ""  # the opening words of the first thing said
-    details: Mapping[str, Json] = field(default_factory=empty_mapping)  # the other columns of the row, when asked for
+    preview: str = ""  # first words of the first user message
+    details: Mapping[str, Json] = field(default_factory=empty_mapping)  # remaining columns, where requested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """The right to write one turn. Held for seconds by the process that runs it, and renewed."""
+    """Turn lease: the right to write one turn, held for seconds by the process that runs it, and renewed."""
 
     session: SessionId
-    holder: str  # who: a person's word for the process, e.g. "chat on laptop (pid 4711)"
-    surface: str  # where: cli, web, telegram …
+    holder: str  # readable name of the process: "chat on laptop (pid 4711)"
+    surface: str  # cli, web, telegram …
     fence: int
     driver_fence: int
     since: float
@@ -74,7 +74,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """Something kept under its number. `<session>:<seq>` is its public id."""
+    """A log entry: an event or message under its number. `<session>:<seq>` is its public id."""
 
     session: SessionId
     seq: int
@@ -89,7 +89,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something happened to a session. `n` only ever grows; the same change may be told twice."""
+    """An entry of the change feed. `n` only grows; a change may be delivered twice."""
 
     n: int
     session: SessionId
@@ -99,7 +99,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """A word to a running turn from outside: stop, approve, steer, take."""
+    """A command to a running turn from another process: stop, answer, steer, take."""
 
     id: int
     session: SessionId
@@ -110,7 +110,7 @@ class Control:
 
 
 def new_session_id(now: float | None = None) -> SessionId:
-    """`YYYYMMDD_HHMMSS_` and 8 hex digits; safe as a file name."""
+    """Creates an id: `YYYYMMDD_HHMMSS_` and 8 hex digits; safe as a file name."""
     stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now))
     return SessionId(f"{stamp}_{os.urandom(4).hex()}")
 
@@ -120,14 +120,14 @@ def new_turn_id() -> TurnId:
 
 
 def check_session_id(raw: str) -> SessionId:
-    """A session id becomes file names and addresses: anything unsafe is refused."""
+    """Validates a session id, which becomes part of file names and URLs. BadInput."""
     if not _ID.fullmatch(raw) or ".." in raw:
         raise BadInput(f"{raw!r} cannot be a session id.", hint="Letters, digits and . _ : @ + = - are allowed.")
     return SessionId(raw)
 
 
 def clean_title(raw: str) -> str | None:
-    """A title as it is kept: one line, no invisible characters; None when nothing is left."""
+    """Normalises a title to one line without invisible characters; None if nothing is left. BadTitle."""
     seen = "".join(c if c.isspace() or unicodedata.category(c) not in _INVISIBLE else "" for c in raw)
     title = " ".join(seen.split())
     if len(title) > MAX_TITLE_CHARS:
@@ -136,7 +136,7 @@ def clean_title(raw: str) -> str | None:
 
 
 def clean_tag(raw: str) -> str:
-    """A tag as it is kept: lower case, no spaces or commas."""
+    """Normalises a tag to lower case without spaces or commas. BadInput."""
     tag = raw.strip().lower()
     if not tag or len(tag) > 50 or re.search(r"[\s,\x00-\x1f]", tag):
         raise BadInput(f"{raw!r} cannot be a tag.", hint="One word of at most 50 characters, without commas.")

@@ -1,8 +1,8 @@
-"""Every setting there is, as values: name, variable, default, meaning."""
+"""Settings: the table of all of them, and the values in force."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +11,7 @@ Kind = Literal["text", "path", "number", "decimal", "yes/no", "secret"]
 
 
 class Secret(str):
-    """A text that prints as dots; `reveal` gives it away on purpose."""
+    """A string that prints as dots; `reveal` returns the text."""
 
     __slots__ = ()
 
@@ -27,499 +27,170 @@ class Secret(str):
         return str.__str__(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Setting:
     """One setting. `name` is its key in config.toml (`server.port` is `port` under `[server]`)."""
 
     name: str
-    variable: str
     kind: Kind
     default: Any
     meaning: str
-    least: float | None = None
-    most: float | None = None
+    limits: tuple[float, float] | None = None  # smallest and largest number allowed
+    env: str = ""  # the variable after SOJOURN_, where it is not simply the name
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return f"SOJOURN_{self.env or self.name.upper().replace('.', '_')}"
 
 
-SETTINGS = (
-    Setting(
-        name="home",
-        variable="SOJOURN_HOME",
-        kind="path",
-        default="~/.sojourn",
-        meaning="The folder that holds everything Sojourn keeps.",
-    ),
-    Setting(
-        name="database_url",
-        variable="SOJOURN_DATABASE_URL",
-        kind="secret",
-        default="",
-        meaning="A PostgreSQL address, for more than one machine. Empty: state.db in the home.",
-    ),
-    Setting(
-        name="redact",
-        variable="SOJOURN_REDACT",
-        kind="yes/no",
-        default=True,
-        meaning="Black out keys, tokens and passwords before anything is kept.",
-    ),
-    Setting(
-        name="server.host",
-        variable="SOJOURN_HOST",
-        kind="text",
-        default="127.0.0.1",
-        meaning="The address `sojourn serve` listens on.",
-    ),
-    Setting(
-        name="server.port",
-        variable="SOJOURN_PORT",
-        kind="number",
-        default=8790,
-        least=0,
-        most=65535,
-        meaning="The port `sojourn serve` listens on; 0 takes a free one.",
-    ),
-    Setting(
-        name="server.token",
-        variable="SOJOURN_TOKEN",
-        kind="secret",
-        default="",
-        meaning="The token clients must show. Empty: a new one at each start.",
-    ),
-    Setting(
-        name="server.heartbeat_seconds",
-        variable="SOJOURN_HEARTBEAT",
-        kind="decimal",
-        default=15.0,
-        least=0.05,
-        most=15,
-        meaning="After how much silence a live stream says that it is alive.",
-    ),
-    Setting(
-        name="server.idle_seconds",
-        variable="SOJOURN_IDLE",
-        kind="decimal",
-        default=600.0,
-        least=1,
-        most=604800,
-        meaning="How long a server that `sojourn chat` started by itself stays when nobody needs it.",
-    ),
-    Setting(
-        name="agent.runtime",
-        variable="SOJOURN_RUNTIME",
-        kind="text",
-        default="",
-        meaning="Who answers when nobody is named. Empty: `native` if a model is ready, else `offline`.",
-    ),
-    Setting(
-        name="agent.workspace",
-        variable="SOJOURN_WORKSPACE",
-        kind="text",
-        default="",
-        meaning="The folder tools work in when a session has none. Empty: `workspace` in the home.",
-    ),
-    Setting(
-        name="agent.approval_seconds",
-        variable="SOJOURN_APPROVAL_SECONDS",
-        kind="number",
-        default=300,
-        least=1,
-        most=86_400,
-        meaning="How long a turn waits for the answer to its question; then it is no.",
-    ),
-    Setting(
-        name="agent.titles",
-        variable="SOJOURN_TITLES",
-        kind="yes/no",
-        default=True,
-        meaning="Let a model that can do so find a better title after the first answer.",
-    ),
-    Setting(
-        name="agent.spend_session_usd",
-        variable="SOJOURN_SPEND_SESSION",
-        kind="decimal",
-        default=0.0,
-        least=0,
-        most=1_000_000,
-        meaning="The most one session may cost, in US dollars; 0 sets no limit.",
-    ),
-    Setting(
-        name="agent.spend_day_usd",
-        variable="SOJOURN_SPEND_DAY",
-        kind="decimal",
-        default=0.0,
-        least=0,
-        most=1_000_000,
-        meaning="The most a day (UTC) may cost, in US dollars; 0 sets no limit.",
-    ),
-    Setting(
-        name="model.provider",
-        variable="SOJOURN_MODEL_PROVIDER",
-        kind="text",
-        default="",
-        meaning="Whose model `native` uses: openai, anthropic, google, ollama … Empty: model.base_url says.",
-    ),
-    Setting(
-        name="model.name",
-        variable="SOJOURN_MODEL",
-        kind="text",
-        default="",
-        meaning="Which model. Empty: the one a local server has loaded, or its first.",
-    ),
-    Setting(
-        name="model.base_url",
-        variable="SOJOURN_MODEL_BASE_URL",
-        kind="text",
-        default="",
-        meaning="The address of an OpenAI-compatible server, up to and including /v1.",
-    ),
-    Setting(
-        name="model.api_key",
-        variable="SOJOURN_MODEL_API_KEY",
-        kind="secret",
-        default="",
-        meaning="The key for it. Keys of other programs are never looked for.",
-    ),
-    Setting(
-        name="model.context_window",
-        variable="SOJOURN_MODEL_CONTEXT_WINDOW",
-        kind="number",
-        default=0,
-        least=0,
-        most=100_000_000,
-        meaning="How many tokens the model can take; 0 finds out.",
-    ),
-    Setting(
-        name="model.max_tokens",
-        variable="SOJOURN_MODEL_MAX_TOKENS",
-        kind="number",
-        default=0,
-        least=0,
-        most=10_000_000,
-        meaning="The longest answer, in tokens; 0 leaves that to the provider.",
-    ),
-    Setting(
-        name="model.timeout_seconds",
-        variable="SOJOURN_MODEL_TIMEOUT",
-        kind="decimal",
-        default=180.0,
-        least=0.05,
-        most=86_400,
-        meaning="How long a model may be silent before it counts as hanging.",
-    ),
-    Setting(
-        name="model.retries",
-        variable="SOJOURN_MODEL_RETRIES",
-        kind="number",
-        default=4,
-        least=0,
-        most=20,
-        meaning="How often a request that was refused for the moment is tried again.",
-    ),
-    Setting(
-        name="model.steps",
-        variable="SOJOURN_MODEL_STEPS",
-        kind="number",
-        default=60,
-        least=1,
-        most=10_000,
-        meaning="How many requests to the model one turn may take; the last one has no tools.",
-    ),
-    Setting(
-        name="model.detect",
-        variable="SOJOURN_MODEL_DETECT",
-        kind="yes/no",
-        default=True,
-        meaning="Look for model servers on this machine's usual ports when none is configured.",
-    ),
-    Setting(
-        name="model.local_file",
-        variable="SOJOURN_MODEL_LOCAL_FILE",
-        kind="text",
-        default="",
-        meaning="A GGUF file for the built-in engine of `offline`. Empty: the one `scripts/model` fetches.",
-    ),
-    Setting(
-        name="achievements.ttl_seconds",
-        variable="SOJOURN_ACHIEVEMENTS_TTL",
-        kind="number",
-        default=120,
-        least=60,
-        most=180,
-        meaning="How old a badge snapshot may be before it is refreshed.",
-    ),
-    Setting(
-        name="dashboard.plugin_seconds",
-        variable="SOJOURN_DASHBOARD_PLUGIN_SECONDS",
-        kind="decimal",
-        default=30.0,
-        least=0.1,
-        most=600,
-        meaning="How long the program of a dashboard plugin may take for one answer.",
-    ),
-    Setting(
-        name="dashboard.plugin_memory_mb",
-        variable="SOJOURN_DASHBOARD_PLUGIN_MEMORY_MB",
-        kind="number",
-        default=1024,
-        least=128,
-        most=1_048_576,
-        meaning="How much memory such a program may take, in MB.",
-    ),
-    Setting(
-        name="memory.recall",
-        variable="SOJOURN_MEMORY_RECALL",
-        kind="yes/no",
-        default=True,
-        meaning="Look into past sessions for what a request is about.",
-    ),
-    Setting(
-        name="memory.notes",
-        variable="SOJOURN_MEMORY_NOTES",
-        kind="text",
-        default="",
-        meaning="A folder of Markdown notes to know about. Empty: `notes` in the home.",
-    ),
-    Setting(
-        name="memory.summary_tokens",
-        variable="SOJOURN_MEMORY_SUMMARY_TOKENS",
-        kind="number",
-        default=6000,
-        least=500,
-        most=1_000_000,
-        meaning="How long a conversation gets before its summary is put before it.",
-    ),
-    Setting(
-        name="memory.model_summaries",
-        variable="SOJOURN_MEMORY_MODEL_SUMMARIES",
-        kind="yes/no",
-        default=True,
-        meaning="Let a model that can do so write the summary; otherwise the main sentences are taken.",
-    ),
-    Setting(
-        name="skills.shortlist",
-        variable="SOJOURN_SKILLS_SHORTLIST",
-        kind="number",
-        default=5,
-        least=0,
-        most=50,
-        meaning="How many skills at most are put before a runtime; 0 leaves all of them to be looked up.",
-    ),
-    Setting(
-        name="templates.automatic",
-        variable="SOJOURN_TEMPLATES_AUTOMATIC",
-        kind="yes/no",
-        default=True,
-        meaning="Give a new session an approved template that fits its first request.",
-    ),
-    Setting(
-        name="templates.most",
-        variable="SOJOURN_TEMPLATES_MOST",
-        kind="number",
-        default=1,
-        least=1,
-        most=3,
-        meaning="How many templates one session may get.",
-    ),
-    Setting(
-        name="templates.result_chars",
-        variable="SOJOURN_TEMPLATES_RESULT_CHARS",
-        kind="number",
-        default=2000,
-        least=100,
-        most=100_000,
-        meaning="How much of a long result or argument a template keeps.",
-    ),
-    Setting(
-        name="skills.folders",
-        variable="SOJOURN_SKILLS_FOLDERS",
-        kind="text",
-        default="",
-        meaning="More folders with skills, separated by commas, besides `skills` in the home.",
-    ),
-    Setting(
-        name="tools.approval",
-        variable="SOJOURN_TOOLS_APPROVAL",
-        kind="text",
-        default="ask",
-        meaning="ask, always or deny before a tool writes or runs; for one tool alone: ask, terminal=deny.",
-    ),
-    Setting(
-        name="tools.guest_tools",
-        variable="SOJOURN_TOOLS_GUEST_TOOLS",
-        kind="text",
-        default="",
-        meaning="Tools that guests may use besides the harmless ones, separated by commas.",
-    ),
-    Setting(
-        name="tools.seconds",
-        variable="SOJOURN_TOOLS_SECONDS",
-        kind="number",
-        default=120,
-        least=1,
-        most=3600,
-        meaning="How long one call of a tool may take.",
-    ),
-    Setting(
-        name="tools.most",
-        variable="SOJOURN_TOOLS_MOST",
-        kind="number",
-        default=30_000,
-        least=500,
-        most=1_000_000,
-        meaning="How many characters of a tool's result the model is given.",
-    ),
-    Setting(
-        name="tools.environment",
-        variable="SOJOURN_TOOLS_ENVIRONMENT",
-        kind="text",
-        default="",
-        meaning="Variables that commands see besides PATH, HOME and the like, separated by commas.",
-    ),
-    Setting(
-        name="tools.private_hosts",
-        variable="SOJOURN_TOOLS_PRIVATE_HOSTS",
-        kind="text",
-        default="",
-        meaning="Hosts of the private network that web_fetch may read, separated by commas.",
-    ),
-    Setting(
-        name="tools.delegates",
-        variable="SOJOURN_TOOLS_DELEGATES",
-        kind="number",
-        default=4,
-        least=0,
-        most=100,
-        meaning="How many tasks one turn may give to a sub-agent.",
-    ),
-    Setting(
-        name="tools.delegate_seconds",
-        variable="SOJOURN_TOOLS_DELEGATE_SECONDS",
-        kind="number",
-        default=900,
-        least=1,
-        most=86_400,
-        meaning="How long a sub-agent may work on one task.",
-    ),
-    Setting(
-        name="gateway.embedded",
-        variable="SOJOURN_GATEWAY_EMBEDDED",
-        kind="yes/no",
-        default=True,
-        meaning="Let `sojourn serve` talk to chat networks too (`--no-gateway` leaves that out).",
-    ),
-    Setting(
-        name="gateway.platforms",
-        variable="SOJOURN_GATEWAY_PLATFORMS",
-        kind="text",
-        default="",
-        meaning="The networks to serve, separated by commas. Empty: `local` and every one that is configured.",
-    ),
-    Setting(
-        name="gateway.home",
-        variable="SOJOURN_GATEWAY_HOME",
-        kind="text",
-        default="local:home",
-        meaning="Where hand-offs land, as platform:chat, separated by commas; /sethome in a chat beats it.",
-    ),
-    Setting(
-        name="gateway.owners",
-        variable="SOJOURN_GATEWAY_OWNERS",
-        kind="text",
-        default="",
-        meaning="Who is you, as platform:person, separated by commas. Others are paired.",
-    ),
-    Setting(
-        name="gateway.guests",
-        variable="SOJOURN_GATEWAY_GUESTS",
-        kind="text",
-        default="",
-        meaning="Who may talk as a guest without pairing, as platform:person, separated by commas.",
-    ),
-    Setting(
-        name="gateway.pairing",
-        variable="SOJOURN_GATEWAY_PAIRING",
-        kind="yes/no",
-        default=True,
-        meaning="Give a stranger who writes privately a code that you can allow with `sojourn gateway pair`.",
-    ),
-    Setting(
-        name="gateway.when_busy",
-        variable="SOJOURN_GATEWAY_WHEN_BUSY",
-        kind="text",
-        default="queue",
-        meaning="What becomes of words that come while a turn runs: queue, interrupt or steer.",
-    ),
-    Setting(
-        name="gateway.streaming",
-        variable="SOJOURN_GATEWAY_STREAMING",
-        kind="yes/no",
-        default=True,
-        meaning="Show a long answer while it is written, where a network can change a message.",
-    ),
-    Setting(
-        name="gateway.streaming_seconds",
-        variable="SOJOURN_GATEWAY_STREAMING_SECONDS",
-        kind="decimal",
-        default=1.0,
-        least=0.1,
-        most=60,
-        meaning="How long between two changes of a message that grows.",
-    ),
-    Setting(
-        name="gateway.reaction",
-        variable="SOJOURN_GATEWAY_REACTION",
-        kind="text",
-        default="",
-        meaning="An emoji to put to each message that is being answered, where a network can; 👀, for example.",
-    ),
-    Setting(
-        name="gateway.group_sessions_per_user",
-        variable="SOJOURN_GATEWAY_GROUP_SESSIONS_PER_USER",
-        kind="yes/no",
-        default=True,
-        meaning="In a group, give each person a session of their own.",
-    ),
-    Setting(
-        name="gateway.thread_sessions_per_user",
-        variable="SOJOURN_GATEWAY_THREAD_SESSIONS_PER_USER",
-        kind="yes/no",
-        default=False,
-        meaning="In a thread, give each person a session of their own.",
-    ),
-    Setting(
-        name="gateway.at_once",
-        variable="SOJOURN_GATEWAY_AT_ONCE",
-        kind="number",
-        default=32,
-        least=1,
-        most=10_000,
-        meaning="How many chats one gateway answers at the same time.",
-    ),
-    Setting(
-        name="gateway.lease_seconds",
-        variable="SOJOURN_GATEWAY_LEASE_SECONDS",
-        kind="decimal",
-        default=20.0,
-        least=1,
-        most=600,
-        meaning="After how long another gateway takes over from one that died.",
-    ),
-    Setting(
-        name="handoff.wait_seconds",
-        variable="SOJOURN_HANDOFF_WAIT_SECONDS",
-        kind="decimal",
-        default=60.0,
-        least=0.1,
-        most=86_400,
-        meaning="How long a hand-off waits for a gateway to pick it up.",
-    ),
-)
+# name | kind | default | smallest..largest | variable after SOJOURN_, where it is not simply the name
+_TABLE = """
+home | path | ~/.sojourn
+    The folder that holds everything Sojourn keeps.
+database_url | secret
+    A PostgreSQL address, for more than one machine. Empty: state.db in the home.
+redact | yes/no | yes
+    Black out keys, tokens and passwords before anything is kept.
+server.host | text | 127.0.0.1 |  | HOST
+    The address `sojourn serve` listens on.
+server.port | number | 8790 | 0..65535 | PORT
+    The port `sojourn serve` listens on; 0 takes a free one.
+server.token | secret |  |  | TOKEN
+    The token clients must show. Empty: a new one at each start.
+server.heartbeat_seconds | decimal | 15 | 0.05..15 | HEARTBEAT
+    After how much silence a live stream says that it is alive.
+server.idle_seconds | decimal | 600 | 1..604800 | IDLE
+    How long a server that `sojourn chat` started by itself stays when nobody needs it.
+agent.runtime | text |  |  | RUNTIME
+    Who answers when nobody is named. Empty: `native` if a model is ready, else `offline`.
+agent.workspace | text |  |  | WORKSPACE
+    The folder tools work in when a session has none. Empty: `workspace` in the home.
+agent.approval_seconds | number | 300 | 1..86400 | APPROVAL_SECONDS
+    How long a turn waits for the answer to its question; then it is no.
+agent.titles | yes/no | yes |  | TITLES
+    Let a model that can do so find a better title after the first answer.
+agent.spend_session_usd | decimal | 0 | 0..1000000 | SPEND_SESSION
+    The most one session may cost, in US dollars; 0 sets no limit.
+agent.spend_day_usd | decimal | 0 | 0..1000000 | SPEND_DAY
+    The most a day (UTC) may cost, in US dollars; 0 sets no limit.
+model.provider | text
+    Whose model `native` uses: openai, anthropic, google, ollama … Empty: model.base_url says.
+model.name | text |  |  | MODEL
+    Which model. Empty: the one a local server has loaded, or its first.
+model.base_url | text
+    The address of an OpenAI-compatible server, up to and including /v1.
+model.api_key | secret
+    The key for it. Keys of other programs are never looked for.
+model.context_window | number | 0 | 0..100000000
+    How many tokens the model can take; 0 finds out.
+model.max_tokens | number | 0 | 0..10000000
+    The longest answer, in tokens; 0 leaves that to the provider.
+model.timeout_seconds | decimal | 180 | 0.05..86400 | MODEL_TIMEOUT
+    How long a model may be silent before it counts as hanging.
+model.retries | number | 4 | 0..20
+    How often a request that was refused for the moment is tried again.
+model.steps | number | 60 | 1..10000
+    How many requests to the model one turn may take; the last one has no tools.
+model.detect | yes/no | yes
+    Look for model servers on this machine's usual ports when none is configured.
+model.local_file | text
+    A GGUF file for the built-in engine of `offline`. Empty: the one `scripts/model` fetches.
+achievements.ttl_seconds | number | 120 | 60..180 | ACHIEVEMENTS_TTL
+    How old a badge snapshot may be before it is refreshed.
+dashboard.plugin_seconds | decimal | 30 | 0.1..600
+    How long the program of a dashboard plugin may take for one answer.
+dashboard.plugin_memory_mb | number | 1024 | 128..1048576
+    How much memory such a program may take, in MB.
+memory.recall | yes/no | yes
+    Look into past sessions for what a request is about.
+memory.notes | text
+    A folder of Markdown notes to know about. Empty: `notes` in the home.
+memory.summary_tokens | number | 6000 | 500..1000000
+    How long a conversation gets before its summary is put before it.
+memory.model_summaries | yes/no | yes
+    Let a model that can do so write the summary; otherwise the main sentences are taken.
+skills.shortlist | number | 5 | 0..50
+    How many skills at most are put before a runtime; 0 leaves all of them to be looked up.
+templates.automatic | yes/no | yes
+    Give a new session an approved template that fits its first request.
+templates.most | number | 1 | 1..3
+    How many templates one session may get.
+templates.result_chars | number | 2000 | 100..100000
+    How much of a long result or argument a template keeps.
+skills.folders | text
+    More folders with skills, separated by commas, besides `skills` in the home.
+tools.approval | text | ask
+    ask, always or deny before a tool writes or runs; for one tool alone: ask, terminal=deny.
+tools.guest_tools | text
+    Tools that guests may use besides the harmless ones, separated by commas.
+tools.seconds | number | 120 | 1..3600
+    How long one call of a tool may take.
+tools.most | number | 30000 | 500..1000000
+    How many characters of a tool's result the model is given.
+tools.environment | text
+    Variables that commands see besides PATH, HOME and the like, separated by commas.
+tools.private_hosts | text
+    Hosts of the private network that web_fetch may read, separated by commas.
+tools.delegates | number | 4 | 0..100
+    How many tasks one turn may give to a sub-agent.
+tools.delegate_seconds | number | 900 | 1..86400
+    How long a sub-agent may work on one task.
+gateway.embedded | yes/no | yes
+    Let `sojourn serve` talk to chat networks too (`--no-gateway` leaves that out).
+gateway.platforms | text
+    The networks to serve, separated by commas. Empty: `local` and every one that is configured.
+gateway.home | text | local:home
+    Where hand-offs land, as platform:chat, separated by commas; /sethome in a chat beats it.
+gateway.owners | text
+    Who is you, as platform:person, separated by commas. Others are paired.
+gateway.guests | text
+    Who may talk as a guest without pairing, as platform:person, separated by commas.
+gateway.pairing | yes/no | yes
+    Give a stranger who writes privately a code that you can allow with `sojourn gateway pair`.
+gateway.when_busy | text | queue
+    What becomes of words that come while a turn runs: queue, interrupt or steer.
+gateway.streaming | yes/no | yes
+    Show a long answer while it is written, where a network can change a message.
+gateway.streaming_seconds | decimal | 1 | 0.1..60
+    How long between two changes of a message that grows.
+gateway.reaction | text
+    An emoji to put to each message that is being answered, where a network can; 👀, for example.
+gateway.group_sessions_per_user | yes/no | yes
+    In a group, give each person a session of their own.
+gateway.thread_sessions_per_user | yes/no | no
+    In a thread, give each person a session of their own.
+gateway.at_once | number | 32 | 1..10000
+    How many chats one gateway answers at the same time.
+gateway.lease_seconds | decimal | 20 | 1..600
+    After how long another gateway takes over from one that died.
+handoff.wait_seconds | decimal | 60 | 0.1..86400
+    How long a hand-off waits for a gateway to pick it up.
+"""
+_PARSERS: Mapping[str, Callable[[str], Any]] = {"number": int, "decimal": float, "yes/no": "yes".__eq__}
+
+
+def _parse(head: str, meaning: str) -> Setting:
+    name, kind, default, limits, env = (part.strip() for part in (head + " |" * (4 - head.count("|"))).split("|"))
+    low, _, high = limits.partition("..")
+    return Setting(
+        name=name,
+        kind=kind,  # type: ignore[arg-type]  # a test reads the table
+        default=_PARSERS.get(kind, str)(default),
+        meaning=meaning.strip(),
+        limits=(float(low), float(high)) if limits else None,
+        env=env,
+    )
+
+
+_LINES = _TABLE.strip().split("\n")
+SETTINGS = tuple(map(_parse, _LINES[::2], _LINES[1::2]))
 SETTINGS_BY_NAME = {setting.name: setting for setting in SETTINGS}
 
-# Where other programs keep their histories, unless these variables say otherwise.
+# Variables that move the homes of other agents, whose histories can be imported.
 HOME_VARIABLES = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME")
 
-# What a command that a tool starts may see of our environment. Everything else may be a secret.
+# The variables of our environment that a tool's command sees. Any other may hold a secret.
 CHILD_VARIABLES = (
     "PATH",
     "HOME",
@@ -545,12 +216,12 @@ CHILD_VARIABLES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings as they are in force, and where each came from."""
+    """The settings in force, and where each value came from."""
 
     values: Mapping[str, Any]
     origins: Mapping[str, str]  # default, file, environment, flag
     user_home: Path
-    places: Mapping[str, str]  # the variables of PLACES that are set
+    places: Mapping[str, str]  # the HOME_VARIABLES that are set
     plugins: Mapping[str, Mapping[str, Any]]  # the tables [plugins.<name>]
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)  # SOJOURN_…, for settings of plugins
     for_children: Mapping[str, str] = field(default_factory=dict, repr=False)  # the environment of commands tools start

@@ -1,6 +1,6 @@
 """Runs a plugin's program and ends it, with all it started, when whoever asked for it is gone, even if killed.
 
-Plain Python, no imports of ours: `python -I -S supervisor.py <socket fd> <folder> program argument …`. Our standard input
+Plain Python, no imports of ours: `python -I -S supervisor.py <socket fd> <folder> program argument …`. Our stdin
 is a pipe whose other end only the server holds; it says nothing, and ends with the server. The program cannot keep us
 from seeing that: we are another process.
 """

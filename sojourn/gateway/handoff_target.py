@@ -23,14 +23,14 @@ _LONGEST = 80  # characters of a thread's name
 async def open_target_place(adapter: PlatformAdapter, home: Place, title: str) -> Place:
     """A thread, if the network has them; the reason travels with the place if it has none there."""
     if not isinstance(adapter, CanThread):
-        return home.landing(f"{adapter.info.label} has no threads, so it is in the chat itself.")
+        return home.with_fallback_reason(f"{adapter.info.label} has no threads, so it is in the chat itself.")
     if home.thread:
-        return home.landing("The home channel is a thread already.")
+        return home.with_fallback_reason("The home channel is a thread already.")
     try:
         return await adapter.create_handoff_thread(home, f"Sojourn — {title}"[:_LONGEST])
     except ThreadsUnsupported as why:
         home = why.place if isinstance(why, NoThreadHere) else home
-        return home.landing(f"No thread could be opened there ({why}), so it is in the chat itself.")
+        return home.with_fallback_reason(f"No thread could be opened there ({why}), so it is in the chat itself.")
 
 
 class HandoffTarget:

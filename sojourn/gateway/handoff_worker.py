@@ -109,7 +109,7 @@ class HandoffWorker:
         line = self._line(carried.now)
         place = await self._landing.find(carried.now, session, line.adapter)
         key = await self._landing.key(place, session, line.adapter)
-        await carried.advance("thread_ready", place=key, thread_id=place.thread or "", note=place.because)
+        await carried.advance("thread_ready", place=key, thread_id=place.thread or "", note=place.fallback_reason)
 
     async def _announce(self, carried: ClaimedHandoff, session: Session) -> None:
         """Puts our word into the inbox of the place. Each who carries it does: the word of one before may have been

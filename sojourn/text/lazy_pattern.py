@@ -10,11 +10,11 @@ from functools import cached_property
 
 
 class LazyPattern:
-    """A regular expression to be; `now` is the expression itself."""
+    """A regular expression compiled on first use; `compiled` is the compiled pattern."""
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
         self._pattern, self._flags = pattern, flags
 
     @cached_property
-    def now(self) -> re.Pattern[str]:
+    def compiled(self) -> re.Pattern[str]:
         return re.compile(self._pattern, self._flags)

@@ -77,7 +77,7 @@ def redact(text: str) -> str:
 
 def _swept(secret: SecretPattern, hint: str, where: str, text: str) -> str:
     """The text without the secrets that begin with a hint."""
-    pattern = secret.pattern.now
+    pattern = secret.pattern.compiled
     if secret.inside or len(where) != len(text):  # the lower case of a letter may be longer: its places are no good
         done = pattern.sub(partial(_black_out, secret), text)
         return text if done == text else done
@@ -107,7 +107,7 @@ def _is_stand_in(secret: SecretPattern, hit: re.Match[str], value: str) -> bool:
     if "secret" not in hit.re.groupindex:
         return False
     before, after = hit.string[hit.start() : hit.start("secret")], hit.string[hit.end() : hit.end() + 1]
-    if _STAND_IN.now.match(value):
+    if _STAND_IN.compiled.match(value):
         return True
     if not secret.named or before[-1] in "\"'" or not _NAME.fullmatch(value):
         return False

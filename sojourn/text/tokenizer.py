@@ -65,7 +65,7 @@ def _take_apart(run: str) -> _Split:
     plain: list[str] = []
     extra: set[str] = set()
     parts = 0
-    for piece in _PIECE.now.finditer(run):
+    for piece in _PIECE.compiled.finditer(run):
         text, at = piece[0], piece.start()
         if is_unspaced(text[0]):
             pairs = range(max(1, len(text) - 1))
@@ -73,7 +73,7 @@ def _take_apart(run: str) -> _Split:
             extra.add(text[-1])
             continue
         plain.append(text)
-        camel = list(_CAMEL.now.finditer(text)) if len(text) <= MAX_TERM_CHARS else []
+        camel = list(_CAMEL.compiled.finditer(text)) if len(text) <= MAX_TERM_CHARS else []
         spans = [(part.start(), part.end()) for part in camel] or [(0, len(text))]
         tokens += [Token(text[a:b].lower()[:MAX_TERM_CHARS], at + a, at + b) for a, b in spans]
         parts += len(spans)
@@ -87,7 +87,7 @@ _remembered = lru_cache(maxsize=32768)(_take_apart)
 
 def is_unspaced(character: str) -> bool:
     """Whether the character belongs to a script that is written without spaces."""
-    return _IS_UNSPACED.now.match(character) is not None
+    return _IS_UNSPACED.compiled.match(character) is not None
 
 
 class Run(NamedTuple):
@@ -101,7 +101,7 @@ class Run(NamedTuple):
 
 def iter_runs(text: str, start: int = 0) -> Iterator[Run]:
     """The runs of a text from a place on."""
-    for run in _RUN.now.finditer(text, start):
+    for run in _RUN.compiled.finditer(text, start):
         at, split = run.start(), _split(run[0])
         yield Run(tuple(Token(t.term, t.start + at, t.end + at) for t in split.tokens), split.joined, at, run.end())
 
@@ -132,7 +132,7 @@ def tokenize(text: str, start: int = 0) -> Iterator[Token]:
 def extract_terms(text: str) -> set[str]:
     """The set of terms under which a text is found."""
     found: set[str] = set()
-    for run in dict.fromkeys(_RUN.now.findall(text)):
+    for run in dict.fromkeys(_RUN.compiled.findall(text)):
         found |= _split(run).terms
         if len(found) > MAX_TERMS:
             break

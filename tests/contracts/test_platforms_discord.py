@@ -58,7 +58,7 @@ async def test_a_private_chat_that_is_named_by_its_bare_id_is_still_keyed_as_one
     async with hearing(rig, bot) as ear:
         await rig.write(bot.home(f"@me/{DM}"), "hello", ANN)
         assert build_session_key(landed, ANN) == build_session_key((await ear.hear()).place, ANN) == f"discord:dm:{DM}"
-    assert "private channel" in landed.because
+    assert "private channel" in landed.fallback_reason
 
 
 async def test_a_channel_that_is_gone_has_no_threads(bot):

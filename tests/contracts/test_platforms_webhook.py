@@ -11,8 +11,8 @@ import pytest
 
 from sojourn.core.errors import BadConfig, PlatformDown
 from sojourn.core.settings import Secret
+from sojourn.platforms.webhook import WebhookSettings
 from sojourn.platforms.webhook.adapter import Webhook
-from sojourn.platforms.webhook.settings import WebhookSettings
 from sojourn.platforms.webhook.signature import sign
 from sojourn.ports.platform import SendRefused
 from sojourn.testing.platform_contract import PlatformContract

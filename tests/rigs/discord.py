@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
+from sojourn.platforms.discord import DiscordSettings
 from sojourn.platforms.discord.adapter import Discord
-from sojourn.platforms.discord.settings import DiscordSettings
 from sojourn.ports.platform import Button, File, PlatformAdapter
 from sojourn.stores.memory.store import MemoryStore
 from sojourn.testing.platform_rig import Posted

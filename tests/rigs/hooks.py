@@ -15,8 +15,8 @@ from starlette.routing import Route
 
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
+from sojourn.platforms.webhook import WebhookSettings
 from sojourn.platforms.webhook.adapter import Webhook
-from sojourn.platforms.webhook.settings import WebhookSettings
 from sojourn.platforms.webhook.signature import is_signed, sign
 from sojourn.ports.platform import File, PlatformAdapter, Refusal
 from sojourn.testing.hermes_rig import free_port

@@ -23,8 +23,8 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
+from sojourn.platforms.email import EmailSettings
 from sojourn.platforms.email.adapter import Email
-from sojourn.platforms.email.settings import EmailSettings
 from sojourn.ports.platform import File, Refusal
 from sojourn.testing.hermes_rig import free_port
 from sojourn.testing.platform_rig import Posted

@@ -13,8 +13,8 @@ from typing import Any, Self
 
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
+from sojourn.platforms.irc import IrcSettings
 from sojourn.platforms.irc.adapter import Irc
-from sojourn.platforms.irc.settings import IrcSettings
 from sojourn.ports.platform import File, Refusal
 from sojourn.testing.hermes_rig import free_port
 from sojourn.testing.platform_rig import Posted

@@ -13,8 +13,8 @@ from aiohttp import WSMsgType, web
 
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
+from sojourn.platforms.slack import SlackSettings
 from sojourn.platforms.slack.adapter import Slack
-from sojourn.platforms.slack.settings import SlackSettings
 from sojourn.ports.platform import Button, File, PlatformAdapter
 from sojourn.stores.memory.store import MemoryStore
 from sojourn.testing.platform_rig import Posted

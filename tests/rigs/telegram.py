@@ -14,8 +14,8 @@ from aiohttp import web
 
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
+from sojourn.platforms.telegram import TelegramSettings
 from sojourn.platforms.telegram.adapter import Telegram
-from sojourn.platforms.telegram.settings import TelegramSettings
 from sojourn.ports.platform import Button, File, PlatformAdapter
 from sojourn.testing.platform_rig import Posted
 from tests.rigs.loopback import hang_up

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.platforms.api_server.settings import NAME
+from sojourn.platforms.api_server import NAME
 from sojourn.platforms.rooms import Rooms
 from sojourn.platforms.rooms_adapter import MOST, RoomsAdapter
 from sojourn.ports.kit import Kit

@@ -11,8 +11,8 @@ from sojourn.core.errors import PlatformDown
 from sojourn.core.places import Place, Sender, build_session_key
 from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Settings
+from sojourn.platforms.api_server import NAME
 from sojourn.platforms.api_server.chats import Chats
-from sojourn.platforms.api_server.settings import NAME
 from sojourn.platforms.rooms import Note
 from sojourn.platforms.rooms_adapter import place_of
 from sojourn.ports.kit import Kit

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
 from sojourn.core.places import Sender
+from sojourn.platforms.api_server import NAME, ApiServerSettings
 from sojourn.platforms.api_server.chats import Chats
 from sojourn.platforms.api_server.replies import Answers, Replies
-from sojourn.platforms.api_server.settings import NAME, ApiServerSettings
 from sojourn.platforms.rooms import room_name
 from sojourn.platforms.rooms_adapter import US
 from sojourn.platforms.rooms_api import Press, Words, frames, is_in, shown

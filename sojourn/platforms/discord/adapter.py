@@ -17,11 +17,11 @@ import discord
 from sojourn.core.errors import ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
+from sojourn.platforms.discord import NAME, DiscordSettings
 from sojourn.platforms.discord.backfill import missed, now
 from sojourn.platforms.discord.errors import listening, translated
 from sojourn.platforms.discord.gateway_client import GatewayClient
 from sojourn.platforms.discord.messages import inbound, named, place_of, pressed
-from sojourn.platforms.discord.settings import NAME, DiscordSettings
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Button, File, Inbound, NoThreadHere, PlatformInfo, SendRefused, Sent
 from sojourn.ports.records import RecordStore

@@ -10,7 +10,7 @@ import discord
 
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
-from sojourn.platforms.discord.settings import NAME
+from sojourn.platforms.discord import NAME
 from sojourn.ports.platform import File, Inbound
 
 _LINK = "https://discord.com/channels/"

@@ -1,7 +1,43 @@
 """email: a mailbox that answers, over any IMAP and SMTP server."""
 
-from sojourn.platforms.email.settings import EmailSettings
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.core.errors import BadConfig
+from sojourn.core.settings import Secret
 from sojourn.ports.plugin import Plugin
+
+SECURITY = ("ssl", "starttls", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmailSettings:
+    """From [plugins.email] and SOJOURN_EMAIL_…"""
+
+    address: str  # whom people write to
+    password: Secret
+    imap_host: str
+    smtp_host: str
+    user: str = ""  # if it is not the address
+    name: str = "Sojourn"  # as people see it in From
+    folder: str = "INBOX"
+    imap_port: int = 993
+    imap_security: str = "ssl"
+    smtp_port: int = 465
+    smtp_security: str = "ssl"
+    verified_by: str = ""  # the server whose Authentication-Results are believed; others' letters are left out
+    poll_seconds: float = 30.0  # how often to look where the server does not call
+
+    def __post_init__(self) -> None:
+        for name in ("imap_security", "smtp_security"):
+            if getattr(self, name) not in SECURITY:
+                raise BadConfig(
+                    f"[plugins.email] {name} is {getattr(self, name)!r}.", hint=f"It is one of: {', '.join(SECURITY)}."
+                )
+        if "@" not in self.address:
+            raise BadConfig(f"[plugins.email] address is {self.address!r}.", hint="It looks like agent@example.org.")
+
 
 plugin = Plugin(
     name="email",

@@ -23,8 +23,8 @@ from imap_tools.errors import ImapToolsError, MailboxLoginError
 from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SojournError, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore
+from sojourn.platforms.email import EmailSettings
 from sojourn.platforms.email.mail import NAME, Mail, inbound, is_proven, place_of, read, thread_of, write
-from sojourn.platforms.email.settings import EmailSettings
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
 

@@ -11,8 +11,8 @@ from email.utils import format_datetime, formataddr, localtime, make_msgid
 from imap_tools import MailMessage
 
 from sojourn.core.places import Place, Sender
+from sojourn.platforms.email import EmailSettings
 from sojourn.platforms.email.quote_stripping import html_words, own_words, plain_subject
-from sojourn.platforms.email.settings import EmailSettings
 from sojourn.platforms.markdown import as_html
 from sojourn.ports.platform import File, Inbound
 

@@ -1,7 +1,26 @@
 """irc: talk on an IRC network, in channels and privately."""
 
-from sojourn.platforms.irc.settings import IrcSettings
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sojourn.core.settings import Secret
 from sojourn.ports.plugin import Plugin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IrcSettings:
+    """From [plugins.irc] and SOJOURN_IRC_…"""
+
+    server: str
+    nick: str = "sojourn"
+    port: int = 6697
+    tls: bool = True
+    password: Secret = field(default_factory=Secret)
+    account: str = ""  # with it the password logs in to that account (SASL), without it to the server
+    channels: tuple[str, ...] = ()
+    pace_seconds: float = 0.5  # between two lines, when there are many: servers drop who talks too fast
+
 
 plugin = Plugin(
     name="irc",

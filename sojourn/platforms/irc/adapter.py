@@ -16,8 +16,8 @@ from datetime import datetime
 
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
+from sojourn.platforms.irc import IrcSettings
 from sojourn.platforms.irc.connection import IrcLine, Said
-from sojourn.platforms.irc.settings import IrcSettings
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Inbound, PlatformInfo, Refusal, SendRefused, Sent
 

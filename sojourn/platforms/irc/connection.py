@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from sojourn.core.errors import KeyRefused, PlatformDown, SojournError
-from sojourn.platforms.irc.settings import IrcSettings
+from sojourn.platforms.irc import IrcSettings
 
 _ABILITIES = {"message-tags", "account-tag", "server-time"}
 _SECONDS = 20.0  # for an answer

@@ -1,7 +1,22 @@
 """matrix: talk in Matrix rooms and threads, on any homeserver."""
 
-from sojourn.platforms.matrix.settings import MatrixSettings
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.core.settings import Secret
 from sojourn.ports.plugin import Plugin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixSettings:
+    """From [plugins.matrix] and SOJOURN_MATRIX_…"""
+
+    homeserver: str
+    user: str  # @name:server
+    access_token: Secret
+    join: bool = True  # whether invitations are followed; who may talk is decided afterwards
+
 
 plugin = Plugin(
     name="matrix",

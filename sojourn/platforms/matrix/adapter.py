@@ -34,8 +34,8 @@ from nio import (
 from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SojournError, ThreadsUnsupported
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.cursor import CursorStore
+from sojourn.platforms.matrix import MatrixSettings
 from sojourn.platforms.matrix.content import MOST, is_join, relation, without_quote, words
-from sojourn.platforms.matrix.settings import MatrixSettings
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
 

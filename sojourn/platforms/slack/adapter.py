@@ -18,12 +18,12 @@ from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
 from sojourn.platforms.emoji_names import name_of
 from sojourn.platforms.markdown import escaped
+from sojourn.platforms.slack import NAME, SlackSettings
 from sojourn.platforms.slack.backfill import missed, moment
 from sojourn.platforms.slack.errors import code_of, hint_for, kind_of, refused
 from sojourn.platforms.slack.files import fetched, put
 from sojourn.platforms.slack.messages import inbound, is_said, message_id, named, place_of, pressed, ts_of, with_buttons
 from sojourn.platforms.slack.mrkdwn import to_mrkdwn
-from sojourn.platforms.slack.settings import NAME, SlackSettings
 from sojourn.platforms.slack.socket import Socket
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, SendRefused, Sent

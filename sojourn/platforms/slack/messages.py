@@ -7,8 +7,8 @@ from typing import Any
 
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
+from sojourn.platforms.slack import NAME
 from sojourn.platforms.slack.mrkdwn import to_words
-from sojourn.platforms.slack.settings import NAME
 from sojourn.ports.platform import Button, File, Inbound
 
 _SAID = {None, "file_share", "thread_broadcast", "me_message"}  # the other subtypes are news about the channel

@@ -1,7 +1,25 @@
 """telegram: a bot in private chats, groups and forums, heard by long polling."""
 
-from sojourn.platforms.telegram.settings import NAME, TelegramSettings
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.core.settings import Secret
 from sojourn.ports.plugin import Plugin
+
+NAME = "telegram"
+TOKEN_VARIABLE = "SOJOURN_TELEGRAM_TOKEN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelegramSettings:
+    """The bot, and where its Bot API server is."""
+
+    token: Secret  # from @BotFather
+    base_url: str = "https://api.telegram.org"  # or a Bot API server of your own
+    poll_seconds: int = 30  # how long one question for news waits
+    answer_seconds: float = 20.0  # how long sending may take before the line counts as lost
+
 
 plugin = Plugin(
     name=NAME,

@@ -12,10 +12,10 @@ from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
 from sojourn.core.errors import PlatformDown, ThreadsUnsupported
 from sojourn.core.places import Place
+from sojourn.platforms.telegram import NAME, TelegramSettings
 from sojourn.platforms.telegram.errors import FloodWait, TelegramRequest, TokenLogFilter, kind_of, refused
 from sojourn.platforms.telegram.html import to_html
 from sojourn.platforms.telegram.messages import inbound, message_id, named, number_of, place_of, pressed
-from sojourn.platforms.telegram.settings import NAME, TelegramSettings
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, SendRefused, Sent
 

@@ -10,7 +10,7 @@ from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, Invali
 from telegram.request import HTTPXRequest
 
 from sojourn.core.errors import KeyRefused, PlatformDown, SojournError
-from sojourn.platforms.telegram.settings import TOKEN_VARIABLE
+from sojourn.platforms.telegram import TOKEN_VARIABLE
 from sojourn.ports.platform import Refusal, SendRefused
 
 # Telegram tells these apart by words alone.

@@ -9,7 +9,7 @@ from telegram.error import BadRequest, Forbidden, InvalidToken
 
 from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
-from sojourn.platforms.telegram.settings import NAME
+from sojourn.platforms.telegram import NAME
 from sojourn.ports.platform import File, Inbound, SendRefused
 
 

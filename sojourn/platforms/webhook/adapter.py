@@ -26,7 +26,7 @@ from starlette.routing import Route as At
 from sojourn.core.errors import BadInput, PlatformDown
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.rest_client import Rest
-from sojourn.platforms.webhook.settings import Route, WebhookSettings
+from sojourn.platforms.webhook import Route, WebhookSettings
 from sojourn.platforms.webhook.signature import is_signed, sign
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Inbound, PlatformInfo, SendRefused, Sent
