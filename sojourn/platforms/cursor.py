@@ -9,7 +9,7 @@ from typing import Any
 from sojourn.ports.records import Record, RecordStore
 
 KIND = "platform_position"
-_REMEMBERED = 200
+_MAX_REMEMBERED = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +28,11 @@ class ReceivedCursor:
 
     def plus(self, id: str, at: int) -> ReceivedCursor:
         """One message more."""
-        return replace(self, at=max(self.at, at), heard=(*self.heard, id)[-_REMEMBERED:])
+        return replace(self, at=max(self.at, at), heard=(*self.heard, id)[-_MAX_REMEMBERED:])
 
     def there(self, place: str) -> ReceivedCursor:
         """Somewhere to look next time, the newest last."""
-        return replace(self, places=(*(one for one in self.places if one != place), place)[-_REMEMBERED:])
+        return replace(self, places=(*(one for one in self.places if one != place), place)[-_MAX_REMEMBERED:])
 
     def has(self, id: str) -> bool:
         return id in self.heard
@@ -62,9 +62,9 @@ class CursorStore:
         return ReceivedCursor(began=int(kept["began"]), at=int(kept["at"]), heard=heard, places=places)
 
     async def begin(self, at: int) -> ReceivedCursor:
-        return await self.keep_heard(ReceivedCursor(began=at, at=at))
+        return await self.save_cursor(ReceivedCursor(began=at, at=at))
 
-    async def keep_heard(self, now: ReceivedCursor) -> ReceivedCursor:
+    async def save_cursor(self, now: ReceivedCursor) -> ReceivedCursor:
         places = {"places": list(now.places)} if now.places else {}
         await self.keep({"began": now.began, "at": now.at, "heard": list(now.heard), **places})
         return now

@@ -19,9 +19,9 @@ _NAMES = {
     "🚀": "rocket",
     "✍": "writing_hand",
 }
-_AS_A_PICTURE = "\ufe0f"  # stands behind some signs and means nothing here
+_VARIATION_SELECTOR = "\ufe0f"  # stands behind some signs and means nothing here
 
 
-def name_of(sign: str) -> str:
+def emoji_name(sign: str) -> str:
     """The name of an emoji; any other one may be given by its name: `seedling` or `:seedling:`."""
-    return _NAMES.get(sign.removesuffix(_AS_A_PICTURE), sign.strip(":"))
+    return _NAMES.get(sign.removesuffix(_VARIATION_SELECTOR), sign.strip(":"))

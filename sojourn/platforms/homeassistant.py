@@ -20,14 +20,14 @@ from sojourn.core.errors import BadInput, PlatformDown
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.json_socket import JsonSocket, open_socket
-from sojourn.platforms.rest_client import Rest
+from sojourn.platforms.rest_client import RestClient
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Inbound, PlatformInfo, SendRefused, Sent
 from sojourn.ports.plugin import Plugin
 
 NAME = "homeassistant"
-_MOST = 4000
-_CHANGED = "state_changed"
+_MAX_CHARS = 4000
+_STATE_CHANGED = "state_changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class HomeAssistantSettings:
 class HomeAssistant:
     """One house."""
 
-    info = PlatformInfo(name=NAME, label="Home Assistant", max_chars=_MOST, system=True)
+    info = PlatformInfo(name=NAME, label="Home Assistant", max_chars=_MAX_CHARS, system=True)
 
     def __init__(self, kit: Kit) -> None:
         self._settings: HomeAssistantSettings = kit.configured(NAME)
@@ -52,44 +52,44 @@ class HomeAssistant:
         self.account = f"{self._url}#{hashlib.sha256(self._token.encode()).hexdigest()[:12]}"
         self.home(self._settings.notify)  # said now if it is none
         headers = {"Authorization": f"Bearer {self._token}"}
-        self._http = Rest("Home Assistant", self._url, key="SOJOURN_HOMEASSISTANT_TOKEN", headers=headers)
+        self._http = RestClient("Home Assistant", self._url, key="SOJOURN_HOMEASSISTANT_TOKEN", headers=headers)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with open_socket("Home Assistant", f"{self._url}/api/websocket") as socket:
             await self._enter(socket)
-            kinds = [*self._settings.events, *([_CHANGED] if self._settings.entities else [])]
+            kinds = [*self._settings.events, *([_STATE_CHANGED] if self._settings.entities else [])]
             for number, kind in enumerate(kinds, 1):
                 await socket.say({"id": number, "type": "subscribe_events", "event_type": kind})
             while True:
-                said = await socket.hear()
+                said = await socket.receive()
                 if said.get("type") == "result" and not said.get("success"):
                     why = (said.get("error") or {}).get("message", "")
                     raise PlatformDown(f"Home Assistant does not tell us its events: {why}.")
-                if said.get("type") == "event" and (heard := self._inbound(said["event"])) is not None:
+                if said.get("type") == "event" and (heard := self._to_inbound(said["event"])) is not None:
                     yield heard
 
     async def _enter(self, socket: JsonSocket) -> None:
-        while (said := await socket.hear()).get("type") != "auth_ok":
+        while (said := await socket.receive()).get("type") != "auth_ok":
             if said.get("type") == "auth_invalid":
-                raise self._http.key_refused()
+                raise self._http.to_key_refused()
             if said.get("type") == "auth_required":
                 await socket.say({"type": "auth", "access_token": self._token})
 
-    def _inbound(self, event: Mapping[str, Any]) -> Inbound | None:
+    def _to_inbound(self, event: Mapping[str, Any]) -> Inbound | None:
         data, context = event.get("data") or {}, event.get("context") or {}
         id, place = str(context.get("id", "")), self._answers_to(data.get("chat"))
         text = data.get("text") if isinstance(data.get("text"), str) else json.dumps(data, ensure_ascii=False)
         sender = str(data.get("sender") or context.get("user_id") or "home")
-        if event.get("event_type") == _CHANGED:
+        if event.get("event_type") == _STATE_CHANGED:
             sender, place = str(data.get("entity_id")), self._answers_to(None)
-            if sender not in self._settings.entities or not (text := _change(data)):
+            if sender not in self._settings.entities or not (text := _describe_change(data)):
                 return None
             id = f"{id}/{sender}"  # one cause may change several things
         return Inbound(
             id=id,
             place=place,
             sender=Sender(id=sender, name=sender),
-            text=str(text)[:_MOST],
+            text=str(text)[:_MAX_CHARS],
             at=datetime.fromisoformat(event["time_fired"]).timestamp(),
         )
 
@@ -101,7 +101,7 @@ class HomeAssistant:
             return self.home(self._settings.notify)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
-        if len(text) > _MOST:
+        if len(text) > _MAX_CHARS:
             raise SendRefused(f"{len(text):,} characters are too many for one notification.", kind="too_long")
         id = uuid.uuid4().hex
         said = {"title": "Sojourn", "message": text, "data": {"tag": id, "notification_id": id}}
@@ -127,7 +127,7 @@ class HomeAssistant:
         await self._http.close()
 
 
-def _change(data: Mapping[str, Any]) -> str:
+def _describe_change(data: Mapping[str, Any]) -> str:
     """Empty when only attributes changed."""
     old, new = data.get("old_state") or {}, data.get("new_state") or {}
     if old.get("state") == new.get("state"):

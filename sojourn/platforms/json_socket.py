@@ -12,7 +12,7 @@ from websockets.exceptions import WebSocketException
 
 from sojourn.core.errors import PlatformDown
 
-_BIGGEST = 16 * 1024 * 1024  # bytes of one message
+_MAX_MESSAGE_BYTES = 16 * 1024 * 1024  # bytes of one message
 
 
 class JsonSocket:
@@ -25,9 +25,9 @@ class JsonSocket:
         try:
             await self._line.send(json.dumps(words))
         except (WebSocketException, OSError) as error:
-            raise _down(self._label, error) from error
+            raise _to_platform_down(self._label, error) from error
 
-    async def hear(self) -> dict[str, Any]:
+    async def receive(self) -> dict[str, Any]:
         """The next object; what is none is passed over."""
         while True:
             try:
@@ -35,7 +35,7 @@ class JsonSocket:
             except ValueError:
                 continue
             except (WebSocketException, OSError) as error:
-                raise _down(self._label, error) from error
+                raise _to_platform_down(self._label, error) from error
             if isinstance(said, dict):
                 return said
 
@@ -44,14 +44,14 @@ class JsonSocket:
 async def open_socket(label: str, url: str) -> AsyncGenerator[JsonSocket, None]:
     """`url` begins with http or https, as people know it."""
     try:
-        line = await connect("ws" + url.removeprefix("http"), max_size=_BIGGEST, close_timeout=1)
+        line = await connect("ws" + url.removeprefix("http"), max_size=_MAX_MESSAGE_BYTES, close_timeout=1)
     except (WebSocketException, OSError, TimeoutError) as error:
-        raise _down(label, error) from error
+        raise _to_platform_down(label, error) from error
     try:
         yield JsonSocket(label, line)
     finally:
         await line.close()
 
 
-def _down(label: str, error: Exception) -> PlatformDown:
+def _to_platform_down(label: str, error: Exception) -> PlatformDown:
     return PlatformDown(f"The line to {label} is down: {str(error) or type(error).__name__}.")

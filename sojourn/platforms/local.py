@@ -6,7 +6,7 @@ Whoever holds the server's token writes as `owner`.
 from __future__ import annotations
 
 from sojourn.platforms.rooms import LOCAL, Rooms
-from sojourn.platforms.rooms_adapter import MOST, RoomsAdapter
+from sojourn.platforms.rooms_adapter import MAX_CHARS, RoomsAdapter
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import PlatformInfo
 from sojourn.ports.plugin import Plugin
@@ -15,7 +15,7 @@ from sojourn.ports.plugin import Plugin
 class Local(RoomsAdapter):
     """The agent's own account in these rooms."""
 
-    info = PlatformInfo(name=LOCAL, label="Local rooms", max_chars=MOST, owner="owner")
+    info = PlatformInfo(name=LOCAL, label="Local rooms", max_chars=MAX_CHARS, owner="owner")
 
     def __init__(self, kit: Kit) -> None:
         super().__init__(self.info, kit.shared(Rooms), kit.store)

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import StreamingResponse
 
 from sojourn.core.places import Sender
-from sojourn.platforms.rooms import Rooms, room_name
-from sojourn.platforms.rooms_api import Press, Words, frames, is_in, shown
+from sojourn.platforms.rooms import Rooms, parse_room_name
+from sojourn.platforms.rooms_api import ButtonPressBody, RoomMessageBody, is_in, to_json, to_sse_frames
 from sojourn.ports.kit import Kit
 
 Room = Annotated[str, Path(max_length=300, description="Its name; # begins one for several people.")]
@@ -30,28 +30,28 @@ def router(kit: Kit) -> APIRouter:
         return {"rooms": await kit.shared(Rooms).names()}
 
     @api.post("/rooms/{room}/messages", status_code=201, summary="Say something", responses=_FAULTS)
-    async def say(room: Room, words: Words) -> dict[str, Any]:
+    async def say(room: Room, words: RoomMessageBody) -> dict[str, Any]:
         """Kept when this answers; the gateway hears it."""
         by = Sender(id=words.sender, name=words.name)
-        return shown(await kit.shared(Rooms).say(room, words.text, by, thread=words.thread))
+        return to_json(await kit.shared(Rooms).say(room, words.text, by, thread=words.thread))
 
     @api.post("/rooms/{room}/messages/{n}/press", status_code=201, summary="Press a button", responses=_FAULTS)
-    async def press(room: Room, n: Number, pressed: Press) -> dict[str, Any]:
+    async def press(room: Room, n: Number, pressed: ButtonPressBody) -> dict[str, Any]:
         """Answers a question that a turn asks."""
         by = Sender(id=pressed.sender, name=pressed.name)
-        return shown(await kit.shared(Rooms).press(room, n, pressed.value, by))
+        return to_json(await kit.shared(Rooms).press(room, n, pressed.value, by))
 
     @api.get("/rooms/{room}/messages", summary="Read a room", responses=_FAULTS)
     async def read(
         room: Room, after: After = 0, thread: Thread = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
     ) -> dict[str, Any]:
         notes = await kit.shared(Rooms).read(room, after=after, limit=limit)
-        return {"messages": [shown(one) for one in notes if is_in(one, thread)]}
+        return {"messages": [to_json(one) for one in notes if is_in(one, thread)]}
 
     @api.get("/rooms/{room}/events", summary="Follow a room", responses=_FAULTS)
     async def follow(room: Room, after: After = 0, thread: Thread = None) -> StreamingResponse:
         """Frames called `message`; one that is changed later comes again under its number."""
-        notes = kit.shared(Rooms).watch(room_name(room), after=after)
-        return StreamingResponse(frames(notes, thread), media_type="text/event-stream")
+        notes = kit.shared(Rooms).watch(parse_room_name(room), after=after)
+        return StreamingResponse(to_sse_frames(notes, thread), media_type="text/event-stream")
 
     return api

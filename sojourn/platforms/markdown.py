@@ -11,55 +11,55 @@ from urllib.parse import urlsplit
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-Around = tuple[str, str]
-NOTHING: Around = ("", "")
+Delimiters = tuple[str, str]
+NO_DELIMITERS: Delimiters = ("", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
+class MarkupStyle:
     """How a network writes what Markdown means."""
 
     escape: Callable[[str], str]
     schemes: tuple[str, ...]  # of addresses that can be linked; any other one is written out
-    strong: Around
-    em: Around
-    strike: Around
+    strong: Delimiters
+    em: Delimiters
+    strike: Delimiters
     code: Callable[[str], str]
     fence: Callable[[str, str], str]  # the lines, and their language
     link: Callable[[str, str], str]  # the label, ready to be sent, and the address
     quote: Callable[[str], str]
 
 
-def _parser() -> MarkdownIt:
+def _build_parser() -> MarkdownIt:
     """Raw HTML stays words: nothing a model writes becomes markup but what Markdown has. A line like "[1]: https://…"
     is something to read, and would vanish as a reference."""
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["strikethrough", "table"])
     return parser.disable("reference")
 
 
-def escaped(text: str) -> str:
+def escape_html(text: str) -> str:
     """Three letters, for the networks that ask for these and no others."""
     return html.escape(text, quote=False)
 
 
-def as_html(text: str) -> str:
+def render_html(text: str) -> str:
     """For networks that show all of HTML. Empty when there is nothing to format."""
-    shown = _parser().render(text).strip()
+    shown = _build_parser().render(text).strip()
     inner = shown.removeprefix("<p>").removesuffix("</p>")
     return "" if "<" not in inner else shown
 
 
-def render(text: str, marks: Marks) -> str:
+def render(text: str, marks: MarkupStyle) -> str:
     """For networks that have marks of their own, or a few tags."""
-    parser = _parser()
-    written = _Writing(text.splitlines(), marks).blocks(SyntaxTreeNode(parser.parse(text)).children)
+    parser = _build_parser()
+    written = _Renderer(text.splitlines(), marks).blocks(SyntaxTreeNode(parser.parse(text)).children)
     return written if written.strip() else marks.escape(text)
 
 
 @dataclass(frozen=True, slots=True)
-class _Writing:
+class _Renderer:
     lines: list[str]
-    marks: Marks
+    marks: MarkupStyle
 
     def blocks(self, nodes: Iterable[SyntaxTreeNode], between: str = "\n\n") -> str:
         return between.join(written for node in nodes if (written := self.block(node)))
@@ -124,10 +124,10 @@ class _Writing:
             return f"{label} ({self.marks.escape(address)})"
         return self.marks.link(label, address)
 
-    def _bold(self) -> _Writing:
+    def _bold(self) -> _Renderer:
         """Inside of what is strong already."""
-        return replace(self, marks=replace(self.marks, strong=NOTHING))
+        return replace(self, marks=replace(self.marks, strong=NO_DELIMITERS))
 
     @staticmethod
-    def _around(signs: Around, said: str) -> str:
+    def _around(signs: Delimiters, said: str) -> str:
         return f"{signs[0]}{said}{signs[1]}" if said.strip() else said

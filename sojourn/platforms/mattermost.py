@@ -17,18 +17,18 @@ from sojourn.core.errors import BadInput, PlatformDown, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
-from sojourn.platforms.emoji_names import name_of
+from sojourn.platforms.emoji_names import emoji_name
 from sojourn.platforms.json_socket import open_socket
-from sojourn.platforms.rest_client import Rest
+from sojourn.platforms.rest_client import RestClient
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import File, Inbound, PlatformInfo, SendRefused, Sent
 from sojourn.ports.plugin import Plugin
 
 NAME = "mattermost"
 _API = "/api/v4"
-_MOST = 16_383
-_AROUND = 5_000  # milliseconds: posts of several channels may be told out of order
-_INVITED = ("user_added", "group_added", "direct_added", "channel_created")
+_MAX_CHARS = 16_383
+_OVERLAP_MS = 5_000  # milliseconds: posts of several channels may be told out of order
+_MEMBERSHIP_EVENTS = ("user_added", "group_added", "direct_added", "channel_created")
 _KINDS: Mapping[str, PlaceKind] = {"D": "dm", "G": "group", "O": "channel", "P": "channel"}
 
 
@@ -43,15 +43,15 @@ class MattermostSettings:
 class Mattermost:
     """One bot account on one server."""
 
-    info = PlatformInfo(name=NAME, label="Mattermost", max_chars=_MOST, prefix="!")
+    info = PlatformInfo(name=NAME, label="Mattermost", max_chars=_MAX_CHARS, prefix="!")
 
     def __init__(self, kit: Kit) -> None:
         settings: MattermostSettings = kit.configured(NAME)
         self._url, self._token = settings.url.rstrip("/"), settings.token.reveal()
         self.account = f"{self._url}#{hashlib.sha256(self._token.encode()).hexdigest()[:12]}"
         headers = {"Authorization": f"Bearer {self._token}"}
-        self._http = Rest("Mattermost", self._url, key="SOJOURN_MATTERMOST_TOKEN", headers=headers)
-        self._position = CursorStore(kit.store, NAME, self.account)
+        self._http = RestClient("Mattermost", self._url, key="SOJOURN_MATTERMOST_TOKEN", headers=headers)
+        self._cursor = CursorStore(kit.store, NAME, self.account)
         self._kinds: dict[str, PlaceKind] = {}  # of channels
         self._names: dict[str, str] = {}  # of people
         self._ours: dict[str, bool] = {}  # threads, and whether they speak to us
@@ -61,18 +61,18 @@ class Mattermost:
         me = await self._get("/users/me")
         async with open_socket("Mattermost", f"{self._url}{_API}/websocket") as socket:
             await socket.say({"seq": 1, "action": "authentication_challenge", "data": {"token": self._token}})
-            while (said := await socket.hear()).get("event") != "hello":
+            while (said := await socket.receive()).get("event") != "hello":
                 if said.get("status") == "FAIL":
-                    raise self._http.key_refused()
-            heard, waiting = await self._missed()
+                    raise self._http.to_key_refused()
+            heard, waiting = await self._fetch_missed()
             while True:
                 for post in waiting:
                     if heard.has(post["id"]) or not self._is_for_us(post, me):
                         continue
-                    yield await self._inbound(post, me)
-                    heard = await self._position.keep_heard(heard.plus(post["id"], int(post["create_at"])))
-                said = await socket.hear()
-                if said.get("event") in _INVITED:
+                    yield await self._to_inbound(post, me)
+                    heard = await self._cursor.save_cursor(heard.plus(post["id"], int(post["create_at"])))
+                said = await socket.receive()
+                if said.get("event") in _MEMBERSHIP_EVENTS:
                     await self._learn(said)
                 waiting = self._posted(said)
 
@@ -83,15 +83,15 @@ class Mattermost:
             about = await self._get(f"/channels/{channel}")
             self._kinds[about["id"]] = _KINDS.get(about["type"], "channel")
 
-    async def _missed(self) -> tuple[ReceivedCursor, list[dict[str, Any]]]:
+    async def _fetch_missed(self) -> tuple[ReceivedCursor, list[dict[str, Any]]]:
         """How far we had heard, and what came since then."""
-        heard, channels = await self._position.heard(), await self._get("/users/me/channels")
+        heard, channels = await self._cursor.heard(), await self._get("/users/me/channels")
         for one in channels:
             self._kinds[one["id"]] = _KINDS.get(one["type"], "channel")
         newest = max((int(one["last_post_at"]) for one in channels), default=0)
         if heard is None:  # what was said before we came is not for us
-            return await self._position.begin(newest + 1), []
-        since, found = heard.since(_AROUND), list[dict[str, Any]]()
+            return await self._cursor.begin(newest + 1), []
+        since, found = heard.since(_OVERLAP_MS), list[dict[str, Any]]()
         for one in channels:
             if int(one["last_post_at"]) >= since:
                 told = await self._get(f"/channels/{one['id']}/posts", params={"since": since})
@@ -112,9 +112,9 @@ class Mattermost:
         robot = any(str(marks.get(one, "")).lower() == "true" for one in ("from_bot", "from_webhook"))
         return not (post["user_id"] == me["id"] or robot or post.get("type") or post.get("delete_at"))
 
-    async def _inbound(self, post: Mapping[str, Any], me: Mapping[str, Any]) -> Inbound:
+    async def _to_inbound(self, post: Mapping[str, Any], me: Mapping[str, Any]) -> Inbound:
         place = self._place(post["channel_id"], post.get("root_id") or None)
-        spoken_to = self._kinds.get(post["channel_id"]) == "dm" or _names_us(post, me)
+        spoken_to = self._kinds.get(post["channel_id"]) == "dm" or _mentions_us(post, me)
         if not spoken_to and place.thread:
             spoken_to = await self._is_ours(place.thread, me)
         text, files = post["message"], list[File]()
@@ -140,7 +140,7 @@ class Mattermost:
                 first = (await self._http.ask("GET", f"{_API}/posts/{root}")).json()
             except SendRefused:  # deleted, perhaps
                 return False
-            self._ours[root] = first["user_id"] == me["id"] or _names_us(first, me)
+            self._ours[root] = first["user_id"] == me["id"] or _mentions_us(first, me)
         return self._ours[root]
 
     async def _name(self, user: str) -> str:
@@ -165,13 +165,13 @@ class Mattermost:
         return await self._post(place, text)
 
     async def _post(self, place: Place, text: str, files: tuple[str, ...] = ()) -> Sent:
-        _check(text)
+        _check_length(text)
         said = {"channel_id": place.chat, "message": text, "root_id": place.thread or "", "file_ids": files}
         reply = await self._http.ask("POST", f"{_API}/posts", json=said)
         return Sent(place=place, id=reply.json()["id"])
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
-        _check(text)
+        _check_length(text)
         await self._http.ask("PUT", f"{_API}/posts/{sent.id}/patch", json={"message": text})
 
     async def typing(self, place: Place) -> None:
@@ -179,7 +179,7 @@ class Mattermost:
         await self._http.ask("POST", f"{_API}/users/me/typing", json=said)
 
     async def react(self, sent: Sent, sign: str) -> None:
-        said = {"user_id": (await self._get("/users/me"))["id"], "post_id": sent.id, "emoji_name": name_of(sign)}
+        said = {"user_id": (await self._get("/users/me"))["id"], "post_id": sent.id, "emoji_name": emoji_name(sign)}
         await self._http.ask("POST", f"{_API}/reactions", json=said)
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
@@ -215,12 +215,12 @@ class Mattermost:
         await self._http.close()
 
 
-def _names_us(post: Mapping[str, Any], me: Mapping[str, Any]) -> bool:
+def _mentions_us(post: Mapping[str, Any], me: Mapping[str, Any]) -> bool:
     return re.search(rf"@{re.escape(me['username'])}(?![\w.-]*\w)", post["message"], re.IGNORECASE) is not None
 
 
-def _check(text: str) -> None:
-    if len(text) > _MOST:
+def _check_length(text: str) -> None:
+    if len(text) > _MAX_CHARS:
         raise SendRefused(f"{len(text):,} characters are too many for one message.", kind="too_long")
 
 

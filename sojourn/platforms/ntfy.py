@@ -19,15 +19,15 @@ from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.cursor import CursorStore
-from sojourn.platforms.rest_client import Rest
+from sojourn.platforms.rest_client import RestClient
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import File, Inbound, PlatformInfo, SendRefused, Sent
 from sojourn.ports.plugin import Plugin
 
 NAME = "ntfy"
-_MOST = 4096  # bytes; what is longer becomes a file there
-_OURS = "sojourn"
-_SILENCE = 120.0  # seconds; the server gives a sign of life every 45
+_MAX_BYTES = 4096  # bytes; what is longer becomes a file there
+_OWN_TAG = "sojourn"
+_SILENCE_SECONDS = 120.0  # seconds; the server gives a sign of life every 45
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class NtfySettings:
 class Ntfy:
     """One topic on one server."""
 
-    info = PlatformInfo(name=NAME, label="ntfy", max_chars=_MOST, counting="bytes")
+    info = PlatformInfo(name=NAME, label="ntfy", max_chars=_MAX_BYTES, counting="bytes")
 
     def __init__(self, kit: Kit) -> None:
         self._settings: NtfySettings = kit.configured(NAME)
@@ -50,25 +50,25 @@ class Ntfy:
         self._here = self.home(self._settings.topic)
         token = self._settings.token.reveal()
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = Rest("ntfy", self._settings.server, key="SOJOURN_NTFY_TOKEN", headers=headers)
-        self._position = CursorStore(kit.store, NAME, self.account)
+        self._http = RestClient("ntfy", self._settings.server, key="SOJOURN_NTFY_TOKEN", headers=headers)
+        self._cursor = CursorStore(kit.store, NAME, self.account)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        kept = await self._position.load()
+        kept = await self._cursor.load()
         if not kept:  # from now on, also if the line is lost before the first message
             kept = {"since": str(int(time.time()))}
-            await self._position.keep(kept)
-        patience = httpx2.Timeout(_SILENCE, connect=10.0)
+            await self._cursor.keep(kept)
+        patience = httpx2.Timeout(_SILENCE_SECONDS, connect=10.0)
         path = f"/{self._settings.topic}/json"
         async with self._http.stream(path, params={"since": kept["since"]}, timeout=patience) as lines:
             async for line in lines.aiter_lines():
                 said = json.loads(line) if line.strip() else {}
-                if said.get("event") == "message" and _OURS not in (said.get("tags") or ()):
-                    yield await self._inbound(said)
-                    await self._position.keep({"since": said["id"]})
+                if said.get("event") == "message" and _OWN_TAG not in (said.get("tags") or ()):
+                    yield await self._to_inbound(said)
+                    await self._cursor.keep({"since": said["id"]})
         raise self._http.down(EOFError("the line was closed"))
 
-    async def _inbound(self, said: Mapping[str, Any]) -> Inbound:
+    async def _to_inbound(self, said: Mapping[str, Any]) -> Inbound:
         who, text, files = str(said.get("title") or "someone"), str(said.get("message", "")), tuple[File, ...]()
         try:
             files = await self._files(said.get("attachment"))
@@ -93,9 +93,9 @@ class Ntfy:
         return (File(name=str(attached.get("name", "file")), media_type=kind, data=got.content),)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
-        if len(text.encode()) > _MOST:
+        if len(text.encode()) > _MAX_BYTES:
             raise SendRefused(f"{len(text.encode()):,} bytes are too many for one message.", kind="too_long")
-        said = {"topic": place.chat, "message": text, "tags": [_OURS], "title": "Sojourn", "markdown": not plain}
+        said = {"topic": place.chat, "message": text, "tags": [_OWN_TAG], "title": "Sojourn", "markdown": not plain}
         reply = await self._http.ask("POST", "/", json=said)
         return Sent(place=place, id=str(reply.json()["id"]))
 

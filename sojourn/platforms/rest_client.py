@@ -21,7 +21,7 @@ _KINDS: Mapping[int, Refusal] = {
 }
 
 
-class Rest:
+class RestClient:
     """One server. `key` is the setting a person has to correct when the credential is refused."""
 
     def __init__(self, label: str, url: str, *, key: str, headers: Mapping[str, str] | None = None) -> None:
@@ -46,7 +46,7 @@ class Rest:
         except (httpx2.TransportError, httpx2.StreamError) as error:
             raise self.down(error) from error
         if not reply.is_success:
-            raise self.refused(reply.status_code, reply.headers, _words(reply))
+            raise self.refused(reply.status_code, reply.headers, _error_text(reply))
         return reply
 
     @asynccontextmanager
@@ -56,9 +56,9 @@ class Rest:
             async with self._http.stream("GET", path, **given) as reply:
                 if not reply.is_success:
                     await reply.aread()
-                    refused = self.refused(reply.status_code, reply.headers, _words(reply))
+                    refused = self.refused(reply.status_code, reply.headers, _error_text(reply))
                     if isinstance(refused, KeyRefused) or reply.status_code == 403:
-                        raise self.key_refused()
+                        raise self.to_key_refused()
                     raise PlatformDown(str(refused), hint=refused.hint)
                 yield reply
         except (httpx2.TransportError, httpx2.StreamError) as error:
@@ -67,12 +67,12 @@ class Rest:
     def down(self, error: Exception) -> PlatformDown:
         return PlatformDown(f"{self._label} does not answer: {str(error) or type(error).__name__}.")
 
-    def key_refused(self) -> KeyRefused:
+    def to_key_refused(self) -> KeyRefused:
         return KeyRefused(f"{self._label} refuses the credential.", hint=f"Correct {self._key}.")
 
     def refused(self, status: int, headers: Mapping[str, str], why: str) -> SojournError:
         if status == 401:
-            return self.key_refused()
+            return self.to_key_refused()
         kind: Refusal = _KINDS.get(status, "transient" if status >= 500 else "unknown")
         wait = headers.get("retry-after", "")
         return SendRefused(
@@ -83,7 +83,7 @@ class Rest:
         await self._http.aclose()
 
 
-def _words(reply: httpx2.Response) -> str:
+def _error_text(reply: httpx2.Response) -> str:
     """What the server says is wrong, in a few words."""
     try:
         told = reply.json()

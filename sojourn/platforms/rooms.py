@@ -25,13 +25,13 @@ from sojourn.ports.records import Record
 
 LOCAL = "local"
 TO_HEAR = "local_to_hear"
-MOST_WORDS = 100_000
-_PAGE = 500
-_FRESH = 40  # of the newest notes, changes are told too
+MAX_TEXT_CHARS = 100_000
+_PAGE_SIZE = 500
+_WATCHED_FOR_EDITS = 40  # of the newest notes, changes are told too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class RoomMessage:
     """One thing said in a room. `opens`: it begins a thread, whose id is `t` and its number."""
 
     room: str
@@ -58,7 +58,7 @@ class Note:
         return Sender(id=self.by, name=self.name, is_bot=self.ours)
 
 
-def room_name(words: str) -> str:
+def parse_room_name(words: str) -> str:
     """A room's name as it is kept. BadInput."""
     name = words.strip()
     if not name or len(name) > 100 or ".." in name or name.startswith("/") or not name.isprintable():
@@ -71,7 +71,7 @@ class Rooms:
 
     def __init__(self, kit: Kit, platform: str = LOCAL) -> None:
         self._store = kit.store
-        self._notes, self._to_hear, self._keys = (f"{platform}_{kind}" for kind in ("note", "to_hear", "key"))
+        self._notes, self._unheard, self._keys = (f"{platform}_{kind}" for kind in ("note", "to_hear", "key"))
         self._last: dict[str, int] = {}  # the highest number seen of each room
         self._writing = asyncio.Lock()
 
@@ -87,14 +87,14 @@ class Rooms:
         opens: bool = False,
         buttons: Sequence[Button] = (),
         key: str = "",
-    ) -> Note:
+    ) -> RoomMessage:
         """Kept when this returns. What the agent says is not put on the pile. NotFound for a thread that is none."""
-        if len(text) > MOST_WORDS:
-            raise BadInput(f"{len(text):,} characters are too many.", hint=f"At most {MOST_WORDS:,} at once.")
-        room = room_name(room)
+        if len(text) > MAX_TEXT_CHARS:
+            raise BadInput(f"{len(text):,} characters are too many.", hint=f"At most {MAX_TEXT_CHARS:,} at once.")
+        room = parse_room_name(room)
         if thread is not None:
             await self._check_thread(room, thread)
-        said = Note(
+        said = RoomMessage(
             room=room,
             n=0,
             text=text,
@@ -109,13 +109,13 @@ class Rooms:
         )
         return await self._put(said)
 
-    async def press(self, room: str, n: int, value: str, by: Sender) -> Note:
+    async def press(self, room: str, n: int, value: str, by: Sender) -> RoomMessage:
         """Somebody presses a button: that is said and heard like words. NotFound if it is not there (any more)."""
         under = await self.one(room, n)
         found = [one for one in under.buttons if one.value == value]
         if not found:
             raise NotFound(f"Message {n} in {room} has no such button.", hint="It may have been answered already.")
-        said = Note(
+        said = RoomMessage(
             room=under.room,
             n=0,
             text=found[0].label,
@@ -128,27 +128,27 @@ class Rooms:
         )
         return await self._put(said)
 
-    async def _put(self, note: Note) -> Note:
+    async def _put(self, note: RoomMessage) -> RoomMessage:
         async with self._writing:
             if note.key and (known := await self._store.get_record(self._keys, _prefix(note.room) + note.key)):
                 return await self.one(note.room, known.value["n"])
             note = await self._keep(note)
         if not note.ours:
             await self._store.put_record(
-                Record(kind=self._to_hear, key=_key(note.room, note.n), value=encode_value(note))
+                Record(kind=self._unheard, key=_key(note.room, note.n), value=encode_value(note))
             )
         if note.key:  # last: whoever dies before says it again, and who listens knows it by its id
             about = Record(kind=self._keys, key=_prefix(note.room) + note.key, value={"n": note.n})
             await self._store.put_record(about)
         return note
 
-    async def one(self, room: str, n: int) -> Note:
-        kept = await self._store.get_record(self._notes, _key(room_name(room), n))
+    async def one(self, room: str, n: int) -> RoomMessage:
+        kept = await self._store.get_record(self._notes, _key(parse_room_name(room), n))
         if kept is None:
             raise NotFound(f"There is no message {n} in {room}.", hint="It may be another room.")
-        return _note(kept)
+        return _from_record(kept)
 
-    async def _keep(self, note: Note) -> Note:
+    async def _keep(self, note: RoomMessage) -> RoomMessage:
         n = await self._newest(note.room)
         while True:
             n += 1
@@ -183,35 +183,35 @@ class Rooms:
     async def _check_thread(self, room: str, thread: str) -> None:
         number = thread[1:] if thread.startswith("t") else ""
         found = await self._store.get_record(self._notes, _key(room, int(number))) if number.isdecimal() else None
-        if found is None or not _note(found).opens:
+        if found is None or not _from_record(found).opens:
             raise NotFound(f'There is no thread "{thread}" in {room}.', hint="Threads are begun by a hand-off.")
 
     # reading
-    async def read(self, room: str, *, after: int = 0, limit: int = 100) -> list[Note]:
+    async def read(self, room: str, *, after: int = 0, limit: int = 100) -> list[RoomMessage]:
         """From that number on, oldest first; 0 reads to the end."""
-        room, notes = room_name(room), list[Note]()
+        room, notes = parse_room_name(room), list[RoomMessage]()
         while not limit or len(notes) < limit:
-            size = min(_PAGE, limit - len(notes)) if limit else _PAGE
+            size = min(_PAGE_SIZE, limit - len(notes)) if limit else _PAGE_SIZE
             page = await self._store.list_records(
                 self._notes, prefix=_prefix(room), after=_key(room, after), limit=size
             )
-            notes += [_note(one) for one in page]
+            notes += [_from_record(one) for one in page]
             if len(page) < size:
                 break
             after = notes[-1].n
         return notes
 
-    async def watch(self, room: str, *, after: int = 0) -> AsyncGenerator[Note, None]:
+    async def watch(self, room: str, *, after: int = 0) -> AsyncGenerator[RoomMessage, None]:
         """What is there after that number and what comes; a note that is changed later is told again."""
         revisions: dict[int, int] = {}
         async with aclosing(self._store.watch_gateway("records")) as bell:
             async for _ in bell:
-                since = max(0, min(after, max(revisions, default=after)) - _FRESH) if revisions else after
+                since = max(0, min(after, max(revisions, default=after)) - _WATCHED_FOR_EDITS) if revisions else after
                 for note in await self.read(room, after=since, limit=0):
                     if note.n > after or revisions.get(note.n, note.revision) != note.revision:
                         yield note
                     revisions[note.n], after = note.revision, max(after, note.n)
-                for old in [n for n in revisions if n <= after - _FRESH]:
+                for old in [n for n in revisions if n <= after - _WATCHED_FOR_EDITS]:
                     del revisions[old]
 
     async def names(self) -> list[str]:
@@ -224,16 +224,18 @@ class Rooms:
         return found
 
     # hearing
-    async def to_hear(self, limit: int = _PAGE) -> list[Note]:
+    async def list_unheard(self, limit: int = _PAGE_SIZE) -> list[RoomMessage]:
         """What people said and no listener has taken yet."""
-        return [decode_value(Note, one.value) for one in await self._store.list_records(self._to_hear, limit=limit)]
+        return [
+            decode_value(RoomMessage, one.value) for one in await self._store.list_records(self._unheard, limit=limit)
+        ]
 
-    async def heard(self, note: Note) -> None:
-        await self._store.delete_record(self._to_hear, _key(note.room, note.n))
+    async def heard(self, note: RoomMessage) -> None:
+        await self._store.delete_record(self._unheard, _key(note.room, note.n))
 
-    async def waits(self, note: Note) -> bool:
+    async def waits(self, note: RoomMessage) -> bool:
         """Whether no listener has taken it yet."""
-        return await self._store.get_record(self._to_hear, _key(note.room, note.n)) is not None
+        return await self._store.get_record(self._unheard, _key(note.room, note.n)) is not None
 
 
 def _prefix(room: str) -> str:
@@ -244,5 +246,5 @@ def _key(room: str, n: int) -> str:
     return f"{_prefix(room)}{n:012}"
 
 
-def _note(record: Record) -> Note:
-    return replace(decode_value(Note, record.value), revision=record.revision)
+def _from_record(record: Record) -> RoomMessage:
+    return replace(decode_value(RoomMessage, record.value), revision=record.revision)

@@ -11,16 +11,16 @@ from contextlib import aclosing
 
 from sojourn.core.errors import BadInput, NotFound, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
-from sojourn.platforms.rooms import Note, Rooms, room_name
+from sojourn.platforms.rooms import RoomMessage, Rooms, parse_room_name
 from sojourn.ports.gateway_store import GatewayStore
 from sojourn.ports.platform import Button, Inbound, PlatformInfo, SendRefused, Sent
 
-MOST = 8000  # characters of one message of ours
-US = Sender(id="sojourn", name="Sojourn", is_bot=True)
+MAX_CHARS = 8000  # characters of one message of ours
+AGENT_SENDER = Sender(id="sojourn", name="Sojourn", is_bot=True)
 _KINDS: dict[str, PlaceKind] = {"#": "group", "!": "channel"}
 
 
-def place_of(platform: str, room: str, thread: str | None = None) -> Place:
+def place_from_room(platform: str, room: str, thread: str | None = None) -> Place:
     """A room or a thread in it, the same for what comes in and for what is handed over."""
     if thread:
         return Place(platform=platform, chat=room, kind="thread", thread=thread, parent=room, name=room)
@@ -38,15 +38,15 @@ class RoomsAdapter:
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with aclosing(self._store.watch_gateway("records")) as bell:
             async for _ in bell:
-                while notes := await self._rooms.to_hear():
+                while notes := await self._rooms.list_unheard():
                     for note in notes:
-                        yield self._inbound(note)
+                        yield self._to_inbound(note)
                         await self._rooms.heard(note)  # it was taken; this is our acknowledgement
 
-    def _inbound(self, note: Note) -> Inbound:
+    def _to_inbound(self, note: RoomMessage) -> Inbound:
         return Inbound(
             id=note.id,
-            place=place_of(self.info.name, note.room, note.thread),
+            place=place_from_room(self.info.name, note.room, note.thread),
             sender=note.sender,
             text=note.text,
             at=note.at,
@@ -60,15 +60,17 @@ class RoomsAdapter:
     async def ask(
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
     ) -> Sent:
-        _check(text)
+        _check_length(text)
         try:
-            note = await self._rooms.say(place.chat, text, US, thread=place.thread, ours=True, buttons=buttons)
+            note = await self._rooms.say(
+                place.chat, text, AGENT_SENDER, thread=place.thread, ours=True, buttons=buttons
+            )
         except NotFound as error:
             raise SendRefused(str(error), kind="not_found", hint=error.hint) from error
         return Sent(place=place, id=note.id)
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
-        _check(text)
+        _check_length(text)
         try:
             await self._rooms.edit(sent.place.chat, int(sent.id.rpartition("/")[2]), text)
         except NotFound as error:
@@ -79,18 +81,20 @@ class RoomsAdapter:
             raise ThreadsUnsupported("A thread has no threads of its own.", hint="Name the room.")
         if parent.kind == "channel":
             raise ThreadsUnsupported(f"{parent.chat} has no threads.", hint="Rooms with ! never have.")
-        return place_of(self.info.name, parent.chat, await self._rooms.open_thread(parent.chat, name, US))
+        return place_from_room(
+            self.info.name, parent.chat, await self._rooms.open_thread(parent.chat, name, AGENT_SENDER)
+        )
 
     def home(self, chat: str) -> Place:
-        room, _, thread = room_name(chat).partition("/")
-        return place_of(self.info.name, room_name(room), thread or None)
+        room, _, thread = parse_room_name(chat).partition("/")
+        return place_from_room(self.info.name, parse_room_name(room), thread or None)
 
     async def close(self) -> None:
         """There is no line to close."""
 
 
-def _check(text: str) -> None:
-    if len(text) > MOST:
+def _check_length(text: str) -> None:
+    if len(text) > MAX_CHARS:
         raise SendRefused(f"{len(text):,} characters are too many for one message.", kind="too_long")
     if not text:
         raise BadInput("An empty message cannot be sent.", hint="Say something.")

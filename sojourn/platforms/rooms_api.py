@@ -11,22 +11,22 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sojourn.platforms.rooms import MOST_WORDS, Note
+from sojourn.platforms.rooms import MAX_TEXT_CHARS, RoomMessage
 
-_SILENCE = 15.0
+_HEARTBEAT_SECONDS = 15.0
 
 
-class Words(BaseModel):
+class RoomMessageBody(BaseModel):
     """Something to say."""
 
     model_config = ConfigDict(extra="forbid")
-    text: str = Field(min_length=1, max_length=MOST_WORDS)
+    text: str = Field(min_length=1, max_length=MAX_TEXT_CHARS)
     thread: str | None = Field(default=None, max_length=20)
     sender: str = Field(default="owner", min_length=1, max_length=100, description="Others than you have to be paired.")
     name: str = Field(default="", max_length=100)
 
 
-class Press(BaseModel):
+class ButtonPressBody(BaseModel):
     """A button that is pressed."""
 
     model_config = ConfigDict(extra="forbid")
@@ -35,29 +35,29 @@ class Press(BaseModel):
     name: str = Field(default="", max_length=100)
 
 
-def shown(note: Note) -> dict[str, Any]:
+def to_json(note: RoomMessage) -> dict[str, Any]:
     return asdict(note) | {"id": note.id}
 
 
-def is_in(note: Note, thread: str | None) -> bool:
+def is_in(note: RoomMessage, thread: str | None) -> bool:
     """`thread`: only this one; empty: only the room itself; None: everything."""
     return thread is None or (note.thread or "") == thread
 
 
-async def frames(notes: AsyncGenerator[Note, None], thread: str | None) -> AsyncGenerator[bytes, None]:
+async def to_sse_frames(notes: AsyncGenerator[RoomMessage, None], thread: str | None) -> AsyncGenerator[bytes, None]:
     """Each note as it comes, and a sign of life when there is none."""
     async with aclosing(notes):
-        coming: asyncio.Future[Note] | None = None
+        coming: asyncio.Future[RoomMessage] | None = None
         try:
             while True:
                 coming = coming or asyncio.ensure_future(anext(notes))
-                done, _ = await asyncio.wait({coming}, timeout=_SILENCE)
+                done, _ = await asyncio.wait({coming}, timeout=_HEARTBEAT_SECONDS)
                 if not done:
                     yield b":\n\n"
                     continue
                 note, coming = coming.result(), None
                 if is_in(note, thread):
-                    yield b"event: message\ndata: %b\nid: %d\n\n" % (json.dumps(shown(note)).encode(), note.n)
+                    yield b"event: message\ndata: %b\nid: %d\n\n" % (json.dumps(to_json(note)).encode(), note.n)
         finally:
             if coming is not None:
                 coming.cancel()

@@ -16,7 +16,7 @@ from sojourn.core.events import Yielded
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId
 from sojourn.platforms.rooms import Rooms
-from sojourn.platforms.rooms_adapter import US
+from sojourn.platforms.rooms_adapter import AGENT_SENDER
 from sojourn.ports.platform import Button
 from sojourn.stores.sqlite.store import SqliteStore
 
@@ -142,7 +142,7 @@ def ask_in_room(home: Path, room: str, words: str, *answers: str) -> None:
         app = App(config.load({"home": str(home)}))
         try:
             buttons = [Button(label=one, value=f"q:{number}") for number, one in enumerate(answers)]
-            await app.shared(Rooms).say(room, words, US, ours=True, buttons=buttons)
+            await app.shared(Rooms).say(room, words, AGENT_SENDER, ours=True, buttons=buttons)
         finally:
             await app.close()
 

@@ -17,7 +17,7 @@ from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.webhook import WebhookSettings
 from sojourn.platforms.webhook.adapter import Webhook
-from sojourn.platforms.webhook.signature import is_signed, sign
+from sojourn.platforms.webhook.signature import is_signature_valid, sign
 from sojourn.ports.platform import File, PlatformAdapter, Refusal
 from sojourn.testing.hermes_rig import free_port
 from sojourn.testing.platform_rig import Posted
@@ -75,7 +75,7 @@ class HookRig:
 
     async def _take(self, request: Request) -> Response:
         body = await request.body()
-        assert is_signed(SECRET, request.headers, body, time.time())
+        assert is_signature_valid(SECRET, request.headers, body, time.time())
         if self._refusal:
             (status, headers), self._refusal = self._refusal, None
             return JSONResponse({"error": "no"}, status, headers)

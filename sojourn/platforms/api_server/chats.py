@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sojourn.platforms.api_server import NAME
 from sojourn.platforms.rooms import Rooms
-from sojourn.platforms.rooms_adapter import MOST, RoomsAdapter
+from sojourn.platforms.rooms_adapter import MAX_CHARS, RoomsAdapter
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import PlatformInfo
 
@@ -19,7 +19,7 @@ class Chats(Rooms):
 class ApiServer(RoomsAdapter):
     """The agent's account there. Whoever holds the server's token writes as `owner`."""
 
-    info = PlatformInfo(name=NAME, label="HTTP API", max_chars=MOST, owner="owner")
+    info = PlatformInfo(name=NAME, label="HTTP API", max_chars=MAX_CHARS, owner="owner")
 
     def __init__(self, kit: Kit) -> None:
         super().__init__(self.info, kit.shared(Chats), kit.store)

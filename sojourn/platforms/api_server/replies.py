@@ -13,8 +13,8 @@ from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Settings
 from sojourn.platforms.api_server import NAME
 from sojourn.platforms.api_server.chats import Chats
-from sojourn.platforms.rooms import Note
-from sojourn.platforms.rooms_adapter import place_of
+from sojourn.platforms.rooms import RoomMessage
+from sojourn.platforms.rooms_adapter import place_from_room
 from sojourn.ports.kit import Kit
 
 Status = Literal["running", "asked", "done"]
@@ -25,10 +25,10 @@ class Replies:
     """What was answered so far. `asked`: a turn waits for somebody to press a button."""
 
     status: Status
-    notes: tuple[Note, ...]
+    notes: tuple[RoomMessage, ...]
 
 
-def key_of(settings: Settings, place: Place, sender: Sender) -> str:
+def conversation_key(settings: Settings, place: Place, sender: Sender) -> str:
     """The key under which the gateway keeps the conversation."""
     return build_session_key(
         place,
@@ -38,22 +38,22 @@ def key_of(settings: Settings, place: Place, sender: Sender) -> str:
     )
 
 
-class Answers:
+class ReplyFinder:
     """Looks into the gateway's journal for how it goes."""
 
     def __init__(self, kit: Kit) -> None:
         self._store, self._settings, self._chats = kit.store, kit.settings, kit.shared(Chats)
 
-    async def check_served(self) -> None:
+    async def require_gateway(self) -> None:
         """PlatformDown if no gateway would hear what is said."""
         alive = await self._store.gateways()
         if not any(NAME in one.health.get("lines", {}) for one in alive):
             hint = f"Add [plugins.{NAME}] to config.toml and start `sojourn serve` or `sojourn gateway run`."
             raise PlatformDown(f"No gateway serves {NAME}.", hint=hint)
 
-    async def to(self, note: Note) -> Replies:
+    async def to(self, note: RoomMessage) -> Replies:
         """What was answered to a note so far."""
-        key = key_of(self._settings, place_of(NAME, note.room, note.thread), note.sender)
+        key = conversation_key(self._settings, place_from_room(NAME, note.room, note.thread), note.sender)
         runs = await self._chats.waits(note) or any(
             one.message_id == note.id or (note.pressed and one.state == "running")  # a press goes on with its turn
             for one in await self._store.incoming(place=key, states=("waiting", "running"), limit=1000)
@@ -65,7 +65,7 @@ class Answers:
             return Replies(status="asked", notes=found)
         return Replies(status="running" if runs or on_its_way else "done", notes=found)
 
-    async def wait(self, note: Note, seconds: float) -> Replies:
+    async def wait(self, note: RoomMessage, seconds: float) -> Replies:
         """Until it is answered, or asked something, or until the time is over."""
         found = await self.to(note)
         try:
@@ -83,5 +83,7 @@ class Answers:
 
     async def session(self, chat: str, thread: str | None, sender: Sender) -> SessionId | None:
         """The session that a chat talks to."""
-        binding = await self._store.binding(key_of(self._settings, place_of(NAME, chat, thread), sender))
+        binding = await self._store.binding(
+            conversation_key(self._settings, place_from_room(NAME, chat, thread), sender)
+        )
         return binding.session if binding else None

@@ -18,26 +18,26 @@ from sojourn.core.errors import ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
 from sojourn.platforms.discord import NAME, DiscordSettings
-from sojourn.platforms.discord.backfill import missed, now
-from sojourn.platforms.discord.errors import listening, translated
+from sojourn.platforms.discord.backfill import current_snowflake, fetch_missed
+from sojourn.platforms.discord.errors import translate_errors, translate_listen_errors
 from sojourn.platforms.discord.gateway_client import GatewayClient
-from sojourn.platforms.discord.messages import inbound, named, place_of, pressed
+from sojourn.platforms.discord.messages import place_from_channel, place_from_name, to_button_press, to_inbound
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Button, File, Inbound, NoThreadHere, PlatformInfo, SendRefused, Sent
 from sojourn.ports.records import RecordStore
 
-_MOST, _MOST_NAME = 2000, 100
-_A_DAY: Final = 1440  # minutes of silence until a thread is archived
+_MAX_CHARS, _MAX_NAME_CHARS = 2000, 100
+_ARCHIVE_AFTER_MINUTES: Final = 1440  # minutes of silence until a thread is archived
 
 
 class Discord:
     """The bot's account."""
 
-    info = PlatformInfo(name=NAME, label="Discord", max_chars=_MOST)
+    info = PlatformInfo(name=NAME, label="Discord", max_chars=_MAX_CHARS)
 
     def __init__(self, settings: DiscordSettings, store: RecordStore) -> None:
         self._settings, self._opening = settings, asyncio.Lock()
-        self._position = CursorStore(store, NAME, self.account)
+        self._cursor = CursorStore(store, NAME, self.account)
         self._line: GatewayClient | None = None
 
     @property
@@ -51,26 +51,26 @@ class Discord:
         return sha256(token.encode()).hexdigest()[:12]
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        async with listening():
+        async with translate_listen_errors():
             line = await self._open()
-        position, before = self._position, await self._position.heard()
-        heard = before or await position.begin(now())
-        async with listening(), line.connected():
-            if before is not None and not line.has_caught_up:
-                for message in await missed(line, heard):
-                    if (written := await inbound(message, line)) is not None:
+        position, before = self._cursor, await self._cursor.heard()
+        heard = before or await position.begin(current_snowflake())
+        async with translate_listen_errors(), line.connected():
+            if before is not None and not line.is_backfilled:
+                for message in await fetch_missed(line, heard):
+                    if (written := await to_inbound(message, line)) is not None:
                         yield written
-                        heard = await position.keep_heard(_plus(heard, written))
-            line.has_caught_up = True
+                        heard = await position.save_cursor(_advance_cursor(heard, written))
+            line.is_backfilled = True
             while True:
-                news = await line.news()
+                news = await line.next_event()
                 if isinstance(news, discord.Interaction):
-                    if (press := await pressed(news, line)) is not None:
+                    if (press := await to_button_press(news, line)) is not None:
                         yield press
-                    await line.let_go_of(news)
-                elif not heard.has(str(news.id)) and (written := await inbound(news, line)) is not None:
+                    await line.acknowledge_press(news)
+                elif not heard.has(str(news.id)) and (written := await to_inbound(news, line)) is not None:
                     yield written
-                    heard = await position.keep_heard(_plus(heard, written))
+                    heard = await position.save_cursor(_advance_cursor(heard, written))
                 line.kept()
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
@@ -80,45 +80,45 @@ class Discord:
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
     ) -> Sent:
         room = await self._room(place)
-        async with translated(), asyncio.timeout(self._settings.answer_seconds):
+        async with translate_errors(), asyncio.timeout(self._settings.answer_seconds):
             message = await room.send(
-                _written(text, plain),
+                _escape_if_plain(text, plain),
                 nonce=secrets.randbits(62),  # the library may ask twice; Discord knows it by this and sends once
-                reference=_reply(place, reply_to),  # type: ignore[arg-type]
-                view=_view(buttons) if buttons else None,  # type: ignore[arg-type]
+                reference=_reply_reference(place, reply_to),  # type: ignore[arg-type]
+                view=_build_view(buttons) if buttons else None,  # type: ignore[arg-type]
             )
         return Sent(place=place, id=str(message.id))
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
         room = await self._room(sent.place)
-        async with translated(), asyncio.timeout(self._settings.answer_seconds):
-            await room.get_partial_message(_number(sent.id)).edit(content=_written(text, plain), view=None)
+        async with translate_errors(), asyncio.timeout(self._settings.answer_seconds):
+            await room.get_partial_message(_parse_id(sent.id)).edit(content=_escape_if_plain(text, plain), view=None)
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
         room = await self._room(place)
-        async with translated():
+        async with translate_errors():
             message = await room.send(caption, file=discord.File(BytesIO(file.data), filename=file.name))
         return Sent(place=place, id=str(message.id))
 
     async def typing(self, place: Place) -> None:
         room = await self._room(place)
-        async with translated():
+        async with translate_errors():
             await room.typing()
 
     async def react(self, sent: Sent, sign: str) -> None:
         room = await self._room(sent.place)
-        async with translated():
-            await room.get_partial_message(_number(sent.id)).add_reaction(sign)
+        async with translate_errors():
+            await room.get_partial_message(_parse_id(sent.id)).add_reaction(sign)
 
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
-        name = name.strip()[:_MOST_NAME] or "Sojourn"
-        async with translated():
+        name = name.strip()[:_MAX_NAME_CHARS] or "Sojourn"
+        async with translate_errors():
             line = await self._open()
             try:
-                channel = line.get_channel(_number(parent.chat)) or await line.fetch_channel(_number(parent.chat))
+                channel = line.get_channel(_parse_id(parent.chat)) or await line.fetch_channel(_parse_id(parent.chat))
                 if isinstance(channel, discord.Thread):
                     channel = channel.parent or await line.fetch_channel(channel.parent_id)
-                return place_of(await _thread_in(channel, name))
+                return place_from_channel(await _create_thread(channel, name))
             except discord.HTTPException as error:
                 if error.status >= 500 or error.status in (401, 429):
                     raise
@@ -126,7 +126,7 @@ class Discord:
                 raise ThreadsUnsupported(f"Discord opens no thread there: {error.text}.", hint=hint) from error
 
     def home(self, chat: str) -> Place:
-        return named(chat, self._line)
+        return place_from_name(chat, self._line)
 
     async def close(self) -> None:
         line, self._line = self._line, None
@@ -139,7 +139,7 @@ class Discord:
             if self._line is None:
                 line = GatewayClient(self._settings.base_url)
                 try:
-                    async with translated(), asyncio.timeout(self._settings.answer_seconds):
+                    async with translate_errors(), asyncio.timeout(self._settings.answer_seconds):
                         await line.login(self._settings.token.reveal())
                 except BaseException:
                     await line.http.close()
@@ -148,20 +148,20 @@ class Discord:
         return self._line
 
     async def _room(self, place: Place) -> discord.PartialMessageable:
-        return (await self._open()).get_partial_messageable(_number(place.chat))
+        return (await self._open()).get_partial_messageable(_parse_id(place.chat))
 
 
-def make(kit: Kit) -> Discord:
+def build_adapter(kit: Kit) -> Discord:
     return Discord(kit.configured(NAME), kit.store)
 
 
-def _plus(heard: ReceivedCursor, written: Inbound) -> ReceivedCursor:
+def _advance_cursor(heard: ReceivedCursor, written: Inbound) -> ReceivedCursor:
     """Discord tells a bot about every chat but the private ones: those are remembered."""
     heard = heard.plus(written.id, int(written.id))
     return heard.there(written.place.chat) if written.place.kind == "dm" else heard
 
 
-def _view(buttons: Sequence[Button]) -> discord.ui.View:
+def _build_view(buttons: Sequence[Button]) -> discord.ui.View:
     """Buttons that the library does not wait for: who presses is heard by `listen`, also after a restart."""
     view = discord.ui.View(timeout=None)
     for one in buttons:
@@ -170,42 +170,46 @@ def _view(buttons: Sequence[Button]) -> discord.ui.View:
     return view
 
 
-async def _thread_in(channel: object, name: str) -> discord.Thread:
+async def _create_thread(channel: object, name: str) -> discord.Thread:
     """A thread in a text channel; where none can stand alone, one that hangs on a first message."""
     if isinstance(channel, discord.ForumChannel):
-        return (await channel.create_thread(name=name, content=name, auto_archive_duration=_A_DAY)).thread
+        return (
+            await channel.create_thread(name=name, content=name, auto_archive_duration=_ARCHIVE_AFTER_MINUTES)
+        ).thread
     if not isinstance(channel, discord.TextChannel):
         kind = str(getattr(channel, "type", "such")).replace("_", " ")
         why, hint = f"A {kind} channel of Discord has no threads.", "Name a text channel."
-        raise NoThreadHere(why, hint=hint, place=place_of(channel))
+        raise NoThreadHere(why, hint=hint, place=place_from_channel(channel))
     kind_of_thread = discord.ChannelType.news_thread if channel.is_news() else discord.ChannelType.public_thread
     try:
-        return await channel.create_thread(name=name, type=kind_of_thread, auto_archive_duration=_A_DAY)
+        return await channel.create_thread(name=name, type=kind_of_thread, auto_archive_duration=_ARCHIVE_AFTER_MINUTES)
     except discord.HTTPException as refused:
         if refused.status >= 500 or refused.status == 429:
             raise
     seed = await channel.send(name)
     try:
-        return await seed.create_thread(name=name, auto_archive_duration=_A_DAY)
+        return await seed.create_thread(name=name, auto_archive_duration=_ARCHIVE_AFTER_MINUTES)
     except discord.HTTPException:
         with suppress(discord.HTTPException):
             await seed.delete()
         raise
 
 
-def _written(text: str, plain: bool) -> str:
+def _escape_if_plain(text: str, plain: bool) -> str:
     """Plain words get a backslash before what would be a mark, as long as there is room for it."""
     escaped = discord.utils.escape_markdown(text) if plain else text
-    return escaped if len(escaped) <= _MOST else text
+    return escaped if len(escaped) <= _MAX_CHARS else text
 
 
-def _number(id: str) -> int:
+def _parse_id(id: str) -> int:
     if not id.isdecimal():
         raise SendRefused(f"{id!r} is not an id of Discord.", kind="not_found")
     return int(id)
 
 
-def _reply(place: Place, to: str) -> discord.MessageReference | None:
+def _reply_reference(place: Place, to: str) -> discord.MessageReference | None:
     if not to:
         return None
-    return discord.MessageReference(message_id=_number(to), channel_id=_number(place.chat), fail_if_not_exists=False)
+    return discord.MessageReference(
+        message_id=_parse_id(to), channel_id=_parse_id(place.chat), fail_if_not_exists=False
+    )

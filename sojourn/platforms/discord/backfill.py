@@ -10,29 +10,29 @@ import discord
 from sojourn.platforms.cursor import ReceivedCursor
 from sojourn.platforms.discord.gateway_client import GatewayClient
 
-_AROUND = 5_000 << 22  # five seconds, in ids
+_OVERLAP_IDS = 5_000 << 22  # five seconds, in ids
 
 logger = logging.getLogger(__name__)
 
 
-def now() -> int:
+def current_snowflake() -> int:
     """An id of this moment: ids tell the time."""
     return discord.utils.time_snowflake(discord.utils.utcnow())
 
 
-async def missed(client: GatewayClient, heard: ReceivedCursor) -> list[discord.Message]:
+async def fetch_missed(client: GatewayClient, heard: ReceivedCursor) -> list[discord.Message]:
     """What is newer than what was heard, oldest first: in channels, in their open threads, and in private chats in
     which something was heard before (Discord lists those to nobody)."""
-    since, found = heard.since(_AROUND), list[discord.Message]()
-    with client.patient():  # there may be much to read, and beginning anew would not make it less
-        async for channel in _channels(client, since):
-            found += await _newer(channel, since)
+    since, found = heard.since(_OVERLAP_IDS), list[discord.Message]()
+    with client.wait_for_rate_limit():  # there may be much to read, and beginning anew would not make it less
+        async for channel in _iter_changed_channels(client, since):
+            found += await _fetch_newer(channel, since)
         for chat in heard.places:
-            found += await _newer(client.get_partial_messageable(int(chat)), since)
+            found += await _fetch_newer(client.get_partial_messageable(int(chat)), since)
     return sorted((one for one in found if not heard.has(str(one.id))), key=lambda one: one.id)
 
 
-async def _channels(client: discord.Client, since: int) -> AsyncGenerator[discord.abc.Messageable, None]:
+async def _iter_changed_channels(client: discord.Client, since: int) -> AsyncGenerator[discord.abc.Messageable, None]:
     """Those in which something new stands."""
     async for guild in client.fetch_guilds(limit=None, with_counts=False):
         for channel in [*await guild.fetch_channels(), *await guild.active_threads()]:
@@ -40,7 +40,7 @@ async def _channels(client: discord.Client, since: int) -> AsyncGenerator[discor
                 yield channel
 
 
-async def _newer(channel: discord.abc.Messageable, since: int) -> list[discord.Message]:
+async def _fetch_newer(channel: discord.abc.Messageable, since: int) -> list[discord.Message]:
     try:
         history = channel.history(limit=None, after=discord.Object(since), oldest_first=True)
         return [message async for message in history]

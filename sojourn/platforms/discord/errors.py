@@ -23,38 +23,38 @@ from sojourn.platforms.discord import TOKEN_VARIABLE
 from sojourn.ports.platform import SendRefused
 
 _BAD_TOKEN, _BAD_INTENTS = 4004, (4013, 4014)
-_AGAIN = "It is tried again by itself."
+_RETRY_HINT = "It is tried again by itself."
 
 
-def _wrong_token() -> SojournError:
+def _bad_token_error() -> SojournError:
     hint = f"Set {TOKEN_VARIABLE} to the bot's token from the developer portal."
     return KeyRefused("Discord does not accept this bot token.", hint=hint)
 
 
-def refused(error: Exception) -> SojournError:
+def translate_error(error: Exception) -> SojournError:
     """An error of the library, as one of ours."""
     match error:
         case LoginFailure():
-            return _wrong_token()
+            return _bad_token_error()
         case ConnectionClosed(code=code) if code == _BAD_TOKEN:
-            return _wrong_token()
+            return _bad_token_error()
         case ConnectionClosed(code=code) if code in _BAD_INTENTS:
             hint = "Switch on “Message Content Intent” for the bot in the developer portal, under Bot."
             return KeyRefused("Discord does not let this bot read messages.", hint=hint)
         case RateLimited(retry_after=seconds):
             return SendRefused(f"Discord asks to wait {seconds:g} seconds.", kind="rate_limited", retry_after=seconds)
         case HTTPException(status=status) if status < 500:
-            return _answered(error)
+            return _translate_response(error)
         case ReconnectWebSocket() | ConnectionClosed() | GatewayNotFound():
             return PlatformDown("The line to Discord was lost.", hint="It is opened again by itself.")
         case _:
-            return PlatformDown(f"Discord does not answer: {str(error) or type(error).__name__}.", hint=_AGAIN)
+            return PlatformDown(f"Discord does not answer: {str(error) or type(error).__name__}.", hint=_RETRY_HINT)
 
 
-def _answered(error: HTTPException) -> SojournError:
+def _translate_response(error: HTTPException) -> SojournError:
     said = f"Discord: {error.text or error.response.reason} ({error.code or error.status})."
     if error.status == 401:
-        return _wrong_token()
+        return _bad_token_error()
     if error.status == 429:
         wait = error.response.headers.get("Retry-After", "")
         seconds = float(wait) if wait.replace(".", "", 1).isdecimal() else None
@@ -67,18 +67,18 @@ def _answered(error: HTTPException) -> SojournError:
 
 
 @asynccontextmanager
-async def translated() -> AsyncIterator[None]:
+async def translate_errors() -> AsyncIterator[None]:
     try:
         yield
     except (DiscordException, ReconnectWebSocket, aiohttp.ClientError, OSError, TimeoutError) as error:
-        raise refused(error) from error
+        raise translate_error(error) from error
 
 
 @asynccontextmanager
-async def listening() -> AsyncIterator[None]:
+async def translate_listen_errors() -> AsyncIterator[None]:
     """Whatever keeps us from hearing is a lost line."""
     try:
-        async with translated():
+        async with translate_errors():
             yield
     except SendRefused as error:
         raise PlatformDown(str(error), hint=error.hint) from error

@@ -15,15 +15,15 @@ from discord.gateway import DiscordWebSocket
 from discord.http import HTTPClient, Route
 from yarl import URL
 
-_SHORT_WAIT = 1.0  # seconds; longer waits are told to the gateway, which can do something else meanwhile
-_OPENING, _CLOSING = 30.0, 1.5  # seconds
-_RESUMABLE = 4000  # a line closed with this code can be gone on with
+_MAX_RATE_LIMIT_SECONDS = 1.0  # seconds; longer waits are told to the gateway, which can do something else meanwhile
+_OPEN_TIMEOUT_SECONDS, _CLOSE_TIMEOUT_SECONDS = 30.0, 1.5  # seconds
+_RESUMABLE_CLOSE_CODE = 4000  # a line closed with this code can be gone on with
 
-News = discord.Message | discord.Interaction
+GatewayEvent = discord.Message | discord.Interaction
 
 
 @dataclass(frozen=True, slots=True)
-class _Session:
+class _ResumePoint:
     id: str
     sequence: int
     gateway: URL
@@ -36,12 +36,12 @@ class GatewayClient(discord.Client):
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody misses its voice here
         super().__init__(intents=intents, max_messages=None, allowed_mentions=discord.AllowedMentions.none())
-        self.http.max_ratelimit_timeout = _SHORT_WAIT
-        _lead(self.http, base_url.rstrip("/"))
-        self._arrived: asyncio.Queue[News | None] = asyncio.Queue()
+        self.http.max_ratelimit_timeout = _MAX_RATE_LIMIT_SECONDS
+        _redirect_requests(self.http, base_url.rstrip("/"))
+        self._arrived: asyncio.Queue[GatewayEvent | None] = asyncio.Queue()
         self._unkept: deque[int] = deque()  # the sequence numbers of what is not safely kept
-        self._session: _Session | None = None
-        self.has_caught_up = False  # what was missed before this session began is heard
+        self._session: _ResumePoint | None = None
+        self.is_backfilled = False  # what was missed before this session began is heard
 
     def dispatch(self, event: str, /, *args: Any, **named: Any) -> None:
         if event in ("message", "interaction"):
@@ -60,12 +60,12 @@ class GatewayClient(discord.Client):
             yield
         finally:
             self._polling.cancel()
-            self._session = self._to_resume(ws)
+            self._session = self._resume_point(ws)
             with suppress(TimeoutError, OSError):
-                async with asyncio.timeout(_CLOSING):
-                    await ws.close(code=_RESUMABLE)
+                async with asyncio.timeout(_CLOSE_TIMEOUT_SECONDS):
+                    await ws.close(code=_RESUMABLE_CLOSE_CODE)
 
-    async def news(self) -> News:
+    async def next_event(self) -> GatewayEvent:
         """The next thing that is written or pressed. That the line ended is raised, in the library's words."""
         if (found := await self._arrived.get()) is None:
             await self._polling  # raises why
@@ -78,8 +78,8 @@ class GatewayClient(discord.Client):
 
     async def _connect(self) -> DiscordWebSocket:
         old = self._session
-        self.has_caught_up = self.has_caught_up and old is not None
-        async with asyncio.timeout(_OPENING):
+        self.is_backfilled = self.is_backfilled and old is not None
+        async with asyncio.timeout(_OPEN_TIMEOUT_SECONDS):
             gateway = old.gateway if old else URL((await self.http.get_bot_gateway())[1])
             self.ws = await DiscordWebSocket.from_client(
                 self,
@@ -91,21 +91,21 @@ class GatewayClient(discord.Client):
             )
         return self.ws
 
-    def _to_resume(self, ws: DiscordWebSocket) -> _Session | None:
+    def _resume_point(self, ws: DiscordWebSocket) -> _ResumePoint | None:
         if not ws.session_id or ws.sequence is None:
             return None  # Discord has forgotten it, or never began
-        return _Session(ws.session_id, self._unkept[0] - 1 if self._unkept else ws.sequence, ws.gateway)
+        return _ResumePoint(ws.session_id, self._unkept[0] - 1 if self._unkept else ws.sequence, ws.gateway)
 
     @contextmanager
-    def patient(self) -> Iterator[None]:
+    def wait_for_rate_limit(self) -> Iterator[None]:
         """Meanwhile the library waits as long as Discord asks, instead of telling us."""
         self.http.max_ratelimit_timeout = None
         try:
             yield
         finally:
-            self.http.max_ratelimit_timeout = _SHORT_WAIT
+            self.http.max_ratelimit_timeout = _MAX_RATE_LIMIT_SECONDS
 
-    async def let_go_of(self, pressed: discord.Interaction) -> None:
+    async def acknowledge_press(self, pressed: discord.Interaction) -> None:
         """Until then a button shows that it works; Discord takes the answer for a few seconds only."""
         route = Route(
             "POST", "/interactions/{id}/{interaction_token}/callback", id=pressed.id, interaction_token=pressed.token
@@ -119,7 +119,7 @@ async def _poll(ws: DiscordWebSocket) -> None:
         await ws.poll_event()
 
 
-def _lead(http: HTTPClient, base_url: str) -> None:
+def _redirect_requests(http: HTTPClient, base_url: str) -> None:
     """Leads this one client's requests to another address; the library knows only one for all."""
     ask = http.request
 

@@ -14,10 +14,10 @@ from sojourn.platforms.discord import NAME
 from sojourn.ports.platform import File, Inbound
 
 _LINK = "https://discord.com/channels/"
-_SAID = (discord.MessageType.default, discord.MessageType.reply)  # the others are news about the channel
+_PERSON_MESSAGES = (discord.MessageType.default, discord.MessageType.reply)  # the others are news about the channel
 
 
-def place_of(channel: object) -> Place:
+def place_from_channel(channel: object) -> Place:
     """A thread is a channel of its own: its id is where answers go."""
     id, name = str(getattr(channel, "id", "")), str(getattr(channel, "name", None) or "")
     if isinstance(channel, discord.Thread):
@@ -27,7 +27,7 @@ def place_of(channel: object) -> Place:
     return Place(platform=NAME, chat=id, kind="group", name=name)
 
 
-def named(words: str, client: discord.Client | None) -> Place:
+def place_from_name(words: str, client: discord.Client | None) -> Place:
     """The place of a channel's id, of `server/channel`, of `@me/channel` for a private chat, or of a link. BadInput.
 
     An id says nothing about its kind: what the client has seen is known, any other one is taken for a channel.
@@ -39,16 +39,16 @@ def named(words: str, client: discord.Client | None) -> Place:
     if server == "@me":
         return Place(platform=NAME, chat=channel, kind="dm")
     known = client.get_channel(int(channel)) if client is not None else None
-    return place_of(known) if known is not None else Place(platform=NAME, chat=channel, kind="group")
+    return place_from_channel(known) if known is not None else Place(platform=NAME, chat=channel, kind="group")
 
 
-async def inbound(message: discord.Message, client: discord.Client) -> Inbound | None:
+async def to_inbound(message: discord.Message, client: discord.Client) -> Inbound | None:
     """What a person wrote; None for bots, for news about the channel, and for what has neither words nor files."""
     us = client.user
-    if us is None or message.author.bot or message.webhook_id or message.type not in _SAID:
+    if us is None or message.author.bot or message.webhook_id or message.type not in _PERSON_MESSAGES:
         return None
     text = message.content.replace(f"<@{us.id}>", "").replace(f"<@!{us.id}>", "").strip()
-    files, lost = await _files(message)
+    files, lost = await _fetch_files(message)
     text = "\n".join(filter(None, (text, *lost)))
     if not text and not files:
         return None
@@ -58,7 +58,7 @@ async def inbound(message: discord.Message, client: discord.Client) -> Inbound |
     answered = message.reference.message_id if message.reference else None
     return Inbound(
         id=str(message.id),
-        place=place_of(channel),
+        place=place_from_channel(channel),
         sender=Sender(id=str(message.author.id), name=message.author.display_name),
         text=text,
         files=files,
@@ -68,7 +68,7 @@ async def inbound(message: discord.Message, client: discord.Client) -> Inbound |
     )
 
 
-async def pressed(press: discord.Interaction, client: discord.Client) -> Inbound | None:
+async def to_button_press(press: discord.Interaction, client: discord.Client) -> Inbound | None:
     """A button under a message of ours."""
     said: Mapping[str, Any] = press.data or {}
     under, value = press.message, str(said.get("custom_id") or "")
@@ -79,7 +79,7 @@ async def pressed(press: discord.Interaction, client: discord.Client) -> Inbound
     labels = [one.label for row in rows for one in row if isinstance(one, discord.Button) and one.custom_id == value]
     return Inbound(
         id=str(press.id),
-        place=place_of(client.get_channel(here) or await client.fetch_channel(here)),
+        place=place_from_channel(client.get_channel(here) or await client.fetch_channel(here)),
         sender=Sender(id=str(press.user.id), name=press.user.display_name),
         text=(labels[0] if labels else None) or value,
         at=press.created_at.timestamp(),
@@ -88,7 +88,7 @@ async def pressed(press: discord.Interaction, client: discord.Client) -> Inbound
     )
 
 
-async def _files(message: discord.Message) -> tuple[tuple[File, ...], list[str]]:
+async def _fetch_files(message: discord.Message) -> tuple[tuple[File, ...], list[str]]:
     """The files, and a line for each that could not be had."""
     files, lost = list[File](), list[str]()
     for one in message.attachments:

@@ -24,16 +24,25 @@ from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SojournError
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore
 from sojourn.platforms.email import EmailSettings
-from sojourn.platforms.email.mail import NAME, Mail, inbound, is_proven, place_of, read, thread_of, write
+from sojourn.platforms.email.mail import (
+    NAME,
+    Mail,
+    build_mail,
+    find_thread,
+    is_authenticated,
+    parse_mail,
+    place_from_address,
+    to_inbound,
+)
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
 
 T = TypeVar("T")
-_MOST = 50_000
-_SECONDS = 30
-_LONGEST_CALL = 28 * 60  # seconds, RFC 2177
-_LOOKED_AT = 5  # of the newest that could be meant
-_REMEMBERED = 500  # letters we may answer without looking them up
+_MAX_CHARS = 50_000
+_TIMEOUT_SECONDS = 30
+_MAX_IDLE_SECONDS = 28 * 60  # seconds, RFC 2177
+_MAX_LOOKUPS = 5  # of the newest that could be meant
+_MAX_REMEMBERED = 500  # letters we may answer without looking them up
 _BOXES: Mapping[str, Callable[..., BaseMailBox]] = {
     "ssl": MailBox,
     "starttls": MailBoxStartTls,
@@ -44,72 +53,74 @@ _BOXES: Mapping[str, Callable[..., BaseMailBox]] = {
 class Email:
     """One mailbox."""
 
-    info = PlatformInfo(name=NAME, label="E-mail", max_chars=_MOST)
+    info = PlatformInfo(name=NAME, label="E-mail", max_chars=_MAX_CHARS)
 
     def __init__(self, kit: Kit) -> None:
         self._settings: EmailSettings = kit.configured(NAME)
         self.account = self._settings.address.lower()
-        self._position = CursorStore(kit.store, NAME, self.account)
-        self._letters: dict[str, Mail] = {}
+        self._cursor = CursorStore(kit.store, NAME, self.account)
+        self._mails: dict[str, Mail] = {}
         self._last: dict[tuple[str, str | None], Mail | None] = {}  # of each place; None: there is none yet
 
     # hearing
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        box = await _in_thread(self._open)
+        box = await _run_in_thread(self._open)
         try:
             first, passed = await self._first(box), set[str]()
             while True:
-                fresh = [one for one in await _in_thread(_unseen, box, first) if one not in passed]
+                fresh = [one for one in await _run_in_thread(_list_unseen, box, first) if one not in passed]
                 for uid in fresh:
-                    letter = await _in_thread(_fetch, box, uid)
+                    letter = await _run_in_thread(_fetch, box, uid)
                     if letter is None or not self._is_for_us(letter):
                         passed.add(uid)  # it stays as it is, for whoever else reads this mailbox
                         continue
                     self._remember(letter)
-                    yield inbound(letter)
-                    await _in_thread(box.flag, uid, MailMessageFlags.SEEN, True)
+                    yield to_inbound(letter)
+                    await _run_in_thread(box.flag, uid, MailMessageFlags.SEEN, True)
                 if not fresh:  # what came while we were busy is not called again
                     await self._wait(box)
         finally:
-            _hang_up(box)
+            _disconnect(box)
 
     def _open(self) -> BaseMailBox:
         have = self._settings
         try:
-            box = _BOXES[have.imap_security](have.imap_host, have.imap_port, timeout=_SECONDS)
+            box = _BOXES[have.imap_security](have.imap_host, have.imap_port, timeout=_TIMEOUT_SECONDS)
         except OSError as error:
             raise PlatformDown(f"{have.imap_host}:{have.imap_port} does not answer: {error}.") from error
         try:
             box.login(have.user or have.address, have.password.reveal(), have.folder)
         except MailboxLoginError as error:
-            _hang_up(box)
-            raise self._key_refused(have.imap_host) from error
+            _disconnect(box)
+            raise self._to_key_refused(have.imap_host) from error
         return box
 
     async def _first(self, box: BaseMailBox) -> int:
         """The number of the first letter that is for us: the next one there was when we first came."""
-        status = await _in_thread(box.folder.status, self._settings.folder, ("UIDNEXT", "UIDVALIDITY"))
-        kept = await self._position.load()
+        status = await _run_in_thread(box.folder.status, self._settings.folder, ("UIDNEXT", "UIDVALIDITY"))
+        kept = await self._cursor.load()
         if kept.get("validity") != status["UIDVALIDITY"]:
             kept = {"validity": status["UIDVALIDITY"], "first": status["UIDNEXT"]}
-            await self._position.keep(kept)
+            await self._cursor.keep(kept)
         return int(kept["first"])
 
     async def _wait(self, box: BaseMailBox) -> None:
         """Until the server calls, or for so long; a server that cannot call is asked again then."""
         if "IDLE" in box.client.capabilities:
-            await _in_thread(box.idle.wait, min(self._settings.poll_seconds, _LONGEST_CALL))
+            await _run_in_thread(box.idle.wait, min(self._settings.poll_seconds, _MAX_IDLE_SECONDS))
         else:
             await asyncio.sleep(self._settings.poll_seconds)
 
     def _is_for_us(self, letter: Mail) -> bool:
         who, server = letter.sender.id, self._settings.verified_by
-        return "@" in who and who != self.account and not letter.robot and (not server or is_proven(letter, server))
+        return (
+            "@" in who and who != self.account and not letter.robot and (not server or is_authenticated(letter, server))
+        )
 
     def _remember(self, letter: Mail) -> None:
-        self._letters[letter.id] = self._last[letter.sender.id, thread_of(letter)] = letter
-        while len(self._letters) > _REMEMBERED:
-            del self._letters[next(iter(self._letters))]
+        self._mails[letter.id] = self._last[letter.sender.id, find_thread(letter)] = letter
+        while len(self._mails) > _MAX_REMEMBERED:
+            del self._mails[next(iter(self._mails))]
 
     # sending
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
@@ -121,23 +132,23 @@ class Email:
     async def _post(
         self, place: Place, text: str, *, plain: bool, reply_to: str = "", files: tuple[File, ...] = ()
     ) -> Sent:
-        if len(text) > _MOST:
+        if len(text) > _MAX_CHARS:
             raise SendRefused(f"{len(text):,} characters are too many for one letter.", kind="too_long")
-        answered = await self._answered(place, reply_to)
-        mail = write(self._settings, place, text, plain=plain, answered=answered, files=files)
+        answered = await self._find_answered(place, reply_to)
+        mail = build_mail(self._settings, place, text, plain=plain, answered=answered, files=files)
         await self._deliver(mail)
         return Sent(place=place, id=mail["Message-ID"].strip("<>"))
 
-    async def _answered(self, place: Place, reply_to: str) -> Mail | None:
+    async def _find_answered(self, place: Place, reply_to: str) -> Mail | None:
         """The letter under which we write: the one that is named, else the last one of that place."""
-        if reply_to in self._letters:
-            return self._letters[reply_to]
+        if reply_to in self._mails:
+            return self._mails[reply_to]
         there = (place.chat, place.thread)
         if not reply_to and there in self._last:
             return self._last[there]
         found = None
         with suppress(PlatformDown):  # a letter under a new subject is better than none
-            found = await _in_thread(self._look_up, place, reply_to)
+            found = await _run_in_thread(self._look_up, place, reply_to)
         return found or self._last.get(there)
 
     def _look_up(self, place: Place, reply_to: str) -> Mail | None:
@@ -149,12 +160,12 @@ class Email:
             wanted = A(header=H("Message-ID", f"<{reply_to}>") if reply_to else H("References", f"<{place.thread}>"))
         box = self._open()
         try:
-            found = (_fetch(box, uid) for uid in sorted(box.uids(wanted), key=int, reverse=True)[:_LOOKED_AT])
+            found = (_fetch(box, uid) for uid in sorted(box.uids(wanted), key=int, reverse=True)[:_MAX_LOOKUPS])
             return next(
-                (one for one in found if one is not None and (reply_to or thread_of(one) == place.thread)), None
+                (one for one in found if one is not None and (reply_to or find_thread(one) == place.thread)), None
             )
         finally:
-            _hang_up(box)
+            _disconnect(box)
 
     async def _deliver(self, mail: EmailMessage) -> None:
         have = self._settings
@@ -167,18 +178,18 @@ class Email:
                 password=have.password.reveal(),
                 use_tls=have.smtp_security == "ssl",
                 start_tls=have.smtp_security == "starttls",
-                timeout=_SECONDS,
+                timeout=_TIMEOUT_SECONDS,
             )
         except aiosmtplib.SMTPAuthenticationError as error:
-            raise self._key_refused(have.smtp_host) from error
+            raise self._to_key_refused(have.smtp_host) from error
         except aiosmtplib.SMTPRecipientsRefused as error:
-            raise _refused(error.recipients[0].code, error.recipients[0].message) from error
+            raise _to_send_refused(error.recipients[0].code, error.recipients[0].message) from error
         except aiosmtplib.SMTPResponseException as error:
-            raise _refused(error.code, error.message) from error
+            raise _to_send_refused(error.code, error.message) from error
         except (aiosmtplib.SMTPException, OSError) as error:
             raise PlatformDown(f"{have.smtp_host}:{have.smtp_port} does not answer: {error}.") from error
 
-    def _key_refused(self, host: str) -> KeyRefused:
+    def _to_key_refused(self, host: str) -> KeyRefused:
         return KeyRefused(
             f"{host} refuses the password of {self.account}.",
             hint="Set SOJOURN_EMAIL_PASSWORD; many providers want an app password.",
@@ -192,26 +203,26 @@ class Email:
         domain = self.account.rpartition("@")[2]
         thread = f"sojourn-thread.{uuid.uuid4().hex}@{domain}"
         self._last[parent.chat, thread] = None
-        return place_of(parent.chat, thread, " ".join(name.split()))
+        return place_from_address(parent.chat, thread, " ".join(name.split()))
 
     def home(self, chat: str) -> Place:
         name, address = parseaddr(chat)
         if "@" not in address or " " in address or not address.isprintable():
             raise BadInput(f'"{chat}" is not an address.', hint="It looks like ann@example.org.")
-        return place_of(address.lower(), name=name)
+        return place_from_address(address.lower(), name=name)
 
     async def close(self) -> None:
         """Each listener closes its own line."""
 
 
-async def _in_thread(call: Callable[..., T], *given: Any) -> T:
+async def _run_in_thread(call: Callable[..., T], *given: Any) -> T:
     try:
         return await asyncio.to_thread(call, *given)
     except (imaplib.IMAP4.error, ImapToolsError, OSError) as error:
         raise PlatformDown(f"The mailbox does not answer: {error}.") from error
 
 
-def _unseen(box: BaseMailBox, first: int) -> list[str]:
+def _list_unseen(box: BaseMailBox, first: int) -> list[str]:
     """A search from n to * also finds the last letter, whatever its number."""
     return sorted((one for one in box.uids(f"UNSEEN UID {first}:*") if int(one) >= first), key=int)
 
@@ -219,10 +230,10 @@ def _unseen(box: BaseMailBox, first: int) -> list[str]:
 def _fetch(box: BaseMailBox, uid: str) -> Mail | None:
     """None if somebody has deleted it meanwhile."""
     found = list(box.fetch(uid_list=uid, mark_seen=False))
-    return read(found[0], f"uid-{uid}") if found else None
+    return parse_mail(found[0], f"uid-{uid}") if found else None
 
 
-def _hang_up(box: BaseMailBox) -> None:
+def _disconnect(box: BaseMailBox) -> None:
     """Also ends a thread that waits on this line."""
     with suppress(OSError):
         box.client.sock.shutdown(socket.SHUT_RDWR)
@@ -230,7 +241,7 @@ def _hang_up(box: BaseMailBox) -> None:
         box.client.shutdown()
 
 
-def _refused(code: int, why: str) -> SojournError:
+def _to_send_refused(code: int, why: str) -> SojournError:
     kind: Refusal = "unknown"
     if code < 500:
         kind = "transient"

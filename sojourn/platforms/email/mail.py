@@ -12,14 +12,14 @@ from imap_tools import MailMessage
 
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.email import EmailSettings
-from sojourn.platforms.email.quote_stripping import html_words, own_words, plain_subject
-from sojourn.platforms.markdown import as_html
+from sojourn.platforms.email.quote_stripping import html_to_text, strip_quotes, strip_reply_prefix
+from sojourn.platforms.markdown import render_html
 from sojourn.ports.platform import File, Inbound
 
 NAME = "email"
 _ID = re.compile(r"<([^<>\s]+)>")
 _THREAD = re.compile(r"sojourn-thread\.[0-9a-f]+@\S+")  # threads are those we began; all else is the chat with a person
-_BULK = ("bulk", "list", "junk")
+_BULK_PRECEDENCE = ("bulk", "list", "junk")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +37,12 @@ class Mail:
     proofs: tuple[str, ...]  # Authentication-Results
 
 
-def read(mail: MailMessage, fallback_id: str) -> Mail:
+def parse_mail(mail: MailMessage, fallback_id: str) -> Mail:
     heads: Mapping[str, tuple[str, ...]] = mail.headers
     ids = _ID.findall(" ".join(heads.get("message-id", ())))
     before = _ID.findall(" ".join([*heads.get("references", ()), *heads.get("in-reply-to", ())]))
     who = mail.from_values
-    text = own_words(mail.text) if mail.text.strip() else html_words(mail.html)
+    text = strip_quotes(mail.text) if mail.text.strip() else html_to_text(mail.html)
     return Mail(
         id=ids[0] if ids else fallback_id,
         subject=mail.subject,
@@ -53,23 +53,23 @@ def read(mail: MailMessage, fallback_id: str) -> Mail:
             File(name=one.filename or "file", media_type=one.content_type, data=one.payload) for one in mail.attachments
         ),
         at=max(0.0, mail.date.timestamp()),
-        robot=_is_robot(heads),
+        robot=_is_automatic(heads),
         proofs=tuple(heads.get("authentication-results", ())),
     )
 
 
-def _is_robot(heads: Mapping[str, tuple[str, ...]]) -> bool:
+def _is_automatic(heads: Mapping[str, tuple[str, ...]]) -> bool:
     """Answering machines and lists: who answers those starts a conversation of machines (RFC 3834)."""
     automatic = " ".join(heads.get("auto-submitted", ())).strip().lower()
     return (
         automatic not in ("", "no")
         or "list-id" in heads
-        or " ".join(heads.get("precedence", ())).strip().lower() in _BULK
+        or " ".join(heads.get("precedence", ())).strip().lower() in _BULK_PRECEDENCE
         or "".join(heads.get("return-path", ("x",))).strip() == "<>"
     )
 
 
-def is_proven(letter: Mail, server: str) -> bool:
+def is_authenticated(letter: Mail, server: str) -> bool:
     """Whether that server says that the sender is who it claims to be."""
     for proof in letter.proofs:
         words = " ".join(proof.split()).lower()
@@ -78,18 +78,18 @@ def is_proven(letter: Mail, server: str) -> bool:
     return False
 
 
-def thread_of(letter: Mail) -> str | None:
+def find_thread(letter: Mail) -> str | None:
     return next((one for one in letter.answers if _THREAD.fullmatch(one)), None)
 
 
-def place_of(address: str, thread: str | None = None, name: str = "") -> Place:
+def place_from_address(address: str, thread: str | None = None, name: str = "") -> Place:
     if thread:
         return Place(platform=NAME, chat=address, kind="thread", thread=thread, parent=address, name=name)
     return Place(platform=NAME, chat=address, name=name)
 
 
-def inbound(letter: Mail) -> Inbound:
-    thread, subject = thread_of(letter), plain_subject(letter.subject)
+def to_inbound(letter: Mail) -> Inbound:
+    thread, subject = find_thread(letter), strip_reply_prefix(letter.subject)
     text = letter.text or subject
     if subject and not letter.answers and letter.text and not letter.text.startswith("/"):
         text = f"{subject}\n\n{letter.text}"  # a new letter says what it is about above its words
@@ -99,12 +99,12 @@ def inbound(letter: Mail) -> Inbound:
         text=text,
         files=letter.files,
         at=letter.at,
-        place=place_of(letter.sender.id, thread, subject if thread else letter.sender.name),
+        place=place_from_address(letter.sender.id, thread, subject if thread else letter.sender.name),
         reply_to=letter.answers[-1] if letter.answers else "",
     )
 
 
-def write(
+def build_mail(
     settings: EmailSettings,
     place: Place,
     text: str,
@@ -122,10 +122,10 @@ def write(
     if before:
         mail["In-Reply-To"] = f"<{before[-1]}>"
         mail["References"] = " ".join(f"<{one}>" for one in before if one)
-    subject = plain_subject(answered.subject if answered else place.name if place.thread else "")
+    subject = strip_reply_prefix(answered.subject if answered else place.name if place.thread else "")
     mail["Subject"] = f"Re: {subject}" if answered and subject else subject or settings.name
     mail.set_content(text + "\n", cte="base64" if max(map(len, text.split("\n"))) > 900 else None)
-    if not plain and (html := as_html(text)):
+    if not plain and (html := render_html(text)):
         mail.add_alternative(html, subtype="html")
     for one in files:
         kind, _, sub = one.media_type.partition("/")

@@ -12,7 +12,7 @@ _BLOCKS = {"p", "div", "br", "tr", "li", "ul", "ol", "table", "pre", "h1", "h2",
 _EMPTY = {"br", "hr", "img", "meta", "link", "input"}  # have no end
 
 
-def own_words(text: str) -> str:
+def strip_quotes(text: str) -> str:
     """Without the quoted letter at the end, the line that introduces it, and the signature. Quotes in between,
     to which the writer answers, stay. A letter that is nothing but a quote stays whole."""
     lines = [line.rstrip() for line in text.replace("\r\n", "\n").split("\n")]
@@ -27,12 +27,12 @@ def own_words(text: str) -> str:
     return "\n".join(kept).strip() or text.strip()
 
 
-def plain_subject(subject: str) -> str:
+def strip_reply_prefix(subject: str) -> str:
     """Without Re: and the like."""
     return " ".join(_RETURN.sub("", subject).split())
 
 
-class _Reader(HTMLParser):
+class _TextExtractor(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.said: list[str] = []
@@ -66,9 +66,9 @@ class _Reader(HTMLParser):
                 self.said.append(" ")
 
 
-def html_words(html: str) -> str:
+def html_to_text(html: str) -> str:
     """What a browser would show of it, in plain lines, without quoted letters."""
-    reader = _Reader()
+    reader = _TextExtractor()
     reader.feed(html)
     reader.close()
     lines = (re.sub(r"[ \t]+", " ", line).strip() for line in "".join(reader.said).split("\n"))

@@ -35,13 +35,13 @@ from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SojournError
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.cursor import CursorStore
 from sojourn.platforms.matrix import MatrixSettings
-from sojourn.platforms.matrix.content import MOST, is_join, relation, without_quote, words
+from sojourn.platforms.matrix.content import MAX_CHARS, build_relation, build_text_content, is_join, strip_reply_quote
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
 
 NAME = "matrix"
-_LONGEST = 120.0  # seconds for any one answer
-_WAIT = 30_000  # milliseconds a server may hold a question to which there is no news
+_REPLY_TIMEOUT_SECONDS = 120.0  # seconds for any one answer
+_LONG_POLL_MS = 30_000  # milliseconds a server may hold a question to which there is no news
 _FILTER = {
     "room": {"state": {"lazy_load_members": True}, "timeline": {"limit": 20}, "ephemeral": {"types": []}},
     "presence": {"types": []},
@@ -61,7 +61,7 @@ logger = logging.getLogger(__name__)
 class Matrix:
     """One account on one homeserver."""
 
-    info = PlatformInfo(name=NAME, label="Matrix", max_chars=MOST, prefix="!")
+    info = PlatformInfo(name=NAME, label="Matrix", max_chars=MAX_CHARS, prefix="!")
 
     def __init__(self, kit: Kit) -> None:
         self._settings: MatrixSettings = kit.configured(NAME)
@@ -69,40 +69,42 @@ class Matrix:
         if not self.account.startswith("@") or ":" not in self.account:
             raise BadInput(f'"{self.account}" is not a Matrix user.', hint="It looks like @sojourn:example.org.")
         self._threads: dict[str, bool] = {}  # whether they speak to us
-        self._position = CursorStore(kit.store, NAME, self.account)
+        self._cursor = CursorStore(kit.store, NAME, self.account)
         config = AsyncClientConfig(max_limit_exceeded=0, max_timeouts=0, encryption_enabled=False)
         self._client = AsyncClient(self._settings.homeserver.rstrip("/"), self.account, config=config)
         self._client.user_id, self._client.access_token = self.account, self._settings.access_token.reveal()
 
     # hearing
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        kept = await self._position.load()
+        kept = await self._cursor.load()
         since, heard = str(kept.get("since", "")), [str(one) for one in kept.get("heard", ())]
         told = await self._sync(since, first=True)
         if not since:  # what was said before we came is not for us
             since, heard = told.next_batch, []
-            await self._position.keep({"since": since, "heard": heard})
+            await self._cursor.keep({"since": since, "heard": heard})
             told = await self._sync(since)
         while True:
             waiting = [one for one in await self._messages(told, since) if one[1].event_id not in heard]
             for room, event in waiting:
-                yield await self._inbound(room, event)
+                yield await self._to_inbound(room, event)
                 heard.append(event.event_id)
                 if event is not waiting[-1][1]:
-                    await self._position.keep({"since": since, "heard": heard})
+                    await self._cursor.keep({"since": since, "heard": heard})
             if waiting:
-                await self._position.keep({"since": told.next_batch, "heard": []})
+                await self._cursor.keep({"since": told.next_batch, "heard": []})
             since, heard = told.next_batch, []
             told = await self._sync(since)
 
     async def _sync(self, since: str, *, first: bool = False) -> SyncResponse:
         try:
-            async with asyncio.timeout(_LONGEST):  # the SDK itself waits for ever for the first one
-                told = await self._client.sync(0 if first else _WAIT, _FILTER, since or None, full_state=first or None)
+            async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):  # the SDK itself waits for ever for the first one
+                told = await self._client.sync(
+                    0 if first else _LONG_POLL_MS, _FILTER, since or None, full_state=first or None
+                )
         except (ClientError, TimeoutError) as error:
-            raise _down(error) from error
+            raise _to_platform_down(error) from error
         if isinstance(told, SyncError):
-            raise self._refused(told, "listen")
+            raise self._to_error(told, "listen")
         for room in told.rooms.invite if self._settings.join else ():
             await self._ask(self._client.join(room), "join a room")
         return told
@@ -117,7 +119,7 @@ class Matrix:
             if joined and not _is_private(room):
                 events = events[joined[-1] :]  # the room's past is not for us
             elif info.timeline.limited and not joined:
-                events = await self._missed(id, info, since) + events
+                events = await self._fetch_missed(id, info, since) + events
             for one in events:
                 if isinstance(one, MegolmEvent):
                     logger.warning("A message in %s is encrypted and was not read; use a room without encryption.", id)
@@ -125,7 +127,7 @@ class Matrix:
                     found.append((room, one))
         return found
 
-    async def _missed(self, room: str, info: RoomInfo, since: str) -> list[Any]:
+    async def _fetch_missed(self, room: str, info: RoomInfo, since: str) -> list[Any]:
         """What lies between the last token and what the server told, oldest first."""
         found, start = list[Any](), info.timeline.prev_batch
         while start:
@@ -145,12 +147,12 @@ class Matrix:
             or belongs.get("rel_type") == "m.replace"
         )
 
-    async def _inbound(self, room: MatrixRoom, event: RoomMessage) -> Inbound:
+    async def _to_inbound(self, room: MatrixRoom, event: RoomMessage) -> Inbound:
         content = event.source["content"]
         belongs = content.get("m.relates_to") or {}
         thread = str(belongs["event_id"]) if belongs.get("rel_type") == "m.thread" else None
         answers = (belongs.get("m.in_reply_to") or {}).get("event_id", "")
-        text, files = without_quote(str(content.get("body", "")), bool(answers)), tuple[File, ...]()
+        text, files = strip_reply_quote(str(content.get("body", "")), bool(answers)), tuple[File, ...]()
         if isinstance(event, RoomMessageMedia):
             text = text if content.get("filename") not in (None, text) else ""
             try:
@@ -165,10 +167,10 @@ class Matrix:
             sender=Sender(id=event.sender, name=room.user_name(event.sender) or event.sender),
             at=event.server_timestamp / 1000,
             reply_to="" if belongs.get("is_falling_back") else str(answers),
-            mentioned=_is_private(room) or self._is_named(content) or await self._is_ours(room.room_id, thread),
+            mentioned=_is_private(room) or self._is_mentioned(content) or await self._is_ours(room.room_id, thread),
         )
 
-    def _is_named(self, content: Mapping[str, Any]) -> bool:
+    def _is_mentioned(self, content: Mapping[str, Any]) -> bool:
         body, name = str(content.get("body", "")).lower(), self.account[1:].partition(":")[0].lower()
         return self.account in (content.get("m.mentions") or {}).get("user_ids", ()) or name in body
 
@@ -181,26 +183,26 @@ class Matrix:
                 first = (await self._ask(self._client.room_get_event(room, thread), "read a thread")).event
             except SendRefused:  # from before we came
                 return False
-            self._threads[thread] = first.sender == self.account or self._is_named(first.source["content"])
+            self._threads[thread] = first.sender == self.account or self._is_mentioned(first.source["content"])
         return self._threads[thread]
 
     async def _file(self, url: str, content: Mapping[str, Any]) -> File:
         try:
-            async with asyncio.timeout(_LONGEST):
+            async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
                 got = await self._client.download(url)
         except (ClientError, TimeoutError) as error:
-            raise _down(error) from error
+            raise _to_platform_down(error) from error
         if isinstance(got, DownloadError):
-            raise self._refused(got, "fetch a file")
+            raise self._to_error(got, "fetch a file")
         kind = str((content.get("info") or {}).get("mimetype") or got.content_type or "application/octet-stream")
         return File(name=str(content.get("filename") or content.get("body") or "file"), media_type=kind, data=got.body)
 
     # sending
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
-        return await self._post(place, {**words(text, plain=plain), **relation(place, reply_to)})
+        return await self._post(place, {**build_text_content(text, plain=plain), **build_relation(place, reply_to)})
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
-        new = words(text, plain=plain)
+        new = build_text_content(text, plain=plain)
         change = {"rel_type": "m.replace", "event_id": sent.id}
         await self._post(sent.place, {**new, "body": f"* {text}", "m.new_content": new, "m.relates_to": change})
 
@@ -213,7 +215,7 @@ class Matrix:
             "url": kept.content_uri,
             "info": {"mimetype": file.media_type, "size": len(file.data)},
         }
-        return await self._post(place, {**content, **relation(place, "")})
+        return await self._post(place, {**content, **build_relation(place, "")})
 
     async def _upload(self, file: File) -> Response:
         answer, _ = await self._client.upload(
@@ -231,7 +233,7 @@ class Matrix:
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
         if parent.thread:
             raise ThreadsUnsupported("A thread has no threads of its own.", hint="Name the room.")
-        root = await self._post(parent, words(name, plain=True))
+        root = await self._post(parent, build_text_content(name, plain=True))
         return self._place(parent.chat, root.id)
 
     async def _post(self, place: Place, content: Mapping[str, Any], kind: str = "m.room.message") -> Sent:
@@ -247,15 +249,15 @@ class Matrix:
 
     async def _ask(self, call: Any, what: str) -> Any:
         try:
-            async with asyncio.timeout(_LONGEST):
+            async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
                 answer = await call
         except (ClientError, TimeoutError) as error:
-            raise _down(error) from error
+            raise _to_platform_down(error) from error
         if isinstance(answer, ErrorResponse | RoomMessagesError):
-            raise self._refused(answer, what)
+            raise self._to_error(answer, what)
         return answer
 
-    def _refused(self, answer: ErrorResponse, what: str) -> SojournError:
+    def _to_error(self, answer: ErrorResponse, what: str) -> SojournError:
         code, why = answer.status_code or "", answer.message
         status = answer.transport_response.status if answer.transport_response is not None else 0
         if code in ("M_UNKNOWN_TOKEN", "M_MISSING_TOKEN"):
@@ -298,5 +300,5 @@ def _is_private(room: MatrixRoom) -> bool:
     return bool(room.member_count <= 2)
 
 
-def _down(error: BaseException) -> PlatformDown:
+def _to_platform_down(error: BaseException) -> PlatformDown:
     return PlatformDown(f"The homeserver does not answer: {str(error) or type(error).__name__}.")

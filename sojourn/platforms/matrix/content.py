@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from sojourn.core.places import Place
-from sojourn.platforms.markdown import as_html
+from sojourn.platforms.markdown import render_html
 from sojourn.ports.platform import SendRefused
 
-MOST = 16_000
-_EVENT_BYTES = 60_000  # the network takes 65,536 for everything an event holds
+MAX_CHARS = 16_000
+_MAX_EVENT_BYTES = 60_000  # the network takes 65,536 for everything an event holds
 
 
-def words(text: str, *, plain: bool) -> dict[str, Any]:
-    if len(text) > MOST:
+def build_text_content(text: str, *, plain: bool) -> dict[str, Any]:
+    if len(text) > MAX_CHARS:
         raise SendRefused(f"{len(text):,} characters are too many for one message.", kind="too_long")
     shown = {"msgtype": "m.text", "body": text}
-    html = "" if plain else as_html(text)
-    if html and len(html.encode()) + len(text.encode()) < _EVENT_BYTES:
+    html = "" if plain else render_html(text)
+    if html and len(html.encode()) + len(text.encode()) < _MAX_EVENT_BYTES:
         shown |= {"format": "org.matrix.custom.html", "formatted_body": html}
     return shown
 
 
-def relation(place: Place, reply_to: str) -> dict[str, Any]:
+def build_relation(place: Place, reply_to: str) -> dict[str, Any]:
     if place.thread:
         answers = {"event_id": reply_to or place.thread}
         belongs = {"rel_type": "m.thread", "event_id": place.thread, "m.in_reply_to": answers}
@@ -31,7 +31,7 @@ def relation(place: Place, reply_to: str) -> dict[str, Any]:
     return {"m.relates_to": {"m.in_reply_to": {"event_id": reply_to}}} if reply_to else {}
 
 
-def without_quote(body: str, answers: bool) -> str:
+def strip_reply_quote(body: str, answers: bool) -> str:
     """Clients repeat what is answered, as lines beginning with >, before the answer itself."""
     if not answers or not body.startswith("> "):
         return body

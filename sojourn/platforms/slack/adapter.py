@@ -16,35 +16,44 @@ from slack_sdk.web.async_client import AsyncWebClient
 from sojourn.core.errors import PlatformDown, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
-from sojourn.platforms.emoji_names import name_of
-from sojourn.platforms.markdown import escaped
+from sojourn.platforms.emoji_names import emoji_name
+from sojourn.platforms.markdown import escape_html
 from sojourn.platforms.slack import NAME, SlackSettings
-from sojourn.platforms.slack.backfill import missed, moment
-from sojourn.platforms.slack.errors import code_of, hint_for, kind_of, refused
-from sojourn.platforms.slack.files import fetched, put
-from sojourn.platforms.slack.messages import inbound, is_said, message_id, named, place_of, pressed, ts_of, with_buttons
+from sojourn.platforms.slack.backfill import fetch_missed, to_microseconds
+from sojourn.platforms.slack.errors import classify_refusal, error_code, hint_for, translate_error
+from sojourn.platforms.slack.files import fetch_file, upload_file
+from sojourn.platforms.slack.messages import (
+    build_blocks,
+    build_message_id,
+    is_person_message,
+    parse_timestamp,
+    place_from_channel,
+    place_from_name,
+    to_button_press,
+    to_inbound,
+)
 from sojourn.platforms.slack.mrkdwn import to_mrkdwn
-from sojourn.platforms.slack.socket import Socket
+from sojourn.platforms.slack.socket import SocketModeConnection
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, SendRefused, Sent
 from sojourn.ports.records import RecordStore
 
-_MOST = 39_000  # Slack cuts at 40,000, and what is escaped counts more
-_MOST_NAME = 80
-_TYPING = 100.0  # seconds
+_MAX_CHARS = 39_000  # Slack cuts at 40,000, and what is escaped counts more
+_MAX_NAME_CHARS = 80
+_TYPING_SECONDS = 100.0  # seconds
 
 
 class Slack:
     """The app's account."""
 
-    info = PlatformInfo(name=NAME, label="Slack", max_chars=_MOST, prefix="!")  # / belongs to Slack itself
+    info = PlatformInfo(name=NAME, label="Slack", max_chars=_MAX_CHARS, prefix="!")  # / belongs to Slack itself
 
     def __init__(self, settings: SlackSettings, store: RecordStore) -> None:
         self._settings, self._opening = settings, asyncio.Lock()
         self._team, self._us = settings.team, ""
         self._session: aiohttp.ClientSession | None = None
         self._web: AsyncWebClient | None = None
-        self._position = CursorStore(store, NAME, self.account)
+        self._cursor = CursorStore(store, NAME, self.account)
         self._heard: ReceivedCursor | None = None
         self._typing: dict[Place, float] = {}  # when it was last shown
 
@@ -56,18 +65,18 @@ class Slack:
 
     # hearing
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        async with _listening():
+        async with _translate_listen_errors():
             web = await self._open()
-        before = await self._position.heard()
-        self._heard = before or await self._position.begin(int(time.time() * 1_000_000))
+        before = await self._cursor.heard()
+        self._heard = before or await self._cursor.begin(int(time.time() * 1_000_000))
         while True:
-            socket = Socket(self._settings.app_token.reveal(), web)
+            socket = SocketModeConnection(self._settings.app_token.reveal(), web)
             try:
-                async with _listening(app=True):
+                async with _translate_listen_errors(app=True):
                     await socket.open(self._settings.answer_seconds)
                 if before is not None:
-                    async with _listening():
-                        events, before = await missed(web, self._heard), None
+                    async with _translate_listen_errors():
+                        events, before = await fetch_missed(web, self._heard), None
                     for event in events:
                         if (heard := await self._said(event)) is not None:
                             yield heard
@@ -77,9 +86,9 @@ class Slack:
                         if (heard := await self._said(request.payload.get("event", {}))) is not None:
                             yield heard
                             await self._keep(heard)
-                    elif request.type == "interactive" and (press := pressed(request.payload, self._team)):
+                    elif request.type == "interactive" and (press := to_button_press(request.payload, self._team)):
                         yield press
-                    async with _listening():
+                    async with _translate_listen_errors():
                         await socket.acknowledge(request)
             finally:
                 await socket.shut()
@@ -88,28 +97,28 @@ class Slack:
 
     async def _said(self, event: Mapping[str, Any]) -> Inbound | None:
         """What a person said, if it was not heard before."""
-        async with _listening():
-            heard = await self._inbound(event)
+        async with _translate_listen_errors():
+            heard = await self._to_inbound(event)
         return heard if heard is not None and self._heard is not None and not self._heard.has(heard.id) else None
 
     async def _keep(self, heard: Inbound) -> None:
         """It is safe; the next listener begins behind it, and looks there."""
         assert self._heard is not None
-        where = message_id(heard.place.chat, heard.place.thread) if heard.place.thread else heard.place.chat
-        self._heard = self._heard.plus(heard.id, moment(ts_of(heard.id))).there(where)
-        await self._position.keep_heard(self._heard)
+        where = build_message_id(heard.place.chat, heard.place.thread) if heard.place.thread else heard.place.chat
+        self._heard = self._heard.plus(heard.id, to_microseconds(parse_timestamp(heard.id))).there(where)
+        await self._cursor.save_cursor(self._heard)
 
-    async def _inbound(self, event: Mapping[str, Any]) -> Inbound | None:
-        if not is_said(event, self._us):
+    async def _to_inbound(self, event: Mapping[str, Any]) -> Inbound | None:
+        if not is_person_message(event, self._us):
             return None
         assert self._session is not None
         files, lost = list[File](), list[str]()
         for one in event.get("files") or ():
             try:
-                files.append(await fetched(self._session, self._settings.token.reveal(), one))
+                files.append(await fetch_file(self._session, self._settings.token.reveal(), one))
             except SendRefused as error:
                 lost.append(f"[A file was sent, but could not be fetched: {one.get('name') or 'no name'}. {error}]")
-        return inbound(event, self._team, self._us, tuple(files), lost)
+        return to_inbound(event, self._team, self._us, tuple(files), lost)
 
     # sending
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
@@ -120,69 +129,74 @@ class Slack:
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
     ) -> Sent:
         web = await self._open()
-        written = _written(text, plain)
-        async with _translated():
+        written = _escape_if_plain(text, plain)
+        async with _translate_errors():
             answer = await web.chat_postMessage(
                 channel=place.chat,
                 text=written,
-                blocks=with_buttons(text if plain else written, buttons, plain=plain) if buttons else None,
+                blocks=build_blocks(text if plain else written, buttons, plain=plain) if buttons else None,
                 thread_ts=place.thread,
                 mrkdwn=not plain,
                 unfurl_links=False,
                 unfurl_media=False,
             )
-        return Sent(place=place, id=message_id(place.chat, str(answer["ts"])))
+        return Sent(place=place, id=build_message_id(place.chat, str(answer["ts"])))
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
         web = await self._open()
-        async with _translated():  # blocks stay unless others, or none, are given
-            await web.chat_update(channel=sent.place.chat, ts=ts_of(sent.id), text=_written(text, plain), blocks=[])
+        async with _translate_errors():  # blocks stay unless others, or none, are given
+            await web.chat_update(
+                channel=sent.place.chat, ts=parse_timestamp(sent.id), text=_escape_if_plain(text, plain), blocks=[]
+            )
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
         web = await self._open()
         assert self._session is not None
-        async with _translated():
+        async with _translate_errors():
             return Sent(
-                place=place, id=await put(web, self._session, place, file, to_mrkdwn(caption) if caption else "")
+                place=place,
+                id=await upload_file(web, self._session, place, file, to_mrkdwn(caption) if caption else ""),
             )
 
     async def react(self, sent: Sent, sign: str) -> None:
         web = await self._open()
-        async with _translated():
+        async with _translate_errors():
             try:
-                await web.reactions_add(channel=sent.place.chat, timestamp=ts_of(sent.id), name=name_of(sign))
+                await web.reactions_add(
+                    channel=sent.place.chat, timestamp=parse_timestamp(sent.id), name=emoji_name(sign)
+                )
             except SlackApiError as error:
-                if code_of(error) != "already_reacted":
+                if error_code(error) != "already_reacted":
                     raise
 
     async def typing(self, place: Place) -> None:
         """Slack shows it in threads only, for two minutes or until something is sent; so it is not shown again soon."""
-        if not place.thread or time.monotonic() - self._typing.get(place, -_TYPING) < _TYPING:
+        if not place.thread or time.monotonic() - self._typing.get(place, -_TYPING_SECONDS) < _TYPING_SECONDS:
             return
         web, self._typing[place] = await self._open(), time.monotonic()
-        async with _translated():
+        async with _translate_errors():
             await web.assistant_threads_setStatus(channel_id=place.chat, thread_ts=place.thread, status="is thinking…")
 
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
         """A first message in the channel; what hangs below it is the thread."""
         web = await self._open()
-        async with _translated():
+        async with _translate_errors():
             try:
                 seed = await web.chat_postMessage(
-                    channel=parent.chat, text=escaped(name.strip()[:_MOST_NAME] or "Sojourn"), mrkdwn=False
+                    channel=parent.chat, text=escape_html(name.strip()[:_MAX_NAME_CHARS] or "Sojourn"), mrkdwn=False
                 )
             except SlackApiError as error:
-                if kind_of(error) not in ("forbidden", "not_found"):
+                if classify_refusal(error) not in ("forbidden", "not_found"):
                     raise
-                why = f"Slack lets nobody begin a thread there: {code_of(error)}."
+                why = f"Slack lets nobody begin a thread there: {error_code(error)}."
                 raise ThreadsUnsupported(why, hint=hint_for(error)) from error
         if self._heard is not None:  # what is written there may have to be looked up
-            self._heard = self._heard.there(message_id(parent.chat, str(seed["ts"])))
-            await self._position.keep_heard(self._heard)
-        return place_of(self._team, parent.chat, str(seed["ts"]))
+            self._heard = self._heard.there(build_message_id(parent.chat, str(seed["ts"])))
+            await self._cursor.save_cursor(self._heard)
+        return place_from_channel(self._team, parent.chat, str(seed["ts"]))
 
     def home(self, chat: str) -> Place:
-        return named(chat, self._team)
+        return place_from_name(chat, self._team)
 
     async def close(self) -> None:
         session, self._session, self._web = self._session, None, None
@@ -201,38 +215,38 @@ class Slack:
                     session=self._session,
                     retry_handlers=[],  # a second try could be a second message: that is the gateway's to decide
                 )
-                async with _translated():
+                async with _translate_errors():
                     who = await web.auth_test()
                 self._team, self._us, self._web = str(who["team_id"]), str(who["user_id"]), web
         return self._web
 
 
-def make(kit: Kit) -> Slack:
+def build_adapter(kit: Kit) -> Slack:
     return Slack(kit.configured(NAME), kit.store)
 
 
-def _written(text: str, plain: bool) -> str:
-    if len(text) > _MOST:
+def _escape_if_plain(text: str, plain: bool) -> str:
+    if len(text) > _MAX_CHARS:
         raise SendRefused(f"{len(text):,} characters are too many for one message of Slack.", kind="too_long")
-    return escaped(text) if plain else to_mrkdwn(text)
+    return escape_html(text) if plain else to_mrkdwn(text)
 
 
 @asynccontextmanager
-async def _translated(*, app: bool = False) -> AsyncIterator[None]:
+async def _translate_errors(*, app: bool = False) -> AsyncIterator[None]:
     try:
         yield
     except SlackApiError as error:
-        raise refused(error, app=app) from error
+        raise translate_error(error, app=app) from error
     except (SlackClientError, aiohttp.ClientError, OSError, TimeoutError) as error:
         why = str(error) or type(error).__name__
         raise PlatformDown(f"Slack does not answer: {why}.", hint="It is tried again by itself.") from error
 
 
 @asynccontextmanager
-async def _listening(*, app: bool = False) -> AsyncIterator[None]:
+async def _translate_listen_errors(*, app: bool = False) -> AsyncIterator[None]:
     """Whatever keeps us from hearing is a lost line."""
     try:
-        async with _translated(app=app):
+        async with _translate_errors(app=app):
             yield
     except SendRefused as error:
         raise PlatformDown(str(error), hint=error.hint) from error

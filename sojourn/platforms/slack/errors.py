@@ -44,7 +44,7 @@ _HINTS = {
 }
 
 
-def code_of(error: SlackApiError) -> str:
+def error_code(error: SlackApiError) -> str:
     data = getattr(error.response, "data", None)
     return str(data.get("error") or "") if isinstance(data, dict) else f"HTTP {_status(error)}"
 
@@ -55,27 +55,29 @@ def _status(error: SlackApiError) -> int:
     return int(getattr(answer, "status_code", 0) or getattr(answer, "status", 0))
 
 
-def kind_of(error: SlackApiError) -> Refusal:
-    return "rate_limited" if _status(error) == 429 else _KINDS.get(code_of(error), "unknown")
+def classify_refusal(error: SlackApiError) -> Refusal:
+    return "rate_limited" if _status(error) == 429 else _KINDS.get(error_code(error), "unknown")
 
 
-def wait_of(error: SlackApiError) -> float | None:
+def retry_after(error: SlackApiError) -> float | None:
     """For how many seconds Slack wants us to wait."""
-    wait = error.response.headers.get("Retry-After") if kind_of(error) == "rate_limited" else None
+    wait = error.response.headers.get("Retry-After") if classify_refusal(error) == "rate_limited" else None
     return float(wait) if wait else None
 
 
 def hint_for(error: SlackApiError) -> str:
-    return _HINTS.get(code_of(error), "")
+    return _HINTS.get(error_code(error), "")
 
 
-def refused(error: SlackApiError, *, app: bool = False) -> SojournError:
+def translate_error(error: SlackApiError, *, app: bool = False) -> SojournError:
     """The same, as an error of ours; `app`: it was about the token for Socket Mode."""
-    code = code_of(error)
+    code = error_code(error)
     if code in _KEYS:
         variable, begins = (APP_TOKEN_VARIABLE, "xapp-") if app else (TOKEN_VARIABLE, "xoxb-")
         hint = f"Set {variable} to the app's token that begins with {begins}."
         return KeyRefused(f"Slack does not accept the {'app-level ' if app else 'bot '}token ({code}).", hint=hint)
     if _status(error) >= 500:
         return PlatformDown(f"Slack does not answer properly: {code}.", hint="It is tried again by itself.")
-    return SendRefused(f"Slack: {code}.", kind=kind_of(error), retry_after=wait_of(error), hint=hint_for(error))
+    return SendRefused(
+        f"Slack: {code}.", kind=classify_refusal(error), retry_after=retry_after(error), hint=hint_for(error)
+    )

@@ -10,13 +10,13 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sojourn.core.places import Place
-from sojourn.platforms.slack.messages import message_id
+from sojourn.platforms.slack.messages import build_message_id
 from sojourn.ports.platform import File, SendRefused
 
-_LOOKS, _PAUSE = 10, 0.5  # how often Slack is asked which message it made, and the seconds between
+_MAX_POLLS, _POLL_SECONDS = 10, 0.5  # how often Slack is asked which message it made, and the seconds between
 
 
-async def fetched(session: aiohttp.ClientSession, token: str, file: Mapping[str, Any]) -> File:
+async def fetch_file(session: aiohttp.ClientSession, token: str, file: Mapping[str, Any]) -> File:
     """SendRefused."""
     address = file.get("url_private_download") or file.get("url_private")
     if not address:
@@ -28,7 +28,9 @@ async def fetched(session: aiohttp.ClientSession, token: str, file: Mapping[str,
         return File(name=str(file.get("name") or "file"), media_type=kind, data=await answer.read())
 
 
-async def put(web: AsyncWebClient, session: aiohttp.ClientSession, place: Place, file: File, caption: str) -> str:
+async def upload_file(
+    web: AsyncWebClient, session: aiohttp.ClientSession, place: Place, file: File, caption: str
+) -> str:
     """Shows it there; gives the id of the message. SendRefused."""
     name = file.name or "file"
     made = await web.files_getUploadURLExternal(filename=name, length=len(file.data))
@@ -42,10 +44,10 @@ async def put(web: AsyncWebClient, session: aiohttp.ClientSession, place: Place,
         thread_ts=place.thread,
         initial_comment=caption or None,
     )
-    for _ in range(_LOOKS):
+    for _ in range(_MAX_POLLS):
         told = await web.files_info(file=id)
         for shares in ((told["file"] or {}).get("shares") or {}).values():
             for one in shares.get(place.chat, ()):
-                return message_id(place.chat, str(one["ts"]))
-        await asyncio.sleep(_PAUSE)
+                return build_message_id(place.chat, str(one["ts"]))
+        await asyncio.sleep(_POLL_SECONDS)
     return id  # it is there, but Slack does not say under which number

@@ -5,21 +5,21 @@ from __future__ import annotations
 import html
 import re
 
-from sojourn.platforms.markdown import Marks, escaped, render
+from sojourn.platforms.markdown import MarkupStyle, escape_html, render
 
-_MARKED = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")  # <@U1>, <#C1|garden>, <!here>, <https://…|label>
+_REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")  # <@U1>, <#C1|garden>, <!here>, <https://…|label>
 
 
 def to_mrkdwn(text: str) -> str:
-    return render(text, _MARKS)
+    return render(text, _STYLE)
 
 
-def to_words(text: str, us: str) -> str:
+def from_mrkdwn(text: str, us: str) -> str:
     """What a person wrote, without our own name in it."""
-    return html.unescape(_MARKED.sub(lambda found: _word(found[1], found[2] or "", us), text)).strip()
+    return html.unescape(_REFERENCE.sub(lambda found: _render_reference(found[1], found[2] or "", us), text)).strip()
 
 
-def _word(what: str, label: str, us: str) -> str:
+def _render_reference(what: str, label: str, us: str) -> str:
     if what.startswith("@"):
         return "" if what[1:] == us else f"@{label or what[1:]}"
     if what.startswith("#"):
@@ -31,18 +31,18 @@ def _word(what: str, label: str, us: str) -> str:
     return f"[{label}]({what})"
 
 
-def _link(label: str, address: str) -> str:
-    return f"<{escaped(address).replace('|', '%7C')}|{label.replace('|', '¦')}>"
+def _render_link(label: str, address: str) -> str:
+    return f"<{escape_html(address).replace('|', '%7C')}|{label.replace('|', '¦')}>"
 
 
-_MARKS = Marks(
-    escape=escaped,
+_STYLE = MarkupStyle(
+    escape=escape_html,
     schemes=("http", "https", "mailto", "tel"),
     strong=("*", "*"),
     em=("_", "_"),
     strike=("~", "~"),
-    code=lambda text: f"`{escaped(text)}`",
-    fence=lambda text, language: f"```\n{escaped(text)}\n```",
-    link=_link,
+    code=lambda text: f"`{escape_html(text)}`",
+    fence=lambda text, language: f"```\n{escape_html(text)}\n```",
+    link=_render_link,
     quote=lambda said: "\n".join(f"> {line}" for line in said.split("\n")),
 )

@@ -14,12 +14,12 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-_CLOSING = 1.5  # seconds
+_CLOSE_TIMEOUT_SECONDS = 1.5  # seconds
 
 logger = logging.getLogger(__name__)
 
 
-class Socket(SocketModeClient):
+class SocketModeConnection(SocketModeClient):
     """One connection. What comes in waits in order; when the line is lost, or Slack wants a fresh one, that is told
     instead of a message."""
 
@@ -46,7 +46,7 @@ class Socket(SocketModeClient):
         """Whatever state the line is in: the library's own way ends at the first thing that fails."""
         try:
             with suppress(aiohttp.ClientError, OSError, TimeoutError):
-                async with asyncio.timeout(_CLOSING):
+                async with asyncio.timeout(_CLOSE_TIMEOUT_SECONDS):
                     await self.close()  # type: ignore[no-untyped-call]
         finally:
             tasks = [self.message_processor, self.current_session_monitor, self.message_receiver]

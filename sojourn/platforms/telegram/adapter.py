@@ -13,14 +13,27 @@ from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 from sojourn.core.errors import PlatformDown, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.telegram import NAME, TelegramSettings
-from sojourn.platforms.telegram.errors import FloodWait, TelegramRequest, TokenLogFilter, kind_of, refused
+from sojourn.platforms.telegram.errors import (
+    FloodWait,
+    TelegramRequest,
+    TokenLogFilter,
+    classify_refusal,
+    translate_error,
+)
 from sojourn.platforms.telegram.html import to_html
-from sojourn.platforms.telegram.messages import inbound, message_id, named, number_of, place_of, pressed
+from sojourn.platforms.telegram.messages import (
+    build_message_id,
+    parse_message_number,
+    place_from_chat,
+    place_from_name,
+    to_button_press,
+    to_inbound,
+)
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, SendRefused, Sent
 
-_MOST_NAME = 128
-_PICTURES = ("image/jpeg", "image/png", "image/webp")
+_MAX_NAME_CHARS = 128
+_PHOTO_TYPES = ("image/jpeg", "image/png", "image/webp")
 
 
 class Telegram:
@@ -40,22 +53,22 @@ class Telegram:
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         offset: int | None = None
-        async with _listening():
+        async with _translate_listen_errors():
             bot = await self._open()
             await bot.delete_webhook()  # while there is one, nobody can ask for news
         while True:
-            async with _listening():
+            async with _translate_listen_errors():
                 news = await bot.get_updates(
                     offset=offset, timeout=self._settings.poll_seconds, allowed_updates=["message", "callback_query"]
                 )
             for one in news:
-                async with _listening():
-                    heard = await inbound(one.message, bot) if one.message else pressed(one.callback_query)
+                async with _translate_listen_errors():
+                    heard = await to_inbound(one.message, bot) if one.message else to_button_press(one.callback_query)
                 if heard is not None:
                     yield heard
                 if one.callback_query:
-                    async with _listening():
-                        await _let_go_of_the_button(one.callback_query)
+                    async with _translate_listen_errors():
+                        await _acknowledge_press(one.callback_query)
                 offset = one.update_id + 1  # acknowledged with the next question
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
@@ -66,26 +79,26 @@ class Telegram:
     ) -> Sent:
         bot = await self._open()
         rows = [[InlineKeyboardButton(one.label, callback_data=one.value)] for one in buttons]
-        async with _translated():
+        async with _translate_errors():
             message = await bot.send_message(
                 chat_id=int(place.chat),
                 text=text if plain else to_html(text),
                 parse_mode=None if plain else ParseMode.HTML,
-                message_thread_id=_topic(place),
-                reply_parameters=_reply(reply_to),
+                message_thread_id=_topic_id(place),
+                reply_parameters=_reply_parameters(reply_to),
                 reply_markup=InlineKeyboardMarkup(rows) if rows else None,
             )
-        return _sent(place, message)
+        return _to_sent(place, message)
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
         """Without a keyboard, the one that was there goes."""
         bot = await self._open()
-        async with _translated():
+        async with _translate_errors():
             try:
                 await bot.edit_message_text(
                     text if plain else to_html(text),
                     chat_id=int(sent.place.chat),
-                    message_id=number_of(sent.id),
+                    message_id=parse_message_number(sent.id),
                     parse_mode=None if plain else ParseMode.HTML,
                 )
             except BadRequest as error:
@@ -94,42 +107,42 @@ class Telegram:
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
         bot = await self._open()
-        async with _translated():
-            if file.media_type in _PICTURES:
+        async with _translate_errors():
+            if file.media_type in _PHOTO_TYPES:
                 message = await bot.send_photo(
-                    int(place.chat), file.data, caption=caption, filename=file.name, message_thread_id=_topic(place)
+                    int(place.chat), file.data, caption=caption, filename=file.name, message_thread_id=_topic_id(place)
                 )
             else:
                 message = await bot.send_document(
-                    int(place.chat), file.data, caption=caption, filename=file.name, message_thread_id=_topic(place)
+                    int(place.chat), file.data, caption=caption, filename=file.name, message_thread_id=_topic_id(place)
                 )
-        return _sent(place, message)
+        return _to_sent(place, message)
 
     async def typing(self, place: Place) -> None:
         bot = await self._open()
-        async with _translated():
-            await bot.send_chat_action(int(place.chat), ChatAction.TYPING, message_thread_id=_topic(place))
+        async with _translate_errors():
+            await bot.send_chat_action(int(place.chat), ChatAction.TYPING, message_thread_id=_topic_id(place))
 
     async def react(self, sent: Sent, sign: str) -> None:
         bot = await self._open()
-        async with _translated():
-            await bot.set_message_reaction(int(sent.place.chat), number_of(sent.id), reaction=sign)
+        async with _translate_errors():
+            await bot.set_message_reaction(int(sent.place.chat), parse_message_number(sent.id), reaction=sign)
 
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
         """A topic: in forums, and in private chats whose owner has topics switched on."""
         bot = await self._open()
-        async with _translated():
+        async with _translate_errors():
             try:
-                topic = await bot.create_forum_topic(int(parent.chat), name.strip()[:_MOST_NAME] or "Sojourn")
+                topic = await bot.create_forum_topic(int(parent.chat), name.strip()[:_MAX_NAME_CHARS] or "Sojourn")
             except (BadRequest, Forbidden) as error:
                 hint = "Switch topics on in the group, and let the bot manage them."
-                if kind_of(error) == "not_found":
+                if classify_refusal(error) == "not_found":
                     hint = "Look whether the bot is still in that chat."
                 raise ThreadsUnsupported(f"Telegram opens no topic there: {error.message}.", hint=hint) from error
-        return place_of(int(parent.chat), topic.message_thread_id, topic.name)
+        return place_from_chat(int(parent.chat), topic.message_thread_id, topic.name)
 
     def home(self, chat: str) -> Place:
-        return named(chat)
+        return place_from_name(chat)
 
     async def close(self) -> None:
         bot, self._bot = self._bot, None
@@ -154,7 +167,7 @@ class Telegram:
                         connection_pool_size=2, read_timeout=wait, connect_timeout=wait
                     ),
                 )
-                async with _translated():
+                async with _translate_errors():
                     try:
                         await bot.initialize()
                     except BaseException:
@@ -165,43 +178,43 @@ class Telegram:
         return self._bot
 
 
-def make(kit: Kit) -> Telegram:
+def build_adapter(kit: Kit) -> Telegram:
     return Telegram(kit.configured(NAME))
 
 
 @asynccontextmanager
-async def _translated() -> AsyncIterator[None]:
+async def _translate_errors() -> AsyncIterator[None]:
     try:
         yield
     except InvalidToken as error:
-        raise refused(error) from None  # the library's own words hold the token
+        raise translate_error(error) from None  # the library's own words hold the token
     except (FloodWait, TelegramError) as error:
-        raise refused(error) from error
+        raise translate_error(error) from error
 
 
 @asynccontextmanager
-async def _listening() -> AsyncIterator[None]:
+async def _translate_listen_errors() -> AsyncIterator[None]:
     """Whatever keeps us from hearing is a lost line."""
     try:
-        async with _translated():
+        async with _translate_errors():
             yield
     except SendRefused as error:
         raise PlatformDown(str(error), hint=error.hint) from error
 
 
-async def _let_go_of_the_button(query: CallbackQuery) -> None:
+async def _acknowledge_press(query: CallbackQuery) -> None:
     """Until then it shows that it works. Telegram takes the answer for some minutes only."""
     with suppress(BadRequest):
         await query.answer()
 
 
-def _topic(place: Place) -> int | None:
+def _topic_id(place: Place) -> int | None:
     return int(place.thread) if place.thread else None
 
 
-def _reply(to: str) -> ReplyParameters | None:
-    return ReplyParameters(number_of(to), allow_sending_without_reply=True) if to else None
+def _reply_parameters(to: str) -> ReplyParameters | None:
+    return ReplyParameters(parse_message_number(to), allow_sending_without_reply=True) if to else None
 
 
-def _sent(place: Place, message: Message) -> Sent:
-    return Sent(place=place, id=message_id(place.chat, message.message_id))
+def _to_sent(place: Place, message: Message) -> Sent:
+    return Sent(place=place, id=build_message_id(place.chat, message.message_id))

@@ -26,7 +26,7 @@ _WORDS: tuple[tuple[str, Refusal], ...] = (
     ("chat_write_forbidden", "forbidden"),
     ("need administrator rights", "forbidden"),
 )
-_TALKATIVE = ("httpx", "telegram.Bot")  # the loggers that tell addresses
+_URL_LOGGERS = ("httpx", "telegram.Bot")  # the loggers that tell addresses
 
 
 class FloodWait(TelegramError):
@@ -59,11 +59,11 @@ class TokenLogFilter(logging.Filter):
         self._token = token
 
     def enter(self) -> None:
-        for name in _TALKATIVE:
+        for name in _URL_LOGGERS:
             logging.getLogger(name).addFilter(self)
 
     def leave(self) -> None:
-        for name in _TALKATIVE:
+        for name in _URL_LOGGERS:
             logging.getLogger(name).removeFilter(self)
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -72,7 +72,7 @@ class TokenLogFilter(logging.Filter):
         return True
 
 
-def kind_of(error: TelegramError) -> Refusal:
+def classify_refusal(error: TelegramError) -> Refusal:
     if isinstance(error, FloodWait):
         return "rate_limited"
     if isinstance(error, Forbidden):
@@ -83,7 +83,7 @@ def kind_of(error: TelegramError) -> Refusal:
     return next((kind for words, kind in _WORDS if words in said), "unknown")
 
 
-def refused(error: TelegramError) -> SojournError:
+def translate_error(error: TelegramError) -> SojournError:
     """The same, as an error of ours."""
     if isinstance(error, InvalidToken):
         return KeyRefused(
@@ -99,5 +99,5 @@ def refused(error: TelegramError) -> SojournError:
     if isinstance(error, FloodWait):
         return SendRefused(f"Telegram: {error.message}", kind="rate_limited", retry_after=error.seconds)
     if isinstance(error, BadRequest | Forbidden):
-        return SendRefused(f"Telegram: {error.message}.", kind=kind_of(error))
+        return SendRefused(f"Telegram: {error.message}.", kind=classify_refusal(error))
     return PlatformDown(f"Telegram does not answer: {error.message}.", hint="It is tried again by itself.")

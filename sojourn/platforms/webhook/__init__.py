@@ -10,11 +10,11 @@ from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret
 from sojourn.ports.plugin import Plugin
 
-_SHORTEST = 16  # characters of a secret
+_MIN_SECRET_CHARS = 16  # characters of a secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
+class WebhookRoute:
     """One address others write to. Both directions are signed with the same secret."""
 
     name: str
@@ -30,25 +30,27 @@ class WebhookSettings:
     port: int = 8791
     routes: Any = field(default_factory=dict)
 
-    def each(self) -> dict[str, Route]:
+    def each(self) -> dict[str, WebhookRoute]:
         """BadConfig names what is wrong."""
         if not isinstance(self.routes, dict) or not self.routes:
             raise BadConfig(
                 "webhook has no routes.", hint='Add [plugins.webhook.routes.deploys] with secret = "…" to config.toml.'
             )
-        return {name: _route(name, about) for name, about in self.routes.items()}
+        return {name: _parse_route(name, about) for name, about in self.routes.items()}
 
 
-def _route(name: str, about: Any) -> Route:
+def _parse_route(name: str, about: Any) -> WebhookRoute:
     where = f"[plugins.webhook.routes.{name}]"
     if not re.fullmatch(r"[-_A-Za-z0-9]{1,64}", name):
         raise BadConfig(f"{where} is not a name for a route.", hint="Use letters, digits, - and _.")
     if not isinstance(about, dict) or set(about) - {"secret", "deliver"}:
         raise BadConfig(f"{where} has a wrong form.", hint="It has `secret` and, if answers are wanted, `deliver`.")
     secret = str(about.get("secret", ""))
-    if len(secret) < _SHORTEST:
-        raise BadConfig(f"{where} needs a longer secret.", hint=f"Give `secret` at least {_SHORTEST} characters.")
-    return Route(name=name, secret=Secret(secret), deliver=str(about.get("deliver", "")))
+    if len(secret) < _MIN_SECRET_CHARS:
+        raise BadConfig(
+            f"{where} needs a longer secret.", hint=f"Give `secret` at least {_MIN_SECRET_CHARS} characters."
+        )
+    return WebhookRoute(name=name, secret=Secret(secret), deliver=str(about.get("deliver", "")))
 
 
 plugin = Plugin(

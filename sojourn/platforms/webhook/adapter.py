@@ -25,20 +25,20 @@ from starlette.routing import Route as At
 
 from sojourn.core.errors import BadInput, PlatformDown
 from sojourn.core.places import Place, Sender
-from sojourn.platforms.rest_client import Rest
-from sojourn.platforms.webhook import Route, WebhookSettings
-from sojourn.platforms.webhook.signature import is_signed, sign
+from sojourn.platforms.rest_client import RestClient
+from sojourn.platforms.webhook import WebhookRoute, WebhookSettings
+from sojourn.platforms.webhook.signature import is_signature_valid, sign
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import Inbound, PlatformInfo, SendRefused, Sent
 
 NAME = "webhook"
-_MOST = 20_000
-_BODY = 1_000_000  # bytes
-_PATIENCE = 30.0  # seconds a knock waits until its message is kept
+_MAX_CHARS = 20_000
+_MAX_BODY_BYTES = 1_000_000  # bytes
+_KEEP_TIMEOUT_SECONDS = 30.0  # seconds a knock waits until its message is kept
 
 
 @dataclass(frozen=True, slots=True)
-class _Knock:
+class _PendingRequest:
     heard: Inbound
     kept: asyncio.Future[None]
 
@@ -46,23 +46,25 @@ class _Knock:
 class Webhook:
     """One door with several routes."""
 
-    info = PlatformInfo(name=NAME, label="Webhook", max_chars=_MOST, system=True)
+    info = PlatformInfo(name=NAME, label="Webhook", max_chars=_MAX_CHARS, system=True)
 
     def __init__(self, kit: Kit) -> None:
         settings: WebhookSettings = kit.configured(NAME)
         self._host, self._port, self._routes = settings.host, settings.port, settings.each()
         self.account = f"{self._host}:{self._port}"
-        self._knocks: asyncio.Queue[_Knock] = asyncio.Queue()
+        self._knocks: asyncio.Queue[_PendingRequest] = asyncio.Queue()
         self._waiting: set[asyncio.Future[None]] = set()  # for being kept
         self._lines = {
-            one.name: Rest(f'The receiver of "{one.name}"', one.deliver, key=f"the secret of the route {one.name}")
+            one.name: RestClient(
+                f'The receiver of "{one.name}"', one.deliver, key=f"the secret of the route {one.name}"
+            )
             for one in self._routes.values()
             if one.deliver
         }
 
     # hearing
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        async with self._open_door():
+        async with self._serve():
             while True:
                 knock = await self._knocks.get()
                 if knock.kept.done():  # gave up waiting; it knocks again
@@ -72,7 +74,7 @@ class Webhook:
                     knock.kept.set_result(None)
 
     @asynccontextmanager
-    async def _open_door(self) -> AsyncGenerator[None, None]:
+    async def _serve(self) -> AsyncGenerator[None, None]:
         """uvicorn without its own loop: it minds neither signals nor a life of its own here."""
         try:
             listening = socket.create_server((self._host, self._port))
@@ -81,7 +83,7 @@ class Webhook:
                 f"Nothing can listen on {self.account}: {error.strerror or error}.",
                 hint="Set another `port` under [plugins.webhook].",
             ) from error
-        app = Starlette(routes=[At("/webhook/{route}", self._knock, methods=["POST"])])
+        app = Starlette(routes=[At("/webhook/{route}", self._handle_request, methods=["POST"])])
         config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none")
         config.load()
         server = uvicorn.Server(config)
@@ -97,21 +99,21 @@ class Webhook:
             for line in list(server.server_state.connections):
                 line.shutdown()
 
-    async def _knock(self, request: Request) -> Response:
+    async def _handle_request(self, request: Request) -> Response:
         route = self._routes.get(request.path_params["route"])
         try:
-            body = await _body(request)
+            body = await _read_body(request)
         except ClientDisconnect:
             return Response(status_code=400)
         if body is None:
-            return JSONResponse({"error": f"at most {_BODY} bytes"}, 413)
+            return JSONResponse({"error": f"at most {_MAX_BODY_BYTES} bytes"}, 413)
         # Whether there is such a route is nobody's business who cannot sign for it.
-        if route is None or not is_signed(route.secret, request.headers, body, time.time()):
+        if route is None or not is_signature_valid(route.secret, request.headers, body, time.time()):
             return JSONResponse({"error": "no such route, or not signed with its secret"}, 401)
-        knock = _Knock(_inbound(route, request, body), asyncio.get_running_loop().create_future())
+        knock = _PendingRequest(_to_inbound(route, request, body), asyncio.get_running_loop().create_future())
         self._knocks.put_nowait(knock)
         self._waiting.add(knock.kept)
-        await asyncio.wait({knock.kept}, timeout=_PATIENCE)
+        await asyncio.wait({knock.kept}, timeout=_KEEP_TIMEOUT_SECONDS)
         self._waiting.discard(knock.kept)
         if not knock.kept.done() or knock.kept.cancelled():
             knock.kept.cancel()
@@ -120,7 +122,7 @@ class Webhook:
 
     # sending
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
-        if len(text) > _MOST:
+        if len(text) > _MAX_CHARS:
             raise SendRefused(f"{len(text):,} characters are too many for one message.", kind="too_long")
         route = self._routes.get(place.chat)
         if route is None or not route.deliver:
@@ -139,28 +141,28 @@ class Webhook:
     def home(self, chat: str) -> Place:
         if chat not in self._routes:
             raise BadInput(f'There is no route "{chat}".', hint=f"There are: {', '.join(self._routes)}.")
-        return place_of(chat)
+        return place_from_route(chat)
 
     async def close(self) -> None:
         for line in self._lines.values():
             await line.close()
 
 
-def place_of(route: str) -> Place:
+def place_from_route(route: str) -> Place:
     return Place(platform=NAME, chat=route, name=route)
 
 
-async def _body(request: Request) -> bytes | None:
+async def _read_body(request: Request) -> bytes | None:
     """None if it is more than we take."""
     found = bytearray()
     async for part in request.stream():
         found += part
-        if len(found) > _BODY:
+        if len(found) > _MAX_BODY_BYTES:
             return None
     return bytes(found)
 
 
-def _inbound(route: Route, request: Request, body: bytes) -> Inbound:
+def _to_inbound(route: WebhookRoute, request: Request, body: bytes) -> Inbound:
     """The id is made of what is signed alone, so that nobody can repeat a message under another one."""
     text = body.decode(errors="replace")
     try:
@@ -173,12 +175,12 @@ def _inbound(route: Route, request: Request, body: bytes) -> Inbound:
     said = about.get("text")
     if not isinstance(said, str):
         event = request.headers.get("x-github-event") or request.headers.get("x-event") or ""
-        said = f"{event}\n{text}".strip()[:_MOST]
+        said = f"{event}\n{text}".strip()[:_MAX_CHARS]
     who = about.get("sender")
     sender = who if isinstance(who, str) and who else route.name
     return Inbound(
         id=f"{route.name}/{id}",
-        place=place_of(route.name),
+        place=place_from_route(route.name),
         text=said,
         at=time.time(),
         sender=Sender(id=sender, name=sender),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sojourn.platforms.email.quote_stripping import html_words, own_words, plain_subject
+from sojourn.platforms.email.quote_stripping import html_to_text, strip_quotes, strip_reply_prefix
 
 
 @pytest.mark.parametrize(
@@ -20,14 +20,14 @@ from sojourn.platforms.email.quote_stripping import html_words, own_words, plain
     ],
 )
 def test_quotes_and_signatures_are_left_out(letter: str, words: str):
-    assert own_words(letter) == words
+    assert strip_quotes(letter) == words
 
 
 def test_html_becomes_lines():
     page = """<html><head><title>t</title><style>p {}</style></head><body><p>Hello   <b>Ann</b>,</p>
     <ul><li>one</li><li>two &amp; three</li></ul>See <a href="https://example.org/x">this</a>.<br>Bye
     <blockquote>quoted <p>deep</p></blockquote><div class="gmail_quote">On Monday<div>more</div></div></body></html>"""
-    shown = html_words(page)
+    shown = html_to_text(page)
     assert shown.split("\n")[0] == "Hello Ann,"
     assert "- one\n- two & three" in shown
     assert "See this (https://example.org/x)." in shown
@@ -35,9 +35,9 @@ def test_html_becomes_lines():
 
 
 def test_broken_html_does_not_lose_what_follows():
-    assert "after" in html_words("<p>before<blockquote>quoted</blockquote><div>after")
+    assert "after" in html_to_text("<p>before<blockquote>quoted</blockquote><div>after")
 
 
 @pytest.mark.parametrize("subject", ["Re: Garden", "AW: Re: Garden", "Garden", "  Fwd: Garden "])
 def test_a_subject_without_its_marks(subject: str):
-    assert plain_subject(subject) == "Garden"
+    assert strip_reply_prefix(subject) == "Garden"

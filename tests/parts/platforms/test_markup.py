@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.platforms.markdown import as_html
-from sojourn.platforms.slack.mrkdwn import to_mrkdwn, to_words
+from sojourn.platforms.markdown import render_html
+from sojourn.platforms.slack.mrkdwn import from_mrkdwn, to_mrkdwn
 from sojourn.platforms.telegram.html import to_html
 from tests.rigs.telegram import Rendered
 
@@ -85,7 +85,7 @@ def test_nobody_is_called_by_what_a_model_writes(text):
     ],
 )
 def test_slacks_words_are_read_as_people_write_them(slack, words):
-    assert to_words(slack, "U0US") == words
+    assert from_mrkdwn(slack, "U0US") == words
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_slacks_words_are_read_as_people_write_them(slack, words):
     ],
 )
 def test_markdown_becomes_html_for_those_who_show_all_of_it(markdown, html):
-    assert as_html(markdown) == html
+    assert render_html(markdown) == html
 
 
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "ftp://a.example"])

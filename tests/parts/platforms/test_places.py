@@ -7,11 +7,11 @@ from sojourn.core.places import Sender, build_session_key
 from sojourn.core.settings import Secret
 from sojourn.platforms.discord import DiscordSettings
 from sojourn.platforms.discord.adapter import Discord
-from sojourn.platforms.discord.messages import named as on_discord
+from sojourn.platforms.discord.messages import place_from_name as on_discord
 from sojourn.platforms.slack import SlackSettings
 from sojourn.platforms.slack.adapter import Slack
-from sojourn.platforms.slack.messages import named as on_slack
-from sojourn.platforms.telegram.messages import named as on_telegram
+from sojourn.platforms.slack.messages import place_from_name as on_slack
+from sojourn.platforms.telegram.messages import place_from_name as on_telegram
 from sojourn.stores.memory.store import MemoryStore
 
 ANN = Sender(id="501")
