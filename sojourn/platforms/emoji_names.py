@@ -1,4 +1,4 @@
-"""What Slack and Mattermost call the signs that people put to messages."""
+"""Names of emoji in Slack and Mattermost."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _NAMES = {
     "🚀": "rocket",
     "✍": "writing_hand",
 }
-_VARIATION_SELECTOR = "\ufe0f"  # stands behind some signs and means nothing here
+_VARIATION_SELECTOR = "\ufe0f"  # U+FE0F after some emoji; carries no meaning here
 
 
 def emoji_name(sign: str) -> str:
-    """The name of an emoji; any other one may be given by its name: `seedling` or `:seedling:`."""
+    """Returns the name of an emoji; other input is taken as a name: `seedling` or `:seedling:`."""
     return _NAMES.get(sign.removesuffix(_VARIATION_SELECTOR), sign.strip(":"))

@@ -59,7 +59,7 @@ class HomeAssistant:
             await self._enter(socket)
             kinds = [*self._settings.events, *([_STATE_CHANGED] if self._settings.entities else [])]
             for number, kind in enumerate(kinds, 1):
-                await socket.say({"id": number, "type": "subscribe_events", "event_type": kind})
+                await socket.send({"id": number, "type": "subscribe_events", "event_type": kind})
             while True:
                 said = await socket.receive()
                 if said.get("type") == "result" and not said.get("success"):
@@ -73,7 +73,7 @@ class HomeAssistant:
             if said.get("type") == "auth_invalid":
                 raise self._http.to_key_refused()
             if said.get("type") == "auth_required":
-                await socket.say({"type": "auth", "access_token": self._token})
+                await socket.send({"type": "auth", "access_token": self._token})
 
     def _to_inbound(self, event: Mapping[str, Any]) -> Inbound | None:
         data, context = event.get("data") or {}, event.get("context") or {}
@@ -106,7 +106,7 @@ class HomeAssistant:
         id = uuid.uuid4().hex
         said = {"title": "Sojourn", "message": text, "data": {"tag": id, "notification_id": id}}
         try:
-            await self._http.ask("POST", f"/api/services/notify/{place.chat}", json=said)
+            await self._http.request("POST", f"/api/services/notify/{place.chat}", json=said)
         except SendRefused as error:
             if error.kind != "bad_format":
                 raise

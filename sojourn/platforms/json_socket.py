@@ -1,4 +1,4 @@
-"""A websocket on which JSON objects go both ways; a lost line is said in our words."""
+"""WebSocket of JSON objects; translates connection errors."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _MAX_MESSAGE_BYTES = 16 * 1024 * 1024  # bytes of one message
 
 
 class JsonSocket:
-    """One line, while it is open."""
+    """One open connection."""
 
     def __init__(self, label: str, line: ClientConnection) -> None:
         self._label, self._line = label, line
 
-    async def say(self, words: Mapping[str, Any]) -> None:
+    async def send(self, words: Mapping[str, Any]) -> None:
         try:
             await self._line.send(json.dumps(words))
         except (WebSocketException, OSError) as error:
             raise _to_platform_down(self._label, error) from error
 
     async def receive(self) -> dict[str, Any]:
-        """The next object; what is none is passed over."""
+        """Returns the next object; other frames are ignored."""
         while True:
             try:
                 said = json.loads(await self._line.recv())
@@ -42,7 +42,7 @@ class JsonSocket:
 
 @asynccontextmanager
 async def open_socket(label: str, url: str) -> AsyncGenerator[JsonSocket, None]:
-    """`url` begins with http or https, as people know it."""
+    """Opens a WebSocket; `url` starts with http or https."""
     try:
         line = await connect("ws" + url.removeprefix("http"), max_size=_MAX_MESSAGE_BYTES, close_timeout=1)
     except (WebSocketException, OSError, TimeoutError) as error:
@@ -54,4 +54,4 @@ async def open_socket(label: str, url: str) -> AsyncGenerator[JsonSocket, None]:
 
 
 def _to_platform_down(label: str, error: Exception) -> PlatformDown:
-    return PlatformDown(f"The line to {label} is down: {str(error) or type(error).__name__}.")
+    return PlatformDown(f"The connection to {label} is down: {str(error) or type(error).__name__}.")

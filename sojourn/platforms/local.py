@@ -1,6 +1,6 @@
-"""local: rooms with threads, kept in our own store. Nobody needs an account to try a hand-off here.
+"""local: rooms with threads in our own store, to try hand-offs without an account.
 
-Whoever holds the server's token writes as `owner`.
+The holder of the server's token writes as `owner`.
 """
 
 from __future__ import annotations

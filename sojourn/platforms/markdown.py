@@ -1,5 +1,4 @@
-"""Markdown, said the way a network says it: as HTML, or in marks of its own. What is not Markdown comes out as the
-words that were written."""
+"""Markdown renderer for chat networks: as HTML, or in the network's own markup. Other text stays as written."""
 
 from __future__ import annotations
 
@@ -17,10 +16,10 @@ NO_DELIMITERS: Delimiters = ("", "")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkupStyle:
-    """How a network writes what Markdown means."""
+    """The markup of a network: delimiters and renderers for each Markdown element."""
 
     escape: Callable[[str], str]
-    schemes: tuple[str, ...]  # of addresses that can be linked; any other one is written out
+    schemes: tuple[str, ...]  # URL schemes that become links; others are written out
     strong: Delimiters
     em: Delimiters
     strike: Delimiters
@@ -31,26 +30,26 @@ class MarkupStyle:
 
 
 def _build_parser() -> MarkdownIt:
-    """Raw HTML stays words: nothing a model writes becomes markup but what Markdown has. A line like "[1]: https://…"
-    is something to read, and would vanish as a reference."""
+    """Builds the parser. Raw HTML stays text, and so does a line like "[1]: https://…", which CommonMark would drop
+    as a reference definition."""
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["strikethrough", "table"])
     return parser.disable("reference")
 
 
 def escape_html(text: str) -> str:
-    """Three letters, for the networks that ask for these and no others."""
+    """Escapes &, < and >, as networks with a subset of HTML require."""
     return html.escape(text, quote=False)
 
 
 def render_html(text: str) -> str:
-    """For networks that show all of HTML. Empty when there is nothing to format."""
+    """Renders HTML for networks that show all of it; empty if there is no formatting."""
     shown = _build_parser().render(text).strip()
     inner = shown.removeprefix("<p>").removesuffix("</p>")
     return "" if "<" not in inner else shown
 
 
 def render(text: str, marks: MarkupStyle) -> str:
-    """For networks that have marks of their own, or a few tags."""
+    """Renders in a network's own markup or subset of HTML."""
     parser = _build_parser()
     written = _Renderer(text.splitlines(), marks).blocks(SyntaxTreeNode(parser.parse(text)).children)
     return written if written.strip() else marks.escape(text)
@@ -72,7 +71,7 @@ class _Renderer:
                 return self._around(self.marks.strong, self._bold().inline(node.children))
             case "fence" | "code_block":
                 return self.marks.fence(node.content.removesuffix("\n"), (node.info.split() or [""])[0])
-            case "blockquote":  # one inside another is none: no network here has them
+            case "blockquote":  # nested quotes are flattened: no network here supports them
                 inner = replace(self, marks=replace(self.marks, quote=lambda said: said))
                 return self.marks.quote(inner.blocks(node.children))
             case "bullet_list":
@@ -82,7 +81,7 @@ class _Renderer:
                 return self._list(node, (f"{n}." for n in range(first, first + len(node.children))))
             case "hr":
                 return "———"
-            case "table" if node.map:  # columns stand under each other only where letters are equally wide
+            case "table" if node.map:  # columns align only in a monospaced font
                 return self.marks.fence("\n".join(self.lines[slice(*node.map)]), "")
             case _:
                 return self.blocks(node.children) if node.children else self.marks.escape(node.content)
@@ -125,7 +124,7 @@ class _Renderer:
         return self.marks.link(label, address)
 
     def _bold(self) -> _Renderer:
-        """Inside of what is strong already."""
+        """Returns a renderer for text that is bold already."""
         return replace(self, marks=replace(self.marks, strong=NO_DELIMITERS))
 
     @staticmethod

@@ -60,17 +60,17 @@ class Mattermost:
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         me = await self._get("/users/me")
         async with open_socket("Mattermost", f"{self._url}{_API}/websocket") as socket:
-            await socket.say({"seq": 1, "action": "authentication_challenge", "data": {"token": self._token}})
+            await socket.send({"seq": 1, "action": "authentication_challenge", "data": {"token": self._token}})
             while (said := await socket.receive()).get("event") != "hello":
                 if said.get("status") == "FAIL":
                     raise self._http.to_key_refused()
             heard, waiting = await self._fetch_missed()
             while True:
                 for post in waiting:
-                    if heard.has(post["id"]) or not self._is_for_us(post, me):
+                    if heard.contains(post["id"]) or not self._is_for_us(post, me):
                         continue
                     yield await self._to_inbound(post, me)
-                    heard = await self._cursor.save_cursor(heard.plus(post["id"], int(post["create_at"])))
+                    heard = await self._cursor.save_cursor(heard.advance(post["id"], int(post["create_at"])))
                 said = await socket.receive()
                 if said.get("event") in _MEMBERSHIP_EVENTS:
                     await self._learn(said)
@@ -85,12 +85,12 @@ class Mattermost:
 
     async def _fetch_missed(self) -> tuple[ReceivedCursor, list[dict[str, Any]]]:
         """How far we had heard, and what came since then."""
-        heard, channels = await self._cursor.heard(), await self._get("/users/me/channels")
+        heard, channels = await self._cursor.load_cursor(), await self._get("/users/me/channels")
         for one in channels:
             self._kinds[one["id"]] = _KINDS.get(one["type"], "channel")
         newest = max((int(one["last_post_at"]) for one in channels), default=0)
         if heard is None:  # what was said before we came is not for us
-            return await self._cursor.begin(newest + 1), []
+            return await self._cursor.start(newest + 1), []
         since, found = heard.since(_OVERLAP_MS), list[dict[str, Any]]()
         for one in channels:
             if int(one["last_post_at"]) >= since:
@@ -137,7 +137,7 @@ class Mattermost:
         """Whether a thread was begun by us, or with our name."""
         if root not in self._ours:
             try:
-                first = (await self._http.ask("GET", f"{_API}/posts/{root}")).json()
+                first = (await self._http.request("GET", f"{_API}/posts/{root}")).json()
             except SendRefused:  # deleted, perhaps
                 return False
             self._ours[root] = first["user_id"] == me["id"] or _mentions_us(first, me)
@@ -149,14 +149,14 @@ class Mattermost:
         return self._names[user]
 
     async def _file(self, id: str) -> File:
-        about = (await self._http.ask("GET", f"{_API}/files/{id}/info")).json()
-        got = await self._http.ask("GET", f"{_API}/files/{id}")
+        about = (await self._http.request("GET", f"{_API}/files/{id}/info")).json()
+        got = await self._http.request("GET", f"{_API}/files/{id}")
         return File(name=about["name"], media_type=about["mime_type"], data=got.content)
 
     async def _get(self, path: str, **given: Any) -> Any:
         """What is refused here keeps us from listening."""
         try:
-            return (await self._http.ask("GET", _API + path, **given)).json()
+            return (await self._http.request("GET", _API + path, **given)).json()
         except SendRefused as error:
             raise PlatformDown(str(error)) from error
 
@@ -167,23 +167,23 @@ class Mattermost:
     async def _post(self, place: Place, text: str, files: tuple[str, ...] = ()) -> Sent:
         _check_length(text)
         said = {"channel_id": place.chat, "message": text, "root_id": place.thread or "", "file_ids": files}
-        reply = await self._http.ask("POST", f"{_API}/posts", json=said)
+        reply = await self._http.request("POST", f"{_API}/posts", json=said)
         return Sent(place=place, id=reply.json()["id"])
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
         _check_length(text)
-        await self._http.ask("PUT", f"{_API}/posts/{sent.id}/patch", json={"message": text})
+        await self._http.request("PUT", f"{_API}/posts/{sent.id}/patch", json={"message": text})
 
     async def typing(self, place: Place) -> None:
         said = {"channel_id": place.chat, "parent_id": place.thread or ""}
-        await self._http.ask("POST", f"{_API}/users/me/typing", json=said)
+        await self._http.request("POST", f"{_API}/users/me/typing", json=said)
 
     async def react(self, sent: Sent, sign: str) -> None:
         said = {"user_id": (await self._get("/users/me"))["id"], "post_id": sent.id, "emoji_name": emoji_name(sign)}
-        await self._http.ask("POST", f"{_API}/reactions", json=said)
+        await self._http.request("POST", f"{_API}/reactions", json=said)
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
-        kept = await self._http.ask(
+        kept = await self._http.request(
             "POST",
             f"{_API}/files",
             data={"channel_id": place.chat},

@@ -57,7 +57,7 @@ class Ntfy:
         kept = await self._cursor.load()
         if not kept:  # from now on, also if the line is lost before the first message
             kept = {"since": str(int(time.time()))}
-            await self._cursor.keep(kept)
+            await self._cursor.save(kept)
         patience = httpx2.Timeout(_SILENCE_SECONDS, connect=10.0)
         path = f"/{self._settings.topic}/json"
         async with self._http.stream(path, params={"since": kept["since"]}, timeout=patience) as lines:
@@ -65,8 +65,8 @@ class Ntfy:
                 said = json.loads(line) if line.strip() else {}
                 if said.get("event") == "message" and _OWN_TAG not in (said.get("tags") or ()):
                     yield await self._to_inbound(said)
-                    await self._cursor.keep({"since": said["id"]})
-        raise self._http.down(EOFError("the line was closed"))
+                    await self._cursor.save({"since": said["id"]})
+        raise self._http.to_platform_down(EOFError("the line was closed"))
 
     async def _to_inbound(self, said: Mapping[str, Any]) -> Inbound:
         who, text, files = str(said.get("title") or "someone"), str(said.get("message", "")), tuple[File, ...]()
@@ -88,7 +88,7 @@ class Ntfy:
         server = self._settings.server.rstrip("/")
         if not attached or not str(attached.get("url", "")).startswith(f"{server}/file/"):
             return ()
-        got = await self._http.ask("GET", str(attached["url"]).removeprefix(server))
+        got = await self._http.request("GET", str(attached["url"]).removeprefix(server))
         kind = str(attached.get("type") or "application/octet-stream")
         return (File(name=str(attached.get("name", "file")), media_type=kind, data=got.content),)
 
@@ -96,7 +96,7 @@ class Ntfy:
         if len(text.encode()) > _MAX_BYTES:
             raise SendRefused(f"{len(text.encode()):,} bytes are too many for one message.", kind="too_long")
         said = {"topic": place.chat, "message": text, "tags": [_OWN_TAG], "title": "Sojourn", "markdown": not plain}
-        reply = await self._http.ask("POST", "/", json=said)
+        reply = await self._http.request("POST", "/", json=said)
         return Sent(place=place, id=str(reply.json()["id"]))
 
     def home(self, chat: str) -> Place:

@@ -1,4 +1,4 @@
-"""HTTP to a chat network, with its refusals in our words."""
+"""HTTP client of a chat network; translates its errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KINDS: Mapping[int, Refusal] = {
 
 
 class RestClient:
-    """One server. `key` is the setting a person has to correct when the credential is refused."""
+    """One server. `key` names the setting to correct when the credential is refused."""
 
     def __init__(self, label: str, url: str, *, key: str, headers: Mapping[str, str] | None = None) -> None:
         try:
@@ -36,41 +36,41 @@ class RestClient:
             base_url=url.rstrip("/"),
             headers=headers,
             timeout=httpx2.Timeout(30.0, connect=10.0),
-            verify=address.scheme == "https",  # reading the machine's certificates takes long, and here for nothing
+            verify=address.scheme == "https",  # loading the certificates is slow; skip it for http
         )
 
-    async def ask(self, method: str, path: str, **given: Any) -> httpx2.Response:
+    async def request(self, method: str, path: str, **given: Any) -> httpx2.Response:
         """KeyRefused, SendRefused, PlatformDown."""
         try:
             reply = await self._http.request(method, path, **given)
         except (httpx2.TransportError, httpx2.StreamError) as error:
-            raise self.down(error) from error
+            raise self.to_platform_down(error) from error
         if not reply.is_success:
-            raise self.refused(reply.status_code, reply.headers, _error_text(reply))
+            raise self.to_error(reply.status_code, reply.headers, _error_text(reply))
         return reply
 
     @asynccontextmanager
     async def stream(self, path: str, **given: Any) -> AsyncGenerator[httpx2.Response, None]:
-        """An answer that goes on; every refusal of it means that the line is down, or the key is wrong."""
+        """A streaming response; an error status becomes PlatformDown or KeyRefused."""
         try:
             async with self._http.stream("GET", path, **given) as reply:
                 if not reply.is_success:
                     await reply.aread()
-                    refused = self.refused(reply.status_code, reply.headers, _error_text(reply))
+                    refused = self.to_error(reply.status_code, reply.headers, _error_text(reply))
                     if isinstance(refused, KeyRefused) or reply.status_code == 403:
                         raise self.to_key_refused()
                     raise PlatformDown(str(refused), hint=refused.hint)
                 yield reply
         except (httpx2.TransportError, httpx2.StreamError) as error:
-            raise self.down(error) from error
+            raise self.to_platform_down(error) from error
 
-    def down(self, error: Exception) -> PlatformDown:
+    def to_platform_down(self, error: Exception) -> PlatformDown:
         return PlatformDown(f"{self._label} does not answer: {str(error) or type(error).__name__}.")
 
     def to_key_refused(self) -> KeyRefused:
         return KeyRefused(f"{self._label} refuses the credential.", hint=f"Correct {self._key}.")
 
-    def refused(self, status: int, headers: Mapping[str, str], why: str) -> SojournError:
+    def to_error(self, status: int, headers: Mapping[str, str], why: str) -> SojournError:
         if status == 401:
             return self.to_key_refused()
         kind: Refusal = _KINDS.get(status, "transient" if status >= 500 else "unknown")
@@ -84,7 +84,7 @@ class RestClient:
 
 
 def _error_text(reply: httpx2.Response) -> str:
-    """What the server says is wrong, in a few words."""
+    """Extracts the server's error message."""
     try:
         told = reply.json()
     except ValueError:

@@ -1,7 +1,6 @@
-"""The agent's account in rooms of our own: the adapter of `local` and of `api_server`.
+"""Adapter of our own rooms, used by `local` and `api_server`.
 
-A room whose name begins with # is for several people, one with ! is for several people and has no threads, any other
-one is private.
+A room name starting with # is a group, one starting with ! a group without threads, any other a private chat.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ _KINDS: dict[str, PlaceKind] = {"#": "group", "!": "channel"}
 
 
 def place_from_room(platform: str, room: str, thread: str | None = None) -> Place:
-    """A room or a thread in it, the same for what comes in and for what is handed over."""
+    """Builds the place of a room or of a thread in it."""
     if thread:
         return Place(platform=platform, chat=room, kind="thread", thread=thread, parent=room, name=room)
     return Place(platform=platform, chat=room, kind=_KINDS.get(room[0], "dm"), name=room)
 
 
 class RoomsAdapter:
-    """Hears what people say in these rooms, and answers there."""
+    """Receives what people write in these rooms, and replies there."""
 
     account = "rooms"
 
@@ -41,7 +40,7 @@ class RoomsAdapter:
                 while notes := await self._rooms.list_unheard():
                     for note in notes:
                         yield self._to_inbound(note)
-                        await self._rooms.heard(note)  # it was taken; this is our acknowledgement
+                        await self._rooms.heard(note)  # acknowledges it
 
     def _to_inbound(self, note: RoomMessage) -> Inbound:
         return Inbound(
@@ -90,7 +89,7 @@ class RoomsAdapter:
         return place_from_room(self.info.name, parse_room_name(room), thread or None)
 
     async def close(self) -> None:
-        """There is no line to close."""
+        """Nothing to close."""
 
 
 def _check_length(text: str) -> None:

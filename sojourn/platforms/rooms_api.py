@@ -1,4 +1,4 @@
-"""A room over the HTTP API: what is said and pressed there, each note as JSON, and live as server-sent events."""
+"""HTTP bodies of rooms: messages and button presses as JSON, live ones as server-sent events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEARTBEAT_SECONDS = 15.0
 
 
 class RoomMessageBody(BaseModel):
-    """Something to say."""
+    """A message to post."""
 
     model_config = ConfigDict(extra="forbid")
     text: str = Field(min_length=1, max_length=MAX_TEXT_CHARS)
@@ -27,7 +27,7 @@ class RoomMessageBody(BaseModel):
 
 
 class ButtonPressBody(BaseModel):
-    """A button that is pressed."""
+    """A button press."""
 
     model_config = ConfigDict(extra="forbid")
     value: str = Field(min_length=1, max_length=100, description="As it stands in the message's `buttons`.")
@@ -45,7 +45,7 @@ def is_in(note: RoomMessage, thread: str | None) -> bool:
 
 
 async def to_sse_frames(notes: AsyncGenerator[RoomMessage, None], thread: str | None) -> AsyncGenerator[bytes, None]:
-    """Each note as it comes, and a sign of life when there is none."""
+    """Yields each message as an SSE frame, and a comment as heartbeat."""
     async with aclosing(notes):
         coming: asyncio.Future[RoomMessage] | None = None
         try:

@@ -1,4 +1,4 @@
-"""One Discord bot. Discord shows Markdown as it is, so nothing has to be translated."""
+"""Discord adapter. Discord renders Markdown itself, so text is sent unchanged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Discord:
 
     @property
     def account(self) -> str:
-        """The bot's id: it is what a token begins with."""
+        """The bot's id, which is the first part of its token."""
         token = self._settings.token.reveal()
         first = token.partition(".")[0]
         with suppress(binascii.Error, UnicodeDecodeError):
@@ -53,9 +53,9 @@ class Discord:
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with translate_listen_errors():
             line = await self._open()
-        position, before = self._cursor, await self._cursor.heard()
-        heard = before or await position.begin(current_snowflake())
-        async with translate_listen_errors(), line.connected():
+        position, before = self._cursor, await self._cursor.load_cursor()
+        heard = before or await position.start(current_snowflake())
+        async with translate_listen_errors(), line.open_gateway():
             if before is not None and not line.is_backfilled:
                 for message in await fetch_missed(line, heard):
                     if (written := await to_inbound(message, line)) is not None:
@@ -68,10 +68,10 @@ class Discord:
                     if (press := await to_button_press(news, line)) is not None:
                         yield press
                     await line.acknowledge_press(news)
-                elif not heard.has(str(news.id)) and (written := await to_inbound(news, line)) is not None:
+                elif not heard.contains(str(news.id)) and (written := await to_inbound(news, line)) is not None:
                     yield written
                     heard = await position.save_cursor(_advance_cursor(heard, written))
-                line.kept()
+                line.mark_stored()
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         return await self.ask(place, text, (), plain=plain, reply_to=reply_to)
@@ -83,7 +83,7 @@ class Discord:
         async with translate_errors(), asyncio.timeout(self._settings.answer_seconds):
             message = await room.send(
                 _escape_if_plain(text, plain),
-                nonce=secrets.randbits(62),  # the library may ask twice; Discord knows it by this and sends once
+                nonce=secrets.randbits(62),  # deduplicates a retry of the library
                 reference=_reply_reference(place, reply_to),  # type: ignore[arg-type]
                 view=_build_view(buttons) if buttons else None,  # type: ignore[arg-type]
             )
@@ -134,7 +134,7 @@ class Discord:
             await line.close()
 
     async def _open(self) -> GatewayClient:
-        """The client, after Discord has said who it is: that shows whether the token is right."""
+        """Returns the logged-in client; logging in validates the token."""
         async with self._opening:
             if self._line is None:
                 line = GatewayClient(self._settings.base_url)
@@ -156,13 +156,13 @@ def build_adapter(kit: Kit) -> Discord:
 
 
 def _advance_cursor(heard: ReceivedCursor, written: Inbound) -> ReceivedCursor:
-    """Discord tells a bot about every chat but the private ones: those are remembered."""
-    heard = heard.plus(written.id, int(written.id))
-    return heard.there(written.place.chat) if written.place.kind == "dm" else heard
+    """Advances the cursor; private chats are remembered, because Discord does not list them to a bot."""
+    heard = heard.advance(written.id, int(written.id))
+    return heard.with_place(written.place.chat) if written.place.kind == "dm" else heard
 
 
 def _build_view(buttons: Sequence[Button]) -> discord.ui.View:
-    """Buttons that the library does not wait for: who presses is heard by `listen`, also after a restart."""
+    """Builds buttons without a library callback: presses arrive in `listen`, also after a restart."""
     view = discord.ui.View(timeout=None)
     for one in buttons:
         view.add_item(discord.ui.Button(label=one.label, custom_id=one.value))
@@ -171,7 +171,7 @@ def _build_view(buttons: Sequence[Button]) -> discord.ui.View:
 
 
 async def _create_thread(channel: object, name: str) -> discord.Thread:
-    """A thread in a text channel; where none can stand alone, one that hangs on a first message."""
+    """Creates a thread in a text channel; where that is refused, on a message of its own."""
     if isinstance(channel, discord.ForumChannel):
         return (
             await channel.create_thread(name=name, content=name, auto_archive_duration=_ARCHIVE_AFTER_MINUTES)
@@ -196,7 +196,7 @@ async def _create_thread(channel: object, name: str) -> discord.Thread:
 
 
 def _escape_if_plain(text: str, plain: bool) -> str:
-    """Plain words get a backslash before what would be a mark, as long as there is room for it."""
+    """Escapes Markdown in plain text, as long as the result fits."""
     escaped = discord.utils.escape_markdown(text) if plain else text
     return escaped if len(escaped) <= _MAX_CHARS else text
 

@@ -1,4 +1,4 @@
-"""What Discord answers when it does not do something, in our words."""
+"""Translates errors of Discord and its library into ours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sojourn.platforms.discord import TOKEN_VARIABLE
 from sojourn.ports.platform import SendRefused
 
 _BAD_TOKEN, _BAD_INTENTS = 4004, (4013, 4014)
-_RETRY_HINT = "It is tried again by itself."
+_RETRY_HINT = "It is retried automatically."
 
 
 def _bad_token_error() -> SojournError:
@@ -32,7 +32,7 @@ def _bad_token_error() -> SojournError:
 
 
 def translate_error(error: Exception) -> SojournError:
-    """An error of the library, as one of ours."""
+    """Translates one exception."""
     match error:
         case LoginFailure():
             return _bad_token_error()
@@ -46,7 +46,7 @@ def translate_error(error: Exception) -> SojournError:
         case HTTPException(status=status) if status < 500:
             return _translate_response(error)
         case ReconnectWebSocket() | ConnectionClosed() | GatewayNotFound():
-            return PlatformDown("The line to Discord was lost.", hint="It is opened again by itself.")
+            return PlatformDown("The connection to Discord was lost.", hint="It reconnects automatically.")
         case _:
             return PlatformDown(f"Discord does not answer: {str(error) or type(error).__name__}.", hint=_RETRY_HINT)
 
@@ -60,7 +60,7 @@ def _translate_response(error: HTTPException) -> SojournError:
         seconds = float(wait) if wait.replace(".", "", 1).isdecimal() else None
         return SendRefused(said, kind="rate_limited", retry_after=seconds)
     if isinstance(error, Forbidden):
-        return SendRefused(said, kind="forbidden", hint="Look at the bot's permissions in that channel.")
+        return SendRefused(said, kind="forbidden", hint="Check the bot's permissions in that channel.")
     if isinstance(error, NotFound):
         return SendRefused(said, kind="not_found")
     return SendRefused(said, kind="too_long" if "or fewer in length" in error.text else "unknown")
@@ -76,7 +76,7 @@ async def translate_errors() -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def translate_listen_errors() -> AsyncIterator[None]:
-    """Whatever keeps us from hearing is a lost line."""
+    """Translates errors while listening: a refusal there means the connection is down."""
     try:
         async with translate_errors():
             yield

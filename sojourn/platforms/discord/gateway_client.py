@@ -1,5 +1,8 @@
-"""Discord's line. The library would connect again by itself; here that is left to the gateway, and each new line goes
-on where the last message was safely kept, as long as Discord remembers (some minutes)."""
+"""Client of Discord's gateway WebSocket.
+
+Reconnecting is left to our gateway instead of the library: a new connection resumes behind the last stored message, as
+long as Discord keeps the session (some minutes).
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ from discord.gateway import DiscordWebSocket
 from discord.http import HTTPClient, Route
 from yarl import URL
 
-_MAX_RATE_LIMIT_SECONDS = 1.0  # seconds; longer waits are told to the gateway, which can do something else meanwhile
+_MAX_RATE_LIMIT_SECONDS = 1.0  # longer waits are raised, so that the gateway can do other work
 _OPEN_TIMEOUT_SECONDS, _CLOSE_TIMEOUT_SECONDS = 30.0, 1.5  # seconds
-_RESUMABLE_CLOSE_CODE = 4000  # a line closed with this code can be gone on with
+_RESUMABLE_CLOSE_CODE = 4000  # a connection closed with this code can be resumed
 
 GatewayEvent = discord.Message | discord.Interaction
 
@@ -30,18 +33,18 @@ class _ResumePoint:
 
 
 class GatewayClient(discord.Client):
-    """One bot. Only what is needed to hear and answer is asked for."""
+    """One bot, with the fewest intents that let it read and reply."""
 
     def __init__(self, base_url: str) -> None:
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
-        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody misses its voice here
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # voice is not used
         super().__init__(intents=intents, max_messages=None, allowed_mentions=discord.AllowedMentions.none())
         self.http.max_ratelimit_timeout = _MAX_RATE_LIMIT_SECONDS
         _redirect_requests(self.http, base_url.rstrip("/"))
         self._arrived: asyncio.Queue[GatewayEvent | None] = asyncio.Queue()
-        self._unkept: deque[int] = deque()  # the sequence numbers of what is not safely kept
+        self._unkept: deque[int] = deque()  # sequence numbers of events not stored yet
         self._session: _ResumePoint | None = None
-        self.is_backfilled = False  # what was missed before this session began is heard
+        self.is_backfilled = False  # messages missed before this session were fetched
 
     def dispatch(self, event: str, /, *args: Any, **named: Any) -> None:
         if event in ("message", "interaction"):
@@ -50,8 +53,8 @@ class GatewayClient(discord.Client):
         super().dispatch(event, *args, **named)
 
     @asynccontextmanager
-    async def connected(self) -> AsyncGenerator[None, None]:
-        """While it lasts, what is written can be heard with `news`."""
+    async def open_gateway(self) -> AsyncGenerator[None, None]:
+        """Connects; `next_event` yields events until the block ends."""
         self._arrived, self._unkept = asyncio.Queue(), deque()
         arrived, ws = self._arrived, await self._connect()
         self._polling = asyncio.create_task(_poll(ws))
@@ -66,14 +69,14 @@ class GatewayClient(discord.Client):
                     await ws.close(code=_RESUMABLE_CLOSE_CODE)
 
     async def next_event(self) -> GatewayEvent:
-        """The next thing that is written or pressed. That the line ended is raised, in the library's words."""
+        """Returns the next message or button press; raises the library's error when the connection ends."""
         if (found := await self._arrived.get()) is None:
             await self._polling  # raises why
         assert found is not None
         return found
 
-    def kept(self) -> None:
-        """What `news` gave last is safe."""
+    def mark_stored(self) -> None:
+        """Marks the last event as stored."""
         self._unkept.popleft()
 
     async def _connect(self) -> DiscordWebSocket:
@@ -93,12 +96,12 @@ class GatewayClient(discord.Client):
 
     def _resume_point(self, ws: DiscordWebSocket) -> _ResumePoint | None:
         if not ws.session_id or ws.sequence is None:
-            return None  # Discord has forgotten it, or never began
+            return None  # no session to resume
         return _ResumePoint(ws.session_id, self._unkept[0] - 1 if self._unkept else ws.sequence, ws.gateway)
 
     @contextmanager
     def wait_for_rate_limit(self) -> Iterator[None]:
-        """Meanwhile the library waits as long as Discord asks, instead of telling us."""
+        """Lets the library wait out rate limits instead of raising."""
         self.http.max_ratelimit_timeout = None
         try:
             yield
@@ -106,7 +109,7 @@ class GatewayClient(discord.Client):
             self.http.max_ratelimit_timeout = _MAX_RATE_LIMIT_SECONDS
 
     async def acknowledge_press(self, pressed: discord.Interaction) -> None:
-        """Until then a button shows that it works; Discord takes the answer for a few seconds only."""
+        """Acknowledges a button press, which ends its spinner; Discord accepts this for a few seconds."""
         route = Route(
             "POST", "/interactions/{id}/{interaction_token}/callback", id=pressed.id, interaction_token=pressed.token
         )
@@ -120,7 +123,7 @@ async def _poll(ws: DiscordWebSocket) -> None:
 
 
 def _redirect_requests(http: HTTPClient, base_url: str) -> None:
-    """Leads this one client's requests to another address; the library knows only one for all."""
+    """Redirects this client's requests to another base URL; the library has one for all clients."""
     ask = http.request
 
     async def request(route: Route, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Discord's channels and messages as Places and Inbounds."""
+"""Maps Discord channels and messages to places and inbound messages."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sojourn.platforms.discord import NAME
 from sojourn.ports.platform import File, Inbound
 
 _LINK = "https://discord.com/channels/"
-_PERSON_MESSAGES = (discord.MessageType.default, discord.MessageType.reply)  # the others are news about the channel
+_PERSON_MESSAGES = (discord.MessageType.default, discord.MessageType.reply)  # other types are system messages
 
 
 def place_from_channel(channel: object) -> Place:
-    """A thread is a channel of its own: its id is where answers go."""
+    """Builds the place of a channel; a thread is a channel of its own."""
     id, name = str(getattr(channel, "id", "")), str(getattr(channel, "name", None) or "")
     if isinstance(channel, discord.Thread):
         return Place(platform=NAME, chat=id, kind="thread", thread=id, parent=str(channel.parent_id), name=name)
@@ -28,9 +28,9 @@ def place_from_channel(channel: object) -> Place:
 
 
 def place_from_name(words: str, client: discord.Client | None) -> Place:
-    """The place of a channel's id, of `server/channel`, of `@me/channel` for a private chat, or of a link. BadInput.
+    """Parses a channel id, `server/channel`, `@me/channel` (a private chat) or a link. BadInput.
 
-    An id says nothing about its kind: what the client has seen is known, any other one is taken for a channel.
+    An id does not tell its kind: unless the client has seen it, it is taken as a channel.
     """
     server, _, channel = words.strip().removeprefix(_LINK).strip("/").rpartition("/")
     if not channel.isdecimal() or (server not in ("", "@me") and not server.isdecimal()):
@@ -43,7 +43,7 @@ def place_from_name(words: str, client: discord.Client | None) -> Place:
 
 
 async def to_inbound(message: discord.Message, client: discord.Client) -> Inbound | None:
-    """What a person wrote; None for bots, for news about the channel, and for what has neither words nor files."""
+    """Maps a message; None for bots, system messages, and messages without text and files."""
     us = client.user
     if us is None or message.author.bot or message.webhook_id or message.type not in _PERSON_MESSAGES:
         return None
@@ -53,7 +53,9 @@ async def to_inbound(message: discord.Message, client: discord.Client) -> Inboun
     if not text and not files:
         return None
     channel: object = message.channel
-    if isinstance(channel, discord.PartialMessageable):  # not seen yet; whether it is a thread decides its key
+    if isinstance(
+        channel, discord.PartialMessageable
+    ):  # unknown yet; its session key depends on whether it is a thread
         channel = await client.fetch_channel(message.channel.id)
     answered = message.reference.message_id if message.reference else None
     return Inbound(
@@ -69,7 +71,7 @@ async def to_inbound(message: discord.Message, client: discord.Client) -> Inboun
 
 
 async def to_button_press(press: discord.Interaction, client: discord.Client) -> Inbound | None:
-    """A button under a message of ours."""
+    """Maps a press of a button under one of our messages."""
     said: Mapping[str, Any] = press.data or {}
     under, value = press.message, str(said.get("custom_id") or "")
     if press.type is not discord.InteractionType.component or under is None or not value:
@@ -89,7 +91,7 @@ async def to_button_press(press: discord.Interaction, client: discord.Client) ->
 
 
 async def _fetch_files(message: discord.Message) -> tuple[tuple[File, ...], list[str]]:
-    """The files, and a line for each that could not be had."""
+    """Downloads the attachments; failures become a line of text each."""
     files, lost = list[File](), list[str]()
     for one in message.attachments:
         kind = (one.content_type or guess_type(one.filename)[0] or "application/octet-stream").partition(";")[0]

@@ -101,7 +101,7 @@ class Email:
         kept = await self._cursor.load()
         if kept.get("validity") != status["UIDVALIDITY"]:
             kept = {"validity": status["UIDVALIDITY"], "first": status["UIDNEXT"]}
-            await self._cursor.keep(kept)
+            await self._cursor.save(kept)
         return int(kept["first"])
 
     async def _wait(self, box: BaseMailBox) -> None:

@@ -81,7 +81,7 @@ class Matrix:
         told = await self._sync(since, first=True)
         if not since:  # what was said before we came is not for us
             since, heard = told.next_batch, []
-            await self._cursor.keep({"since": since, "heard": heard})
+            await self._cursor.save({"since": since, "heard": heard})
             told = await self._sync(since)
         while True:
             waiting = [one for one in await self._messages(told, since) if one[1].event_id not in heard]
@@ -89,9 +89,9 @@ class Matrix:
                 yield await self._to_inbound(room, event)
                 heard.append(event.event_id)
                 if event is not waiting[-1][1]:
-                    await self._cursor.keep({"since": since, "heard": heard})
+                    await self._cursor.save({"since": since, "heard": heard})
             if waiting:
-                await self._cursor.keep({"since": told.next_batch, "heard": []})
+                await self._cursor.save({"since": told.next_batch, "heard": []})
             since, heard = told.next_batch, []
             told = await self._sync(since)
 

@@ -67,8 +67,8 @@ class Slack:
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with _translate_listen_errors():
             web = await self._open()
-        before = await self._cursor.heard()
-        self._heard = before or await self._cursor.begin(int(time.time() * 1_000_000))
+        before = await self._cursor.load_cursor()
+        self._heard = before or await self._cursor.start(int(time.time() * 1_000_000))
         while True:
             socket = SocketModeConnection(self._settings.app_token.reveal(), web)
             try:
@@ -99,13 +99,13 @@ class Slack:
         """What a person said, if it was not heard before."""
         async with _translate_listen_errors():
             heard = await self._to_inbound(event)
-        return heard if heard is not None and self._heard is not None and not self._heard.has(heard.id) else None
+        return heard if heard is not None and self._heard is not None and not self._heard.contains(heard.id) else None
 
     async def _keep(self, heard: Inbound) -> None:
         """It is safe; the next listener begins behind it, and looks there."""
         assert self._heard is not None
         where = build_message_id(heard.place.chat, heard.place.thread) if heard.place.thread else heard.place.chat
-        self._heard = self._heard.plus(heard.id, to_microseconds(parse_timestamp(heard.id))).there(where)
+        self._heard = self._heard.advance(heard.id, to_microseconds(parse_timestamp(heard.id))).with_place(where)
         await self._cursor.save_cursor(self._heard)
 
     async def _to_inbound(self, event: Mapping[str, Any]) -> Inbound | None:
@@ -191,7 +191,7 @@ class Slack:
                 why = f"Slack lets nobody begin a thread there: {error_code(error)}."
                 raise ThreadsUnsupported(why, hint=hint_for(error)) from error
         if self._heard is not None:  # what is written there may have to be looked up
-            self._heard = self._heard.there(build_message_id(parent.chat, str(seed["ts"])))
+            self._heard = self._heard.with_place(build_message_id(parent.chat, str(seed["ts"])))
             await self._cursor.save_cursor(self._heard)
         return place_from_channel(self._team, parent.chat, str(seed["ts"]))
 

@@ -45,7 +45,7 @@ async def fetch_missed(web: AsyncWebClient, heard: ReceivedCursor) -> list[dict[
         channel, _, ts = thread.partition("/")
         for event in await _fetch_pages(web, "conversations.replies", channel=channel, ts=ts, oldest=oldest):
             found[build_message_id(channel, event["ts"])] = event | {"channel": channel}
-    new = [event for id, event in found.items() if not heard.has(id) and event["ts"] > oldest]
+    new = [event for id, event in found.items() if not heard.contains(id) and event["ts"] > oldest]
     return sorted(new, key=lambda event: to_microseconds(event["ts"]))
 
 

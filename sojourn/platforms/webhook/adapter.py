@@ -135,7 +135,7 @@ class Webhook:
         said = {"id": id, "route": route.name, "text": text, "format": "plain" if plain else "markdown"}
         body = json.dumps(said | {"reply_to": reply_to}, ensure_ascii=False).encode()
         headers = {"Content-Type": "application/json", **sign(route.secret, body, time.time())}
-        await self._lines[route.name].ask("POST", route.deliver, content=body, headers=headers)
+        await self._lines[route.name].request("POST", route.deliver, content=body, headers=headers)
         return Sent(place=place, id=id)
 
     def home(self, chat: str) -> Place:
