@@ -1,6 +1,6 @@
 # Everything a person or CI does here. `make` alone lists it; ARGS reaches pytest: make unit ARGS="-k search"
 .DEFAULT_GOAL := help
-.PHONY: help run test unit parts contracts e2e web browser screenshots soak coverage bench check fmt shape venv lock clean
+.PHONY: help run test unit parts contracts e2e docs web browser screenshots soak coverage bench check fmt shape venv lock clean
 
 BIN := .venv/bin
 # Two workers fit the smallest machine we promise; whole files stay together, so their servers start once.
@@ -33,6 +33,9 @@ contracts: venv ## one suite per port, on every implementation
 
 e2e: venv ## the installed program, started, killed and starved
 	$(PYTEST) $(PARALLEL) tests/e2e $(ARGS)
+
+docs: venv ## what the documentation promises, its examples included
+	$(PYTEST) $(PARALLEL) tests/docs $(ARGS)
 
 web: venv ## build the pages, with the machine's Node or one that is fetched
 	@scripts/web
