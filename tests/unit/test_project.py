@@ -108,7 +108,19 @@ def test_plain_make_lists_every_recipe():
         ["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     assert {line.split()[0] for line in listed.splitlines() if len(line.split()) > 1} == recipes
-    assert recipes >= {"run", "test", "unit", "check", "contracts", "e2e", "browser", "bench", "soak", "shape", "coverage"}
+    assert recipes >= {
+        "run",
+        "test",
+        "unit",
+        "check",
+        "contracts",
+        "e2e",
+        "browser",
+        "bench",
+        "soak",
+        "shape",
+        "coverage",
+    }
 
 
 @pytest.mark.parametrize("script", [".ci/run", "scripts/bootstrap", "scripts/lock", "scripts/need"])
