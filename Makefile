@@ -61,12 +61,13 @@ coverage: venv ## branch coverage of sojourn/ by every test but the browser's an
 bench: venv ## the full measurements, kept in bench/results
 	$(BIN)/python -m bench $(ARGS)
 
-check: venv ## ruff, mypy, the import contracts, and the rules for names and sizes
+check: venv ## ruff, mypy, import contracts, names, sizes and licences
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m scripts.check_names
+	$(BIN)/python -m scripts.check_licences
 
 fmt: venv ## format and mend what ruff can mend
 	$(BIN)/ruff check --fix-only .

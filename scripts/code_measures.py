@@ -103,14 +103,12 @@ class Module:
     def unitless_constants(self) -> Iterator[str]:
         """Module-level numeric constants with no unit in the name and no comment on the line."""
         for node in self.tree.body:
-            targets: list[ast.expr] = []
-            if isinstance(node, ast.Assign):
-                targets = node.targets
-            elif isinstance(node, ast.AnnAssign):
-                targets = [node.target]
-            if not targets or node.value is None or "#" in self.lines[(node.end_lineno or node.lineno) - 1]:
+            if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
                 continue
-            for name in _numeric_names(targets[0], node.value):
+            if "#" in self.lines[(node.end_lineno or node.lineno) - 1]:
+                continue
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            for name in _numeric_names(target, node.value):
                 if name.isupper() and not UNITS & set(name.lower().split("_")):
                     yield name
 

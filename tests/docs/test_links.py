@@ -41,4 +41,3 @@ def test_a_record_has_its_number_and_says_what_was_given_up(record):
         assert "**Context.**" in text
         assert "**Choice.**" in text
         assert re.search(r"\*\*(What we gave up|What stays)\.\*\*", text)
-
