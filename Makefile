@@ -1,6 +1,6 @@
 # Everything a person or CI does here. `make` alone lists it; ARGS reaches pytest: make unit ARGS="-k search"
 .DEFAULT_GOAL := help
-.PHONY: help run test unit parts contracts e2e web browser screenshots soak bench check fmt shape venv lock clean
+.PHONY: help run test unit parts contracts e2e docs web browser screenshots soak coverage bench check fmt shape venv lock clean
 
 BIN := .venv/bin
 # Two workers fit the smallest machine we promise; whole files stay together, so their servers start once.
@@ -34,6 +34,9 @@ contracts: venv ## one suite per port, on every implementation
 e2e: venv ## the installed program, started, killed and starved
 	$(PYTEST) $(PARALLEL) tests/e2e $(ARGS)
 
+docs: venv ## what the documentation promises, its examples included
+	$(PYTEST) $(PARALLEL) tests/docs $(ARGS)
+
 web: venv ## build the pages, with the machine's Node or one that is fetched
 	@scripts/web
 
@@ -48,21 +51,30 @@ screenshots: web ## pictures of every page, into docs/img
 soak: venv ## the full chaos and kill bars; takes long
 	$(PYTEST) -m soak --timeout 0 tests $(ARGS)
 
+# Child processes are measured too: coverage starts with them (`patch` in pyproject.toml).
+coverage: venv ## branch coverage of sojourn/ by every test but the browser's and the soak; takes long
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(PARALLEL) --ignore tests/browser tests $(ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
 bench: venv ## the full measurements, kept in bench/results
 	$(BIN)/python -m bench $(ARGS)
 
-check: venv ## ruff, mypy and the import contracts
+check: venv ## ruff, mypy, import contracts, names, sizes and licences
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m scripts.check_names
+	$(BIN)/python -m scripts.check_licences
 
 fmt: venv ## format and mend what ruff can mend
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-shape: venv ## the longest files and functions, so growth is seen early
-	@$(BIN)/python scripts/shape.py sojourn
+shape: venv ## sizes and names, each figure beside its goal
+	@$(BIN)/python -m scripts.shape sojourn
 
 venv: ## the development environment in .venv
 	@scripts/bootstrap dev
@@ -72,5 +84,5 @@ lock: ## compile the lock files again; ARGS=--upgrade takes newer versions
 	scripts/lock $(ARGS)
 
 clean: ## remove all that was made here
-	rm -rf .venv .venv-boot .venv-node web/node_modules sojourn/dashboard/static dist build .hypothesis .*_cache
+	rm -rf .coverage .coverage.* .venv .venv-boot .venv-node web/node_modules sojourn/dashboard/static dist build .hypothesis .*_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import shutil
 import sqlite3
@@ -25,7 +24,7 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from bench import installed, peer
+from bench import installed, peer, report
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.document_store import FolderStore
 from sojourn.achievements.snapshot import session_rows
@@ -361,14 +360,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             results.append(measure(sessions, hermes_python, args.seed, Path(folder)))
         print(table(results), flush=True)
-    args.results.mkdir(parents=True, exist_ok=True)
-    machine = {"python": platform.python_version(), "cores": os.cpu_count(), "system": platform.platform()}
-    when = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-    (args.results / "achievements.json").write_text(
-        json.dumps({"when": when, "machine": machine, "results": results}, indent=2) + "\n"
-    )
-    told = f"{when} · {machine['cores']} cores. Cold and reading: the middle of {ROUNDS} runs of ours, one of theirs."
-    (args.results / "achievements.md").write_text(f"# achievements\n\n{told}\n\n{table(results)}\n")
+    text = f"Cold and reading: the middle of {ROUNDS} runs of ours, one of theirs.\n\n{table(results)}"
+    report.save_files("achievements", {"results": results}, text, args.results)
     (args.results / "achievements.svg").write_text(plot(results))
     self_memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"written to {args.results} ({self_memory:.0f} MB used by this script)")

@@ -16,7 +16,7 @@ from typing import Any
 
 from bench import installed, peer
 from bench.achievements import GENERATOR, json_of
-from bench.report import Bar, keep, limit
+from bench.report import Bar, limit, save_result
 
 SESSIONS = (83, 1000, 8564)
 KINDS = {
@@ -58,7 +58,7 @@ def main() -> None:
         if kind in FLAT:
             growth = found[SESSIONS[-1]][kind] / found[SESSIONS[0]][kind]
             bars.append(limit(f"{name}: a hundred times the history takes", growth, "times as long", most=2))
-    keep("changes", bars, {str(sessions): one for sessions, one in found.items()})
+    save_result("changes", bars, {str(sessions): one for sessions, one in found.items()})
 
 
 if __name__ == "__main__":

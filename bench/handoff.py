@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.report import Bar, keep, limit
+from bench.report import Bar, limit, save_result
 from sojourn import config
 from sojourn.compose import App
 from sojourn.core.events import Metadata
@@ -139,7 +139,7 @@ async def main() -> None:
         Bar("… memory", full["megabytes"], None, "MB", None, "reported", True),
         limit("… chats answered wrongly", full["wrong"], "chats", most=0),
     ]
-    keep("handoff", bars, {"started": started, "over": over, "load": full})
+    save_result("handoff", bars, {"started": started, "over": over, "load": full})
     sys.exit(0 if all(one.met for one in bars) else 1)
 
 

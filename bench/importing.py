@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import peer
-from bench.report import Bar, keep, limit
+from bench.report import Bar, limit, save_result
 
 SESSIONS = 1150
 
@@ -35,7 +35,7 @@ def main(given: Path | None) -> None:
             limit("second import, share of the first", second / first * 100, "%", most=3),
             *while_writing(folder, hermes),
         ]
-        keep("importing", bars, {"bytes": size, "second": second})
+        save_result("importing", bars, {"bytes": size, "second": second})
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.report import keep, limit
+from bench.report import limit, save_result
 from sojourn import config
 from sojourn.compose import App
 from sojourn.context.facts import Facts
@@ -73,7 +73,7 @@ async def measure() -> None:
                 name = f"{source.name}, {SESSIONS:,} sessions"
                 bars.append(limit(f"{name}, median", statistics.median(spent), "s", most=1.0))
                 bars.append(limit(f"{name}, slowest", max(spent), "s", most=1.0))
-            keep("memory", bars)
+            save_result("memory", bars)
         finally:
             await kit.close()
 

@@ -1,10 +1,11 @@
-"""Results are kept with what they were measured on: commit, machine, date."""
+"""Bench results: the promises measured, saved with the commit, machine and date they belong to."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
+import re
 import subprocess
 import time
 from dataclasses import asdict, dataclass
@@ -38,20 +39,57 @@ def limit(name: str, ours: float, unit: str, *, most: float) -> Bar:
     return Bar(name, ours, None, unit, None, f"at most {most:g} {unit}", ours <= most)
 
 
-def keep(name: str, bars: list[Bar], details: dict[str, Any] | None = None) -> None:
-    """Prints a table and keeps it as JSON and Markdown."""
-    RESULTS.mkdir(exist_ok=True)
-    about = {
-        "commit": _said("git", "rev-parse", "--short", "HEAD"),
+def provenance() -> dict[str, str]:
+    """What a result was measured on. A result without these is refused by tests/unit/bench/test_report.py."""
+    commit = _output_of("git", "rev-parse", "--short", "HEAD")
+    if not commit:
+        raise RuntimeError("A result needs the commit it was measured on; run this in a git checkout.")
+    changed = _output_of("git", "status", "--porcelain", "--", ":/", ":!/bench/results")
+    return {
+        "commit": f"{commit}+changes" if changed else commit,
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}, {platform.python_version()}",
     }
+
+
+def save_result(name: str, bars: list[Bar], details: dict[str, Any] | None = None, *, folder: Path = RESULTS) -> None:
+    """Prints the promises as a table and saves them as JSON and Markdown."""
     table = "\n".join(_rows(bars))
-    whole = {**about, "bars": [asdict(one) for one in bars], "details": details or {}}
-    (RESULTS / f"{name}.json").write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
-    head = f"# {name}\n\ncommit {about['commit']} · {about['date']} · {about['machine']}\n\n"
-    (RESULTS / f"{name}.md").write_text(head + table + "\n")
+    save_files(name, {"bars": [asdict(one) for one in bars], "details": details or {}}, table, folder)
     print(f"\n{name}\n{table}\n", flush=True)
+
+
+def save_files(name: str, figures: dict[str, Any], text: str, folder: Path = RESULTS) -> None:
+    """Writes `<name>.json` and `<name>.md`; both begin with the provenance."""
+    about = provenance()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps({**about, **figures}, indent=1, ensure_ascii=False) + "\n")
+    head = f"commit {about['commit']} · {about['date']} · {about['machine']}"
+    (folder / f"{name}.md").write_text(f"# {name}\n\n{head}\n\n{text}\n")
+
+
+def find_missing_provenance(folder: Path = RESULTS) -> list[str]:
+    """The results that do not say on which commit, machine and date they were measured."""
+    return sorted(
+        path.name
+        for path in folder.iterdir()
+        if (path.suffix == ".json" and not _has_fields(path)) or (path.suffix == ".md" and not _has_head(path))
+    )
+
+
+COMMIT = r"[0-9a-f]{7,40}(\+changes)?"
+DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"
+
+
+def _has_fields(path: Path) -> bool:
+    result = json.loads(path.read_text())
+    patterns = {"commit": COMMIT, "date": DATE, "machine": r"\d+ cores, .+"}
+    return all(re.fullmatch(pattern, str(result.get(field, ""))) for field, pattern in patterns.items())
+
+
+def _has_head(path: Path) -> bool:
+    head = path.read_text().split("\n")[2:3]
+    return bool(head) and re.fullmatch(rf"commit {COMMIT} · {DATE} · \d+ cores, .+", head[0]) is not None
 
 
 def _rows(bars: list[Bar]) -> list[str]:
@@ -64,5 +102,5 @@ def _rows(bars: list[Bar]) -> list[str]:
     return rows
 
 
-def _said(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+def _output_of(*command: str) -> str:
+    return subprocess.run(command, cwd=RESULTS.parent, capture_output=True, text=True).stdout.strip()

@@ -22,7 +22,7 @@ from typing import Any
 import psycopg
 
 from bench.handoff import settings
-from bench.report import RESULTS, Bar, keep, limit
+from bench.report import RESULTS, Bar, limit, save_result
 from sojourn import config
 from sojourn.client.discovery import Server, announced
 from sojourn.client.remote import RemoteService
@@ -309,7 +309,7 @@ def main() -> None:
         limit(f"… when it is killed, with a lease of {LEASE:g} s", killed, "s", most=LEASE * 1.5),
     ]
     details: dict[str, Any] = {**found, "stopped": stopped, "killed": killed, "each": each}
-    keep("scaling", bars, details)
+    save_result("scaling", bars, details)
     (RESULTS / "scaling.svg").write_text(plot(found))
     sys.exit(0 if all(one.met for one in bars) else 1)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench.peer import ROOT
-from bench.report import Bar, keep, limit
+from bench.report import Bar, limit, save_result
 from bench.store import ours
 
 CLIENTS, EVERY, SECONDS = 50, 0.25, 10.0
@@ -85,7 +85,7 @@ def main() -> None:
             server.terminate()
             server.wait(20)
     p95 = [statistics.quantiles(one, n=20)[-1] * 1000 for one in (quiet, busy)]
-    keep(
+    save_result(
         "serving",
         [
             limit(f"badges, {CLIENTS} clients, nothing else running: p95", p95[0], "ms", most=10),

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.report import Bar, keep
+from bench.report import Bar, save_result
 from sojourn import config
 from sojourn.compose import App
 from sojourn.context.ranking import Index, asked
@@ -88,7 +88,7 @@ def main() -> None:
                         value * 100 >= wanted,
                     )
                 )
-        keep("skills", bars, details)
+        save_result("skills", bars, details)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from bench import installed, peer
-from bench.report import bar, keep, limit
+from bench.report import bar, limit, save_result
 from sojourn.core.messages import user
 from sojourn.core.sessions import OWNER
 from sojourn.ports.importer import Transcript
@@ -42,7 +42,7 @@ def main() -> None:
             their_version.append(run([theirs, "--version"], environment)[0])
         listing = [run([ours, "sessions", "list"], environment)[1] for _ in range(ROUNDS)]
         listing_json = [run([ours, "--json", "sessions", "list"], environment)[1] for _ in range(ROUNDS)]
-    keep(
+    save_result(
         "startup",
         [
             bar(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import peer
-from bench.report import Bar, bar, keep, limit
+from bench.report import Bar, bar, limit, save_result
 from bench.rows import CHINESE_WORD, COMMON
 
 SIZE = 960
@@ -40,7 +40,7 @@ def main() -> None:
     """About half an hour: filling the peer's store takes most of it."""
     folder = Path(tempfile.mkdtemp(prefix="sojourn-bench-"))
     try:
-        keep("store", big(folder))
+        save_result("store", big(folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -66,7 +66,7 @@ def appends() -> None:
     """The quick part, two minutes: one by one on a fresh store."""
     folder = Path(tempfile.mkdtemp(prefix="sojourn-bench-"))
     try:
-        keep("appends", fresh(folder))
+        save_result("appends", fresh(folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -142,7 +142,7 @@ def million() -> None:
         ours(do="fill", path=path, sessions=100, count=120, size=SIZE)
         ours(do="multiply", path=path, times=84)
         four = writers(ours, path, 1050)
-        keep(
+        save_result(
             "million",
             [
                 Bar("appends, 4 writers, 1,000,000 messages", four["per_second"], None, "/s", None, "–", True),

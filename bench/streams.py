@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from bench.paced import NAME, plugged
 from bench.peer import ROOT
-from bench.report import keep, limit
+from bench.report import limit, save_result
 
 RATE = 20.0
 SIZES = (50, 100, 200)
@@ -238,7 +238,7 @@ def main() -> int:
     faults = sum(without.faults + with_us.faults for without, with_us, _ in rounds)
     grown = [cost["megabytes"] - at_rest for *_, cost in rounds]
     each = (grown[-1] - grown[0]) / (SIZES[-1] - SIZES[0])
-    keep(
+    save_result(
         "streams",
         [
             limit(f"events lost, told twice or out of order, {SIZES[-1]} streams", faults, "events", most=0),

@@ -20,7 +20,7 @@ from statistics import median
 from typing import Any
 
 from bench import installed, peer
-from bench.report import Bar, keep, limit
+from bench.report import Bar, limit, save_result
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.document_store import FolderStore
 from sojourn.importers.hermes_history import HermesHistory
@@ -114,7 +114,7 @@ def main(given: Path | None) -> None:
             limit("mining again, one session changed: sessions read", one_more["read"], "", most=1),
             Bar("mining again, nothing changed", again["seconds"], None, "s", None, "–", True),
         ]
-        keep("templates", bars, {"rounds": rounds, **first, "bytes": (home / "state.db").stat().st_size})
+        save_result("templates", bars, {"rounds": rounds, **first, "bytes": (home / "state.db").stat().st_size})
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from bench.peer import ROOT
-from bench.report import keep, limit
+from bench.report import limit, save_result
 from sojourn.core.messages import Message, user
 from sojourn.core.sessions import SessionId
 from sojourn.stores.sqlite.store import SqliteStore
@@ -61,7 +61,7 @@ async def main() -> None:
         process.wait()
         await store.close()
     delays = sorted(delay * 1000 for delay in said["delays"])
-    keep(
+    save_result(
         "watch",
         [
             limit("seen by another process, median", statistics.median(delays), "ms", most=20),

@@ -1,44 +1,53 @@
-"""The longest files and functions, and the lines of each package: `make shape`.
+"""Prints the size and the names of a tree, each figure beside its goal: `make shape`.
 
-We like files of 60 to 250 lines that split before 400, and functions that fit on a screen. Nothing fails
-here: a look before each commit is enough.
+Nothing fails here; `make check` holds the limits (`scripts/check_names.py`).
 """
 
-import ast
+from __future__ import annotations
+
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
-LONG_FILE, LONG_FUNCTION, SHOWN = 250, 50, 12
+from scripts.check_names import MOST_FILE_LINES, MOST_FUNCTION_LINES
+from scripts.code_measures import Tree
+
+SHOWN_ROWS = 12
+MOST_READING_LINES = 4700
+MOST_TOTAL_LINES = 56_000
 
 
-def functions(path: Path) -> Iterator[tuple[int, str]]:
-    """Each function's length in lines and where it is."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert node.end_lineno is not None
-            yield node.end_lineno - node.lineno + 1, f"{path}:{node.lineno} {node.name}"
+def show_longest(title: str, rows: Iterable[tuple[int, str]], most: int) -> None:
+    print(f"\n{title} (goal: at most {most})")
+    for lines, where in list(rows)[:SHOWN_ROWS]:
+        print(f"  {lines:6,} {'!' if lines > most else ' '} {where}")
 
 
-def show(title: str, rows: list[tuple[int, str]], long: int) -> None:
-    print(f"\n{title}")
-    for lines, what in sorted(rows, reverse=True)[:SHOWN]:
-        print(f"  {lines:5} {'!' if lines > long else ' '} {what}")
+def show_figure(name: str, value: int, goal: int) -> None:
+    print(f"  {value:6,} {'!' if value > goal else ' '} {name} (goal: at most {goal:,})")
 
 
 def main(root: Path) -> None:
-    files = [(len(path.read_text(encoding="utf-8").splitlines()), path) for path in root.rglob("*.py")]
-    packages = Counter[str]()
-    for lines, path in files:
-        packages[path.relative_to(root).parts[0]] += lines
-
-    show(f"files (over {LONG_FILE}: !)", [(lines, str(path)) for lines, path in files], LONG_FILE)
-    show(f"functions (over {LONG_FUNCTION}: !)", [f for _, path in files for f in functions(path)], LONG_FUNCTION)
-    print("\npackages")
+    tree = Tree(root)
+    packages = tree.lines_by_package()
+    print("lines of each package")
     for package, lines in packages.most_common():
-        print(f"  {lines:5}   {package}")
-    print(f"  {packages.total():5}   in all, {len(files)} files")
+        print(f"  {lines:6,}   {package}")
+
+    print("\nlines")
+    show_figure("core + ports + service", tree.reading_lines(), MOST_READING_LINES)
+    show_figure("all packages without testing", packages.total() - packages["testing"], MOST_TOTAL_LINES)
+    show_longest("longest files", tree.file_lengths(), MOST_FILE_LINES)
+    show_longest("longest functions", tree.function_lengths(), MOST_FUNCTION_LINES)
+
+    print("\nnames")
+    show_figure("modules that end in -ing", len(tree.gerund_modules()), 0)
+    show_figure("modules named by a metaphor", len(tree.metaphor_modules()), 0)
+    show_figure("functions named by a participle", len(tree.participle_functions()), 0)
+    show_figure("public class names used twice", len(tree.duplicate_classes()), 0)
+    show_figure("numeric constants without a unit", len(tree.unitless_constants()), 0)
+    show_figure("import strings outside Plugin(...)", len(tree.import_strings()), 0)
+    show_figure("fmt: skip", tree.format_skips(), 0)
 
 
 if __name__ == "__main__":

@@ -74,9 +74,31 @@ def test_locks_satisfy_the_project_file():
             assert need.specifier.contains(have[canonicalize_name(need.name)]), f"{lock} lags behind {need}: make lock"
 
 
+def changelog() -> str:
+    return (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
 def test_version_is_the_newest_in_the_changelog():
-    headings = re.findall(r"^## \[?v?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert headings[0] == sojourn.__version__
+    headings = re.findall(r"^## (.+)", changelog(), re.MULTILINE)
+    assert headings[0] == "[Unreleased]"
+    assert re.fullmatch(rf"\[{re.escape(sojourn.__version__)}\] - \d{{4}}-\d\d-\d\d", headings[1])
+
+
+def test_every_version_of_the_changelog_has_its_date_and_known_sections():
+    for version in re.split(r"^## ", changelog(), flags=re.MULTILINE)[1:]:
+        assert re.match(r"\[Unreleased\]\n|\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d\n", version)
+        sections = re.findall(r"^### (.+)", version, re.MULTILINE)
+        assert sections == [one for one in ("Added", "Changed", "Removed", "Fixed") if one in sections]
+
+
+def test_ci_runs_recipes_that_exist():
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8")
+    called = set(re.findall(r"run: make ([a-z0-9]+)", workflow))
+    recipes = set(re.findall(r"^([a-z0-9]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert called
+    assert called <= recipes
+    assert {"3.11", "3.12", "3.13", "3.14"} <= set(re.findall(r'"(3\.\d+)"', workflow))
+    assert {"ubuntu-latest", "macos-latest", "windows-latest"} <= set(re.findall(r"\w+-latest", workflow))
 
 
 def test_plain_make_lists_every_recipe():
@@ -86,7 +108,19 @@ def test_plain_make_lists_every_recipe():
         ["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     assert {line.split()[0] for line in listed.splitlines() if len(line.split()) > 1} == recipes
-    assert recipes >= {"run", "test", "unit", "check", "contracts", "e2e", "browser", "bench", "soak", "shape"}
+    assert recipes >= {
+        "run",
+        "test",
+        "unit",
+        "check",
+        "contracts",
+        "e2e",
+        "browser",
+        "bench",
+        "soak",
+        "shape",
+        "coverage",
+    }
 
 
 @pytest.mark.parametrize("script", [".ci/run", "scripts/bootstrap", "scripts/lock", "scripts/need"])

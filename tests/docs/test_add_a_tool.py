@@ -1,0 +1,34 @@
+"""The page that explains how to add a tool: its example is offered, asks first, and runs."""
+
+from sojourn.ports.tool import Question, Reply
+from tests.docs.examples import example_app
+
+PAGE = "add-a-tool.md"
+
+
+class Folder:
+    """A workspace in a temporary folder, whose person allows everything."""
+
+    session, turn, principal = "s", "t", "owner"
+    seconds, most = 10.0, 1000
+
+    def __init__(self, root):
+        self.root, self.asked = root, []
+
+    async def ask(self, question: Question) -> Reply:
+        self.asked.append(question.tool)
+        return Reply(choice="once", by="ann")
+
+    def tell(self, line: str) -> None:
+        """No screen here."""
+
+
+async def test_the_example_asks_and_writes(tmp_path):
+    async with example_app(PAGE, tmp_path) as app:
+        [tool] = [one for one in app.tools() if one.name == "append_note"]
+        assert tool.parameters["required"] == ["line"]
+        at = Folder(tmp_path)
+        result = await tool.run(at, {"line": "the roses bloom"})
+        assert result.ok
+        assert at.asked == ["append_note"]
+        assert (tmp_path / "notes.md").read_text() == "the roses bloom\n"
