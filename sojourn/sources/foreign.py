@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sojourn.core.errors import SourceUnreadable
-from sojourn.sources.pages import kept
 
 T = TypeVar("T")
 _BUSY_SECONDS = 5.0
@@ -57,11 +56,6 @@ class ForeignDb:
     def identity(self) -> tuple[int, ...] | None:
         """Which file this is, however often it is opened; None when nothing is known about it."""
         return self._seen[:2] if self._seen else None
-
-    @property
-    def real(self) -> Path:
-        """The file that is read: not the link to it, and its copy where one is read."""
-        return self._copied_to or self.path.resolve()
 
     def asked(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         """Asks until the answer is known to be of one piece."""
@@ -169,8 +163,36 @@ def _name(raw: bytes | str) -> str:
     return raw.decode() if isinstance(raw, bytes) else raw
 
 
+class OpenFiles:
+    """Reads single bytes of database files and keeps each file open for as long as it exists.
+
+    Closing *any* descriptor of a file releases all POSIX locks this process holds on it, including those of SQLite's
+    own connections: another program could then checkpoint or truncate the log while they read.
+    """
+
+    def __init__(self) -> None:
+        self._descriptors: dict[tuple[int, int], int] = {}
+
+    def read(self, path: Path, size: int, offset: int) -> bytes:
+        found = path.stat()
+        descriptor = self._descriptors.get((found.st_dev, found.st_ino))
+        return os.pread(self._open(path) if descriptor is None else descriptor, size, offset)
+
+    def _open(self, path: Path) -> int:
+        for identity, one in list(self._descriptors.items()):
+            if not os.fstat(one).st_nlink and self._descriptors.pop(identity, None) is not None:
+                os.close(one)  # the file was deleted: no lock on it matters
+        descriptor = os.open(path, os.O_RDONLY)
+        found = os.fstat(descriptor)
+        self._descriptors[found.st_dev, found.st_ino] = descriptor
+        return descriptor
+
+
+open_files = OpenFiles()  # one per process, because POSIX locks belong to the process
+
+
 def _is_wal_database(path: Path) -> bool:
-    return kept.read(path, 2, 18) == b"\x02\x02"
+    return open_files.read(path, 2, 18) == b"\x02\x02"
 
 
 def _state(path: Path, log: Path | None) -> tuple[int, ...]:
