@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.achievements import unlocks
-from sojourn.achievements.bookmarks import Bookmarks
 from sojourn.achievements.checkpoint import Checkpoint
 from sojourn.achievements.contributions import Known
 from sojourn.achievements.ledger import Ledger, Numbers
@@ -70,7 +69,6 @@ class ScanJob:
         self._unsaved: dict[str, Unlock] = {}  # unlocks the shelf refused: their dates hold while we run
         self._problem: str | None = None
         self._scanner = scanner or cache(partial(new_scanner, book))  # made when it is first needed
-        self._bookmarks = Bookmarks(book, history, self._scanner)
 
     @property
     def records(self) -> Ledger:
@@ -132,15 +130,12 @@ class ScanJob:
         """Looks at the sessions that changed if the history can name them, and they are few; else at all of them."""
         ledger = None if full or self._zone != zone else self._ledger
         self._ledger, self._zone = None, zone  # until we are through: what a history told it does not tell again
-        if full:
-            self._bookmarks.keep(())
         changes = self._few_changes() if ledger is not None else None
         result = scan_sessions(
             self._history,
             self._book,
             known={} if full else self._checkpoint.known,
             only=changes.facts if changes is not None else None,
-            bookmarks=self._bookmarks if changes is not None else None,
             progress_callback=progress,
             progress_every=self._settings.progress_every,
             on_counted=self._noted,
@@ -155,7 +150,6 @@ class ScanJob:
         else:
             left_out = {facts.id for facts in changes.facts} - {record.facts.id for record in result.records}
             ledger.change(result.records, [*changes.gone, *left_out])
-        self._bookmarks.keep(ledger)
         self._ledger = None if result.damaged else ledger  # one that could not be read may be mended without a sign
         return ledger, result
 

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
-from sojourn.achievements.bookmarks import Bookmarks
 from sojourn.achievements.contributions import Fingerprint, Known, Record
 from sojourn.achievements.ledger import Ledger
 from sojourn.achievements.rules import RuleBook
@@ -51,7 +50,6 @@ def scan_sessions(
     *,
     known: Mapping[str, Known] | None = None,
     only: Sequence[SessionFacts] | None = None,
-    bookmarks: Bookmarks | None = None,
     limit: int | None = None,
     progress_callback: Callable[[Progress], None] | None = None,
     progress_every: int = 250,
@@ -64,10 +62,10 @@ def scan_sessions(
 ) -> ScanResult:
     """Counts the whole history (or its `limit` newest sessions), reading only what is new or changed.
 
-    `only` are the sessions to look at where the others are known to be as they were; those of them that are read in
-    this process are read on from their `bookmarks`. A `scanner` that is at hand saves making one for work that needs
-    no other processes. `on_counted` hears of finished sessions soon after they are counted, `progress_callback` after
-    every `progress_every` sessions. Raises ScanStopped when `stopped` says so before the end.
+    `only` limits the scan to these sessions, if all others are known to be unchanged. A `scanner` that is at hand saves
+    building one for work that needs no other processes. `on_counted` receives finished sessions soon after they are
+    counted; `progress_callback` is called after every `progress_every` sessions. Raises ScanStopped when `stopped`
+    returns true before the end.
     """
     began = time.perf_counter()
     with ExitStack() as until_done:
@@ -82,10 +80,9 @@ def scan_sessions(
         reported = reused // progress_every
         at_hand = _AtHand(history, scanner or partial(new_scanner, book))
         parcels: Iterator[list[Counted]]
-        ahead = sum(map(bookmarks.rows_ahead if bookmarks else _rows, to_read))
+        ahead = sum(facts.active_rows for facts in to_read)
         if workers == 1 or len(to_read) < 2 or ahead <= in_process_rows:  # a session is not split
-            each = bookmarks.count(to_read) if bookmarks else at_hand.each([facts.id for facts in to_read])
-            parcels = ([one] for one in each)
+            parcels = ([one] for one in at_hand.each([facts.id for facts in to_read]))
         else:
             sizes = [(facts.id, facts.active_rows) for facts in to_read]
             here = None if gentle else at_hand.count
@@ -111,10 +108,6 @@ def scan_sessions(
         damaged=tuple(desk.damaged),
         seconds=time.perf_counter() - began,
     )
-
-
-def _rows(facts: SessionFacts) -> int:
-    return facts.active_rows
 
 
 def _hands(until_done: ExitStack, make: Callable[[], Crew]) -> Crew:

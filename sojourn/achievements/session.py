@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -31,28 +31,6 @@ class Contribution:
     problems: int = 0  # rows that had to be mended or partly skipped
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """What some rows of a session hold, not yet judged: stretches that no hit crosses add up to their session."""
-
-    rows: int
-    counts: Mapping[str, int]  # per rule, as if nothing had to go before
-    calls: Mapping[str, int]
-    names: frozenset[str]
-    paths: frozenset[bytes]
-    problems: int
-
-    def __add__(self, other: Stretch) -> Stretch:
-        return Stretch(
-            self.rows + other.rows,
-            _sum(self.counts, other.counts),
-            _sum(self.calls, other.calls),
-            self.names | other.names,
-            self.paths | other.paths,
-            self.problems + other.problems,
-        )
-
-
 class SessionScanner:
     """Counts sessions by one rule book with one engine."""
 
@@ -70,34 +48,25 @@ class SessionScanner:
         self.read = Reader().read
         self._marks: dict[str, tuple[str, ...]] = {}  # tool name → keys of the rules it counts for
 
-    def contribution(self, rows: list[RawMessage]) -> Contribution:
-        """What a whole session adds."""
-        return self.judged(self.stretch(rows))
-
-    def stretch(self, rows: Sequence[RawMessage]) -> Stretch:
-        """What these rows hold."""
+    def contribution(self, rows: Sequence[RawMessage]) -> Contribution:
+        """Counts all rows of one session."""
         reading = self.read(rows)
         paths: set[bytes] = set()
         counts = self._counts(reading, self.search(reading, paths))
-        names = frozenset(reading.names)
-        return Stretch(len(rows), counts, reading.sequence, names, frozenset(paths), reading.problems)
-
-    def judged(self, whole: Stretch) -> Contribution:
-        """The numbers of a session: what has to be there before a rule counts is looked for in all of it."""
         found = {
-            "message_count": whole.rows,
-            "tool_call_count": sum(whole.calls.values()),
-            "distinct_tool_count": len(whole.names),
-            "files_touched_count": len(whole.paths),
+            "message_count": len(rows),
+            "tool_call_count": sum(reading.sequence.values()),
+            "distinct_tool_count": len(reading.names),
+            "files_touched_count": len(paths),
+            **counts,
         }
-        found.update(whole.counts)
         for rule in self._conditional:
             if rule.mode == "exists" and found[rule.key]:
                 found[rule.key] = 1
             if any(found[gate.key] < gate.at_least for gate in rule.gates):
                 found[rule.key] = 0
         values = tuple(found[key] for key in self._book.fields)
-        return Contribution(values, tuple(sorted(whole.names)), whole.problems)
+        return Contribution(values, tuple(sorted(reading.names)), reading.problems)
 
     # -- searching ---------------------------------------------------------
 
@@ -162,10 +131,6 @@ class SessionScanner:
         )
         self._marks[name] = marks
         return marks
-
-
-def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
-    return {**one, **{key: one.get(key, 0) + count for key, count in other.items()}}
 
 
 def _written(calls: Any, reading: Reading) -> bytes:
