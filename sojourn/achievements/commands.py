@@ -14,13 +14,12 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from sojourn.achievements.cli_view import show_badges, show_explanation, show_warning
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.hermes_plugin import HermesPlugin
 from sojourn.achievements.opening import of_hermes_home, of_store
-from sojourn.achievements.screen import show_badges, show_explanation, show_warning
-from sojourn.achievements.serving import Achievements
+from sojourn.achievements.service import Achievements, serve_lines
 from sojourn.achievements.snapshot import session_rows
-from sojourn.achievements.stdio import serve_lines
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.kit import Kit
 

@@ -14,13 +14,12 @@ from functools import partial
 from typing import Any
 
 from sojourn.achievements import unlocks
-from sojourn.achievements.checkpoint import Checkpoint
-from sojourn.achievements.contributions import Known
+from sojourn.achievements.aggregate import Ledger
 from sojourn.achievements.job import ScanJob, ScanSettings
-from sojourn.achievements.ledger import Ledger
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.scan import ScanStopped
-from sojourn.achievements.session import SessionScanner
+from sojourn.achievements.session_cache import Checkpoint, Known
+from sojourn.achievements.session_scanner import SessionScanner
 from sojourn.achievements.shelf import ScanLock, Shelf
 from sojourn.achievements.snapshot import Snapshot, SnapshotStore
 from sojourn.achievements.status import ScanStatus

@@ -9,8 +9,8 @@ from typing import Any
 
 import hyperscan
 
-from sojourn.achievements.hits import Hits
-from sojourn.achievements.notation import Sequence, Token
+from sojourn.achievements.engine import Hits
+from sojourn.achievements.pattern_syntax import Sequence, Token
 from sojourn.achievements.plan import Plan, Search
 
 # Whitespace as UTF-8 bytes, just as `\s` sees it in text.

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sojourn.achievements.counting import split_at_rest
-from sojourn.achievements.hits import Hits, word_after, word_before
-from sojourn.achievements.notation import Sequence, Token
+from sojourn.achievements.counters import split_at_rest
+from sojourn.achievements.engine import Hits, word_after, word_before
+from sojourn.achievements.pattern_syntax import Sequence, Token
 from sojourn.achievements.plan import Plan, Search
 from sojourn.core.errors import BadInput
 

@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.achievements import unlocks
-from sojourn.achievements.checkpoint import Checkpoint
-from sojourn.achievements.contributions import Known
-from sojourn.achievements.ledger import Ledger, Numbers
+from sojourn.achievements.aggregate import Ledger, Numbers
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.scan import IN_PROCESS_ROWS, Progress, ScanResult, scan_sessions
-from sojourn.achievements.session import SessionScanner
+from sojourn.achievements.scan import IN_PROCESS_ROWS, Progress, ScanResult, new_scanner, scan_sessions
+from sojourn.achievements.session_cache import Checkpoint, Known
+from sojourn.achievements.session_scanner import SessionScanner
 from sojourn.achievements.shelf import Shelf
 from sojourn.achievements.snapshot import Built, Snapshot, SnapshotStore, build_snapshot
 from sojourn.achievements.unlocks import Unlock
-from sojourn.achievements.workers import new_scanner
 from sojourn.ports.history import Changes, History, TellsChanges
 
 logger = logging.getLogger(__name__)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
+from sojourn.achievements import session_cache, snapshot, unlocks
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.job import ScanSettings
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.shelf import FolderShelf, Shelf
-from sojourn.core.errors import BadInput
+from sojourn.achievements.session_cache import Checkpoint
+from sojourn.achievements.shelf import FolderShelf, ScanLock, Shelf
+from sojourn.core.errors import BadInput, StoreLocked
+from sojourn.core.sessions import SessionId
 from sojourn.ports.history import History
 from sojourn.ports.kit import Kit
 
@@ -73,3 +78,45 @@ def _settings(kit: Kit, inherited: Path | None = None, *, gentle: bool) -> ScanS
 
 def _short(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+_PATIENCE = 30.0  # seconds to wait for a running scan, which may be writing about that very session
+
+
+def forget(kit: Kit, session: SessionId) -> list[str]:
+    """Removes every trace of a session from what scans of our own store have kept. Names what it changed."""
+    return forget_in(store_shelf(kit), session)
+
+
+def forget_in(shelf: Shelf, session: str, *, clock: Callable[[], float] = time.monotonic) -> list[str]:
+    lock = _locked(shelf, clock)
+    try:
+        changed = []
+        records = unlocks.load(shelf)
+        told = {badge for badge, one in records.items() if one.evidence and one.evidence.get("session_id") == session}
+        if told:
+            kept = {badge: replace(one, evidence=None) if badge in told else one for badge, one in records.items()}
+            unlocks.save(shelf, kept)
+            changed.append(unlocks.NAME)
+        if Checkpoint(shelf, RuleBook()).drop(session):
+            changed.append(session_cache.NAME)
+        if _mentions(shelf, session):
+            shelf.remove(snapshot.NAME)  # the next question has it made again
+            changed.append(snapshot.NAME)
+        return changed
+    finally:
+        lock.release()
+
+
+def _mentions(shelf: Shelf, session: str) -> bool:
+    data = shelf.read(snapshot.NAME, lambda raw: True)
+    return data is not None and f'"{session}"'.encode() in data
+
+
+def _locked(shelf: Shelf, clock: Callable[[], float]) -> ScanLock:
+    until = clock() + _PATIENCE
+    while (lock := shelf.try_lock()) is None:
+        if clock() > until:
+            raise StoreLocked("A scan for achievements is running.", hint="Try again when it is done.")
+        time.sleep(0.05)
+    return lock

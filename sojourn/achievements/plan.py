@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from sojourn.achievements.counting import (
+from sojourn.achievements.counters import (
     Counter,
     ExistsCount,
     LineCount,
@@ -24,7 +24,7 @@ from sojourn.achievements.counting import (
     WindowCount,
     split_at_rest,
 )
-from sojourn.achievements.notation import Sequence, Token, sequences, to_re
+from sojourn.achievements.pattern_syntax import Sequence, Token, sequences, to_re
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import MetricRule, ToolNamed, Words
 

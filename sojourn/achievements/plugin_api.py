@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.opening import of_store
-from sojourn.achievements.serving import MOST_WAIT, Achievements, patience
+from sojourn.achievements.service import MOST_WAIT, Achievements, patience
 from sojourn.ports.kit import Kit
 
 Seconds = Annotated[float | None, Query(ge=0, le=MOST_WAIT, description="Join the very first scan for so long.")]

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.achievements.contributions import Record, display_titles
-from sojourn.achievements.counting import Span
+from sojourn.achievements.aggregate import Ledger, is_local, weekend_and_night
+from sojourn.achievements.counters import Span
 from sojourn.achievements.engine_plain import PlainEngine
-from sojourn.achievements.ledger import Ledger
 from sojourn.achievements.plan import plan
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session import SessionScanner
-from sojourn.achievements.totals import is_local, weekend_and_night
+from sojourn.achievements.session_cache import Record
+from sojourn.achievements.session_scanner import SessionScanner
+from sojourn.achievements.snapshot import display_titles
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import Achievement, MetricRule
 from sojourn.ports.history import History, RawMessage, SessionFacts

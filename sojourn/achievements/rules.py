@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sojourn.achievements.catalogue import ACHIEVEMENTS
-from sojourn.achievements.metrics import METRICS, READING_FIELDS
-from sojourn.achievements.totals import LISTED_TOTALS, TOTALS
+from sojourn.achievements.metrics import LISTED_TOTALS, METRICS, READING_FIELDS, TOTALS
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import TIER_NAMES, Achievement, MetricRule, Total
 

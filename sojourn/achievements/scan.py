@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
-from sojourn.achievements.contributions import Fingerprint, Known, Record
-from sojourn.achievements.ledger import Ledger
+from sojourn.achievements.aggregate import Ledger
+from sojourn.achievements.engine import Engine
+from sojourn.achievements.engine_plain import PlainEngine
+from sojourn.achievements.plan import Plan, plan
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session import Contribution, SessionScanner
-from sojourn.achievements.workers import Counted, count_here, count_in_processes, new_crew, new_scanner
+from sojourn.achievements.session_cache import Fingerprint, Known, Record
+from sojourn.achievements.session_scanner import Contribution, SessionScanner
+from sojourn.core.errors import StoreCorrupt
 from sojourn.core.side_by_side import LARGE, Crew
 from sojourn.ports.history import History, SessionFacts, TellsSize
+
+try:
+    from sojourn.achievements.engine_hyperscan import HyperscanEngine
+except ImportError:  # no wheel for this machine: slower, same numbers
+    HyperscanEngine = None  # type: ignore[assignment,misc]
+
 
 # Below this many rows to read, starting other processes costs more than it saves.
 IN_PROCESS_ROWS = 8_000
@@ -171,3 +181,70 @@ class _Desk:
 
     def records(self) -> list[Record]:
         return [Record(facts, self.counted[facts.id]) for facts in self._listed if facts.id in self.counted]
+
+
+# A finished session and what it adds; None when its rows are damaged.
+Counted = tuple[str, Contribution | None]
+
+
+def new_scanner(book: RuleBook) -> SessionScanner:
+    """A scanner with the fastest engine of this machine."""
+    planned = plan(book.metrics)
+    return SessionScanner(book, planned, _engine(planned))
+
+
+def engine_name() -> str:
+    return PlainEngine.name if HyperscanEngine is None else HyperscanEngine.name
+
+
+def _engine(planned: Plan) -> Engine:
+    return PlainEngine(planned) if HyperscanEngine is None else HyperscanEngine(planned)
+
+
+def count_here(scanner: SessionScanner, history: History, sessions: Sequence[str]) -> Iterator[Counted]:
+    """Counts in this very process. A damaged session is reported and the next one read."""
+    left = list(sessions)
+    while left:
+        try:
+            for session, rows in history.messages(left):
+                yield session, scanner.contribution(rows)
+                left = left[left.index(session) + 1 :]
+            return
+        except StoreCorrupt:
+            yield left.pop(0), None
+
+
+def new_crew(book: RuleBook, history: History, *, workers: int | None = None, gentle: bool = False) -> Crew:
+    """Processes that will count. `gentle` ones leave the processor to everybody else who wants it, and this process to
+    those it serves."""
+    return Crew(_begin, (book, history, gentle), workers=workers, lends_a_hand=not gentle)
+
+
+def count_in_processes(
+    crew: Crew,
+    sessions: Sequence[tuple[str, int]],
+    *,
+    here: Callable[[list[str]], list[Counted]] | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[list[Counted]]:
+    """Counts (session, rows) pairs in other processes, and some `here`; yields what is finished, in whatever order."""
+    return crew.does(_count, sessions, here=here, stopped=stopped)
+
+
+# -- in the worker process: the process is the object, these two are its state ---------------
+
+_worker: tuple[SessionScanner, History] | None = None
+
+
+def _begin(book: RuleBook, history: History, gentle: bool) -> None:
+    global _worker
+    if gentle and hasattr(os, "nice"):
+        os.nice(10)
+    _worker = new_scanner(book), history
+
+
+def _count(sessions: list[str]) -> list[Counted]:
+    if _worker is None:
+        raise RuntimeError("A worker counts before it was begun.")
+    scanner, history = _worker
+    return list(count_here(scanner, history, sessions))

@@ -10,12 +10,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.achievements.contributions import Record, display_titles, session_row
+from sojourn.achievements.aggregate import Ledger, Numbers
 from sojourn.achievements.evaluate import item, nothing_yet, standing
-from sojourn.achievements.ledger import Ledger, Numbers
 from sojourn.achievements.rules import RuleBook
+from sojourn.achievements.session_cache import Record
 from sojourn.achievements.shelf import Shelf
 from sojourn.achievements.unlocks import Unlock
+from sojourn.ports.history import SessionFacts
+
+FLAGS = {"port_conflict": "port_conflict_events"}  # fields that say yes or no about another field
+UNTITLED = "Untitled"
+
 
 logger = logging.getLogger(__name__)
 
@@ -196,3 +201,24 @@ def _parsed(raw: bytes) -> Snapshot | None:
     if not isinstance(snapshot.get("generated_at"), int | float):
         return None
     return snapshot
+
+
+def session_row(book: RuleBook, record: Record, title: str) -> dict[str, Any]:
+    """All fields of one session, as they are shown and compared."""
+    facts, numbers = record.facts, dict(zip(book.fields, record.contribution.values, strict=True))
+    return {
+        "session_id": facts.id,
+        "title": title,
+        "started_at": facts.started_at,
+        "last_active": facts.last_active,
+        "source": facts.source,
+        "model_names": [facts.model] if facts.model else [],
+        "tool_names": list(record.contribution.tool_names),
+        **numbers,
+        **{flag: bool(numbers.get(of)) for flag, of in FLAGS.items()},
+    }
+
+
+def display_titles(facts: Iterable[SessionFacts], previews: Mapping[str, str]) -> dict[str, str]:
+    """A title, else the opening words, else a word that says there is neither."""
+    return {one.id: one.title or previews.get(one.id) or UNTITLED for one in facts}

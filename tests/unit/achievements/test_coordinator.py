@@ -9,7 +9,7 @@ import pytest
 
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.job import ScanSettings
-from sojourn.achievements.serving import Achievements, ScanFailed
+from sojourn.achievements.service import Achievements, ScanFailed
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.core.errors import SourceUnreadable
 from tests.unit.achievements.worlds import BOOK, ListedHistory, scanner

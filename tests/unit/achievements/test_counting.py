@@ -208,7 +208,7 @@ def test_both_engines_agree_with_plain_re_on_anything(session):
 def test_without_the_wheel_the_plain_engine_counts():
     code = (
         "import sys; sys.modules['hyperscan'] = None\n"
-        "from sojourn.achievements.workers import engine_name, new_scanner\n"
+        "from sojourn.achievements.scan import engine_name, new_scanner\n"
         "from sojourn.achievements.rules import RuleBook\n"
         "new_scanner(RuleBook()); print(engine_name())"
     )

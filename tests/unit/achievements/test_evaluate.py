@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sojourn.achievements.aggregate import Listed, is_local, provider_of, weekend_and_night
 from sojourn.achievements.evaluate import item, standing
-from sojourn.achievements.totals import Listed, is_local, provider_of, weekend_and_night
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import Achievement, MetricRule, tool_named
 from tests.unit.achievements.worlds import BOOK, time_zone

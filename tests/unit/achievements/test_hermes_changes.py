@@ -9,8 +9,8 @@ from itertools import count
 
 import pytest
 
+from sojourn.achievements.aggregate import Ledger
 from sojourn.achievements.job import ScanJob, ScanSettings
-from sojourn.achievements.ledger import Ledger
 from sojourn.achievements.scan import scan_sessions
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.ports.history import Changes

@@ -10,7 +10,7 @@ import pytest
 
 from sojourn.achievements.enabling import disabled_in, enable, forget_enabled
 from sojourn.achievements.hermes_plugin import HermesPlugin
-from sojourn.achievements.stdio import serve_lines
+from sojourn.achievements.service import serve_lines
 from sojourn.core.errors import BadInput, Conflict, SourceUnreadable, StoreUnavailable
 
 NAME = "hermes-achievements"

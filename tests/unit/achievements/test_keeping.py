@@ -6,8 +6,8 @@ import json
 import os
 
 from sojourn.achievements import unlocks
-from sojourn.achievements.forgetting import forget_in
 from sojourn.achievements.job import ScanJob, ScanSettings
+from sojourn.achievements.opening import forget_in
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.achievements.snapshot import SnapshotStore
 from sojourn.achievements.unlocks import Unlock

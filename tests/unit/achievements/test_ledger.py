@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sojourn.achievements.contributions import Record
-from sojourn.achievements.ledger import Ledger
+from sojourn.achievements.aggregate import Ledger
+from sojourn.achievements.session_cache import Record
 from tests.unit.achievements.worlds import BOOK, ListedHistory, scanner
 
 TEXTS = ["error in codex", "git push", "missing env", "./a.py ./b.py", "skill ok", ""]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sojourn.achievements.notation import sequences, to_re
+from sojourn.achievements.pattern_syntax import sequences, to_re
 from sojourn.achievements.plan import plan
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import MetricRule, words

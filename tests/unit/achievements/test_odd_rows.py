@@ -6,9 +6,9 @@ import sqlite3
 
 import pytest
 
-from sojourn.achievements.contributions import session_row
-from sojourn.achievements.ledger import Ledger
+from sojourn.achievements.aggregate import Ledger
 from sojourn.achievements.scan import scan_sessions
+from sojourn.achievements.snapshot import session_row
 from sojourn.sources.hermes_history import HermesHistory
 from tests.unit.achievements.worlds import BOOK, scanner
 

@@ -8,14 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sojourn.achievements.checkpoint import JOURNAL, NAME, Checkpoint
-from sojourn.achievements.contributions import Fingerprint, Known
+from sojourn.achievements.aggregate import Ledger
 from sojourn.achievements.job import ScanJob, ScanSettings
-from sojourn.achievements.ledger import Ledger
-from sojourn.achievements.scan import scan_sessions
+from sojourn.achievements.scan import new_crew, scan_sessions
+from sojourn.achievements.session_cache import JOURNAL, NAME, Checkpoint, Fingerprint, Known
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.achievements.snapshot import SnapshotStore
-from sojourn.achievements.workers import new_crew
 from sojourn.core.errors import StoreCorrupt
 from sojourn.sources.hermes_history import HermesHistory
 from tests.unit.achievements.worlds import BOOK, ListedHistory, golden, scanner

@@ -17,7 +17,7 @@ from sojourn.achievements.engine_hyperscan import HyperscanEngine
 from sojourn.achievements.engine_plain import PlainEngine
 from sojourn.achievements.plan import plan
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session import SessionScanner
+from sojourn.achievements.session_scanner import SessionScanner
 from sojourn.ports.history import RawMessage, SessionFacts
 
 GOLDEN = Path(__file__).parents[2] / "data" / "golden"

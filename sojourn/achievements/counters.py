@@ -12,8 +12,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sojourn.achievements.hits import Hits
-from sojourn.achievements.notation import Sequence, Token, to_re
+from sojourn.achievements.engine import Hits
+from sojourn.achievements.pattern_syntax import Sequence, Token, to_re
 
 Span = tuple[int, int]
 

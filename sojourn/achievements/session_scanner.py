@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from sojourn.achievements.hits import Engine, Hits, word_after, word_before
-from sojourn.achievements.notation import sequences, to_re
-from sojourn.achievements.paths import collect_paths
+from sojourn.achievements.engine import Engine, Hits, word_after, word_before
+from sojourn.achievements.message_reader import Reader, Reading, collect_paths
+from sojourn.achievements.pattern_syntax import sequences, to_re
 from sojourn.achievements.plan import Plan
-from sojourn.achievements.reading import Reader, Reading
 from sojourn.achievements.rules import RuleBook
 from sojourn.ports.history import RawMessage
 

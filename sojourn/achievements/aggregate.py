@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Protocol
 
-from sojourn.achievements.contributions import Record
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.totals import Listed
+from sojourn.achievements.session_cache import Record
+from sojourn.ports.history import Moment
 
 _Best = tuple[Record, int]
 
@@ -108,3 +110,79 @@ class Ledger:
 
 def _problems(record: Record) -> int:
     return record.contribution.problems + record.facts.malformed
+
+
+_VENDORS = (
+    *("openai", "anthropic", "google", "gemini", "mistral", "meta", "qwen", "deepseek", "xai", "nous", "ollama"),
+    *("groq", "openrouter", "codex"),
+)
+_LOCAL = ("ollama", "llama.cpp", "localhost", "127.0.0.1", "local/", "local:", "gguf", "vllm-local")
+
+
+class Listed:
+    """The totals that only need the list of sessions, by the clock of this process's time zone."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._models: Counter[str] = Counter()
+        self._days: Counter[tuple[bool, bool]] = Counter()  # (weekend, night)
+
+    def add(self, started_at: Moment, model: str | None) -> None:
+        self.count += 1
+        if model:
+            self._models[model] += 1
+        self._days[weekend_and_night(started_at)] += 1
+
+    def take_away(self, started_at: Moment, model: str | None) -> None:
+        """As if it had never been added."""
+        self.count -= 1
+        if model:
+            self._models[model] -= 1
+        self._days[weekend_and_night(started_at)] -= 1
+
+    def copy(self) -> Listed:
+        made = Listed()
+        made.count, made._models, made._days = self.count, self._models.copy(), self._days.copy()
+        return made
+
+    def totals(self) -> dict[str, int]:
+        models, days = +self._models, self._days
+        named = set(models) - {"None"}
+        return {
+            "session_count": self.count,
+            "distinct_model_count": len(named),
+            "distinct_provider_count": len({provider_of(model) for model in named} - {""}),
+            "local_model_chat_sessions": sum(count for model, count in models.items() if is_local(model)),
+            "weekend_sessions": days[True, False] + days[True, True],
+            "night_sessions": days[False, True] + days[True, True],
+        }
+
+
+def weekend_and_night(started_at: Moment) -> tuple[bool, bool]:
+    """Whether a session began on a Saturday or Sunday, and whether between 23:00 and 06:00, local time."""
+    if not started_at:
+        return False, False
+    try:
+        local = time.localtime(float(started_at))  # a text may be a number after all
+    except (OverflowError, ValueError, OSError):
+        return False, False
+    return local.tm_wday >= 5, local.tm_hour >= 23 or local.tm_hour < 6
+
+
+def provider_of(model: str) -> str:
+    """The vendor a model name suggests; empty when it suggests none."""
+    name = model.strip().lower()
+    if not name or name == "none":
+        return ""
+    if "/" in name:
+        return name.split("/", 1)[0]
+    for vendor in _VENDORS:
+        if vendor in name:
+            return "google" if vendor == "gemini" else vendor
+    return name.split(":", 1)[0].split("-", 1)[0]
+
+
+def is_local(model: str) -> bool:
+    """Whether a model name says that it runs on the person's own hardware."""
+    name = model.strip().lower()
+    return name != "none" and any(mark in name for mark in _LOCAL)

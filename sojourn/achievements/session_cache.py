@@ -10,13 +10,45 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
-from sojourn.achievements.contributions import Fingerprint, Known
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session import Contribution
+from sojourn.achievements.session_scanner import Contribution
 from sojourn.achievements.shelf import Shelf
+from sojourn.ports.history import Moment, SessionFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """The signals that show a changed session: new rows, rewinds, compaction. Its title is none of them."""
+
+    updated_at: Moment
+    message_count: int
+    rows: int
+    last_row: int
+    rewinds: int
+
+    @classmethod
+    def of(cls, facts: SessionFacts) -> Fingerprint:
+        return cls(facts.last_active, facts.active_rows, facts.rows, facts.last_row, facts.rewinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A session that was read before."""
+
+    fingerprint: Fingerprint
+    contribution: Contribution
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A session of this scan and what it adds."""
+
+    facts: SessionFacts
+    contribution: Contribution
+
 
 logger = logging.getLogger(__name__)
 
