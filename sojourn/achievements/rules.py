@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sojourn.achievements.catalogue import ACHIEVEMENTS
+from sojourn.achievements.catalogue import load_badges
 from sojourn.achievements.metrics import LISTED_TOTALS, METRICS, READING_FIELDS, TOTALS
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import TIER_NAMES, Achievement, MetricRule, Total
@@ -21,7 +21,7 @@ class RuleBook:
 
     metrics: tuple[MetricRule, ...] = METRICS
     totals: tuple[Total, ...] = TOTALS
-    achievements: tuple[Achievement, ...] = ACHIEVEMENTS
+    achievements: tuple[Achievement, ...] = field(default_factory=load_badges)
     fields: tuple[str, ...] = field(init=False)  # the numbers of a session, in a fixed order
     digest: str = field(init=False)  # changes when a session would have to be read again
 
