@@ -18,7 +18,7 @@ from sojourn.achievements.cli_view import show_badges, show_explanation, show_wa
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.hermes_plugin import HermesPlugin
 from sojourn.achievements.opening import of_hermes_home, of_store
-from sojourn.achievements.service import Achievements, serve_lines
+from sojourn.achievements.service import AchievementsService, serve_lines
 from sojourn.achievements.snapshot import session_rows
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.kit import Kit
@@ -59,7 +59,7 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
     given: Given = context.obj
     with _scans(given, home) as scans:
         _scan(scans, full=full, quiet=as_json or given.json)
-        shown = Achievements(scans).achievements()
+        shown = AchievementsService(scans).achievements()
         names = list(dict.fromkeys(badge.category for badge in scans.book.achievements))
         chosen = _chosen(category, names)
         if as_json or given.json:
@@ -85,7 +85,7 @@ def explain(context: click.Context, badge: str, home: Path | None, as_json: bool
         if badge not in {one.id for one in scans.book.achievements}:
             raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements --json` has their ids.")
         _scan(scans, full=False, quiet=as_json or given.json)
-        service = Achievements(scans)
+        service = AchievementsService(scans)
         item = next(one for one in service.achievements()["achievements"] if one["id"] == badge)
         page = service.receipts(badge, limit=limit, after=after)
         if as_json or given.json:
@@ -129,7 +129,7 @@ def answer_hermes(context: click.Context, hermes_home: Path) -> None:
     folder = hermes_home / "plugins" / "hermes-achievements"
     scans = of_hermes_home(given.kit, hermes_home, folder=folder, gentle=True)
     try:
-        serve_lines(Achievements(scans), sys.stdin.buffer, sys.stdout.buffer)
+        serve_lines(AchievementsService(scans), sys.stdin.buffer, sys.stdout.buffer)
     finally:
         scans.close()
 

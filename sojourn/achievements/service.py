@@ -21,7 +21,7 @@ from sojourn.core.errors import BadInput, NotFound, SojournError, StoreUnavailab
 logger = logging.getLogger(__name__)
 _AT_ONCE = 32  # requests answered side by side; some of them wait
 ServingState = Literal["FRESH", "STALE", "SCANNING", "FAILED"]
-MOST_WAIT = 300.0  # seconds a caller may join a scan
+MAX_WAIT_SECONDS = 300.0  # seconds a caller may join a scan
 _SHOWN = (
     *("achievements", "unlocked_count", "discovered_count", "secret_count", "total_count", "error"),
     "generated_at",
@@ -56,18 +56,18 @@ class _Answer:
     error: str | None = None
 
 
-def patience(said: str | None) -> float | None:
-    """How many seconds a caller is ready to wait, within reason; None when nothing was said. BadInput."""
+def parse_wait(said: str | None) -> float | None:
+    """The seconds in a `wait` parameter, clamped to the allowed range; None without one. Raises BadInput."""
     if said is None:
         return None
     try:
         seconds = float(said)
     except ValueError:
         raise BadInput(f"wait={said} is not a number of seconds.", hint="For example wait=10.") from None
-    return max(0.0, min(seconds, MOST_WAIT))
+    return max(0.0, min(seconds, MAX_WAIT_SECONDS))
 
 
-class Achievements:
+class AchievementsService:
     """All questions about one history's badges."""
 
     def __init__(self, coordinator: ScanCoordinator, clock: Callable[[], float] = time.time) -> None:
@@ -110,9 +110,9 @@ class Achievements:
         self._coordinator.run_if_needed(force=True, full=full)
         return self._coordinator.get_status()
 
-    def rescan_and_wait(self, *, full: bool = False, seconds: float = MOST_WAIT) -> dict[str, Any]:
+    def rescan_and_wait(self, *, full: bool = False, seconds: float = MAX_WAIT_SECONDS) -> dict[str, Any]:
         """Joins a scan to its end, or to the end of patience, and answers with what there is then."""
-        self._coordinator.run_if_needed(force=True, full=full, wait=min(seconds, MOST_WAIT), partials=False)
+        self._coordinator.run_if_needed(force=True, full=full, wait=min(seconds, MAX_WAIT_SECONDS), partials=False)
         snapshot = self._coordinator.snapshots.get()
         aggregate = snapshot.get("aggregate", {}) if snapshot is not None else {}
         return {"ok": not self._coordinator.has_failed, **self.achievements(), "aggregate": aggregate, "sessions": []}
@@ -155,7 +155,7 @@ class Achievements:
     def _first_answer(self, wait: float | None) -> Snapshot | None:
         """The snapshot of a first scan that was waited for; None while it runs; ScanFailed when it failed."""
         scans = self._coordinator
-        seconds = None if wait is None else max(0.0, min(wait, MOST_WAIT))
+        seconds = None if wait is None else max(0.0, min(wait, MAX_WAIT_SECONDS))
         is_coming = scans.run_if_needed(wait=seconds)
         snapshot = scans.snapshots.get()
         if snapshot is None and scans.has_failed and not (is_coming and scans.is_running):
@@ -187,7 +187,7 @@ class Achievements:
         return [Record(facts, earlier[facts.id].contribution) for facts in listed if facts.id in earlier]
 
 
-def serve_lines(service: Achievements, requests: BinaryIO, answers: BinaryIO) -> None:
+def serve_lines(service: AchievementsService, requests: BinaryIO, answers: BinaryIO) -> None:
     """Answers until the other side closes its end."""
     writing = threading.Lock()
 
@@ -204,7 +204,7 @@ def serve_lines(service: Achievements, requests: BinaryIO, answers: BinaryIO) ->
             pool.submit(answer, line)
 
 
-def _answered(service: Achievements, line: bytes) -> tuple[Any, int, Any]:
+def _answered(service: AchievementsService, line: bytes) -> tuple[Any, int, Any]:
     number = None
     try:
         request = json.loads(line)
@@ -218,11 +218,11 @@ def _answered(service: Achievements, line: bytes) -> tuple[Any, int, Any]:
         return number, 500, _problem(500, "failed", str(error), "")
 
 
-def dispatch(service: Achievements, method: str, path: str, query: Mapping[str, str]) -> tuple[int, Any]:
+def dispatch(service: AchievementsService, method: str, path: str, query: Mapping[str, str]) -> tuple[int, Any]:
     """The status and answer of one request."""
     match method, path.strip("/").split("/"):
         case "GET", ["achievements"]:
-            return 200, service.achievements(patience(query.get("wait")))
+            return 200, service.achievements(parse_wait(query.get("wait")))
         case "GET", ["scan-status"]:
             return 200, service.scan_status()
         case "GET", ["recent-unlocks"]:

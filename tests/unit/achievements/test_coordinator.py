@@ -9,7 +9,7 @@ import pytest
 
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.job import ScanSettings
-from sojourn.achievements.service import Achievements, ScanFailed
+from sojourn.achievements.service import AchievementsService, ScanFailed
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.core.errors import SourceUnreadable
 from tests.unit.achievements.worlds import BOOK, ListedHistory, scanner
@@ -36,7 +36,7 @@ class World:
             scanner=scanner,
             clock=lambda: self.now,
         )
-        self.badges = Achievements(self.scans, clock=lambda: self.now)
+        self.badges = AchievementsService(self.scans, clock=lambda: self.now)
 
     def scan(self, **options):
         self.scans.run_if_needed(force=True, wait=10, **options)
