@@ -44,6 +44,8 @@ _home = click.option(
 _hermes_home = click.option(
     "--hermes-home", type=click.Path(path_type=Path), metavar="PATH", help="Default: HERMES_HOME, else ~/.hermes."
 )
+_yes = click.option("--yes", is_flag=True, help="Do not ask.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
 
 @click.group(invoke_without_command=True)
@@ -74,7 +76,7 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
 @achievements.command()
 @click.argument("badge", metavar="ID")
 @_home
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@_json
 @click.option("--limit", default=10, show_default=True, help="How many receipts to show.")
 @click.option("--after", default="", metavar="PLACE", help="Go on after this place (`next` of the JSON form).")
 @click.pass_context
@@ -96,28 +98,33 @@ def explain(context: click.Context, badge: str, home: Path | None, as_json: bool
 
 @achievements.command("install-hermes-plugin")
 @_hermes_home
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@_yes
+@_json
 @click.pass_context
-def install_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool) -> None:
+def install_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
     """Let the dashboard of a real Hermes show these badges, under the same name and routes."""
-    given: Given = context.obj
-    plugin = HermesPlugin(_hermes_home_of(given.kit, hermes_home), sys.executable)
-    _changed(given, plugin.changes_to_install(), yes, "Make these changes?")
+    given = _with_json(context, as_json)
+    home = _find_hermes_home(given.kit, hermes_home)
+    plugin = HermesPlugin(home, sys.executable)
+    changes = _confirm(given, plugin.changes_to_install(), yes, "Make these changes?")
     plugin.install()
-    click.echo("Installed. Restart `hermes dashboard` to see it.")
+    _report(given, home, changes, is_installed=True, text="Installed. Restart `hermes dashboard` to see it.")
 
 
 @achievements.command("uninstall-hermes-plugin")
 @_hermes_home
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@_yes
+@_json
 @click.pass_context
-def uninstall_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool) -> None:
+def uninstall_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
     """Put things back as they were. Unlock dates stay."""
-    given: Given = context.obj
-    plugin = HermesPlugin(_hermes_home_of(given.kit, hermes_home), sys.executable)
-    _changed(given, plugin.changes_to_uninstall(), yes, "Undo these changes?")
+    given = _with_json(context, as_json)
+    home = _find_hermes_home(given.kit, hermes_home)
+    plugin = HermesPlugin(home, sys.executable)
+    changes = _confirm(given, plugin.changes_to_uninstall(), yes, "Undo these changes?")
     plugin.uninstall()
-    click.echo("Uninstalled. Restart `hermes dashboard`; its own achievements are back.")
+    text = "Uninstalled. Restart `hermes dashboard`; its own achievements are back."
+    _report(given, home, changes, is_installed=False, text=text)
 
 
 @achievements.command("answer-hermes", hidden=True)
@@ -191,16 +198,32 @@ def _whole(scans: ScanCoordinator, shown: dict[str, Any], category: str | None) 
     }
 
 
-def _hermes_home_of(kit: Kit, given: Path | None) -> Path:
+def _find_hermes_home(kit: Kit, given: Path | None) -> Path:
     if given is not None:
         return given
     place = kit.settings.places.get("HERMES_HOME")
     return Path(place) if place else kit.settings.user_home / ".hermes"
 
 
-def _changed(given: Given, changes: list[str], yes: bool, question: str) -> None:
+def _with_json(context: click.Context, as_json: bool) -> Given:
+    """The command line's context; `--json` counts after the command as well as before it."""
+    given: Given = context.obj
+    given.json = given.json or as_json
+    return given
+
+
+def _confirm(given: Given, changes: list[str], yes: bool, question: str) -> list[str]:
+    """Lists the changes and asks for consent; with `--json` they are part of the report instead."""
     if not changes:
         raise BadInput("There is nothing to change.", hint="It is already so.")
-    for change in changes:
-        click.echo(f"  {change}")
+    if not given.json:
+        click.echo("\n".join(f"  {change}" for change in changes))
     given.insist(question, yes=yes)
+    return changes
+
+
+def _report(given: Given, home: Path, changes: list[str], *, is_installed: bool, text: str) -> None:
+    if given.json:
+        click.echo(json.dumps({"installed": is_installed, "hermes_home": str(home), "changes": changes}))
+    else:
+        click.echo(text)

@@ -19,7 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sojourn.achievements.enabling import disabled_in, enable, forget_enabled
+from sojourn.achievements.plugin_config import disable_plugin, enable_plugin, is_disabled
 from sojourn.core.errors import BadInput, Conflict, SourceUnreadable
 
 NAME = "hermes-achievements"
@@ -50,16 +50,16 @@ class HermesPlugin:
         changes = [f"write {self._dashboard / name}" for name in FILES]
         changes += [f"write {self._folder / name}" for name in (_COMMAND, _RECORD)]
         config = self._read_config()
-        if disabled_in(config, NAME):
+        if is_disabled(config, NAME):
             raise BadInput(f"{self._config} lists {NAME} under plugins.disabled.", hint="Take it out there first.")
-        if enable(config, NAME) != config:
+        if enable_plugin(config, NAME) != config:
             what = "add" if self._config.exists() else "create, with"
             changes.append(f"{what} {NAME} in plugins.enabled: {self._config}")
         return changes
 
     def install(self) -> None:
         before = self._read_config()
-        after = enable(before, NAME)
+        after = enable_plugin(before, NAME)
         if not self._is_installed():  # installing again must not forget how it was at first
             record = {"config_existed": self._config.exists(), "config_before": before, "config_after": _digest(after)}
             _replace(self._record_file, json.dumps(record, indent=2))
@@ -106,7 +106,7 @@ class HermesPlugin:
         """The configuration without us: as it was, if nobody changed it since; None if there was none."""
         now = self._read_config()
         if _digest(now) != record["config_after"]:
-            return forget_enabled(now, NAME) if NAME not in record["config_before"] else now
+            return disable_plugin(now, NAME) if NAME not in record["config_before"] else now
         return record["config_before"] if record["config_existed"] else None
 
     def _read_config(self) -> str:
