@@ -15,7 +15,7 @@ from sojourn.ports.history import Moment
 _Best = tuple[Record, int]
 
 
-class Numbers(Protocol):
+class AggregateNumbers(Protocol):
     """What badges look at."""
 
     def totals(self) -> dict[str, int]: ...
@@ -25,13 +25,13 @@ class Numbers(Protocol):
         ...
 
 
-class Ledger:
+class SessionAggregate:
     """A change costs the same whether there are ten other sessions or ten thousand."""
 
     def __init__(self, book: RuleBook, records: Sequence[Record] = ()) -> None:
         self._book = book
         self._records: dict[str, Record] = {}
-        self._listed = Listed()
+        self._listed = ListTotals()
         self._added = [0] * len(book.fields)
         self._bests: dict[int, _Best] = {}  # column → who holds its record, where that is known
         self.problems = 0  # malformed rows
@@ -119,7 +119,7 @@ _VENDORS = (
 _LOCAL = ("ollama", "llama.cpp", "localhost", "127.0.0.1", "local/", "local:", "gguf", "vllm-local")
 
 
-class Listed:
+class ListTotals:
     """The totals that only need the list of sessions, by the clock of this process's time zone."""
 
     def __init__(self) -> None:
@@ -131,17 +131,17 @@ class Listed:
         self.count += 1
         if model:
             self._models[model] += 1
-        self._days[weekend_and_night(started_at)] += 1
+        self._days[is_weekend_and_night(started_at)] += 1
 
     def take_away(self, started_at: Moment, model: str | None) -> None:
         """As if it had never been added."""
         self.count -= 1
         if model:
             self._models[model] -= 1
-        self._days[weekend_and_night(started_at)] -= 1
+        self._days[is_weekend_and_night(started_at)] -= 1
 
-    def copy(self) -> Listed:
-        made = Listed()
+    def copy(self) -> ListTotals:
+        made = ListTotals()
         made.count, made._models, made._days = self.count, self._models.copy(), self._days.copy()
         return made
 
@@ -151,14 +151,14 @@ class Listed:
         return {
             "session_count": self.count,
             "distinct_model_count": len(named),
-            "distinct_provider_count": len({provider_of(model) for model in named} - {""}),
-            "local_model_chat_sessions": sum(count for model, count in models.items() if is_local(model)),
+            "distinct_provider_count": len({find_provider(model) for model in named} - {""}),
+            "local_model_chat_sessions": sum(count for model, count in models.items() if is_local_model(model)),
             "weekend_sessions": days[True, False] + days[True, True],
             "night_sessions": days[False, True] + days[True, True],
         }
 
 
-def weekend_and_night(started_at: Moment) -> tuple[bool, bool]:
+def is_weekend_and_night(started_at: Moment) -> tuple[bool, bool]:
     """Whether a session began on a Saturday or Sunday, and whether between 23:00 and 06:00, local time."""
     if not started_at:
         return False, False
@@ -169,7 +169,7 @@ def weekend_and_night(started_at: Moment) -> tuple[bool, bool]:
     return local.tm_wday >= 5, local.tm_hour >= 23 or local.tm_hour < 6
 
 
-def provider_of(model: str) -> str:
+def find_provider(model: str) -> str:
     """The vendor a model name suggests; empty when it suggests none."""
     name = model.strip().lower()
     if not name or name == "none":
@@ -182,7 +182,7 @@ def provider_of(model: str) -> str:
     return name.split(":", 1)[0].split("-", 1)[0]
 
 
-def is_local(model: str) -> bool:
+def is_local_model(model: str) -> bool:
     """Whether a model name says that it runs on the person's own hardware."""
     name = model.strip().lower()
     return name != "none" and any(mark in name for mark in _LOCAL)

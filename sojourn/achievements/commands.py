@@ -23,7 +23,7 @@ from sojourn.achievements.snapshot import session_rows
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.kit import Kit
 
-_LONG = 0.4  # seconds after which a scan deserves a bar
+_BAR_AFTER_SECONDS = 0.4  # seconds after which a scan deserves a bar
 
 
 class Given(Protocol):
@@ -59,13 +59,13 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
     if context.invoked_subcommand is not None:
         return
     given: Given = context.obj
-    with _scans(given, home) as scans:
-        _scan(scans, full=full, quiet=as_json or given.json)
+    with _open_scans(given, home) as scans:
+        _run_scan(scans, full=full, quiet=as_json or given.json)
         shown = AchievementsService(scans).achievements()
         names = list(dict.fromkeys(badge.category for badge in scans.book.achievements))
-        chosen = _chosen(category, names)
+        chosen = _find_category(category, names)
         if as_json or given.json:
-            click.echo(json.dumps(_whole(scans, shown, chosen)))
+            click.echo(json.dumps(_to_json(scans, shown, chosen)))
             return
         console = Console(no_color=given.no_color or None)
         show_badges(console, shown, chosen)
@@ -83,10 +83,10 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
 def explain(context: click.Context, badge: str, home: Path | None, as_json: bool, limit: int, after: str) -> None:
     """What a badge counts, and the messages that made it move."""
     given: Given = context.obj
-    with _scans(given, home) as scans:
+    with _open_scans(given, home) as scans:
         if badge not in {one.id for one in scans.book.achievements}:
             raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements --json` has their ids.")
-        _scan(scans, full=False, quiet=as_json or given.json)
+        _run_scan(scans, full=False, quiet=as_json or given.json)
         service = AchievementsService(scans)
         item = next(one for one in service.achievements()["achievements"] if one["id"] == badge)
         page = service.receipts(badge, limit=limit, after=after)
@@ -145,23 +145,23 @@ def answer_hermes(context: click.Context, hermes_home: Path) -> None:
 
 
 @contextmanager
-def _scans(given: Given, home: Path | None) -> Iterator[ScanCoordinator]:
+def _open_scans(given: Given, home: Path | None) -> Iterator[ScanCoordinator]:
     kit = given.kit
     scans = of_store(kit) if home is None else of_hermes_home(kit, home)
     try:
         yield scans
     finally:
         scans.close()
-        given.run(_nothing)  # lets go of the store, if it was opened
+        given.run(_do_nothing)  # lets go of the store, if it was opened
 
 
-async def _nothing(_kit: Kit) -> None:
+async def _do_nothing(_kit: Kit) -> None:
     return None
 
 
-def _scan(scans: ScanCoordinator, *, full: bool, quiet: bool) -> None:
+def _run_scan(scans: ScanCoordinator, *, full: bool, quiet: bool) -> None:
     """Brings the numbers up to date; a long scan shows how far it is."""
-    scans.run_if_needed(force=True, full=full, wait=_LONG)
+    scans.run_if_needed(force=True, full=full, wait=_BAR_AFTER_SECONDS)
     if quiet or not sys.stderr.isatty():
         while scans.is_running:
             time.sleep(0.02)
@@ -177,7 +177,7 @@ def _scan(scans: ScanCoordinator, *, full: bool, quiet: bool) -> None:
             time.sleep(0.05)
 
 
-def _chosen(category: str | None, names: list[str]) -> str | None:
+def _find_category(category: str | None, names: list[str]) -> str | None:
     if category is None:
         return None
     for name in names:
@@ -186,7 +186,7 @@ def _chosen(category: str | None, names: list[str]) -> str | None:
     raise BadInput(f'There is no category "{category}".', hint=f"Categories are: {', '.join(names)}.")
 
 
-def _whole(scans: ScanCoordinator, shown: dict[str, Any], category: str | None) -> dict[str, Any]:
+def _to_json(scans: ScanCoordinator, shown: dict[str, Any], category: str | None) -> dict[str, Any]:
     """The whole snapshot, with every session."""
     snapshot = scans.snapshots.get() or {}
     badges = [one for one in shown["achievements"] if category is None or one["category"] == category]

@@ -14,11 +14,11 @@ from functools import partial
 from typing import Any
 
 from sojourn.achievements import unlocks
-from sojourn.achievements.aggregate import Ledger
+from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.job import ScanJob, ScanSettings
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.scan import ScanStopped
-from sojourn.achievements.session_cache import Checkpoint, Known
+from sojourn.achievements.session_cache import CachedSession, SessionCache
 from sojourn.achievements.session_scanner import SessionScanner
 from sojourn.achievements.shelf import ScanLock, Shelf
 from sojourn.achievements.snapshot import Snapshot, SnapshotStore
@@ -27,7 +27,7 @@ from sojourn.core.errors import SojournError
 from sojourn.ports.history import History
 
 logger = logging.getLogger(__name__)
-_LOOK_AGAIN = 0.1  # seconds between looks at a scan in another process
+_POLL_SECONDS = 0.1  # seconds between looks at a scan in another process
 
 
 class ScanCoordinator:
@@ -73,7 +73,7 @@ class ScanCoordinator:
                 self._status.dedupe_hits += 1
                 self._full_wanted = self._full_wanted or full
             elif force or full or self._is_due():
-                self._begin(force=force or full, full=full, partials=partials)
+                self._start(force=force or full, full=full, partials=partials)
             else:
                 return False
             done = self._done
@@ -115,15 +115,15 @@ class ScanCoordinator:
         return self._partial
 
     @property
-    def records(self) -> Ledger:
+    def records(self) -> SessionAggregate:
         """The sessions of the last scan in this process."""
         return self._job.records
 
-    def known(self) -> Mapping[str, Known]:
+    def load_cache(self) -> Mapping[str, CachedSession]:
         """What earlier scans counted, as it is on the shelf."""
-        checkpoint = Checkpoint(self._shelf, self.book)
-        checkpoint.load()
-        return checkpoint.known
+        cache = SessionCache(self._shelf, self.book)
+        cache.load()
+        return cache.sessions
 
     def is_stale(self) -> bool:
         return self.snapshots.is_stale(self.settings.ttl_seconds)
@@ -140,7 +140,7 @@ class ScanCoordinator:
                 self._job, self._partial = self._new_job(), None
             unlocks.save(self._shelf, {})
             self.snapshots.clear()
-            Checkpoint(self._shelf, self.book).forget()
+            SessionCache(self._shelf, self.book).clear()
             self._save_status()
 
     def close(self) -> None:
@@ -162,7 +162,7 @@ class ScanCoordinator:
         left = self._status.next_try_at - self._clock()
         return self.is_stale() and not 0 < left <= self.settings.most_wait  # longer only if the clock was turned back
 
-    def _begin(self, *, force: bool, full: bool, partials: bool) -> None:
+    def _start(self, *, force: bool, full: bool, partials: bool) -> None:
         """Called under the lock."""
         self._done = threading.Event()
         self._status.begin(self._clock())
@@ -174,7 +174,7 @@ class ScanCoordinator:
         began = time.perf_counter()
         has_scanned, is_new, reason = False, True, None
         try:
-            lock = self._shelf_lock(force=force)
+            lock = self._acquire_lock(force=force)
             if lock is not None:
                 try:
                     is_new = work()
@@ -194,12 +194,12 @@ class ScanCoordinator:
             if is_new:
                 self._save_status()
         finally:
-            self._let_go()
+            self._finish()
 
-    def _shelf_lock(self, *, force: bool) -> ScanLock | None:
+    def _acquire_lock(self, *, force: bool) -> ScanLock | None:
         """Waits for a scan in another process. Its fresh result will do, unless this scan was asked for."""
         while (lock := self._shelf.try_lock()) is None:
-            if self._closing.wait(_LOOK_AGAIN):
+            if self._closing.wait(_POLL_SECONDS):
                 raise ScanStopped
         if not force and not self.is_stale():
             lock.release()
@@ -215,23 +215,23 @@ class ScanCoordinator:
         def was_reset() -> bool:
             return self._status.resets != resets
 
-        if self._hears_of_reset():
+        if self._adopt_foreign_reset():
             job, resets = self._job, self._status.resets
 
         outcome = job.run(
             now=self._clock,
             full=full,
-            on_progress=self._progressed,
-            on_partial=self._show_partial if partials else None,
+            on_progress=self._on_progress,
+            on_partial=self._on_partial if partials else None,
             stopped=lambda: self._closing.is_set() or was_reset(),
         )
         with self._writing:
-            if self._hears_of_reset() or was_reset():
+            if self._adopt_foreign_reset() or was_reset():
                 raise ScanStopped
-            job.keep(outcome, self.snapshots)
+            job.save(outcome, self.snapshots)
         return outcome.is_new
 
-    def _hears_of_reset(self) -> bool:
+    def _adopt_foreign_reset(self) -> bool:
         """Whether another process forgot everything: then nothing that this one remembers counts any longer."""
         told = ScanStatus.load(self._shelf).resets
         with self._lock:
@@ -246,11 +246,11 @@ class ScanCoordinator:
         except OSError as error:
             logger.warning("the scan status cannot be kept: %s", error)
 
-    def _progressed(self, done: int, expected: int) -> None:
+    def _on_progress(self, done: int, expected: int) -> None:
         with self._lock:
             self._status.sessions_scanned_so_far, self._status.sessions_expected_total = done, expected
 
-    def _show_partial(self, snapshot: Snapshot) -> None:
+    def _on_partial(self, snapshot: Snapshot) -> None:
         self._partial = snapshot
 
     def _end(self, seconds: float, has_scanned: bool, reason: str | None) -> None:
@@ -263,12 +263,12 @@ class ScanCoordinator:
             else:
                 status.state = "failed" if status.last_error else "idle"
 
-    def _let_go(self) -> None:
+    def _finish(self) -> None:
         """The scan is over for everybody who waited; one that was asked for meanwhile begins."""
         with self._lock:
             self._partial = self._thread = None
             done = self._done
             if self._full_wanted and not self._closing.is_set():
                 self._full_wanted = False
-                self._begin(force=True, full=True, partials=False)
+                self._start(force=True, full=True, partials=False)
             done.set()

@@ -19,7 +19,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class SpotCount:
+class SpotCounter:
     """Hits of rows without runs. Those that can overlap no others just add up."""
 
     numbers: tuple[int, ...]
@@ -32,15 +32,15 @@ class SpotCount:
             count += len(ends[number])
         for number in self.meeting:
             if ends[number]:
-                return count + len(apart(sorted_spans(hits, self.meeting)))
+                return count + len(apart(sort_spans(hits, self.meeting)))
         return count
 
     def spans(self, hits: Hits) -> list[Span]:
-        return apart(sorted_spans(hits, self.numbers))
+        return apart(sort_spans(hits, self.numbers))
 
 
 @dataclass(frozen=True, slots=True)
-class LineCount:
+class LineCounter:
     """Rows of which one kind swallows a line from its first head to its last end.
 
     What follows a head is looked for here and not by an engine: Hyperscan overlooks some of it (decision 0014).
@@ -49,7 +49,7 @@ class LineCount:
     head: int
     last: int  # whether any of the last texts is there at all
     tails: Mapping[bytes, tuple[tuple[bytes, ...], ...]]  # last text → what has to stand between, one row or another
-    others: SpotCount
+    others: SpotCounter
 
     def count(self, hits: Hits) -> int:
         swallowed = self._swallowed(hits)
@@ -62,7 +62,7 @@ class LineCount:
         found = list[tuple[int, int, int]]()
         if hits.ends[self.head] and hits.ends[self.last]:
             small, size = hits.small(), hits.lengths[self.head] or 0
-            for start, stop in first_in_lines(hits, self.head):
+            for start, stop in find_first_in_lines(hits, self.head):
                 for text, between in self.tails.items():
                     last = small.rfind(text, start + size, stop)
                     if last >= 0 and any(_stand_between(small, start + size, last, texts) for texts in between):
@@ -70,10 +70,10 @@ class LineCount:
         return sorted(found, key=lambda span: (span[0], -span[2]))  # of several ends the last
 
     def _apart(self, hits: Hits, swallowed: list[tuple[int, int, int]]) -> list[Span]:
-        return apart(sorted(swallowed + sorted_spans(hits, self.others.numbers), key=lambda span: span[:2]))
+        return apart(sorted(swallowed + sort_spans(hits, self.others.numbers), key=lambda span: span[:2]))
 
 
-def first_in_lines(hits: Hits, head: int) -> Iterator[Span]:
+def find_first_in_lines(hits: Hits, head: int) -> Iterator[Span]:
     """Where a head, which is always equally long, is first in a line, and where that line ends."""
     data, size, line_end = hits.data, hits.lengths[head] or 0, -1
     for end in hits.ends[head]:
@@ -93,7 +93,7 @@ def _stand_between(small: bytes, start: int, stop: int, texts: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class MessageCount:
+class MessageCounter:
     """In how many messages there is a hit."""
 
     numbers: tuple[int, ...]
@@ -107,11 +107,11 @@ class MessageCount:
         return count
 
     def spans(self, hits: Hits) -> list[Span]:
-        return apart(sorted_spans(hits, self.numbers))
+        return apart(sort_spans(hits, self.numbers))
 
 
 @dataclass(frozen=True, slots=True)
-class WindowCount:
+class WindowCounter:
     """Rows with identifier runs: the neighbourhood of their hits is cut out and given to `re`.
 
     `reach` is how much text after the hits it takes to judge them. Where none of the `runs` is found there is nothing
@@ -128,7 +128,7 @@ class WindowCount:
 
     def spans(self, hits: Hits) -> list[Span]:
         """Hits are looked for in stretches of overlapping places."""
-        spans = sorted_spans(hits, self.numbers)
+        spans = sort_spans(hits, self.numbers)
         if not any(hits.ends[number] for number in self.runs):
             return apart(spans)
         places = [(start, end) for start, _, end in spans]
@@ -153,7 +153,7 @@ class WindowCount:
 
 
 @dataclass(frozen=True, slots=True)
-class ExistsCount:
+class ExistsCounter:
     """Whether there is any hit at all. The strict search is believed, the generous one is checked."""
 
     maybe: int
@@ -171,10 +171,10 @@ class ExistsCount:
         return list(zip(hits.starts.get(self.maybe, ()), hits.ends[self.maybe], strict=False))
 
 
-Counter = SpotCount | LineCount | MessageCount | WindowCount | ExistsCount
+Counter = SpotCounter | LineCounter | MessageCounter | WindowCounter | ExistsCounter
 
 
-def sorted_spans(hits: Hits, numbers: tuple[int, ...]) -> list[tuple[int, int, int]]:
+def sort_spans(hits: Hits, numbers: tuple[int, ...]) -> list[tuple[int, int, int]]:
     """All hits as (start, rank of the alternative, end): the order in which they are tried."""
     spans: list[tuple[int, int, int]] = []
     for rank, number in enumerate(numbers):

@@ -49,7 +49,7 @@ class Engine(Protocol):
         ...
 
 
-def word_before(data: bytes, at: int) -> bool:
+def is_word_before(data: bytes, at: int) -> bool:
     """Whether a word character ends at this place."""
     if at <= 0:
         return False
@@ -61,7 +61,7 @@ def word_before(data: bytes, at: int) -> bool:
     return _is_word(data[start:at])
 
 
-def word_after(data: bytes, at: int) -> bool:
+def is_word_after(data: bytes, at: int) -> bool:
     """Whether a word character begins at this place."""
     if at >= len(data):
         return False

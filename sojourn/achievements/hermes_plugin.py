@@ -78,20 +78,20 @@ class HermesPlugin:
             _replace(self._config, after)
 
     def changes_to_uninstall(self) -> list[str]:
-        record = self._record()
+        record = self._read_record()
         if record is None:
             return []
         changes = [f"remove {path}" for path in (self._dashboard, self._folder / _COMMAND, self._record_file)]
-        if self._config_restored(record) != self._read_config():
+        if self._restore_config(record) != self._read_config():
             changes.append(f"take {NAME} out of plugins.enabled: {self._config}")
         changes += [f"remove {self._folder / name}" for name in _SCAN_FILES if (self._folder / name).exists()]
         return changes
 
     def uninstall(self) -> None:
-        record = self._record()
+        record = self._read_record()
         if record is None:
             return
-        restored = self._config_restored(record)
+        restored = self._restore_config(record)
         if restored is None:
             self._config.unlink(missing_ok=True)
         elif restored != self._read_config():
@@ -102,7 +102,7 @@ class HermesPlugin:
 
     # -- parts -------------------------------------------------------------
 
-    def _config_restored(self, record: dict[str, Any]) -> str | None:
+    def _restore_config(self, record: dict[str, Any]) -> str | None:
         """The configuration without us: as it was, if nobody changed it since; None if there was none."""
         now = self._read_config()
         if _digest(now) != record["config_after"]:
@@ -118,7 +118,7 @@ class HermesPlugin:
     def _is_installed(self) -> bool:
         return self._record_file.exists() or self._old_record_file.exists()
 
-    def _record(self) -> dict[str, Any] | None:
+    def _read_record(self) -> dict[str, Any] | None:
         for path in (self._record_file, self._old_record_file):
             try:
                 record: dict[str, Any] = json.loads(path.read_text("utf-8"))

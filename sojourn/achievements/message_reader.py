@@ -15,7 +15,7 @@ _SPACES = frozenset(("", " ", "\t", "\n", "\r"))
 
 
 @dataclass(slots=True)
-class Reading:
+class SessionContent:
     """What the rows of a session say before the text is searched."""
 
     texts: list[bytes]
@@ -26,48 +26,48 @@ class Reading:
     problems: int = 0
 
 
-class Reader:
+class MessageReader:
     """Reads rows, and remembers the names of tools it met."""
 
     def __init__(self) -> None:
-        self._decoder = json.JSONDecoder(object_pairs_hook=self._object)
+        self._decoder = json.JSONDecoder(object_pairs_hook=self._build_object)
         self._repeats = False  # whether the JSON being decoded says a key twice
         self._decoded: dict[bytes, str] = {}
 
-    def read(self, rows: Sequence[RawMessage]) -> Reading:
+    def read(self, rows: Sequence[RawMessage]) -> SessionContent:
         """The texts of the rows, and which tools they name and call."""
-        reading = Reading([], [], [], {}, set())
+        reading = SessionContent([], [], [], {}, set())
         add_text, named = reading.texts.append, set()
         for _, role, content, structured, tool_calls, tool_name in rows:  # a million times: no step too many
             if content is None:
                 add_text(b"")
             elif structured and content:
-                add_text(self._serialised(content, reading))
+                add_text(self._serialise(content, reading))
             elif content.isascii():
                 add_text(content)
             else:
-                add_text(_valid(content, reading))
+                add_text(_to_valid_utf8(content, reading))
             if tool_name:
                 named.add(tool_name)
                 if role != b"tool":
-                    name = self._name(tool_name)
+                    name = self._decode_name(tool_name)
                     reading.sequence[name] = reading.sequence.get(name, 0) + 1
             if tool_calls:
                 self._read_calls(tool_calls, reading)
         for raw in named:
-            name = self._name(raw)
+            name = self._decode_name(raw)
             reading.names.add(name)
             if not name.isascii() and name.encode() != raw:
                 reading.problems += sum(row[5] == raw for row in rows)
         return reading
 
-    def _name(self, raw: bytes) -> str:
+    def _decode_name(self, raw: bytes) -> str:
         name = self._decoded.get(raw)
         if name is None:
             name = self._decoded[raw] = raw.decode("utf-8", "replace")
         return name
 
-    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def _build_object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
         if len(made) != len(pairs):
             self._repeats = True
@@ -81,7 +81,7 @@ class Reader:
         return found if end == len(text) else self._decoder.decode(text)
 
     @staticmethod
-    def _serialised(content: bytes, reading: Reading) -> bytes:
+    def _serialise(content: bytes, reading: SessionContent) -> bytes:
         """Structured content counts as the JSON text Python writes: ASCII, a space after comma and colon.
 
         A mere string in it counts as that string, and nothing as no text.
@@ -95,7 +95,7 @@ class Reader:
             reading.problems += 1
             return content.decode("utf-8", "replace").encode()
 
-    def _read_calls(self, raw: bytes, reading: Reading) -> None:
+    def _read_calls(self, raw: bytes, reading: SessionContent) -> None:
         """Undecodable tool calls are no calls; a call in an odd shape is skipped and noted."""
         self._repeats = False
         try:
@@ -132,7 +132,7 @@ class Reader:
                 reading.problems += bool(name)
 
 
-def _valid(content: bytes, reading: Reading) -> bytes:
+def _to_valid_utf8(content: bytes, reading: SessionContent) -> bytes:
     try:
         content.decode()
     except UnicodeDecodeError:

@@ -14,7 +14,7 @@ from sojourn.achievements import session_cache, snapshot, unlocks
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.job import ScanSettings
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session_cache import Checkpoint
+from sojourn.achievements.session_cache import SessionCache
 from sojourn.achievements.shelf import FolderShelf, ScanLock, Shelf
 from sojourn.core.errors import BadInput, StoreLocked
 from sojourn.core.sessions import SessionId
@@ -36,11 +36,11 @@ class CanKeepScans(Protocol):
 def of_store(kit: Kit, *, gentle: bool = False) -> ScanCoordinator:
     """The achievements of our own store. A server is `gentle`: its scans give way to its answers."""
     return ScanCoordinator(
-        kit.store.history(), store_shelf(kit), book=book(kit), settings=_settings(kit, gentle=gentle)
+        kit.store.history(), open_store_shelf(kit), book=build_rule_book(kit), settings=_settings(kit, gentle=gentle)
     )
 
 
-def book(kit: Kit) -> RuleBook:
+def build_rule_book(kit: Kit) -> RuleBook:
     """Our badges and those of plugins. A plugin whose badges make no sense loses them, and nothing else."""
     whole = RuleBook()
     for plugin in kit.plugins():
@@ -52,7 +52,7 @@ def book(kit: Kit) -> RuleBook:
     return whole
 
 
-def store_shelf(kit: Kit) -> Shelf:
+def open_store_shelf(kit: Kit) -> Shelf:
     """Where scans of our own store are kept: with the store if it can, else in a folder of the home."""
     store = kit.store
     if isinstance(store, CanKeepScans):
@@ -64,11 +64,11 @@ def of_hermes_home(kit: Kit, home: Path, *, folder: Path | None = None, gentle: 
     """The achievements of a Hermes home, which is only read. Its unlock dates count as ours."""
     real = home.resolve()
     base = real.parent if real.name == "state.db" else real
-    kept = folder or kit.settings.home / "achievements" / f"hermes-{_short(str(base))}"
+    kept = folder or kit.settings.home / "achievements" / f"hermes-{_short_hash(str(base))}"
     make = cast("Callable[[Path], History]", kit.load(_HERMES_HISTORY))
     inherited = base / FOLDER / "state.json" if folder is None else None
     settings = _settings(kit, inherited, gentle=gentle)
-    return ScanCoordinator(make(home), FolderShelf(kept), book=book(kit), settings=settings)
+    return ScanCoordinator(make(home), FolderShelf(kept), book=build_rule_book(kit), settings=settings)
 
 
 def _settings(kit: Kit, inherited: Path | None = None, *, gentle: bool) -> ScanSettings:
@@ -76,20 +76,20 @@ def _settings(kit: Kit, inherited: Path | None = None, *, gentle: bool) -> ScanS
     return ScanSettings(ttl_seconds=ttl, inherited_state=inherited, gentle=gentle)
 
 
-def _short(text: str) -> str:
+def _short_hash(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
-_PATIENCE = 30.0  # seconds to wait for a running scan, which may be writing about that very session
+_LOCK_WAIT_SECONDS = 30.0  # seconds to wait for a running scan, which may be writing about that very session
 
 
 def forget(kit: Kit, session: SessionId) -> list[str]:
     """Removes every trace of a session from what scans of our own store have kept. Names what it changed."""
-    return forget_in(store_shelf(kit), session)
+    return forget_in_shelf(open_store_shelf(kit), session)
 
 
-def forget_in(shelf: Shelf, session: str, *, clock: Callable[[], float] = time.monotonic) -> list[str]:
-    lock = _locked(shelf, clock)
+def forget_in_shelf(shelf: Shelf, session: str, *, clock: Callable[[], float] = time.monotonic) -> list[str]:
+    lock = _acquire_lock(shelf, clock)
     try:
         changed = []
         records = unlocks.load(shelf)
@@ -98,9 +98,9 @@ def forget_in(shelf: Shelf, session: str, *, clock: Callable[[], float] = time.m
             kept = {badge: replace(one, evidence=None) if badge in told else one for badge, one in records.items()}
             unlocks.save(shelf, kept)
             changed.append(unlocks.NAME)
-        if Checkpoint(shelf, RuleBook()).drop(session):
+        if SessionCache(shelf, RuleBook()).remove(session):
             changed.append(session_cache.NAME)
-        if _mentions(shelf, session):
+        if _mentions_session(shelf, session):
             shelf.remove(snapshot.NAME)  # the next question has it made again
             changed.append(snapshot.NAME)
         return changed
@@ -108,13 +108,13 @@ def forget_in(shelf: Shelf, session: str, *, clock: Callable[[], float] = time.m
         lock.release()
 
 
-def _mentions(shelf: Shelf, session: str) -> bool:
+def _mentions_session(shelf: Shelf, session: str) -> bool:
     data = shelf.read(snapshot.NAME, lambda raw: True)
     return data is not None and f'"{session}"'.encode() in data
 
 
-def _locked(shelf: Shelf, clock: Callable[[], float]) -> ScanLock:
-    until = clock() + _PATIENCE
+def _acquire_lock(shelf: Shelf, clock: Callable[[], float]) -> ScanLock:
+    until = clock() + _LOCK_WAIT_SECONDS
     while (lock := shelf.try_lock()) is None:
         if clock() > until:
             raise StoreLocked("A scan for achievements is running.", hint="Try again when it is done.")

@@ -37,7 +37,7 @@ class Token(Enum):
 
 Piece = str | Token
 _TOKENS = {"b": Token.EDGE, "ws+": Token.SPACES, "ws*": Token.MAYBE_SPACES, "..": Token.REST, "id+": Token.IDENT}
-_HELP = "The tokens are listed in achievements/notation.py."
+_HELP = "The tokens are listed in achievements/pattern_syntax.py."
 _SCAN = re.compile(r"\[([^\]]+)\]|\{([^{}]*)\}|([^\[\]{}]+)")
 
 
@@ -69,7 +69,7 @@ def sequences(pattern: Words) -> tuple[Sequence, ...]:
     """The pattern's alternatives, spelled out, in the order in which they are tried."""
     rows = []
     for written in pattern.alternatives:
-        for row in _spelled_out(written):
+        for row in _expand(written):
             _check(row, written)
             rows.append(row)
     return tuple(rows)
@@ -82,11 +82,11 @@ def to_re(rows: tuple[Sequence, ...]) -> str:
     )
 
 
-def _spelled_out(written: str) -> list[Sequence]:
-    return [_joined([piece for part in row for piece in part]) for row in product(*_parts(written))]
+def _expand(written: str) -> list[Sequence]:
+    return [_join([piece for part in row for piece in part]) for row in product(*_parse_parts(written))]
 
 
-def _parts(written: str) -> list[list[tuple[Piece, ...]]]:
+def _parse_parts(written: str) -> list[list[tuple[Piece, ...]]]:
     """Per part of the source, the rows of pieces it can stand for, in order of preference."""
     parts: list[list[tuple[Piece, ...]]] = []
     at = 0
@@ -98,7 +98,7 @@ def _parts(written: str) -> list[list[tuple[Piece, ...]]]:
         if literal is not None:
             parts.append([(literal,)])
         elif choice is not None:
-            parts.append([row.pieces for one in choice.split(",") for row in _spelled_out(one)])
+            parts.append([row.pieces for one in choice.split(",") for row in _expand(one)])
         elif token in _TOKENS:
             parts.append([(_TOKENS[token],)])
         elif token == "quote?":
@@ -111,7 +111,7 @@ def _parts(written: str) -> list[list[tuple[Piece, ...]]]:
     return parts
 
 
-def _joined(pieces: list[Piece]) -> Sequence:
+def _join(pieces: list[Piece]) -> Sequence:
     """Neighbouring texts become one, lower-cased: case never matters."""
     row: list[Piece] = []
     for piece in pieces:

@@ -9,12 +9,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
-from sojourn.achievements.aggregate import Ledger
+from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.engine import Engine
 from sojourn.achievements.engine_plain import PlainEngine
 from sojourn.achievements.plan import Plan, plan
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session_cache import Fingerprint, Known, Record
+from sojourn.achievements.session_cache import CachedSession, Fingerprint, Record
 from sojourn.achievements.session_scanner import Contribution, SessionScanner
 from sojourn.core.errors import StoreCorrupt
 from sojourn.core.side_by_side import LARGE, Crew
@@ -31,10 +31,10 @@ IN_PROCESS_ROWS = 8_000
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ScanProgress:
     """A scan on its way."""
 
-    so_far: Ledger
+    so_far: SessionAggregate
     expected: int
 
 
@@ -51,19 +51,19 @@ class ScanResult:
 
 
 class ScanStopped(Exception):
-    """Somebody asked the scan to end early; what was counted is in the journal."""
+    """Somebody asked the scan to end early_pool; what was counted is in the journal."""
 
 
 def scan_sessions(
     history: History,
     book: RuleBook,
     *,
-    known: Mapping[str, Known] | None = None,
+    known: Mapping[str, CachedSession] | None = None,
     only: Sequence[SessionFacts] | None = None,
     limit: int | None = None,
-    progress_callback: Callable[[Progress], None] | None = None,
+    progress_callback: Callable[[ScanProgress], None] | None = None,
     progress_every: int = 250,
-    on_counted: Callable[[Mapping[str, Known]], None] | None = None,
+    on_counted: Callable[[Mapping[str, CachedSession]], None] | None = None,
     workers: int | None = None,
     gentle: bool = False,
     in_process_rows: int = IN_PROCESS_ROWS,
@@ -79,48 +79,50 @@ def scan_sessions(
     """
     began = time.perf_counter()
     with ExitStack() as until_done:
-        new_hands = partial(_hands, until_done, partial(new_crew, book, history, workers=workers, gentle=gentle))
+        start_pool = partial(
+            _start_pool, until_done, partial(start_workers, book, history, workers=workers, gentle=gentle)
+        )
         is_first = only is None and not known
-        early = new_hands() if workers != 1 and is_first and _is_large(history) else None
+        early_pool = start_pool() if workers != 1 and is_first and _is_large(history) else None
         listed = [facts for facts in (history.sessions() if only is None else only) if not facts.archived]
         listed = listed[:limit] if limit and limit > 0 else listed
-        desk = _Desk(listed, known or {})
-        to_read = [facts for facts in listed if facts.id not in desk.counted]
+        state = _ScanState(listed, known or {})
+        to_read = [facts for facts in listed if facts.id not in state.counted]
         reused = len(listed) - len(to_read)
         reported = reused // progress_every
-        at_hand = _AtHand(history, scanner or partial(new_scanner, book))
-        parcels: Iterator[list[Counted]]
+        local = _LocalScanner(history, scanner or partial(build_scanner, book))
+        batches: Iterator[list[Counted]]
         ahead = sum(facts.active_rows for facts in to_read)
         if workers == 1 or len(to_read) < 2 or ahead <= in_process_rows:  # a session is not split
-            parcels = ([one] for one in at_hand.each([facts.id for facts in to_read]))
+            batches = ([one] for one in local.each([facts.id for facts in to_read]))
         else:
             sizes = [(facts.id, facts.active_rows) for facts in to_read]
-            here = None if gentle else at_hand.count
-            parcels = count_in_processes(early or new_hands(), sizes, here=here, stopped=stopped)
-        for finished in parcels:
-            fresh = desk.take(finished)
+            here = None if gentle else local.count
+            batches = count_in_processes(early_pool or start_pool(), sizes, here=here, stopped=stopped)
+        for finished in batches:
+            fresh = state.take(finished)
             if on_counted is not None and fresh:
                 on_counted(fresh)
             if stopped():
                 raise ScanStopped
-            done = len(desk.counted) + len(desk.damaged)
+            done = len(state.counted) + len(state.damaged)
             if progress_callback is not None and done // progress_every > reported and done < len(listed):
                 reported = done // progress_every
-                progress_callback(Progress(desk.so_far(book), len(listed)))
+                progress_callback(ScanProgress(state.so_far(book), len(listed)))
     if stopped():
         raise ScanStopped
-    records = desk.records()
+    records = state.records()
     return ScanResult(
         records=records,
         rescanned=len(to_read),
         reused=reused,
         messages=ahead,
-        damaged=tuple(desk.damaged),
+        damaged=tuple(state.damaged),
         seconds=time.perf_counter() - began,
     )
 
 
-def _hands(until_done: ExitStack, make: Callable[[], Crew]) -> Crew:
+def _start_pool(until_done: ExitStack, make: Callable[[], Crew]) -> Crew:
     return until_done.enter_context(make())
 
 
@@ -129,26 +131,26 @@ def _is_large(history: History) -> bool:
     return isinstance(history, TellsSize) and history.size() > LARGE
 
 
-class _AtHand:
+class _LocalScanner:
     """Counting in this very process, with a scanner that is made when it is first needed."""
 
     def __init__(self, history: History, scanner: Callable[[], SessionScanner]) -> None:
         self._history, self._scanner = history, cache(scanner)
 
     def each(self, sessions: Sequence[str]) -> Iterator[Counted]:
-        return count_here(self._scanner(), self._history, sessions) if sessions else iter(())
+        return count_locally(self._scanner(), self._history, sessions) if sessions else iter(())
 
     def count(self, sessions: list[str]) -> list[Counted]:
         return list(self.each(sessions))
 
 
-class _Desk:
+class _ScanState:
     """Where contributions are collected until all are there."""
 
-    def __init__(self, listed: Sequence[SessionFacts], known: Mapping[str, Known]) -> None:
+    def __init__(self, listed: Sequence[SessionFacts], known: Mapping[str, CachedSession]) -> None:
         self._listed = listed
-        self._ledger: Ledger | None = None
-        self._untold: list[str] = []  # counted, but not in the ledger yet
+        self._ledger: SessionAggregate | None = None
+        self._pending: list[str] = []  # counted, but not in the ledger yet
         self.damaged: list[str] = []
         self.counted: dict[str, Contribution] = {
             facts.id: read.contribution
@@ -160,23 +162,23 @@ class _Desk:
     def _by_id(self) -> dict[str, SessionFacts]:
         return {facts.id: facts for facts in self._listed}
 
-    def so_far(self, book: RuleBook) -> Ledger:
+    def so_far(self, book: RuleBook) -> SessionAggregate:
         """What is counted so far; the second time only what is new is added."""
         if self._ledger is None:
-            self._ledger, self._untold = Ledger(book), list(self.counted)
-        self._ledger.change([Record(self._by_id[session], self.counted[session]) for session in self._untold])
-        self._untold = []
+            self._ledger, self._pending = SessionAggregate(book), list(self.counted)
+        self._ledger.change([Record(self._by_id[session], self.counted[session]) for session in self._pending])
+        self._pending = []
         return self._ledger
 
-    def take(self, finished: Sequence[Counted]) -> dict[str, Known]:
+    def take(self, finished: Sequence[Counted]) -> dict[str, CachedSession]:
         fresh = {}
         for session, contribution in finished:
             if contribution is None:
                 self.damaged.append(session)
                 continue
             self.counted[session] = contribution
-            self._untold.append(session)
-            fresh[session] = Known(Fingerprint.of(self._by_id[session]), contribution)
+            self._pending.append(session)
+            fresh[session] = CachedSession(Fingerprint.of(self._by_id[session]), contribution)
         return fresh
 
     def records(self) -> list[Record]:
@@ -187,21 +189,21 @@ class _Desk:
 Counted = tuple[str, Contribution | None]
 
 
-def new_scanner(book: RuleBook) -> SessionScanner:
+def build_scanner(book: RuleBook) -> SessionScanner:
     """A scanner with the fastest engine of this machine."""
     planned = plan(book.metrics)
-    return SessionScanner(book, planned, _engine(planned))
+    return SessionScanner(book, planned, _choose_engine(planned))
 
 
-def engine_name() -> str:
+def get_engine_name() -> str:
     return PlainEngine.name if HyperscanEngine is None else HyperscanEngine.name
 
 
-def _engine(planned: Plan) -> Engine:
+def _choose_engine(planned: Plan) -> Engine:
     return PlainEngine(planned) if HyperscanEngine is None else HyperscanEngine(planned)
 
 
-def count_here(scanner: SessionScanner, history: History, sessions: Sequence[str]) -> Iterator[Counted]:
+def count_locally(scanner: SessionScanner, history: History, sessions: Sequence[str]) -> Iterator[Counted]:
     """Counts in this very process. A damaged session is reported and the next one read."""
     left = list(sessions)
     while left:
@@ -214,10 +216,10 @@ def count_here(scanner: SessionScanner, history: History, sessions: Sequence[str
             yield left.pop(0), None
 
 
-def new_crew(book: RuleBook, history: History, *, workers: int | None = None, gentle: bool = False) -> Crew:
+def start_workers(book: RuleBook, history: History, *, workers: int | None = None, gentle: bool = False) -> Crew:
     """Processes that will count. `gentle` ones leave the processor to everybody else who wants it, and this process to
     those it serves."""
-    return Crew(_begin, (book, history, gentle), workers=workers, lends_a_hand=not gentle)
+    return Crew(_start_worker, (book, history, gentle), workers=workers, lends_a_hand=not gentle)
 
 
 def count_in_processes(
@@ -228,7 +230,7 @@ def count_in_processes(
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[list[Counted]]:
     """Counts (session, rows) pairs in other processes, and some `here`; yields what is finished, in whatever order."""
-    return crew.does(_count, sessions, here=here, stopped=stopped)
+    return crew.does(_count_in_worker, sessions, here=here, stopped=stopped)
 
 
 # -- in the worker process: the process is the object, these two are its state ---------------
@@ -236,15 +238,15 @@ def count_in_processes(
 _worker: tuple[SessionScanner, History] | None = None
 
 
-def _begin(book: RuleBook, history: History, gentle: bool) -> None:
+def _start_worker(book: RuleBook, history: History, gentle: bool) -> None:
     global _worker
     if gentle and hasattr(os, "nice"):
         os.nice(10)
-    _worker = new_scanner(book), history
+    _worker = build_scanner(book), history
 
 
-def _count(sessions: list[str]) -> list[Counted]:
+def _count_in_worker(sessions: list[str]) -> list[Counted]:
     if _worker is None:
         raise RuntimeError("A worker counts before it was begun.")
     scanner, history = _worker
-    return list(count_here(scanner, history, sessions))
+    return list(count_locally(scanner, history, sessions))

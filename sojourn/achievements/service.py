@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
 
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.receipts import Page, receipts
+from sojourn.achievements.receipts import ReceiptPage, find_receipts
 from sojourn.achievements.session_cache import Record
-from sojourn.achievements.snapshot import Snapshot, pending_snapshot, recent_unlocks, session_badges
+from sojourn.achievements.snapshot import Snapshot, build_pending_snapshot, recent_unlocks, session_badges
 from sojourn.core.errors import BadInput, NotFound, SojournError, StoreUnavailable
 
 logger = logging.getLogger(__name__)
-_AT_ONCE = 32  # requests answered side by side; some of them wait
+_MAX_THREADS = 32  # requests answered side by side; some of them wait
 ServingState = Literal["FRESH", "STALE", "SCANNING", "FAILED"]
 MAX_WAIT_SECONDS = 300.0  # seconds a caller may join a scan
-_SHOWN = (
+_SNAPSHOT_KEYS = (
     *("achievements", "unlocked_count", "discovered_count", "secret_count", "total_count", "error"),
     "generated_at",
 )
@@ -77,8 +77,8 @@ class AchievementsService:
 
     def achievements(self, wait: float | None = None) -> dict[str, Any]:
         """All badges. Never waits, unless it is asked to and nothing was ever counted. ScanFailed."""
-        answer = self._answer(wait)
-        shown = {key: answer.snapshot[key] for key in _SHOWN if key in answer.snapshot}
+        answer = self._choose_answer(wait)
+        shown = {key: answer.snapshot[key] for key in _SNAPSHOT_KEYS if key in answer.snapshot}
         meta = answer.snapshot.get("scan_meta", {})
         return {
             **shown,
@@ -97,11 +97,11 @@ class AchievementsService:
         return self._coordinator.get_status()
 
     def recent_unlocks(self) -> list[dict[str, Any]]:
-        return recent_unlocks(self._answer(None).snapshot)
+        return recent_unlocks(self._choose_answer(None).snapshot)
 
     def session_badges(self, session: str) -> dict[str, Any]:
         """The badges one session would earn alone; none for a session nobody has counted."""
-        record = self._record(session)
+        record = self._find_record(session)
         badges = session_badges(self._coordinator.book, record) if record is not None else []
         return {"session_id": session, "badges": badges}
 
@@ -129,20 +129,20 @@ class AchievementsService:
             raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements` lists them.")
         history = copy.copy(self._coordinator.history)  # its own connection: a scan may be using the other one
         try:
-            page: Page = receipts(book, found, self._records(), history, after=after, limit=limit)
+            page: ReceiptPage = find_receipts(book, found, self._load_records(), history, after=after, limit=limit)
         finally:
             history.close()
         return {"id": badge, "receipts": page.receipts, "next": page.next}
 
     # -- choosing ----------------------------------------------------------
 
-    def _answer(self, wait: float | None) -> _Answer:
+    def _choose_answer(self, wait: float | None) -> _Answer:
         scans = self._coordinator
         snapshot = scans.snapshots.get()
         if snapshot is None:
-            snapshot = self._first_answer(wait)
+            snapshot = self._await_first_scan(wait)
             if snapshot is None:
-                return _Answer(scans.so_far or self._pending(), "SCANNING", is_stale=True)
+                return _Answer(scans.so_far or self._build_pending(), "SCANNING", is_stale=True)
         is_running, stale = scans.is_running, scans.is_stale()
         if stale:
             scans.note_stale_served()
@@ -152,7 +152,7 @@ class AchievementsService:
         state: ServingState = "SCANNING" if is_running else "STALE" if stale else "FRESH"
         return _Answer(snapshot, state, is_stale=stale)
 
-    def _first_answer(self, wait: float | None) -> Snapshot | None:
+    def _await_first_scan(self, wait: float | None) -> Snapshot | None:
         """The snapshot of a first scan that was waited for; None while it runs; ScanFailed when it failed."""
         scans = self._coordinator
         seconds = None if wait is None else max(0.0, min(wait, MAX_WAIT_SECONDS))
@@ -165,18 +165,18 @@ class AchievementsService:
             )
         return snapshot
 
-    def _pending(self) -> Snapshot:
-        return pending_snapshot(self._coordinator.book, int(self._clock()))
+    def _build_pending(self) -> Snapshot:
+        return build_pending_snapshot(self._coordinator.book, int(self._clock()))
 
-    def _record(self, session: str) -> Record | None:
+    def _find_record(self, session: str) -> Record | None:
         found = self._coordinator.records.get(session)
-        return found or next((one for one in self._records() if one.facts.id == session), None)
+        return found or next((one for one in self._load_records() if one.facts.id == session), None)
 
-    def _records(self) -> list[Record]:
+    def _load_records(self) -> list[Record]:
         """The sessions of the last scan; after a restart, those of the record of earlier scans."""
         if self._coordinator.records:
             return list(self._coordinator.records)
-        earlier: Mapping[str, Any] = self._coordinator.known()
+        earlier: Mapping[str, Any] = self._coordinator.load_cache()
         if not earlier:
             return []
         history = copy.copy(self._coordinator.history)
@@ -192,19 +192,19 @@ def serve_lines(service: AchievementsService, requests: BinaryIO, answers: Binar
     writing = threading.Lock()
 
     def answer(line: bytes) -> None:
-        number, status, value = _answered(service, line)
+        number, status, value = _handle_line(service, line)
         body = json.dumps(value).encode()
         head = json.dumps({"id": number, "status": status, "bytes": len(body)}).encode()
         with writing:
             answers.write(head + b"\n" + body)
             answers.flush()
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_MAX_THREADS) as pool:
         for line in requests:
             pool.submit(answer, line)
 
 
-def _answered(service: AchievementsService, line: bytes) -> tuple[Any, int, Any]:
+def _handle_line(service: AchievementsService, line: bytes) -> tuple[Any, int, Any]:
     number = None
     try:
         request = json.loads(line)
@@ -212,10 +212,10 @@ def _answered(service: AchievementsService, line: bytes) -> tuple[Any, int, Any]
         status, value = dispatch(service, request["method"], request["path"], request.get("query") or {})
         return number, status, value
     except SojournError as error:
-        return number, error.status, _problem(error.status, error.code, str(error), error.hint)
+        return number, error.status, _to_problem(error.status, error.code, str(error), error.hint)
     except Exception as error:  # the edge of a request, as in HTTP: one bad line must not end the conversation
         logger.exception("a request of the Hermes plugin failed")
-        return number, 500, _problem(500, "failed", str(error), "")
+        return number, 500, _to_problem(500, "failed", str(error), "")
 
 
 def dispatch(service: AchievementsService, method: str, path: str, query: Mapping[str, str]) -> tuple[int, Any]:
@@ -244,7 +244,7 @@ def dispatch(service: AchievementsService, method: str, path: str, query: Mappin
     raise NotFound(f"There is no {method} {path}.", hint="GET achievements is the one to begin with.")
 
 
-def _problem(status: int, code: str, detail: str, hint: str) -> dict[str, Any]:
+def _to_problem(status: int, code: str, detail: str, hint: str) -> dict[str, Any]:
     return {
         "type": f"urn:sojourn:problem:{code}",
         "title": code.replace("_", " ").capitalize(),

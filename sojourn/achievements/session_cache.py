@@ -1,7 +1,7 @@
 """What earlier scans counted: one document, and a journal of what came after it.
 
 During a scan every finished session goes to the journal, so that a scan that was killed goes on where it was.
-When the journal has grown against the document, both are folded into a new document. Numbers that are 0 are
+When the journal has grown against the document, both are folded into a new document. AggregateNumbers that are 0 are
 left out. The document is JSON with one session per line, so that loading it never holds up other threads.
 """
 
@@ -35,7 +35,7 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CachedSession:
     """A session that was read before."""
 
     fingerprint: Fingerprint
@@ -57,122 +57,128 @@ JOURNAL = "scan_journal.jsonl"
 SCHEMA_VERSION = 2
 _HEADER_END = b', "sessions": {'
 _END = b"}}\n"
-_LARGE = 1 << 18  # bytes: a document below this is cheap to write anew, though not with every message
+_LARGE_BYTES = 1 << 18  # bytes: a document below this is cheap to write anew, though not with every message
 _SIGNALS = tuple(field.name for field in fields(Fingerprint))
 
 
-class Checkpoint:
+class SessionCache:
     """The contributions known so far, in memory and on the shelf. Used by one scan at a time."""
 
     def __init__(self, shelf: Shelf, book: RuleBook) -> None:
         self._shelf, self._book = shelf, book
-        self.known: dict[str, Known] = {}
+        self.sessions: dict[str, CachedSession] = {}
         self._versions: tuple[object, object] | None = None
-        self._folded = 0  # bytes of the document
-        self._journaled = 0  # bytes of the journal
+        self._document_bytes = 0  # bytes of the document
+        self._journal_bytes = 0  # bytes of the journal
         self._is_torn = False  # whether the journal ends in the middle of a line
         self._lines: dict[str, bytes] = {}  # what this scan journaled, for the document to come
 
     def load(self) -> None:
         """Reads what is on the shelf, unless it is just what this object wrote itself."""
-        if self._versions is not None and self._versions == self._on_shelf():
+        if self._versions is not None and self._versions == self._stored_versions():
             return
-        self.known, self._folded, self._journaled, self._is_torn = {}, 0, 0, False
+        self.sessions, self._document_bytes, self._journal_bytes, self._is_torn = {}, 0, 0, False
         document = self._shelf.read(NAME, lambda raw: raw.endswith(_END))
-        if document is not None and self._take(document.split(b"\n")[:-2], _HEADER_END):
-            self._folded = len(document)
+        if document is not None and self._read_lines(document.split(b"\n")[:-2], _HEADER_END):
+            self._document_bytes = len(document)
         journal = self._shelf.read(JOURNAL, lambda raw: True)
-        if journal is not None and self._take(journal.split(b"\n")[:-1], b""):
-            self._journaled, self._is_torn = len(journal), not journal.endswith(b"\n")
-        self._versions = self._on_shelf()
+        if journal is not None and self._read_lines(journal.split(b"\n")[:-1], b""):
+            self._journal_bytes, self._is_torn = len(journal), not journal.endswith(b"\n")
+        self._versions = self._stored_versions()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Starts over: everything will be read again."""
-        self.known, self._folded, self._journaled = {}, 0, 0
+        self.sessions, self._document_bytes, self._journal_bytes = {}, 0, 0
         self._shelf.remove(NAME)
         self._shelf.remove(JOURNAL)
-        self._versions = self._on_shelf()
+        self._versions = self._stored_versions()
 
-    def drop(self, session: str) -> bool:
+    def remove(self, session: str) -> bool:
         """Forgets one session, in the document and in the journal. Says whether it was there."""
         self.load()
-        if self.known.pop(session, None) is None:
+        if self.sessions.pop(session, None) is None:
             return False
         self._rewrite(0)
         return True
 
-    def note(self, fresh: Mapping[str, Known]) -> None:
+    def add(self, fresh: Mapping[str, CachedSession]) -> None:
         """Keeps finished sessions, at once."""
-        self.known.update(fresh)
-        pairs = {session: self._pair(session, known) for session, known in fresh.items()}
+        self.sessions.update(fresh)
+        pairs = {session: self._encode_entry(session, known) for session, known in fresh.items()}
         self._lines.update(pairs)
         lines = b"".join(b"{" + pair + b"}\n" for pair in pairs.values())
-        if self._journaled == 0:
+        if self._journal_bytes == 0:
             self._shelf.remove(JOURNAL)  # of other rules, perhaps
-            lines = json.dumps(self._header()).encode() + b"\n" + lines
+            lines = json.dumps(self._build_header()).encode() + b"\n" + lines
         self._shelf.append(JOURNAL, b"\n" + lines if self._is_torn else lines)
-        self._journaled, self._is_torn = self._journaled + len(lines), False
-        self._versions = self._on_shelf()
+        self._journal_bytes, self._is_torn = self._journal_bytes + len(lines), False
+        self._versions = self._stored_versions()
 
-    def fold(self, keep: Collection[object], generated_at: int) -> None:
+    def compact(self, keep: Collection[object], generated_at: int) -> None:
         """Leaves out sessions that are gone, and rewrites the document once the journal is a good part of it."""
-        gone = [session for session in self.known if session not in keep] if len(self.known) != len(keep) else []
+        gone = [session for session in self.sessions if session not in keep] if len(self.sessions) != len(keep) else []
         for session in gone:
-            del self.known[session]
+            del self.sessions[session]
         try:
-            self._fold(bool(gone), generated_at)
+            self._compact_if_worthwhile(bool(gone), generated_at)
         finally:
             self._lines = {}
 
-    def _fold(self, has_gone: bool, generated_at: int) -> None:
-        is_large = self._folded > _LARGE
-        if not self._journaled and (is_large or not has_gone):
+    def _compact_if_worthwhile(self, has_gone: bool, generated_at: int) -> None:
+        is_large = self._document_bytes > _LARGE_BYTES
+        if not self._journal_bytes and (is_large or not has_gone):
             return
-        if self._folded and self._journaled * 8 < max(self._folded, _LARGE) and (is_large or not has_gone):
+        if (
+            self._document_bytes
+            and self._journal_bytes * 8 < max(self._document_bytes, _LARGE_BYTES)
+            and (is_large or not has_gone)
+        ):
             return
         self._rewrite(generated_at)
 
     def _rewrite(self, generated_at: int) -> None:
-        data = self._document(generated_at)
+        data = self._encode_document(generated_at)
         self._shelf.write(NAME, data)
         self._shelf.remove(JOURNAL)
-        self._folded, self._journaled, self._is_torn = len(data), 0, False
-        self._versions = self._on_shelf()
+        self._document_bytes, self._journal_bytes, self._is_torn = len(data), 0, False
+        self._versions = self._stored_versions()
 
     # -- form --------------------------------------------------------------
 
-    def _on_shelf(self) -> tuple[object, object]:
+    def _stored_versions(self) -> tuple[object, object]:
         return self._shelf.version(NAME), self._shelf.version(JOURNAL)
 
-    def _header(self) -> dict[str, Any]:
+    def _build_header(self) -> dict[str, Any]:
         return {"schema_version": SCHEMA_VERSION, "rules_version": self._book.digest}
 
-    def _document(self, generated_at: int) -> bytes:
-        header = json.dumps(self._header() | {"generated_at": generated_at}).encode()
+    def _encode_document(self, generated_at: int) -> bytes:
+        header = json.dumps(self._build_header() | {"generated_at": generated_at}).encode()
         made = self._lines
-        pairs = b",\n".join(made.get(session) or self._pair(session, known) for session, known in self.known.items())
+        pairs = b",\n".join(
+            made.get(session) or self._encode_entry(session, known) for session, known in self.sessions.items()
+        )
         return header.removesuffix(b"}") + _HEADER_END + b"\n" + pairs + b"\n" + _END
 
-    def _take(self, lines: list[bytes], header_end: bytes) -> bool:
+    def _read_lines(self, lines: list[bytes], header_end: bytes) -> bool:
         """Adds the sessions of a document or journal, if it was counted by the same rules."""
         if not lines:
             return False
         try:
             closing = b"}}" if header_end else b""
             header = json.loads(lines[0] + closing)
-            if {key: header.get(key) for key in self._header()} != self._header():
+            if {key: header.get(key) for key in self._build_header()} != self._build_header():
                 return False
         except (ValueError, AttributeError):
             return False
         for line in lines[1:]:
             try:
                 pair = json.loads(b"{" + line.removesuffix(b",") + b"}" if header_end else line)
-                self.known.update({session: self._entry_read(entry) for session, entry in pair.items()})
+                self.sessions.update({session: self._decode_entry(entry) for session, entry in pair.items()})
             except (ValueError, KeyError, TypeError, AttributeError):
                 logger.warning("a damaged line in the record of earlier scans was skipped")
         return True
 
-    def _pair(self, session: str, known: Known) -> bytes:
+    def _encode_entry(self, session: str, known: CachedSession) -> bytes:
         mark, added = known.fingerprint, known.contribution
         metrics: dict[str, Any] = {
             key: value for key, value in zip(self._book.fields, added.values, strict=True) if value
@@ -184,8 +190,8 @@ class Checkpoint:
         entry = {"fingerprint": fingerprint, "contribution": contribution}
         return f"{json.dumps(session)}:{json.dumps(entry, separators=(',', ':'))}".encode()
 
-    def _entry_read(self, entry: Mapping[str, Any]) -> Known:
+    def _decode_entry(self, entry: Mapping[str, Any]) -> CachedSession:
         mark, added = entry["fingerprint"], entry["contribution"]
         values = tuple(int(added["metrics"].get(key, 0)) for key in self._book.fields)
         contribution = Contribution(values, tuple(added["tool_names"]), added.get("problems", 0))
-        return Known(Fingerprint(*(mark[name] for name in _SIGNALS)), contribution)
+        return CachedSession(Fingerprint(*(mark[name] for name in _SIGNALS)), contribution)

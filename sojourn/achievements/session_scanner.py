@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from sojourn.achievements.engine import Engine, Hits, word_after, word_before
-from sojourn.achievements.message_reader import Reader, Reading, collect_paths
+from sojourn.achievements.engine import Engine, Hits, is_word_after, is_word_before
+from sojourn.achievements.message_reader import MessageReader, SessionContent, collect_paths
 from sojourn.achievements.pattern_syntax import sequences, to_re
 from sojourn.achievements.plan import Plan
 from sojourn.achievements.rules import RuleBook
@@ -44,14 +44,14 @@ class SessionScanner:
             rule.rule.key: re.compile(to_re(sequences(rule.lowered))) for rule in plan.rules if rule.lowered is not None
         }
         self._conditional = [one.rule for one in plan.rules if one.rule.gates or one.rule.mode == "exists"]
-        self.read = Reader().read
-        self._marks: dict[str, tuple[str, ...]] = {}  # tool name → keys of the rules it counts for
+        self.read = MessageReader().read
+        self._rules_by_tool: dict[str, tuple[str, ...]] = {}  # tool name → keys of the rules it counts for
 
     def contribution(self, rows: Sequence[RawMessage]) -> Contribution:
         """Counts all rows of one session."""
         reading = self.read(rows)
         paths: set[bytes] = set()
-        counts = self._counts(reading, self.search(reading, paths))
+        counts = self._count_rules(reading, self.search(reading, paths))
         found = {
             "message_count": len(rows),
             "tool_call_count": sum(reading.sequence.values()),
@@ -69,7 +69,7 @@ class SessionScanner:
 
     # -- searching ---------------------------------------------------------
 
-    def search(self, reading: Reading, paths: set[bytes]) -> Hits:
+    def search(self, reading: SessionContent, paths: set[bytes]) -> Hits:
         """All hits in the joined texts, confirmed; the file paths in texts and calls are added to `paths`."""
         hits = self._engine.scan(b"\n".join(reading.texts))
         collect_paths(hits.data, hits.paths, paths)
@@ -77,29 +77,29 @@ class SessionScanner:
             self._search_calls(reading, paths)
         texts = reading.texts
         if hits.folds:
-            texts = [_folded(text) for text in texts]
+            texts = [_fold_case(text) for text in texts]
             hits = self._engine.scan(b"\n".join(texts))
             hits.folds = True
         hits.stops = [stop - 1 for stop in accumulate(len(text) + 1 for text in texts)]
         if not hits.data.isascii():
             for number, left, right in self._edges:
                 if hits.ends[number]:
-                    _confirm(hits, number, left, right)
+                    _confirm_edges(hits, number, left, right)
         return hits
 
-    def _search_calls(self, reading: Reading, paths: set[bytes]) -> None:
+    def _search_calls(self, reading: SessionContent, paths: set[bytes]) -> None:
         """Paths count as Python would write the calls again; that differs from what is stored for odd escapes only."""
         calls = b"\n".join(reading.calls)
         starts, is_escaped = self._engine.paths(calls)
         if is_escaped or not calls.isascii():
-            calls = b"\n".join(_written(one, reading) for one in reading.decoded_calls)
+            calls = b"\n".join(_encode_calls(one, reading) for one in reading.decoded_calls)
             starts, _ = self._engine.paths(calls)
         collect_paths(calls, starts, paths)
 
     # -- counting ----------------------------------------------------------
 
-    def _counts(self, reading: Reading, hits: Hits) -> dict[str, int]:
-        found = self._by_tool(reading.sequence)
+    def _count_rules(self, reading: SessionContent, hits: Hits) -> dict[str, int]:
+        found = self._count_tools(reading.sequence)
         for planned in self._plan.rules:
             key = planned.rule.key
             count = found.get(key, 0)
@@ -112,14 +112,14 @@ class SessionScanner:
             found[key] = count
         return found
 
-    def _by_tool(self, sequence: dict[str, int]) -> dict[str, int]:
+    def _count_tools(self, sequence: dict[str, int]) -> dict[str, int]:
         counts: dict[str, int] = {}
         for name, times in sequence.items():
-            for key in self._marks.get(name) or self._marked(name):
+            for key in self._rules_by_tool.get(name) or self._find_rules_of_tool(name):
                 counts[key] = counts.get(key, 0) + times
         return counts
 
-    def _marked(self, name: str) -> tuple[str, ...]:
+    def _find_rules_of_tool(self, name: str) -> tuple[str, ...]:
         """The rules a tool name counts for; twice if two patterns of a rule fit."""
         lower = name.lower()
         marks = tuple(
@@ -128,11 +128,11 @@ class SessionScanner:
             for tool in planned.tools
             if any(needle in lower for needle in tool.needles)
         )
-        self._marks[name] = marks
+        self._rules_by_tool[name] = marks
         return marks
 
 
-def _written(calls: Any, reading: Reading) -> bytes:
+def _encode_calls(calls: Any, reading: SessionContent) -> bytes:
     try:
         return _encode(calls).encode()
     except RecursionError:  # what could just be read is nested too deep to be written
@@ -140,21 +140,21 @@ def _written(calls: Any, reading: Reading) -> bytes:
         return b""
 
 
-def _folded(text: bytes) -> bytes:
+def _fold_case(text: bytes) -> bytes:
     if not text.isascii():
         for letter, partner in _FOLDS:
             text = text.replace(letter, partner)
     return text
 
 
-def _confirm(hits: Hits, number: int, left: bool, right: bool) -> None:
+def _confirm_edges(hits: Hits, number: int, left: bool, right: bool) -> None:
     """Drops hits whose edge is a guess that proves wrong: the byte beside them belongs to a word character."""
     data, size = hits.data, len(hits.data)
     spans = [
         (start, end)
         for start, end in hits.spans(number)
-        if not (left and start and data[start - 1] > 127 and word_before(data, start))
-        and not (right and end < size and data[end] > 127 and word_after(data, end))
+        if not (left and start and data[start - 1] > 127 and is_word_before(data, start))
+        and not (right and end < size and data[end] > 127 and is_word_after(data, end))
     ]
     hits.ends[number] = [end for _, end in spans]
     if number in hits.starts:

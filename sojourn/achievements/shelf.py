@@ -18,7 +18,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-_LAST = ".last"
+_COPY_SUFFIX = ".last"
 
 
 class ScanLock(Protocol):
@@ -57,17 +57,17 @@ class FolderShelf:
         self.folder = folder
 
     def read(self, name: str, is_good: Callable[[bytes], bool]) -> bytes | None:
-        data = _content(self.folder / name)
+        data = _read_bytes(self.folder / name)
         if data is None or is_good(data):
             return data
-        copy = _content(self.folder / (name + _LAST))
+        copy = _read_bytes(self.folder / (name + _COPY_SUFFIX))
         return copy if copy is not None and is_good(copy) else None
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _replace(self.folder / name, data, durable=durable)
         if durable:
-            _replace(self.folder / (name + _LAST), data, durable=False)
+            _replace(self.folder / (name + _COPY_SUFFIX), data, durable=False)
 
     def append(self, name: str, data: bytes) -> None:
         if not self.folder.is_dir():
@@ -81,7 +81,7 @@ class FolderShelf:
             os.close(file)
 
     def remove(self, name: str) -> None:
-        for path in (self.folder / name, self.folder / (name + _LAST)):
+        for path in (self.folder / name, self.folder / (name + _COPY_SUFFIX)):
             path.unlink(missing_ok=True)
 
     def version(self, name: str) -> object:
@@ -121,7 +121,7 @@ class _NoLock:
         pass
 
 
-def _content(path: Path) -> bytes | None:
+def _read_bytes(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except FileNotFoundError:

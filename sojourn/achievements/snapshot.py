@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.achievements.aggregate import Ledger, Numbers
-from sojourn.achievements.evaluate import item, nothing_yet, standing
+from sojourn.achievements.aggregate import AggregateNumbers, SessionAggregate
+from sojourn.achievements.evaluate import badge_to_json, evaluate_badge
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import Record
 from sojourn.achievements.shelf import Shelf
@@ -25,13 +25,13 @@ UNTITLED = "Untitled"
 logger = logging.getLogger(__name__)
 
 NAME = "scan_snapshot.json"
-_LOOK_EVERY = 0.5  # seconds
+_POLL_SECONDS = 0.5  # seconds
 Previews = Callable[[Sequence[str]], Mapping[str, str]]
 Snapshot = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltSnapshot:
     """A snapshot and the unlock records as they are after it."""
 
     snapshot: Snapshot
@@ -40,40 +40,40 @@ class Built:
 
 def build_snapshot(
     book: RuleBook,
-    numbers: Numbers,
+    numbers: AggregateNumbers,
     *,
     scan_meta: Mapping[str, Any],
     previews: Previews,
     records: Mapping[str, Unlock] | None = None,
     now: int,
     is_partial: bool = False,
-) -> Built:
+) -> BuiltSnapshot:
     """Evaluates all badges. A partial snapshot knows no unlock dates and makes none."""
     found = numbers.totals()
     kept = {} if is_partial else dict(records or {})
     labels = book.labels
     items = []
     for badge in book.achievements:
-        at = standing(badge, found)
-        shown = item(badge, at, labels)
+        at = evaluate_badge(badge, found)
+        shown = badge_to_json(badge, at, labels)
         if at.unlocked:
-            evidence = _evidence(numbers, badge.metric, previews) if badge.metric else None
+            evidence = _find_evidence(numbers, badge.metric, previews) if badge.metric else None
             if not is_partial:
                 kept.setdefault(badge.id, Unlock(now, at.tier, evidence))
             record = kept.get(badge.id)
             shown["unlocked_at"] = record.unlocked_at if record else None
             shown["evidence"] = (record.evidence if record else None) or evidence
         items.append(shown)
-    snapshot = _put_together(items, found, scan_meta, now)
-    return Built(snapshot, kept)
+    snapshot = _assemble(items, found, scan_meta, now)
+    return BuiltSnapshot(snapshot, kept)
 
 
-def pending_snapshot(book: RuleBook, now: int) -> Snapshot:
+def build_pending_snapshot(book: RuleBook, now: int) -> Snapshot:
     """What is served before anything was ever counted: complete in structure, empty in numbers."""
     labels = book.labels
-    items = [item(badge, nothing_yet(badge), labels) for badge in book.achievements]
+    items = [badge_to_json(badge, evaluate_badge(badge, {}), labels) for badge in book.achievements]
     meta = {"mode": "pending", "sessions_total": 0, "sessions_rescanned": 0, "sessions_reused": 0}
-    return _put_together(items, {}, meta, now)
+    return _assemble(items, {}, meta, now)
 
 
 def session_rows(book: RuleBook, sessions: Iterable[Record], previews: Previews) -> list[dict[str, Any]]:
@@ -81,16 +81,16 @@ def session_rows(book: RuleBook, sessions: Iterable[Record], previews: Previews)
     records = list(sessions)
     facts = [record.facts for record in records]
     untitled = [one.id for one in facts if not one.title]
-    titles = display_titles(facts, previews(untitled) if untitled else {})  # a history that is gone has none
-    return [session_row(book, record, titles[record.facts.id]) for record in records]
+    titles = choose_titles(facts, previews(untitled) if untitled else {})  # a history that is gone has none
+    return [build_session_row(book, record, titles[record.facts.id]) for record in records]
 
 
 def session_badges(book: RuleBook, session: Record) -> list[dict[str, Any]]:
     """The badges this one session would earn alone."""
-    found = Ledger(book, [session]).totals()
+    found = SessionAggregate(book, [session]).totals()
     labels = book.labels
-    earned = ((badge, standing(badge, found)) for badge in book.achievements)
-    return [item(badge, at, labels) for badge, at in earned if at.unlocked]
+    earned = ((badge, evaluate_badge(badge, found)) for badge in book.achievements)
+    return [badge_to_json(badge, at, labels) for badge, at in earned if at.unlocked]
 
 
 def recent_unlocks(snapshot: Snapshot, most: int = 20) -> list[dict[str, Any]]:
@@ -99,17 +99,17 @@ def recent_unlocks(snapshot: Snapshot, most: int = 20) -> list[dict[str, Any]]:
     return sorted(unlocked, key=lambda one: -(one.get("unlocked_at") or 0))[:most]
 
 
-def _evidence(numbers: Numbers, metric: str, previews: Previews) -> dict[str, Any] | None:
+def _find_evidence(numbers: AggregateNumbers, metric: str, previews: Previews) -> dict[str, Any] | None:
     best = numbers.best(metric)
     if best is None:
         return None
     record, value = best
     facts = record.facts
-    titles = display_titles([facts], {} if facts.title else previews([facts.id]))
+    titles = choose_titles([facts], {} if facts.title else previews([facts.id]))
     return {"session_id": facts.id, "title": titles[facts.id], "value": value}
 
 
-def _put_together(
+def _assemble(
     items: list[dict[str, Any]], found: Mapping[str, int], scan_meta: Mapping[str, Any], now: int
 ) -> Snapshot:
     states = [one["state"] for one in items]
@@ -146,18 +146,18 @@ class SnapshotStore:
         if self._snapshot is not None and time.monotonic() < self._look_at:
             return self._snapshot
         with self._lock:
-            self._look_at = time.monotonic() + _LOOK_EVERY
+            self._look_at = time.monotonic() + _POLL_SECONDS
             version = self._shelf.version(NAME)
             if version is not None and version != self._version:
                 self._version = version
-                found = self._loaded()
+                found = self._load()
                 if found is not None and (
                     self._snapshot is None or found["generated_at"] >= self._snapshot["generated_at"]
                 ):
                     self._snapshot = found
             return self._snapshot
 
-    def see_again(self, snapshot: Snapshot) -> None:
+    def set_in_memory(self, snapshot: Snapshot) -> None:
         """The same numbers at a later time: kept in memory only."""
         with self._lock:
             self._snapshot = snapshot
@@ -182,16 +182,16 @@ class SnapshotStore:
         age = self._clock() - snapshot["generated_at"]
         return not -1 <= age <= ttl_seconds
 
-    def _loaded(self) -> Snapshot | None:
+    def _load(self) -> Snapshot | None:
         try:
-            data = self._shelf.read(NAME, lambda raw: _parsed(raw) is not None)
+            data = self._shelf.read(NAME, lambda raw: _parse(raw) is not None)
         except OSError as error:  # then what is in memory stays in force, or a new scan has to make one
             logger.warning("the kept snapshot cannot be read: %s", error)
             return None
-        return _parsed(data) if data is not None else None
+        return _parse(data) if data is not None else None
 
 
-def _parsed(raw: bytes) -> Snapshot | None:
+def _parse(raw: bytes) -> Snapshot | None:
     try:
         snapshot = json.loads(raw)
     except ValueError:
@@ -203,7 +203,7 @@ def _parsed(raw: bytes) -> Snapshot | None:
     return snapshot
 
 
-def session_row(book: RuleBook, record: Record, title: str) -> dict[str, Any]:
+def build_session_row(book: RuleBook, record: Record, title: str) -> dict[str, Any]:
     """All fields of one session, as they are shown and compared."""
     facts, numbers = record.facts, dict(zip(book.fields, record.contribution.values, strict=True))
     return {
@@ -219,6 +219,6 @@ def session_row(book: RuleBook, record: Record, title: str) -> dict[str, Any]:
     }
 
 
-def display_titles(facts: Iterable[SessionFacts], previews: Mapping[str, str]) -> dict[str, str]:
+def choose_titles(facts: Iterable[SessionFacts], previews: Mapping[str, str]) -> dict[str, str]:
     """A title, else the opening words, else a word that says there is neither."""
     return {one.id: one.title or previews.get(one.id) or UNTITLED for one in facts}

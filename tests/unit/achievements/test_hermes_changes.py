@@ -9,7 +9,7 @@ from itertools import count
 
 import pytest
 
-from sojourn.achievements.aggregate import Ledger
+from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.job import ScanJob, ScanSettings
 from sojourn.achievements.scan import scan_sessions
 from sojourn.achievements.shelf import FolderShelf
@@ -154,7 +154,7 @@ def test_a_job_that_goes_on_counts_as_one_that_begins(seed, tmp_path):
         fresh = HermesHistory(tmp_path)
         there = scan_sessions(fresh, BOOK, workers=1, scanner=scanner).records
         assert list(outcome.records) == there
-        assert outcome.snapshot["aggregate"] == Ledger(BOOK, there).totals()
+        assert outcome.snapshot["aggregate"] == SessionAggregate(BOOK, there).totals()
         assert outcome.snapshot["scan_meta"]["sessions_total"] == len(there)
         fresh.close()
     history.close()
