@@ -1,4 +1,4 @@
-"""Every session that counts and what all of them add up to, kept up to date session by session."""
+"""Incremental totals over all counted sessions."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _Best = tuple[Record, int]
 
 
 class AggregateNumbers(Protocol):
-    """What badges look at."""
+    """The numbers that badges are evaluated on."""
 
     def totals(self) -> dict[str, int]: ...
 
     def best(self, total: str) -> _Best | None:
-        """The session that holds a record: the first in scan order among equals. None for totals that add up."""
+        """The session with the largest value of a `max` total, the first in scan order among equals; None for sums."""
         ...
 
 
 class SessionAggregate:
-    """A change costs the same whether there are ten other sessions or ten thousand."""
+    """All counted sessions and their totals; the cost of a change does not depend on the number of sessions."""
 
     def __init__(self, book: RuleBook, records: Sequence[Record] = ()) -> None:
         self._book = book
         self._records: dict[str, Record] = {}
         self._listed = ListTotals()
         self._added = [0] * len(book.fields)
-        self._bests: dict[int, _Best] = {}  # column → who holds its record, where that is known
+        self._bests: dict[int, _Best] = {}  # column → session with the largest value, if known
         self.problems = 0  # malformed rows
         self.change(records)
 
@@ -44,7 +44,7 @@ class SessionAggregate:
         return session in self._records
 
     def __iter__(self) -> Iterator[Record]:
-        """In scan order, as of now: others may go on writing meanwhile."""
+        """Iterates over a copy in scan order, so that another thread may change the aggregate meanwhile."""
         now = list(self._records.values())
         return iter(sorted(now, key=lambda record: record.facts.order))
 
@@ -52,7 +52,7 @@ class SessionAggregate:
         return self._records.get(session)
 
     def change(self, come: Sequence[Record], gone: Iterable[str] = ()) -> None:
-        """Puts sessions in, in the place of what they were, and takes others out. Nobody comes twice."""
+        """Adds or replaces the sessions in `come` and removes those in `gone`. A session occurs once in `come`."""
         known = self._records
         before = [known[record.facts.id] for record in come if record.facts.id in known]
         before += [known.pop(session) for session in gone if session in known]
@@ -85,7 +85,7 @@ class SessionAggregate:
         return None if of is None else self._best(self._book.fields.index(of))
 
     def _challenge(self, at: int, record: Record) -> None:
-        """A session that came or changed takes a record, holds it, or leaves it open because it held it and fell."""
+        """Updates the largest value of a column; forgets it if its session now has a smaller one."""
         if at not in self._bests:
             return
         holder, value = self._bests[at]
@@ -99,7 +99,7 @@ class SessionAggregate:
             self._bests[at] = record, now
 
     def _best(self, at: int) -> _Best | None:
-        """Looked for among all sessions only where it is not known."""
+        """The largest value of a column; searched for among all sessions only if it is not known."""
         if at not in self._bests and self._records:
             column = [record.contribution.values[at] for record in self._records.values()]
             value = max(column)
@@ -120,7 +120,7 @@ _LOCAL = ("ollama", "llama.cpp", "localhost", "127.0.0.1", "local/", "local:", "
 
 
 class ListTotals:
-    """The totals that only need the list of sessions, by the clock of this process's time zone."""
+    """Totals that need only the list of sessions, in the time zone of this process."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -134,7 +134,7 @@ class ListTotals:
         self._days[is_weekend_and_night(started_at)] += 1
 
     def take_away(self, started_at: Moment, model: str | None) -> None:
-        """As if it had never been added."""
+        """Reverses `add`."""
         self.count -= 1
         if model:
             self._models[model] -= 1

@@ -1,4 +1,4 @@
-"""Badges on a terminal: tiers in their colours, a bar for the way to the next one."""
+"""Renders badges on a terminal with rich."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BAR_CHARACTERS = 16
 
 
 def show_badges(console: Console, snapshot: Mapping[str, Any], category: str | None = None) -> None:
-    """All badges (or those of one category), grouped as in the catalogue."""
+    """Prints all badges, or those of one category, grouped as in the catalogue."""
     items = [one for one in snapshot["achievements"] if category is None or one["category"] == category]
     for name in dict.fromkeys(one["category"] for one in items):
         table = Table(title=name, title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 1))
@@ -40,7 +40,7 @@ def show_badges(console: Console, snapshot: Mapping[str, Any], category: str | N
 
 
 def show_explanation(console: Console, item: Mapping[str, Any], receipts: Sequence[Mapping[str, Any]]) -> None:
-    """One badge: what counts, how far it is, and the messages that made it move."""
+    """Prints one badge: what it counts, its progress, and the messages that counted."""
     head = Text.assemble((item["name"], "bold"), "  ", _render_tier(item), "  ", (item["category"], "dim"))
     console.print(Group(head, Text(item["description"]), Text(f"What counts: {item['criteria']}", "dim")))
     console.print(Text.assemble(_render_bar(item), " ", _render_numbers(item)))
@@ -75,7 +75,7 @@ def _render_tier(item: Mapping[str, Any]) -> Text:
 
 
 def _render_bar(item: Mapping[str, Any]) -> Text:
-    """The way from the last tier to the next; a tier that was just reached has an empty bar."""
+    """A bar from the last tier to the next; it is empty when a tier has just been reached."""
     if item["state"] == "secret":
         return Text("·" * _BAR_CHARACTERS, "dim")
     full = round(_BAR_CHARACTERS * item["progress_pct"] / 100)

@@ -23,7 +23,7 @@ from sojourn.achievements.snapshot import session_rows
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.kit import Kit
 
-_BAR_AFTER_SECONDS = 0.4  # seconds after which a scan deserves a bar
+_BAR_AFTER_SECONDS = 0.4  # a shorter scan shows no progress bar
 
 
 class Given(Protocol):
@@ -152,7 +152,7 @@ def _open_scans(given: Given, home: Path | None) -> Iterator[ScanCoordinator]:
         yield scans
     finally:
         scans.close()
-        given.run(_do_nothing)  # lets go of the store, if it was opened
+        given.run(_do_nothing)  # closes the store, if it was opened
 
 
 async def _do_nothing(_kit: Kit) -> None:
@@ -160,7 +160,7 @@ async def _do_nothing(_kit: Kit) -> None:
 
 
 def _run_scan(scans: ScanCoordinator, *, full: bool, quiet: bool) -> None:
-    """Brings the numbers up to date; a long scan shows how far it is."""
+    """Runs a scan to its end; a long one shows a progress bar."""
     scans.run_if_needed(force=True, full=full, wait=_BAR_AFTER_SECONDS)
     if quiet or not sys.stderr.isatty():
         while scans.is_running:
@@ -187,7 +187,7 @@ def _find_category(category: str | None, names: list[str]) -> str | None:
 
 
 def _to_json(scans: ScanCoordinator, shown: dict[str, Any], category: str | None) -> dict[str, Any]:
-    """The whole snapshot, with every session."""
+    """The complete snapshot, with every session."""
     snapshot = scans.snapshots.get() or {}
     badges = [one for one in shown["achievements"] if category is None or one["category"] == category]
     return {

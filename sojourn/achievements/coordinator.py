@@ -1,7 +1,7 @@
-"""One scan at a time: across threads by a lock here, across processes by the lock of the shelf.
+"""Single-flight scanning: one scan at a time across threads (a lock here) and processes (the lock of the shelf).
 
-Whoever asks while a scan runs joins it. Everything that changes what others see (status, snapshots, unlock
-records) happens under the lock or in the one scanning thread.
+A caller that asks during a scan joins it. Status, snapshots and unlock records change only under the lock or in the one
+scanning thread.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from sojourn.core.errors import SojournError
 from sojourn.ports.history import History
 
 logger = logging.getLogger(__name__)
-_POLL_SECONDS = 0.1  # seconds between looks at a scan in another process
+_POLL_SECONDS = 0.1  # between attempts to get the lock of another process
 
 
 class ScanCoordinator:
-    """Decides when to scan, sees to it that only one does, and keeps the last good answer."""
+    """Decides when to scan, runs at most one scan, and keeps the last good snapshot."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class ScanCoordinator:
         self.history, self.book, self.settings = history, book or RuleBook(), settings or ScanSettings()
         self.snapshots = SnapshotStore(shelf, clock)
         self._shelf, self._clock, self._scanner = shelf, clock, scanner
-        self._lock = threading.Lock()  # held for moments, never while a file is written
+        self._lock = threading.Lock()  # held briefly, never while a file is written
         self._writing = threading.Lock()  # a finished scan and a reset do not write at the same time
         self._status = ScanStatus.load(shelf)
         self._job = self._new_job()
@@ -79,12 +79,12 @@ class ScanCoordinator:
             done = self._done
         if wait is not None:
             done.wait(wait)
-            if is_after_another:  # the full scan began when the one before it ended
+            if is_after_another:  # the full scan starts when the running one ends
                 self._done.wait(max(0.0, until - time.monotonic()))
         return True
 
     def get_status(self) -> dict[str, Any]:
-        """How scanning is going. Never starts anything."""
+        """The status of scanning, as served by `scan-status`. Never starts a scan."""
         snapshot = self.snapshots.get()
         generated_at = snapshot["generated_at"] if snapshot is not None else None
         with self._lock:
@@ -111,7 +111,7 @@ class ScanCoordinator:
 
     @property
     def so_far(self) -> Snapshot | None:
-        """What the running scan found so far; None when there is none."""
+        """The partial snapshot of the running scan; None without one."""
         return self._partial
 
     @property
@@ -120,7 +120,7 @@ class ScanCoordinator:
         return self._job.records
 
     def load_cache(self) -> Mapping[str, CachedSession]:
-        """What earlier scans counted, as it is on the shelf."""
+        """Reads what earlier scans counted from the shelf."""
         cache = SessionCache(self._shelf, self.book)
         cache.load()
         return cache.sessions
@@ -160,10 +160,12 @@ class ScanCoordinator:
 
     def _is_due(self) -> bool:
         left = self._status.next_try_at - self._clock()
-        return self.is_stale() and not 0 < left <= self.settings.most_wait  # longer only if the clock was turned back
+        return (
+            self.is_stale() and not 0 < left <= self.settings.most_wait
+        )  # a longer wait means the clock was turned back
 
     def _start(self, *, force: bool, full: bool, partials: bool) -> None:
-        """Called under the lock."""
+        """Starts the scanning thread. The caller holds the lock."""
         self._done = threading.Event()
         self._status.begin(self._clock())
         work = partial(self._scan, self._job, self._status.resets, full, partials)
@@ -186,7 +188,7 @@ class ScanCoordinator:
         except SojournError as error:
             logger.info("the achievements scan failed: %s", error)
             reason = str(error)
-        except Exception as error:  # the edge of a scan: whatever it was, the last good answer stays
+        except Exception as error:  # after any error the last good snapshot stays in use
             logger.exception("the achievements scan failed")
             reason = f"{type(error).__name__}: {error}"
         try:
@@ -197,7 +199,7 @@ class ScanCoordinator:
             self._finish()
 
     def _acquire_lock(self, *, force: bool) -> ScanLock | None:
-        """Waits for a scan in another process. Its fresh result will do, unless this scan was asked for."""
+        """Waits for a scan in another process. None if its result is fresh and this scan was not forced."""
         while (lock := self._shelf.try_lock()) is None:
             if self._closing.wait(_POLL_SECONDS):
                 raise ScanStopped
@@ -207,9 +209,9 @@ class ScanCoordinator:
         return lock
 
     def _scan(self, job: ScanJob, resets: int, full: bool, partials: bool) -> bool:
-        """`resets` is how often everything was forgotten before: after one more, nobody wants this scan.
+        """Runs the job and saves its result; returns whether anything had changed since the last scan.
 
-        Says whether anything had changed since the last one.
+        `resets` is the number of resets so far: if it grows meanwhile, the result is dropped.
         """
 
         def was_reset() -> bool:
@@ -232,7 +234,7 @@ class ScanCoordinator:
         return outcome.is_new
 
     def _adopt_foreign_reset(self) -> bool:
-        """Whether another process forgot everything: then nothing that this one remembers counts any longer."""
+        """Whether another process did a reset; if so, this process drops what it has in memory."""
         told = ScanStatus.load(self._shelf).resets
         with self._lock:
             if told <= self._status.resets:
@@ -264,7 +266,7 @@ class ScanCoordinator:
                 status.state = "failed" if status.last_error else "idle"
 
     def _finish(self) -> None:
-        """The scan is over for everybody who waited; one that was asked for meanwhile begins."""
+        """Wakes the callers that wait for the scan, and starts a full scan that was requested meanwhile."""
         with self._lock:
             self._partial = self._thread = None
             done = self._done

@@ -1,4 +1,4 @@
-"""The fast engine: all searches in one pass over the bytes, by Hyperscan."""
+"""The Hyperscan engine: runs all searches in one pass over the bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ONCE = hyperscan.HS_FLAG_SINGLEMATCH
 
 
 class HyperscanEngine:
-    """Compiled searches of one plan."""
+    """The searches of one plan, compiled by Hyperscan."""
 
     name = "hyperscan"
 
@@ -52,7 +52,7 @@ class HyperscanEngine:
 
         def hit(number: int, start: int, end: int, _flags: int, _context: object) -> None:
             add_end[number](end)
-            if start:  # 0 for searches that do not ask for starts, and where the text begins
+            if start:  # 0 if the search reports no starts, and at the beginning of the text
                 starts[number].append(start)
 
         self._text.scan(data, hit)
@@ -104,8 +104,9 @@ _Row = tuple[Token | tuple[str, ...], ...]
 
 
 def _factor(rows: tuple[Sequence, ...]) -> list[_Row]:
-    """Rows that differ in their literals only, and have all combinations of them, become one: Hyperscan
-    compiles that in half the time. The order among them is lost, so this is for questions of yes or no."""
+    """Merges rows that are all combinations of some literals into one, which Hyperscan compiles in half the time.
+
+    The order of the alternatives is lost, so only yes-or-no searches may have several rows."""
     groups: dict[tuple[Token | None, ...], list[Sequence]] = {}
     for row in rows:
         groups.setdefault(tuple(piece if isinstance(piece, Token) else None for piece in row.pieces), []).append(row)
@@ -124,7 +125,7 @@ def _keep_texts(column: tuple[Token | str, ...]) -> tuple[str, ...]:
 
 
 def _to_loose_regex(row: _Row, *, edges: bool) -> str:
-    """An edge beside a byte above 127 is taken to be one."""
+    """A regex that accepts any byte above 127 as a word boundary."""
     regex = ""
     for piece in row:
         if isinstance(piece, tuple):
@@ -136,7 +137,7 @@ def _to_loose_regex(row: _Row, *, edges: bool) -> str:
 
 
 def _to_strict_regex(row: _Row, *, edges: bool) -> str:
-    """An edge counts only beside a byte below 128 or where the text ends."""
+    """A regex that accepts a word boundary only next to an ASCII byte or at the end of the text."""
     regex = _to_loose_regex(row, edges=edges)
     between = f"{_REGEX[Token.EDGE]}{_REGEX[Token.REST]}{_REGEX[Token.EDGE]}"
     regex = regex.replace(between, rf"\b{_ASCII_IN_LINE}(?:[^\n]*{_ASCII_IN_LINE})?\b")

@@ -1,4 +1,4 @@
-"""The engine for machines without the Hyperscan wheel: the same hits, found with nothing but the standard library."""
+"""The engine without Hyperscan: finds the same hits with the standard library."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FOLDING = (b"\xc4\xb0", b"\xc4\xb1", b"\xc5\xbf", b"\xe2\x84\xaa")
 
 
 class PlainEngine:
-    """One search after the other, each led by a literal that `bytes.find` locates."""
+    """Runs one search after the other; `bytes.find` locates the first literal of each."""
 
     name = "plain"
 
@@ -58,7 +58,7 @@ class PlainEngine:
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    """A row of pieces without [..], found by its first literal. Edges are judged as text, beyond ASCII too."""
+    """Finds a row without [..] by its first literal. Word boundaries are exact beyond ASCII too."""
 
     row: Sequence
     literal: bytes
@@ -84,7 +84,7 @@ class _Finder:
 
 
 def _build_finders(search: Search) -> list[list[_Finder]]:
-    """Per row, a finder for each part between the [..] of the row."""
+    """One finder for each part between the [..] of each row."""
     return [[_build_finder(part) for part in split_at_rest(row)] for row in search.rows]
 
 
@@ -114,7 +114,7 @@ def _find_run_start(lower: bytes, at: int) -> int:
 
 
 def _find_first(parts: list[_Finder], lower: bytes) -> tuple[int, int] | None:
-    """Where a row is first: its first part, and after it in the same line each other one."""
+    """The first match of a row: its parts in order within one line."""
     at = 0
     while True:
         start, at = next(parts[0].spans(lower, at, len(lower)), (0, -1))

@@ -1,4 +1,4 @@
-"""From totals to badges: which tier, how far, and in which words."""
+"""Evaluates badges: turns totals into tiers and progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECRET_CRITERIA = "Hidden until something in your history counts towards it."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadgeProgress:
-    """Where the person stands with one badge."""
+    """The tier and progress of one badge."""
 
     unlocked: bool
     discovered: bool
@@ -30,7 +30,7 @@ class BadgeProgress:
 
 
 def evaluate_badge(badge: Achievement, totals: Mapping[str, int]) -> BadgeProgress:
-    """A missing total is 0."""
+    """The progress of a badge. A missing total counts as 0."""
     if badge.requirements:
         return _evaluate_requirements(badge, totals)
     return _evaluate_tiers(badge, int(totals.get(badge.metric) or 0))
@@ -53,7 +53,7 @@ def _evaluate_tiers(badge: Achievement, value: int) -> BadgeProgress:
 
 
 def _percent_of_step(tiers: tuple[int, ...], reached: int, value: int) -> int:
-    """Percent of the way from the last tier to the next. Divide, multiply, floor: the order is part of the result."""
+    """Percent of the way from the last tier to the next. The order of the operations matters for equal numbers."""
     current = tiers[reached - 1] if reached else 0
     share = (value - current) / max(1, tiers[reached] - current)
     return max(0, min(99, math.floor(share * 100)))
@@ -85,7 +85,7 @@ def _choose_state(badge: Achievement, *, unlocked: bool, hidden: bool) -> State:
 
 
 def badge_to_json(badge: Achievement, at: BadgeProgress, labels: Mapping[str, str]) -> dict[str, Any]:
-    """A badge as it travels: a secret keeps its keys and hides their values."""
+    """A badge in the JSON form of the routes; a secret one keeps its keys and hides their values."""
     hidden = at.state == "secret"
     shown: dict[str, Any] = {
         "id": badge.id,
@@ -122,7 +122,7 @@ def badge_to_json(badge: Achievement, at: BadgeProgress, labels: Mapping[str, st
 
 
 def describe_criteria(badge: Achievement, labels: Mapping[str, str]) -> str:
-    """What counts, as one sentence."""
+    """What the badge counts, as one sentence."""
     if badge.requirements:
         return "; ".join(f"{labels[one.metric]} ≥ {one.at_least:,}" for one in badge.requirements)
     ladder = ", ".join(f"{name} {step:,}" for name, step in zip(TIER_NAMES, badge.tiers, strict=False))

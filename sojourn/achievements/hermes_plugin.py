@@ -1,4 +1,4 @@
-"""Puts a plugin into a Hermes home that shows our badges in its dashboard, and takes it out again.
+"""Installs and uninstalls the plugin that shows our badges in the dashboard of a Hermes home.
 
 A user plugin of the same name takes the place of the bundled one, but only if it is in `plugins.enabled`;
 so one line of `config.yaml` is needed too. Nothing else in that home is changed, and `state.json`, which
@@ -42,7 +42,7 @@ class HermesPlugin:
         self._record_file, self._old_record_file = self._folder / _RECORD, self._dashboard / _RECORD
 
     def changes_to_install(self) -> list[str]:
-        """What installing would do, one line each; nothing has happened yet."""
+        """Describes each change that `install` would make; changes nothing."""
         if not self._home.is_dir():
             raise SourceUnreadable(f"There is no Hermes home at {self._home}.", hint="Give it with --hermes-home.")
         if self._dashboard.exists() and not self._is_installed():
@@ -60,7 +60,7 @@ class HermesPlugin:
     def install(self) -> None:
         before = self._read_config()
         after = enable_plugin(before, NAME)
-        if not self._is_installed():  # installing again must not forget how it was at first
+        if not self._is_installed():  # a second install must not overwrite the original state
             record = {"config_existed": self._config.exists(), "config_before": before, "config_after": _digest(after)}
             _replace(self._record_file, json.dumps(record, indent=2))
         elif self._old_record_file.exists():
@@ -103,7 +103,7 @@ class HermesPlugin:
     # -- parts -------------------------------------------------------------
 
     def _restore_config(self, record: dict[str, Any]) -> str | None:
-        """The configuration without us: as it was, if nobody changed it since; None if there was none."""
+        """The config without our entry: the original text if it is unchanged since; None if there was no file."""
         now = self._read_config()
         if _digest(now) != record["config_after"]:
             return disable_plugin(now, NAME) if NAME not in record["config_before"] else now
@@ -111,7 +111,7 @@ class HermesPlugin:
 
     def _read_config(self) -> str:
         try:
-            return self._config.read_bytes().decode("utf-8")  # line ends are the person's, too
+            return self._config.read_bytes().decode("utf-8")  # `read_text` would change the line endings
         except FileNotFoundError:
             return ""
 
@@ -129,7 +129,7 @@ class HermesPlugin:
 
 
 def _replace(path: Path, text: str) -> None:
-    """All of a file or nothing of it. A new one is for its owner only; one that was there keeps its mode."""
+    """Replaces a file atomically. A new file is readable by its owner only; an existing one keeps its mode."""
     real = path.resolve()
     real.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}-")

@@ -1,4 +1,4 @@
-"""One scan from beginning to end, without threads: read, count, evaluate; then, if still wanted, keep it."""
+"""One scan without threads: `run` reads, counts and evaluates; `save` writes the result."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanSettings:
-    """How scans are made and how long their results are good."""
+    """Settings of scans, and how long their results are fresh."""
 
     ttl_seconds: float = 120.0
     progress_every: int = 250
     workers: int | None = None  # None: as many as there are cores
-    gentle: bool = False  # whether scanning processes give way to everybody else
+    gentle: bool = False  # worker processes run at low priority
     in_process_rows: int = IN_PROCESS_ROWS
-    first_wait: float = 5.0  # seconds until the next try after a failure; doubles each time
+    first_wait: float = 5.0  # seconds until a retry after a failure; doubles each time
     most_wait: float = 600.0
-    inherited_state: Path | None = None  # state.json of another program, whose unlock dates are taken over
+    inherited_state: Path | None = None  # state.json of another program; its unlock dates are adopted
 
 
 @dataclass(frozen=True, slots=True)
 class ScanOutcome:
-    """What a scan found. `is_new` is false when nothing had changed since the last one."""
+    """The result of a scan. `is_new` is false if nothing had changed since the last one."""
 
     snapshot: Snapshot
     unlocks: Mapping[str, Unlock]
@@ -49,7 +49,7 @@ class ScanOutcome:
 
 
 class ScanJob:
-    """Scans one history again and again, remembering what it knows. Used by one thread at a time."""
+    """Scans one history repeatedly and reuses earlier results. Used by one thread at a time."""
 
     def __init__(
         self,
@@ -62,9 +62,9 @@ class ScanJob:
         self._history, self._shelf, self._book, self._settings = history, shelf, book, settings
         self._cache = SessionCache(shelf, book)
         self._last: tuple[Hashable, ScanOutcome] | None = None
-        self._ledger: SessionAggregate | None = None  # None as long as it may not be what the history last told
-        self._zone: tuple[object, ...] = ()  # the clock by which it was counted
-        self._unsaved: dict[str, Unlock] = {}  # unlocks the shelf refused: their dates hold while we run
+        self._aggregate: SessionAggregate | None = None  # None while it may lag behind the last listing of the history
+        self._zone: tuple[object, ...] = ()  # the time zone in which it was counted
+        self._unsaved: dict[str, Unlock] = {}  # unlocks that could not be written; valid while this process runs
         self._problem: str | None = None
         self._scanner = scanner or cache(partial(build_scanner, book))  # made when it is first needed
 
@@ -82,7 +82,7 @@ class ScanJob:
         on_partial: Callable[[Snapshot], None] | None = None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> ScanOutcome:
-        """Brings everything up to date. SessionContent errors are raised; what cannot be written is noted and left."""
+        """Counts what changed and evaluates the badges. Read errors are raised; write errors go into `scan_meta`."""
         is_saved, self._problem = self._problem is None, None
         mark = (self._history.mark(), time.tzname, time.timezone)
         is_same = mark[0] is not None and self._last is not None and self._last[0] == mark
@@ -104,9 +104,9 @@ class ScanJob:
         return outcome
 
     def save(self, outcome: ScanOutcome, store: SnapshotStore) -> str | None:
-        """Writes what a scan found; says what could not be written. The snapshot is in force either way.
+        """Writes the result of a scan and returns the problem if that failed. The snapshot is served either way.
 
-        When nothing had changed there is nothing to write: only its time is new, and only in memory.
+        If nothing had changed, only the time of the snapshot in memory is updated.
         """
         if not outcome.is_new:
             store.set_in_memory(outcome.snapshot)
@@ -129,9 +129,9 @@ class ScanJob:
         progress: Callable[[ScanProgress], None],
         stopped: Callable[[], bool],
     ) -> tuple[SessionAggregate, ScanResult]:
-        """Looks at the sessions that changed if the history can name them, and they are few; else at all of them."""
-        ledger = None if full or self._zone != zone else self._ledger
-        self._ledger, self._zone = None, zone  # until we are through: what a history told it does not tell again
+        """Scans only the changed sessions if the history reports a few; otherwise all of them."""
+        ledger = None if full or self._zone != zone else self._aggregate
+        self._aggregate, self._zone = None, zone  # until success: the history reports each change only once
         changes = self._find_few_changes() if ledger is not None else None
         result = scan_sessions(
             self._history,
@@ -152,16 +152,16 @@ class ScanJob:
         else:
             left_out = {facts.id for facts in changes.facts} - {record.facts.id for record in result.records}
             ledger.change(result.records, [*changes.gone, *left_out])
-        self._ledger = None if result.damaged else ledger  # one that could not be read may be mended without a sign
+        self._aggregate = None if result.damaged else ledger  # a damaged session may be repaired without a sign
         return ledger, result
 
     def _find_few_changes(self) -> Changes | None:
-        """What the history says has changed, if it can and it is not worth a progress bar."""
+        """The changes the history reports; None if it cannot or if they are many."""
         told = self._history.changes() if isinstance(self._history, TellsChanges) else None
         return told if told is not None and len(told.facts) < self._settings.progress_every else None
 
     def _repeat_last(self, now: int) -> ScanOutcome:
-        """Nothing was written since the last scan: the same numbers, seen again now."""
+        """Repeats the last result with the present time: nothing was written since."""
         assert self._last is not None
         mark, before = self._last
         count = len(before.records)
@@ -197,7 +197,7 @@ class ScanJob:
         )
 
     def _try_save(self, what: str, write: Callable[[], None]) -> bool:
-        """A full disk or a read-only folder costs us the record, not the result."""
+        """Runs `write` and records an OSError: a full disk must not cost the result of the scan."""
         try:
             write()
         except OSError as error:

@@ -1,4 +1,4 @@
-"""From raw rows to what can be searched and counted: texts, and which tools were named and called."""
+"""Reads raw messages: texts to search, tools named and called, file paths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SPACES = frozenset(("", " ", "\t", "\n", "\r"))
 
 @dataclass(slots=True)
 class SessionContent:
-    """What the rows of a session say before the text is searched."""
+    """The texts and tool calls of one session."""
 
     texts: list[bytes]
     calls: list[bytes]  # tool calls as they were stored: paths in them count
@@ -27,18 +27,18 @@ class SessionContent:
 
 
 class MessageReader:
-    """Reads rows, and remembers the names of tools it met."""
+    """Reads the rows of sessions; caches decoded tool names."""
 
     def __init__(self) -> None:
         self._decoder = json.JSONDecoder(object_pairs_hook=self._build_object)
-        self._repeats = False  # whether the JSON being decoded says a key twice
+        self._repeats = False  # whether the JSON being decoded has a duplicate key
         self._decoded: dict[bytes, str] = {}
 
     def read(self, rows: Sequence[RawMessage]) -> SessionContent:
-        """The texts of the rows, and which tools they name and call."""
+        """Extracts the texts, tool names and tool calls of the rows."""
         reading = SessionContent([], [], [], {}, set())
         add_text, named = reading.texts.append, set()
-        for _, role, content, structured, tool_calls, tool_name in rows:  # a million times: no step too many
+        for _, role, content, structured, tool_calls, tool_name in rows:  # the hot loop of a scan
             if content is None:
                 add_text(b"")
             elif structured and content:
@@ -74,7 +74,7 @@ class MessageReader:
         return made
 
     def _decode(self, text: str) -> Any:
-        """Nearly everything begins and ends without spaces: they are looked for only where they are."""
+        """Decodes JSON; skips the whitespace handling of `decode` where there is none, as nearly always."""
         if text[:1] in _SPACES:
             return self._decoder.decode(text)
         found, end = self._decoder.raw_decode(text)
@@ -89,20 +89,20 @@ class MessageReader:
         try:
             said = json.loads(content.decode())
             if isinstance(said, str):
-                return said.encode("utf-8", "replace")  # half a character becomes a question mark: no word either
+                return said.encode("utf-8", "replace")  # a lone surrogate becomes a question mark
             return b"" if said is None else _encode(said).encode()
         except (ValueError, RecursionError):
             reading.problems += 1
             return content.decode("utf-8", "replace").encode()
 
     def _read_calls(self, raw: bytes, reading: SessionContent) -> None:
-        """Undecodable tool calls are no calls; a call in an odd shape is skipped and noted."""
+        """Adds the tool calls of a row. Invalid JSON counts as no calls; a malformed call is skipped and counted."""
         self._repeats = False
         try:
             try:
                 calls = self._decode(raw.decode())
                 written = _encode(calls).encode() if self._repeats else raw
-            except UnicodeDecodeError:  # bytes, not text: then it may be another of the encodings of JSON
+            except UnicodeDecodeError:  # may be JSON in UTF-16 or UTF-32
                 calls = json.loads(raw)
                 written = _encode(calls).encode()
         except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Which history is counted, and where its scans are kept."""
+"""Builds scan coordinators for our store and for Hermes homes, and erases a session from their documents."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from sojourn.ports.kit import Kit
 
 logger = logging.getLogger(__name__)
 FOLDER = Path("plugins") / "hermes-achievements"
-_HERMES_HISTORY = "sojourn.sources.hermes_history:HermesHistory"  # another leaf: known by name only
+_HERMES_HISTORY = "sojourn.sources.hermes_history:HermesHistory"  # another package of the same layer: loaded by name
 
 
 @runtime_checkable
 class CanKeepScans(Protocol):
-    """A store that keeps the documents of scans itself, so that several servers share them."""
+    """A store that keeps scan documents itself, so that several servers share them."""
 
     def shelf(self, name: str) -> Shelf: ...
 
 
 def of_store(kit: Kit, *, gentle: bool = False) -> ScanCoordinator:
-    """The achievements of our own store. A server is `gentle`: its scans give way to its answers."""
+    """The coordinator for our own store. A server sets `gentle`, so that scans run at low priority."""
     return ScanCoordinator(
         kit.store.history(), open_store_shelf(kit), book=build_rule_book(kit), settings=_settings(kit, gentle=gentle)
     )
 
 
 def build_rule_book(kit: Kit) -> RuleBook:
-    """Our badges and those of plugins. A plugin whose badges make no sense loses them, and nothing else."""
+    """The built-in badges and those of plugins. Invalid badges of a plugin are left out with a warning."""
     whole = RuleBook()
     for plugin in kit.plugins():
         if plugin.metrics or plugin.achievements:
@@ -53,7 +53,7 @@ def build_rule_book(kit: Kit) -> RuleBook:
 
 
 def open_store_shelf(kit: Kit) -> Shelf:
-    """Where scans of our own store are kept: with the store if it can, else in a folder of the home."""
+    """The shelf for scans of our own store: the store itself if it can, else a folder of the home."""
     store = kit.store
     if isinstance(store, CanKeepScans):
         return store.shelf("hermes-achievements")
@@ -61,7 +61,7 @@ def open_store_shelf(kit: Kit) -> Shelf:
 
 
 def of_hermes_home(kit: Kit, home: Path, *, folder: Path | None = None, gentle: bool = False) -> ScanCoordinator:
-    """The achievements of a Hermes home, which is only read. Its unlock dates count as ours."""
+    """The coordinator for a Hermes home, which is only read; its unlock dates are adopted."""
     real = home.resolve()
     base = real.parent if real.name == "state.db" else real
     kept = folder or kit.settings.home / "achievements" / f"hermes-{_short_hash(str(base))}"
@@ -80,11 +80,11 @@ def _short_hash(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
-_LOCK_WAIT_SECONDS = 30.0  # seconds to wait for a running scan, which may be writing about that very session
+_LOCK_WAIT_SECONDS = 30.0  # a running scan may be writing about that very session
 
 
 def forget(kit: Kit, session: SessionId) -> list[str]:
-    """Removes every trace of a session from what scans of our own store have kept. Names what it changed."""
+    """Removes a session from the scan documents of our own store; returns the names of the changed ones."""
     return forget_in_shelf(open_store_shelf(kit), session)
 
 
@@ -101,7 +101,7 @@ def forget_in_shelf(shelf: Shelf, session: str, *, clock: Callable[[], float] = 
         if SessionCache(shelf, RuleBook()).remove(session):
             changed.append(session_cache.NAME)
         if _mentions_session(shelf, session):
-            shelf.remove(snapshot.NAME)  # the next question has it made again
+            shelf.remove(snapshot.NAME)  # the next request builds it again
             changed.append(snapshot.NAME)
         return changed
     finally:

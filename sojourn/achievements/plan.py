@@ -1,4 +1,4 @@
-"""The search plan: which things an engine has to find in a text so that every rule can be counted exactly.
+"""The search plan: what an engine has to find in a text so that every rule can be counted exactly.
 
 Rules share what they look for: `codex` is found once and counted twice. A *search* asks for all places of a
 row of pieces (`spots`), of a row that begins with a run of identifier characters (`runs`), or just whether something
@@ -24,7 +24,7 @@ from sojourn.achievements.counters import (
     WindowCounter,
     split_at_rest,
 )
-from sojourn.achievements.pattern_syntax import Sequence, Token, sequences, to_re
+from sojourn.achievements.pattern_syntax import Sequence, Token, parse_pattern, to_re
 from sojourn.core.errors import BadInput
 from sojourn.core.feats import MetricRule, ToolNamed, Words
 
@@ -33,14 +33,14 @@ Kind = Literal["spots", "runs", "maybe", "surely"]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One thing to find. Only `maybe` and `surely` look for several rows at once."""
+    """One search of an engine. Only `maybe` and `surely` have several rows."""
 
     kind: Kind
     rows: tuple[Sequence, ...]
 
     @property
     def length(self) -> int | None:
-        """How long every hit is, when that never varies: then its end says where it starts."""
+        """The length of every hit if it is fixed; then the start follows from the end."""
         text = self.rows[0].text
         return len(text) if text is not None and self.kind == "spots" else None
 
@@ -52,7 +52,7 @@ class RulePlan:
     rule: MetricRule
     tools: tuple[ToolNamed, ...]
     counters: tuple[Counter, ...]
-    lowered: Words | None  # counted on the lower-cased text where that makes a difference
+    lowered: Words | None  # counted on the lower-cased text if that differs from ignoring case
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,14 @@ class Plan:
     rules: tuple[RulePlan, ...]
 
 
-def plan(rules: tuple[MetricRule, ...]) -> Plan:
-    """Plans the counting of all rules in one pass."""
+def build_plan(rules: tuple[MetricRule, ...]) -> Plan:
+    """Builds the plan that counts all rules in one pass."""
     searches: dict[Search, int] = {}
     planned = []
     for rule in rules:
         patterns = rule.patterns
         texts = [pattern for pattern in patterns if isinstance(pattern, Words)]
-        counters = tuple(_build_counter(rule, sequences(pattern), searches) for pattern in texts)
+        counters = tuple(_build_counter(rule, parse_pattern(pattern), searches) for pattern in texts)
         tools = tuple(pattern for pattern in patterns if isinstance(pattern, ToolNamed))
         lowered = next((pattern for pattern in texts if pattern.lowered), None)
         if tools and rule.mode != "count":
@@ -100,7 +100,7 @@ def _build_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[
 
 
 def _build_line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search, int]) -> LineCounter:
-    """At most one hit per line swallows its rest: from the first head to the last end."""
+    """Rows with [..] match at most once per line, from the first head to the last end."""
     swallowing = [row for row in rows if row.has(Token.REST)]
     others = [row for row in rows if not row.has(Token.REST)]
     heads = {row.pieces[0] for row in swallowing}
@@ -125,7 +125,7 @@ def _build_line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: 
 
 
 def _group_by_last(rows: list[Sequence]) -> dict[bytes, tuple[tuple[bytes, ...], ...]]:
-    """The texts after the head: the last one of each row, and those between."""
+    """Maps the last text of each row to the texts required between it and the head."""
     found: dict[bytes, tuple[tuple[bytes, ...], ...]] = {}
     for row in rows:
         *between, last = ((part.text or "").encode() for part in split_at_rest(row)[1:])
@@ -134,7 +134,7 @@ def _group_by_last(rows: list[Sequence]) -> dict[bytes, tuple[tuple[bytes, ...],
 
 
 def _build_spot_counter(rows: tuple[Sequence, ...], numbers: tuple[int, ...]) -> SpotCounter:
-    """Hits that can overlap no others just add up; the others have to be put in order before counting."""
+    """Separates rows whose hits can simply be added up from rows whose hits may overlap."""
     meeting = [
         any(
             _can_overlap(row, other, same=row is other) or _can_overlap(other, row, same=row is other) for other in rows
@@ -154,7 +154,7 @@ def _can_overlap(one: Sequence, other: Sequence, *, same: bool) -> bool:
 
 
 def _flatten(row: Sequence) -> list[str]:
-    """The row as texts in which one character stands for any whitespace between words."""
+    """The row as plain texts, with NUL for any whitespace."""
     spelled = [""]
     for piece in row.pieces:
         if isinstance(piece, str):
@@ -167,6 +167,6 @@ def _flatten(row: Sequence) -> list[str]:
 
 
 def _can_begin_inside(one: str, other: str, *, same: bool = False) -> bool:
-    """Whether `other` can begin inside `one`; a text always begins where it begins itself."""
+    """Whether `other` can begin inside `one`; for the `same` text, other than at its own start."""
     tails = (one[at:] for at in range(1 if same else 0, len(one)))
     return any(other.startswith(tail) or tail.startswith(other) for tail in tails)

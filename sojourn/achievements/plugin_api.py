@@ -61,7 +61,7 @@ def routes(open_scans: Callable[[], ScanCoordinator]) -> APIRouter:
 
     @api.get("/achievements/{badge}/receipts", responses=_UNKNOWN)
     async def receipts(badge: str, after: str = "", limit: Annotated[int, Query(ge=1, le=200)] = 20) -> Response:
-        """The messages that made a badge move, with highlights. `next` is the `after` of the next page."""
+        """The messages that counted towards a badge, with highlights. `next` is the `after` of the next page."""
         service = await state.service()
         return _to_response(await run_in_threadpool(service.receipts, badge, after=after, limit=limit))
 
@@ -83,7 +83,7 @@ def routes(open_scans: Callable[[], ScanCoordinator]) -> APIRouter:
 
 
 class _RouteState:
-    """Opens the history once, and remembers the badges as the bytes that go out."""
+    """Opens the history on the first request, and caches the encoded badges."""
 
     def __init__(self, open_scans: Callable[[], ScanCoordinator]) -> None:
         self._open = open_scans

@@ -1,4 +1,4 @@
-"""Receipts: the very messages that made a badge move, with the words that counted marked in them."""
+"""Receipts: the messages that counted towards a badge, with the matched words highlighted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from sojourn.achievements.aggregate import SessionAggregate, is_local_model, is_weekend_and_night
 from sojourn.achievements.counters import Span
 from sojourn.achievements.engine_plain import PlainEngine
-from sojourn.achievements.plan import plan
+from sojourn.achievements.plan import build_plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import Record
 from sojourn.achievements.session_scanner import SessionScanner
@@ -19,7 +19,7 @@ from sojourn.core.errors import BadInput
 from sojourn.core.feats import Achievement, MetricRule
 from sojourn.ports.history import History, RawMessage, SessionFacts
 
-_CONTEXT_BYTES = 90  # bytes shown before and after the first hit
+_CONTEXT_BYTES = 90  # shown before and after the first hit
 _MAX_HIGHLIGHTS = 20  # per message
 
 
@@ -66,7 +66,7 @@ def _choose_title(facts: SessionFacts, history: History) -> str:
 def _find_sources(
     book: RuleBook, badge: Achievement, records: Sequence[Record]
 ) -> Iterator[tuple[Record, tuple[str, ...]]]:
-    """Sessions with something to show, and the fields that made them count; none for the session as such."""
+    """Sessions that count towards a badge, with the fields that do; none if the session as such counts."""
     totals = {total.key: total for total in book.totals}
     summed = tuple(totals[key].of for key in badge.metrics if key in totals and totals[key].how == "sum")
     ledger = SessionAggregate(book, records)
@@ -116,11 +116,11 @@ def _read_session(
 
 
 class _Highlighter:
-    """Where the wanted fields are found in the rows of one session."""
+    """Finds the matches of some fields in the rows of one session."""
 
     def __init__(self, book: RuleBook, wanted: tuple[str, ...], rows: Sequence[RawMessage]) -> None:
         rules = tuple(_without_gates(rule) for rule in book.metrics if rule.key in wanted)
-        planned = plan(rules)
+        planned = build_plan(rules)
         self._rows, self._wanted, self._plan = rows, wanted, planned
         self._scanner = SessionScanner(book, planned, PlainEngine(planned))
         reading = self._scanner.read(rows)
@@ -136,7 +136,7 @@ class _Highlighter:
                     self._spans.setdefault(at, []).append(span)
 
     def receipt(self, at: int) -> dict[str, Any] | None:
-        """What a row has to show; None when nothing in it counted."""
+        """The receipt of one row; None if nothing in it counts."""
         spans = sorted(self._spans.get(at, []))
         tools = self._find_tools(at)
         paths = self._find_paths(at) if "files_touched_count" in self._wanted else []
@@ -174,7 +174,7 @@ def _split(data: bytes, stops: Sequence[int]) -> list[bytes]:
 
 
 def _excerpt(text: bytes, spans: Sequence[Span]) -> tuple[str, list[list[int]]]:
-    """The surroundings of the first hit, and which characters of them counted."""
+    """The text around the first hit, and the character ranges to highlight."""
     first, stop = spans[0] if spans else (0, 0)
     begin = max(0, first - _CONTEXT_BYTES)
     while begin > 0 and 0x80 <= text[begin] < 0xC0:  # do not begin inside a character

@@ -1,4 +1,4 @@
-"""A scan: list the sessions, reuse what is known, read the rest, and put it together in order."""
+"""Scans a history: lists the sessions, reuses cached results, and counts the rest, often in worker processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import cache, cached_property, partial
 from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.engine import Engine
 from sojourn.achievements.engine_plain import PlainEngine
-from sojourn.achievements.plan import Plan, plan
+from sojourn.achievements.plan import Plan, build_plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import CachedSession, Fingerprint, Record
 from sojourn.achievements.session_scanner import Contribution, SessionScanner
@@ -32,7 +32,7 @@ IN_PROCESS_ROWS = 8_000
 
 @dataclass(frozen=True, slots=True)
 class ScanProgress:
-    """A scan on its way."""
+    """The progress of a running scan."""
 
     so_far: SessionAggregate
     expected: int
@@ -51,7 +51,7 @@ class ScanResult:
 
 
 class ScanStopped(Exception):
-    """Somebody asked the scan to end early_pool; what was counted is in the journal."""
+    """The scan was asked to stop; what it counted is in the journal."""
 
 
 def scan_sessions(
@@ -127,12 +127,12 @@ def _start_pool(until_done: ExitStack, make: Callable[[], Crew]) -> Crew:
 
 
 def _is_large(history: History) -> bool:
-    """Whether a first scan will surely want other processes: they can start while its sessions are listed."""
+    """Whether a first scan will need worker processes, so that they can start while it lists the sessions."""
     return isinstance(history, TellsSize) and history.size() > LARGE
 
 
 class _LocalScanner:
-    """Counting in this very process, with a scanner that is made when it is first needed."""
+    """Counts in this process; builds its scanner on first use."""
 
     def __init__(self, history: History, scanner: Callable[[], SessionScanner]) -> None:
         self._history, self._scanner = history, cache(scanner)
@@ -145,12 +145,12 @@ class _LocalScanner:
 
 
 class _ScanState:
-    """Where contributions are collected until all are there."""
+    """Collects the results of a scan."""
 
     def __init__(self, listed: Sequence[SessionFacts], known: Mapping[str, CachedSession]) -> None:
         self._listed = listed
-        self._ledger: SessionAggregate | None = None
-        self._pending: list[str] = []  # counted, but not in the ledger yet
+        self._aggregate: SessionAggregate | None = None
+        self._pending: list[str] = []  # counted, but not in the aggregate yet
         self.damaged: list[str] = []
         self.counted: dict[str, Contribution] = {
             facts.id: read.contribution
@@ -163,12 +163,12 @@ class _ScanState:
         return {facts.id: facts for facts in self._listed}
 
     def so_far(self, book: RuleBook) -> SessionAggregate:
-        """What is counted so far; the second time only what is new is added."""
-        if self._ledger is None:
-            self._ledger, self._pending = SessionAggregate(book), list(self.counted)
-        self._ledger.change([Record(self._by_id[session], self.counted[session]) for session in self._pending])
+        """The aggregate of everything counted so far."""
+        if self._aggregate is None:
+            self._aggregate, self._pending = SessionAggregate(book), list(self.counted)
+        self._aggregate.change([Record(self._by_id[session], self.counted[session]) for session in self._pending])
         self._pending = []
-        return self._ledger
+        return self._aggregate
 
     def take(self, finished: Sequence[Counted]) -> dict[str, CachedSession]:
         fresh = {}
@@ -190,8 +190,8 @@ Counted = tuple[str, Contribution | None]
 
 
 def build_scanner(book: RuleBook) -> SessionScanner:
-    """A scanner with the fastest engine of this machine."""
-    planned = plan(book.metrics)
+    """Builds a scanner with the fastest engine that is installed."""
+    planned = build_plan(book.metrics)
     return SessionScanner(book, planned, _choose_engine(planned))
 
 
@@ -204,7 +204,7 @@ def _choose_engine(planned: Plan) -> Engine:
 
 
 def count_locally(scanner: SessionScanner, history: History, sessions: Sequence[str]) -> Iterator[Counted]:
-    """Counts in this very process. A damaged session is reported and the next one read."""
+    """Counts in this process. A damaged session yields None and counting continues."""
     left = list(sessions)
     while left:
         try:
@@ -217,8 +217,7 @@ def count_locally(scanner: SessionScanner, history: History, sessions: Sequence[
 
 
 def start_workers(book: RuleBook, history: History, *, workers: int | None = None, gentle: bool = False) -> Crew:
-    """Processes that will count. `gentle` ones leave the processor to everybody else who wants it, and this process to
-    those it serves."""
+    """Starts worker processes. `gentle` ones run at low priority, and this process does not help them."""
     return Crew(_start_worker, (book, history, gentle), workers=workers, lends_a_hand=not gentle)
 
 
@@ -229,11 +228,11 @@ def count_in_processes(
     here: Callable[[list[str]], list[Counted]] | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[list[Counted]]:
-    """Counts (session, rows) pairs in other processes, and some `here`; yields what is finished, in whatever order."""
+    """Counts (session, rows) pairs in workers and partly `here`; yields batches of results in any order."""
     return crew.does(_count_in_worker, sessions, here=here, stopped=stopped)
 
 
-# -- in the worker process: the process is the object, these two are its state ---------------
+# -- in the worker process; the state is global because there is one scanner per process --------
 
 _worker: tuple[SessionScanner, History] | None = None
 
@@ -247,6 +246,6 @@ def _start_worker(book: RuleBook, history: History, gentle: bool) -> None:
 
 def _count_in_worker(sessions: list[str]) -> list[Counted]:
     if _worker is None:
-        raise RuntimeError("A worker counts before it was begun.")
+        raise RuntimeError("The worker was not initialised.")
     scanner, history = _worker
     return list(count_locally(scanner, history, sessions))

@@ -1,4 +1,4 @@
-"""What is answered to whom: the cached answer at once, its age told honestly, a refresh in the background."""
+"""Answers requests about badges from the last good snapshot and refreshes it in the background."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from sojourn.achievements.snapshot import Snapshot, build_pending_snapshot, rece
 from sojourn.core.errors import BadInput, NotFound, SojournError, StoreUnavailable
 
 logger = logging.getLogger(__name__)
-_MAX_THREADS = 32  # requests answered side by side; some of them wait
+_MAX_THREADS = 32  # for concurrent requests of the drop-in; some of them wait
 ServingState = Literal["FRESH", "STALE", "SCANNING", "FAILED"]
-MAX_WAIT_SECONDS = 300.0  # seconds a caller may join a scan
+MAX_WAIT_SECONDS = 300.0  # the longest a caller may wait for a scan
 _SNAPSHOT_KEYS = (
     *("achievements", "unlocked_count", "discovered_count", "secret_count", "total_count", "error"),
     "generated_at",
@@ -41,14 +41,14 @@ _EMPTY_META: Mapping[str, Any] = {
 
 
 class ScanFailed(StoreUnavailable):
-    """The very first scan failed: there is no answer to fall back on."""
+    """The very first scan failed, so there is no snapshot to serve."""
 
     code = "scan_failed"
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """A snapshot chosen for an answer, and in which state it is served."""
+    """The snapshot chosen for an answer and its serving state."""
 
     snapshot: Snapshot
     state: ServingState
@@ -68,7 +68,7 @@ def parse_wait(said: str | None) -> float | None:
 
 
 class AchievementsService:
-    """All questions about one history's badges."""
+    """The badges of one history, as the HTTP routes and the drop-in serve them."""
 
     def __init__(self, coordinator: ScanCoordinator, clock: Callable[[], float] = time.time) -> None:
         self._coordinator, self._clock = coordinator, clock
@@ -76,7 +76,7 @@ class AchievementsService:
     # -- the routes --------------------------------------------------------
 
     def achievements(self, wait: float | None = None) -> dict[str, Any]:
-        """All badges. Never waits, unless it is asked to and nothing was ever counted. ScanFailed."""
+        """All badges. Waits only if `wait` is given and there is no snapshot yet. Raises ScanFailed."""
         answer = self._choose_answer(wait)
         shown = {key: answer.snapshot[key] for key in _SNAPSHOT_KEYS if key in answer.snapshot}
         meta = answer.snapshot.get("scan_meta", {})
@@ -100,18 +100,18 @@ class AchievementsService:
         return recent_unlocks(self._choose_answer(None).snapshot)
 
     def session_badges(self, session: str) -> dict[str, Any]:
-        """The badges one session would earn alone; none for a session nobody has counted."""
+        """The badges one session would earn alone; none for a session that was not counted."""
         record = self._find_record(session)
         badges = session_badges(self._coordinator.book, record) if record is not None else []
         return {"session_id": session, "badges": badges}
 
     def rescan(self, *, full: bool = False) -> dict[str, Any]:
-        """Starts a scan, or joins the one that runs, and says how it is going."""
+        """Starts a scan or joins the running one; returns the status."""
         self._coordinator.run_if_needed(force=True, full=full)
         return self._coordinator.get_status()
 
     def rescan_and_wait(self, *, full: bool = False, seconds: float = MAX_WAIT_SECONDS) -> dict[str, Any]:
-        """Joins a scan to its end, or to the end of patience, and answers with what there is then."""
+        """Waits for a scan to end, at most `seconds`, and returns the snapshot at that time."""
         self._coordinator.run_if_needed(force=True, full=full, wait=min(seconds, MAX_WAIT_SECONDS), partials=False)
         snapshot = self._coordinator.snapshots.get()
         aggregate = snapshot.get("aggregate", {}) if snapshot is not None else {}
@@ -122,7 +122,7 @@ class AchievementsService:
         return {"ok": True}
 
     def receipts(self, badge: str, *, after: str = "", limit: int = 20) -> dict[str, Any]:
-        """The messages that made a badge move, newest sessions first. NotFound."""
+        """The messages that counted towards a badge, newest sessions first. Raises NotFound."""
         book = self._coordinator.book
         found = next((one for one in book.achievements if one.id == badge), None)
         if found is None:
@@ -153,7 +153,7 @@ class AchievementsService:
         return _Answer(snapshot, state, is_stale=stale)
 
     def _await_first_scan(self, wait: float | None) -> Snapshot | None:
-        """The snapshot of a first scan that was waited for; None while it runs; ScanFailed when it failed."""
+        """Starts the first scan and waits for it; None while it runs. Raises ScanFailed."""
         scans = self._coordinator
         seconds = None if wait is None else max(0.0, min(wait, MAX_WAIT_SECONDS))
         is_coming = scans.run_if_needed(wait=seconds)
@@ -173,7 +173,7 @@ class AchievementsService:
         return found or next((one for one in self._load_records() if one.facts.id == session), None)
 
     def _load_records(self) -> list[Record]:
-        """The sessions of the last scan; after a restart, those of the record of earlier scans."""
+        """The sessions of the last scan; after a restart, those in the cache of earlier scans."""
         if self._coordinator.records:
             return list(self._coordinator.records)
         earlier: Mapping[str, Any] = self._coordinator.load_cache()
@@ -188,7 +188,11 @@ class AchievementsService:
 
 
 def serve_lines(service: AchievementsService, requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answers until the other side closes its end."""
+    """Serves requests without HTTP, for the drop-in: one JSON request per line in, a head line and a JSON body out.
+
+    → {"id": 1, "method": "GET", "path": "achievements", "query": {"wait": "5"}}
+    ← {"id": 1, "status": 200, "bytes": 45120}        followed by so many bytes of JSON
+    """
     writing = threading.Lock()
 
     def answer(line: bytes) -> None:
@@ -213,13 +217,13 @@ def _handle_line(service: AchievementsService, line: bytes) -> tuple[Any, int, A
         return number, status, value
     except SojournError as error:
         return number, error.status, _to_problem(error.status, error.code, str(error), error.hint)
-    except Exception as error:  # the edge of a request, as in HTTP: one bad line must not end the conversation
+    except Exception as error:  # one failing request must not end the process
         logger.exception("a request of the Hermes plugin failed")
         return number, 500, _to_problem(500, "failed", str(error), "")
 
 
 def dispatch(service: AchievementsService, method: str, path: str, query: Mapping[str, str]) -> tuple[int, Any]:
-    """The status and answer of one request."""
+    """Routes one request to the service; returns HTTP status and body."""
     match method, path.strip("/").split("/"):
         case "GET", ["achievements"]:
             return 200, service.achievements(parse_wait(query.get("wait")))

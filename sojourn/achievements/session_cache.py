@@ -1,8 +1,8 @@
-"""What earlier scans counted: one document, and a journal of what came after it.
+"""The session cache: what earlier scans counted, as one document and a journal of later results.
 
-During a scan every finished session goes to the journal, so that a scan that was killed goes on where it was.
-When the journal has grown against the document, both are folded into a new document. AggregateNumbers that are 0 are
-left out. The document is JSON with one session per line, so that loading it never holds up other threads.
+Each finished session is appended to the journal, so that a killed scan resumes where it was. When the journal has grown
+large in relation to the document, both are merged into a new document. Numbers that are 0 are left out. The document
+is JSON with one session per line, so that loading it never blocks other threads for long.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sojourn.ports.history import Moment, SessionFacts
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """The signals that show a changed session: new rows, rewinds, compaction. Its title is none of them."""
+    """The values that change when the messages of a session do: new rows, rewinds, compaction."""
 
     updated_at: Moment
     message_count: int
@@ -36,7 +36,7 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class CachedSession:
-    """A session that was read before."""
+    """The result of counting a session, and its fingerprint at that time."""
 
     fingerprint: Fingerprint
     contribution: Contribution
@@ -44,7 +44,7 @@ class CachedSession:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A session of this scan and what it adds."""
+    """A session of this scan and its numbers."""
 
     facts: SessionFacts
     contribution: Contribution
@@ -57,24 +57,24 @@ JOURNAL = "scan_journal.jsonl"
 SCHEMA_VERSION = 2
 _HEADER_END = b', "sessions": {'
 _END = b"}}\n"
-_LARGE_BYTES = 1 << 18  # bytes: a document below this is cheap to write anew, though not with every message
+_LARGE_BYTES = 1 << 18  # a smaller document is cheap to rewrite, though not with every message
 _SIGNALS = tuple(field.name for field in fields(Fingerprint))
 
 
 class SessionCache:
-    """The contributions known so far, in memory and on the shelf. Used by one scan at a time."""
+    """The counted sessions in memory and on the shelf. Used by one scan at a time."""
 
     def __init__(self, shelf: Shelf, book: RuleBook) -> None:
         self._shelf, self._book = shelf, book
         self.sessions: dict[str, CachedSession] = {}
         self._versions: tuple[object, object] | None = None
-        self._document_bytes = 0  # bytes of the document
-        self._journal_bytes = 0  # bytes of the journal
+        self._document_bytes = 0
+        self._journal_bytes = 0
         self._is_torn = False  # whether the journal ends in the middle of a line
-        self._lines: dict[str, bytes] = {}  # what this scan journaled, for the document to come
+        self._lines: dict[str, bytes] = {}  # encoded entries of this scan, reused for the document
 
     def load(self) -> None:
-        """Reads what is on the shelf, unless it is just what this object wrote itself."""
+        """Reads the shelf, unless this object wrote it last."""
         if self._versions is not None and self._versions == self._stored_versions():
             return
         self.sessions, self._document_bytes, self._journal_bytes, self._is_torn = {}, 0, 0, False
@@ -87,14 +87,14 @@ class SessionCache:
         self._versions = self._stored_versions()
 
     def clear(self) -> None:
-        """Starts over: everything will be read again."""
+        """Removes everything: all sessions will be counted again."""
         self.sessions, self._document_bytes, self._journal_bytes = {}, 0, 0
         self._shelf.remove(NAME)
         self._shelf.remove(JOURNAL)
         self._versions = self._stored_versions()
 
     def remove(self, session: str) -> bool:
-        """Forgets one session, in the document and in the journal. Says whether it was there."""
+        """Removes one session from document and journal; returns whether it was there."""
         self.load()
         if self.sessions.pop(session, None) is None:
             return False
@@ -102,20 +102,20 @@ class SessionCache:
         return True
 
     def add(self, fresh: Mapping[str, CachedSession]) -> None:
-        """Keeps finished sessions, at once."""
+        """Appends finished sessions to the journal."""
         self.sessions.update(fresh)
         pairs = {session: self._encode_entry(session, known) for session, known in fresh.items()}
         self._lines.update(pairs)
         lines = b"".join(b"{" + pair + b"}\n" for pair in pairs.values())
         if self._journal_bytes == 0:
-            self._shelf.remove(JOURNAL)  # of other rules, perhaps
+            self._shelf.remove(JOURNAL)  # it may have been written with other rules
             lines = json.dumps(self._build_header()).encode() + b"\n" + lines
         self._shelf.append(JOURNAL, b"\n" + lines if self._is_torn else lines)
         self._journal_bytes, self._is_torn = self._journal_bytes + len(lines), False
         self._versions = self._stored_versions()
 
     def compact(self, keep: Collection[object], generated_at: int) -> None:
-        """Leaves out sessions that are gone, and rewrites the document once the journal is a good part of it."""
+        """Removes sessions not in `keep`, and rewrites the document if the journal has grown large."""
         gone = [session for session in self.sessions if session not in keep] if len(self.sessions) != len(keep) else []
         for session in gone:
             del self.sessions[session]
@@ -143,7 +143,7 @@ class SessionCache:
         self._document_bytes, self._journal_bytes, self._is_torn = len(data), 0, False
         self._versions = self._stored_versions()
 
-    # -- form --------------------------------------------------------------
+    # -- encoding --------------------------------------------------------------
 
     def _stored_versions(self) -> tuple[object, object]:
         return self._shelf.version(NAME), self._shelf.version(JOURNAL)
@@ -160,7 +160,7 @@ class SessionCache:
         return header.removesuffix(b"}") + _HEADER_END + b"\n" + pairs + b"\n" + _END
 
     def _read_lines(self, lines: list[bytes], header_end: bytes) -> bool:
-        """Adds the sessions of a document or journal, if it was counted by the same rules."""
+        """Adds the sessions of a document or journal, if the same rules counted them."""
         if not lines:
             return False
         try:

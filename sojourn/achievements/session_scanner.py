@@ -1,4 +1,4 @@
-"""One session, from raw rows to its contribution: every number that rules and reading give."""
+"""The session scanner: counts every field of one session from its raw rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from sojourn.achievements.engine import Engine, Hits, is_word_after, is_word_before
 from sojourn.achievements.message_reader import MessageReader, SessionContent, collect_paths
-from sojourn.achievements.pattern_syntax import sequences, to_re
+from sojourn.achievements.pattern_syntax import parse_pattern, to_re
 from sojourn.achievements.plan import Plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.ports.history import RawMessage
@@ -23,11 +23,11 @@ _encode = json.JSONEncoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one session adds: a number per field of the rule book, and the names of its tools."""
+    """The numbers of one session, one per field of the rule book, and its tool names."""
 
     values: tuple[int, ...]
     tool_names: tuple[str, ...] = ()
-    problems: int = 0  # rows that had to be mended or partly skipped
+    problems: int = 0  # malformed rows, repaired or partly skipped
 
 
 class SessionScanner:
@@ -41,7 +41,9 @@ class SessionScanner:
             if search.kind == "spots" and (search.rows[0].starts_at_edge or search.rows[0].ends_at_edge)
         ]
         self._lowered = {
-            rule.rule.key: re.compile(to_re(sequences(rule.lowered))) for rule in plan.rules if rule.lowered is not None
+            rule.rule.key: re.compile(to_re(parse_pattern(rule.lowered)))
+            for rule in plan.rules
+            if rule.lowered is not None
         }
         self._conditional = [one.rule for one in plan.rules if one.rule.gates or one.rule.mode == "exists"]
         self.read = MessageReader().read
@@ -70,7 +72,7 @@ class SessionScanner:
     # -- searching ---------------------------------------------------------
 
     def search(self, reading: SessionContent, paths: set[bytes]) -> Hits:
-        """All hits in the joined texts, confirmed; the file paths in texts and calls are added to `paths`."""
+        """Finds all verified hits in the joined texts; adds file paths in texts and calls to `paths`."""
         hits = self._engine.scan(b"\n".join(reading.texts))
         collect_paths(hits.data, hits.paths, paths)
         if reading.calls:
@@ -88,7 +90,7 @@ class SessionScanner:
         return hits
 
     def _search_calls(self, reading: SessionContent, paths: set[bytes]) -> None:
-        """Paths count as Python would write the calls again; that differs from what is stored for odd escapes only."""
+        """Adds paths in tool calls as `json.dumps` would write them; only odd escapes make a difference."""
         calls = b"\n".join(reading.calls)
         starts, is_escaped = self._engine.paths(calls)
         if is_escaped or not calls.isascii():
@@ -120,7 +122,7 @@ class SessionScanner:
         return counts
 
     def _find_rules_of_tool(self, name: str) -> tuple[str, ...]:
-        """The rules a tool name counts for; twice if two patterns of a rule fit."""
+        """The keys of the rules a tool name counts for; twice if two patterns of a rule match."""
         lower = name.lower()
         marks = tuple(
             planned.rule.key
@@ -135,7 +137,7 @@ class SessionScanner:
 def _encode_calls(calls: Any, reading: SessionContent) -> bytes:
     try:
         return _encode(calls).encode()
-    except RecursionError:  # what could just be read is nested too deep to be written
+    except RecursionError:  # nested too deeply for the encoder
         reading.problems += 1
         return b""
 
@@ -148,7 +150,7 @@ def _fold_case(text: bytes) -> bytes:
 
 
 def _confirm_edges(hits: Hits, number: int, left: bool, right: bool) -> None:
-    """Drops hits whose edge is a guess that proves wrong: the byte beside them belongs to a word character."""
+    """Drops hits next to a non-ASCII word character: there is no word boundary."""
     data, size = hits.data, len(hits.data)
     spans = [
         (start, end)

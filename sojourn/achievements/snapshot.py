@@ -1,4 +1,4 @@
-"""The snapshot: everything a scan has to say, ready to be served, and where it is kept."""
+"""Snapshots: the served result of a scan, how it is built, and where it is stored."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from sojourn.achievements.shelf import Shelf
 from sojourn.achievements.unlocks import Unlock
 from sojourn.ports.history import SessionFacts
 
-FLAGS = {"port_conflict": "port_conflict_events"}  # fields that say yes or no about another field
+FLAGS = {"port_conflict": "port_conflict_events"}  # boolean field → the number it is derived from
 UNTITLED = "Untitled"
 
 
 logger = logging.getLogger(__name__)
 
 NAME = "scan_snapshot.json"
-_POLL_SECONDS = 0.5  # seconds
+_POLL_SECONDS = 0.5  # between checks for a snapshot of another process
 Previews = Callable[[Sequence[str]], Mapping[str, str]]
 Snapshot = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltSnapshot:
-    """A snapshot and the unlock records as they are after it."""
+    """A snapshot and the unlock records after it."""
 
     snapshot: Snapshot
     records: Mapping[str, Unlock]
@@ -48,7 +48,7 @@ def build_snapshot(
     now: int,
     is_partial: bool = False,
 ) -> BuiltSnapshot:
-    """Evaluates all badges. A partial snapshot knows no unlock dates and makes none."""
+    """Evaluates all badges. A partial snapshot has no unlock dates and creates none."""
     found = numbers.totals()
     kept = {} if is_partial else dict(records or {})
     labels = book.labels
@@ -69,7 +69,7 @@ def build_snapshot(
 
 
 def build_pending_snapshot(book: RuleBook, now: int) -> Snapshot:
-    """What is served before anything was ever counted: complete in structure, empty in numbers."""
+    """The snapshot served before the first scan: all badges, no numbers."""
     labels = book.labels
     items = [badge_to_json(badge, evaluate_badge(badge, {}), labels) for badge in book.achievements]
     meta = {"mode": "pending", "sessions_total": 0, "sessions_rescanned": 0, "sessions_reused": 0}
@@ -77,11 +77,11 @@ def build_pending_snapshot(book: RuleBook, now: int) -> Snapshot:
 
 
 def session_rows(book: RuleBook, sessions: Iterable[Record], previews: Previews) -> list[dict[str, Any]]:
-    """All fields of all sessions, for those who ask for everything."""
+    """All fields of all sessions, for `--json`."""
     records = list(sessions)
     facts = [record.facts for record in records]
     untitled = [one.id for one in facts if not one.title]
-    titles = choose_titles(facts, previews(untitled) if untitled else {})  # a history that is gone has none
+    titles = choose_titles(facts, previews(untitled) if untitled else {})  # a missing history has no previews
     return [build_session_row(book, record, titles[record.facts.id]) for record in records]
 
 
@@ -139,7 +139,7 @@ class SnapshotStore:
         self._lock = threading.Lock()
         self._snapshot: Snapshot | None = None
         self._version: object = None
-        self._look_at = 0.0  # when to look again whether another process wrote a newer one
+        self._look_at = 0.0  # when to check again for a newer one of another process
 
     def get(self) -> Snapshot | None:
         """The newest good snapshot, also one that another process wrote."""
@@ -158,12 +158,12 @@ class SnapshotStore:
             return self._snapshot
 
     def set_in_memory(self, snapshot: Snapshot) -> None:
-        """The same numbers at a later time: kept in memory only."""
+        """Replaces the snapshot in memory only: the same numbers at a later time."""
         with self._lock:
             self._snapshot = snapshot
 
     def set(self, snapshot: Snapshot) -> None:
-        """Keeps a snapshot. In memory it is kept even when the shelf refuses (then OSError is raised)."""
+        """Stores a snapshot; in memory even if writing it raises OSError."""
         with self._lock:
             self._snapshot = snapshot
         data = json.dumps(snapshot | {"sessions": []}, sort_keys=True).encode()
@@ -175,7 +175,7 @@ class SnapshotStore:
             self._shelf.remove(NAME)
 
     def is_stale(self, ttl_seconds: float) -> bool:
-        """Whether there is nothing, or something older than that. A date in the future is no excuse."""
+        """Whether there is no snapshot, or it is older than `ttl_seconds`, or dated in the future."""
         snapshot = self.get()
         if snapshot is None:
             return True
@@ -185,7 +185,7 @@ class SnapshotStore:
     def _load(self) -> Snapshot | None:
         try:
             data = self._shelf.read(NAME, lambda raw: _parse(raw) is not None)
-        except OSError as error:  # then what is in memory stays in force, or a new scan has to make one
+        except OSError as error:  # the one in memory stays in use, or a new scan makes one
             logger.warning("the kept snapshot cannot be read: %s", error)
             return None
         return _parse(data) if data is not None else None
@@ -204,7 +204,7 @@ def _parse(raw: bytes) -> Snapshot | None:
 
 
 def build_session_row(book: RuleBook, record: Record, title: str) -> dict[str, Any]:
-    """All fields of one session, as they are shown and compared."""
+    """All fields of one session in JSON form."""
     facts, numbers = record.facts, dict(zip(book.fields, record.contribution.values, strict=True))
     return {
         "session_id": facts.id,
@@ -220,5 +220,5 @@ def build_session_row(book: RuleBook, record: Record, title: str) -> dict[str, A
 
 
 def choose_titles(facts: Iterable[SessionFacts], previews: Mapping[str, str]) -> dict[str, str]:
-    """A title, else the opening words, else a word that says there is neither."""
+    """The title of each session, else its first words, else "Untitled"."""
     return {one.id: one.title or previews.get(one.id) or UNTITLED for one in facts}

@@ -1,4 +1,4 @@
-"""When each badge was first earned. These records are the one thing here that cannot be counted again."""
+"""Unlock records: when each badge was first earned. They cannot be computed again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = "state.json"
 
 @dataclass(frozen=True, slots=True)
 class Unlock:
-    """The first time: never changed by later tiers, never removed when a badge is lost again."""
+    """The first unlock of a badge; later tiers do not change it, and losing the badge does not remove it."""
 
     unlocked_at: int
     first_tier: str | None = None
@@ -27,19 +27,19 @@ class Unlock:
 
 
 def load(shelf: Shelf, *, inherited: Path | None = None) -> dict[str, Unlock]:
-    """All records. `inherited` is the state.json of another program: its dates count where we have none."""
+    """Reads all records. `inherited` is the state.json of another program, used for badges without a record."""
     data = shelf.read(NAME, lambda raw: _parse(raw) is not None)
-    if data is None:  # no copy is whole: one odd record must not cost the others
+    if data is None:  # no good copy: take what can be parsed
         data = shelf.read(NAME, lambda raw: True)
     records = _parse(data, partly=True) or {} if data is not None else {}
     if inherited is not None:
-        with suppress(OSError):  # not there, or not for us: then there is nothing to take over
+        with suppress(OSError):  # missing or unreadable: nothing to adopt
             records = (_parse(inherited.read_bytes(), partly=True) or {}) | records
     return records
 
 
 def are_saved(shelf: Shelf, records: Mapping[str, Unlock]) -> bool:
-    """Whether the document itself has exactly these; a good copy of a damaged one is not enough."""
+    """Whether the document, not only its copy, has exactly these records."""
     data = shelf.read(NAME, lambda raw: True)
     return not records if data is None else _parse(data) == records
 
@@ -50,7 +50,7 @@ def save(shelf: Shelf, records: Mapping[str, Unlock]) -> None:
 
 
 def _parse(raw: bytes, *, partly: bool = False) -> dict[str, Unlock] | None:
-    """The records of a document; None if it is not one. `partly` leaves out those that are none."""
+    """Parses a document; None if it is invalid. With `partly`, invalid records are left out instead."""
     try:
         unlocks = json.loads(raw)["unlocks"].items()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

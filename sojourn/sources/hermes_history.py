@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from sojourn.core.errors import SourceUnreadable, StoreCorrupt
 from sojourn.core.text import opening_words
 from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
-from sojourn.sources.foreign import Damaged, ForeignDb, columns
+from sojourn.sources.foreign import Damaged, ForeignDb, list_columns
 from sojourn.sources.hermes_sessions import SessionIndex, SessionQueries
 
 _Answer = TypeVar("_Answer")
@@ -104,7 +104,7 @@ class HermesHistory:
             return ask(db, self._queries)
 
         try:
-            return self._file.asked(ask_current_file)
+            return self._file.query(ask_current_file)
         except Damaged as error:
             raise StoreCorrupt(str(error), hint="Hermes repairs it when it opens it.") from error
 
@@ -120,8 +120,8 @@ def _read_exchanges(session: str, db: sqlite3.Connection, queries: _Queries) -> 
 
 
 def _build_queries(db: sqlite3.Connection) -> _Queries:
-    message_has = columns(db, "messages")
-    if not message_has or not columns(db, "sessions"):
+    message_has = list_columns(db, "messages")
+    if not message_has or not list_columns(db, "sessions"):
         raise SourceUnreadable("This database has no sessions and messages.", hint="Is it a Hermes state.db?")
     live = " AND ifnull(active, 1) = 1" if "active" in message_has else ""
     is_odd = "typeof(content) NOT IN ('text', 'null')"

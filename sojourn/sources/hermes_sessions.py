@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.ports.history import Changes, Moment, SessionFacts
-from sojourn.sources.foreign import columns
+from sojourn.sources.foreign import list_columns
 
 _Row = tuple[Any, ...]  # rowid, id, source, title, model, started_at, rewind_count, is_archived
 _Summary = tuple[int, int, Any, int, int]  # messages, live messages, newest timestamp, highest id, inactive messages
@@ -29,7 +29,7 @@ class SessionQueries:
 
     @classmethod
     def for_schema(cls, db: sqlite3.Connection) -> SessionQueries:
-        session_columns, has_active = columns(db, "sessions"), "active" in columns(db, "messages")
+        session_columns, has_active = list_columns(db, "sessions"), "active" in list_columns(db, "messages")
         wanted = ("source", "title", "model", "started_at", "rewind_count")
         facts = ", ".join(name if name in session_columns else "NULL" for name in wanted)
         archived = "archived IS NOT 0" if "archived" in session_columns else "0"  # NULL counts as archived

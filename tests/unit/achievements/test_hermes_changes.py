@@ -167,7 +167,7 @@ def test_a_look_that_was_thrown_away_takes_nothing_with_it(tmp_path, monkeypatch
     history.sessions()
     hermes.say()
     answers = iter([True, False])  # opened as it was; changed by the time the answer is there
-    monkeypatch.setattr(type(history._file), "_is_still", lambda self: next(answers, True))
+    monkeypatch.setattr(type(history._file), "_is_unchanged", lambda self: next(answers, True))
     assert history.changes() is None  # whoever asks has to list them all
     assert history.sessions() == HermesHistory(tmp_path).sessions()
     assert history.changes() == Changes(())

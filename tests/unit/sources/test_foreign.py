@@ -37,14 +37,14 @@ def test_opening_a_database_keeps_the_locks_of_an_open_snapshot(tmp_path: Path) 
     with wal_database(path):
         pass  # closed: without a log beside it, the file's header is read to see which kind it is
     quiet = ForeignDb(path)
-    assert quiet.asked(count) == 0
+    assert quiet.query(count) == 0
     with wal_database(path) as writer, closing(sqlite3.connect(path, isolation_level=None)) as reader:
         writer.execute("INSERT INTO t DEFAULT VALUES")
         reader.execute("BEGIN")
         assert count(reader) == 1
         for _ in range(3):
             with closing(ForeignDb(path)) as another:
-                assert another.asked(count) == 1
+                assert another.query(count) == 1
         quiet.close()
         writer.execute("INSERT INTO t DEFAULT VALUES")
         command = [sys.executable, "-ISc", CHECKPOINT, str(path)]
@@ -60,7 +60,7 @@ def test_descriptors_of_deleted_files_are_closed(tmp_path: Path) -> None:
         with wal_database(folder / "state.db"):
             pass
         with closing(ForeignDb(folder / "state.db")) as quiet:
-            assert quiet.asked(count) == 0
+            assert quiet.query(count) == 0
         shutil.rmtree(folder)
 
     read_and_delete()
@@ -76,6 +76,6 @@ def test_reading_a_closed_database_leaves_no_file_beside_it(tmp_path: Path) -> N
         db.execute("INSERT INTO t DEFAULT VALUES")
     before = path.read_bytes()
     with closing(ForeignDb(path)) as quiet:
-        assert quiet.asked(count) == 1
+        assert quiet.query(count) == 1
         assert [one.name for one in tmp_path.iterdir()] == ["state.db"]
     assert path.read_bytes() == before
