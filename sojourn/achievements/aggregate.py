@@ -140,11 +140,6 @@ class ListTotals:
             self._models[model] -= 1
         self._days[is_weekend_and_night(started_at)] -= 1
 
-    def copy(self) -> ListTotals:
-        made = ListTotals()
-        made.count, made._models, made._days = self.count, self._models.copy(), self._days.copy()
-        return made
-
     def totals(self) -> dict[str, int]:
         models, days = +self._models, self._days
         named = set(models) - {"None"}
