@@ -1,7 +1,7 @@
-"""Feats: what is counted in a history, and what it earns. Values only; nothing here reads a message.
+"""Values that describe badges: metrics, totals and achievements. Nothing here reads a message.
 
-A *metric* is a number per session, made by a rule. A *total* folds the sessions into one number for the
-whole history. An *achievement* is a badge for a total that grew large enough.
+A *metric* is a number per session, computed by a rule. A *total* aggregates a metric over the whole history. An
+*achievement* is a badge for a total that has grown large enough.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ TIER_NAMES = ("Copper", "Silver", "Gold", "Diamond", "Olympian")
 
 @dataclass(frozen=True, slots=True)
 class WordPattern:
-    """Text to look for: ordered alternatives in the notation of `achievements/pattern_syntax.py`.
+    """Text to look for: ordered alternatives in the syntax of `achievements/pattern_syntax.py`.
 
-    Case does not matter. `lowered` asks for the text to be lower-cased first, which differs from
-    ignoring case for a handful of letters (the long s, the dotless i).
+    Case does not matter. `lowered` lower-cases the text first, which differs from ignoring case
+    for a handful of letters (the long s, the dotless i).
     """
 
     alternatives: tuple[str, ...]
@@ -52,11 +52,11 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricRule:
-    """What is counted in one session, as data, never as code in a loop.
+    """A rule that counts something in one session, as data.
 
     Several patterns add up. `count` is the number of hits, `exists` is 0 or 1, `messages` is the number
     of messages with at least one hit. `reported` is false for rules that only serve as gates. `version`
-    grows when the meaning changes without the pattern: then history is read again.
+    grows when the meaning changes without the pattern, so that all sessions are counted again.
     """
 
     key: str
