@@ -3,11 +3,16 @@ import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const CREDIT = "/* Achievements, counted by Sojourn; built from web/src/achievements. The badges are those of hermes-achievements (PCinkusz, MIT). */\n";
+// Put in front of the built files, because minifiers drop comments.
+const CREDIT = "/*! Original plugin: hermes-achievements by PCinkusz, MIT, https://github.com/PCinkusz/hermes-achievements */\n/*! Achievements, counted by Sojourn; built from web/src/achievements. */\n";
 const credit: Plugin = {
   name: "credit",
+  enforce: "post",
   generateBundle(_, bundle) {
-    for (const file of Object.values(bundle)) if (file.type === "chunk") file.code = CREDIT + file.code;
+    for (const file of Object.values(bundle)) {
+      if (file.type === "chunk") file.code = CREDIT + file.code;
+      else if (file.fileName.endsWith(".css")) file.source = CREDIT + String(file.source);
+    }
   },
 };
 

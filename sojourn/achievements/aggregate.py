@@ -1,37 +1,39 @@
-"""Every session that counts and what all of them add up to, kept up to date session by session."""
+"""Incremental totals over all counted sessions."""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Protocol
 
-from sojourn.achievements.aggregate_fields import Listed
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import Record
+from sojourn.ports.history import Moment
 
 _Best = tuple[Record, int]
 
 
-class Numbers(Protocol):
-    """What badges look at."""
+class AggregateNumbers(Protocol):
+    """The numbers that badges are evaluated on."""
 
     def totals(self) -> dict[str, int]: ...
 
     def best(self, total: str) -> _Best | None:
-        """The session that holds a record: the first in scan order among equals. None for totals that add up."""
+        """The session with the largest value of a `max` total, the first in scan order among equals; None for sums."""
         ...
 
 
-class Ledger:
-    """A change costs the same whether there are ten other sessions or ten thousand."""
+class SessionAggregate:
+    """All counted sessions and their totals; the cost of a change does not depend on the number of sessions."""
 
     def __init__(self, book: RuleBook, records: Sequence[Record] = ()) -> None:
         self._book = book
         self._records: dict[str, Record] = {}
-        self._listed = Listed()
+        self._listed = ListTotals()
         self._added = [0] * len(book.fields)
-        self._bests: dict[int, _Best] = {}  # column → who holds its record, where that is known
+        self._bests: dict[int, _Best] = {}  # column → session with the largest value, if known
         self.problems = 0  # malformed rows
         self.change(records)
 
@@ -42,7 +44,7 @@ class Ledger:
         return session in self._records
 
     def __iter__(self) -> Iterator[Record]:
-        """In scan order, as of now: others may go on writing meanwhile."""
+        """Iterates over a copy in scan order, so that another thread may change the aggregate meanwhile."""
         now = list(self._records.values())
         return iter(sorted(now, key=lambda record: record.facts.order))
 
@@ -50,7 +52,7 @@ class Ledger:
         return self._records.get(session)
 
     def change(self, come: Sequence[Record], gone: Iterable[str] = ()) -> None:
-        """Puts sessions in, in the place of what they were, and takes others out. Nobody comes twice."""
+        """Adds or replaces the sessions in `come` and removes those in `gone`. A session occurs once in `come`."""
         known = self._records
         before = [known[record.facts.id] for record in come if record.facts.id in known]
         before += [known.pop(session) for session in gone if session in known]
@@ -83,7 +85,7 @@ class Ledger:
         return None if of is None else self._best(self._book.fields.index(of))
 
     def _challenge(self, at: int, record: Record) -> None:
-        """A session that came or changed takes a record, holds it, or leaves it open because it held it and fell."""
+        """Updates the largest value of a column; forgets it if its session now has a smaller one."""
         if at not in self._bests:
             return
         holder, value = self._bests[at]
@@ -97,7 +99,7 @@ class Ledger:
             self._bests[at] = record, now
 
     def _best(self, at: int) -> _Best | None:
-        """Looked for among all sessions only where it is not known."""
+        """The largest value of a column; searched for among all sessions only if it is not known."""
         if at not in self._bests and self._records:
             column = [record.contribution.values[at] for record in self._records.values()]
             value = max(column)
@@ -108,3 +110,74 @@ class Ledger:
 
 def _problems(record: Record) -> int:
     return record.contribution.problems + record.facts.malformed
+
+
+_VENDORS = (
+    *("openai", "anthropic", "google", "gemini", "mistral", "meta", "qwen", "deepseek", "xai", "nous", "ollama"),
+    *("groq", "openrouter", "codex"),
+)
+_LOCAL = ("ollama", "llama.cpp", "localhost", "127.0.0.1", "local/", "local:", "gguf", "vllm-local")
+
+
+class ListTotals:
+    """Totals that need only the list of sessions, in the time zone of this process."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._models: Counter[str] = Counter()
+        self._days: Counter[tuple[bool, bool]] = Counter()  # (weekend, night)
+
+    def add(self, started_at: Moment, model: str | None) -> None:
+        self.count += 1
+        if model:
+            self._models[model] += 1
+        self._days[is_weekend_and_night(started_at)] += 1
+
+    def take_away(self, started_at: Moment, model: str | None) -> None:
+        """Reverses `add`."""
+        self.count -= 1
+        if model:
+            self._models[model] -= 1
+        self._days[is_weekend_and_night(started_at)] -= 1
+
+    def totals(self) -> dict[str, int]:
+        models, days = +self._models, self._days
+        named = set(models) - {"None"}
+        return {
+            "session_count": self.count,
+            "distinct_model_count": len(named),
+            "distinct_provider_count": len({find_provider(model) for model in named} - {""}),
+            "local_model_chat_sessions": sum(count for model, count in models.items() if is_local_model(model)),
+            "weekend_sessions": days[True, False] + days[True, True],
+            "night_sessions": days[False, True] + days[True, True],
+        }
+
+
+def is_weekend_and_night(started_at: Moment) -> tuple[bool, bool]:
+    """Whether a session began on a Saturday or Sunday, and whether between 23:00 and 06:00, local time."""
+    if not started_at:
+        return False, False
+    try:
+        local = time.localtime(float(started_at))  # a text may be a number after all
+    except (OverflowError, ValueError, OSError):
+        return False, False
+    return local.tm_wday >= 5, local.tm_hour >= 23 or local.tm_hour < 6
+
+
+def find_provider(model: str) -> str:
+    """The vendor a model name suggests; empty when it suggests none."""
+    name = model.strip().lower()
+    if not name or name == "none":
+        return ""
+    if "/" in name:
+        return name.split("/", 1)[0]
+    for vendor in _VENDORS:
+        if vendor in name:
+            return "google" if vendor == "gemini" else vendor
+    return name.split(":", 1)[0].split("-", 1)[0]
+
+
+def is_local_model(model: str) -> bool:
+    """Whether a model name says that it runs on the person's own hardware."""
+    name = model.strip().lower()
+    return name != "none" and any(mark in name for mark in _LOCAL)

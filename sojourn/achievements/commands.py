@@ -18,13 +18,12 @@ from sojourn.achievements.cli_view import show_badges, show_explanation, show_wa
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.factory import of_hermes_home, of_store
 from sojourn.achievements.hermes_plugin import HermesPlugin
-from sojourn.achievements.service import AchievementsService
+from sojourn.achievements.service import AchievementsService, serve_lines
 from sojourn.achievements.snapshot import session_rows
-from sojourn.achievements.stdio_server import serve_lines
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.kit import Kit
 
-_LONG = 0.4  # seconds after which a scan deserves a bar
+_BAR_AFTER_SECONDS = 0.4  # a shorter scan shows no progress bar
 
 
 class Given(Protocol):
@@ -45,6 +44,8 @@ _home = click.option(
 _hermes_home = click.option(
     "--hermes-home", type=click.Path(path_type=Path), metavar="PATH", help="Default: HERMES_HOME, else ~/.hermes."
 )
+_yes = click.option("--yes", is_flag=True, help="Do not ask.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
 
 @click.group(invoke_without_command=True)
@@ -58,13 +59,13 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
     if context.invoked_subcommand is not None:
         return
     given: Given = context.obj
-    with _scans(given, home) as scans:
-        _scan(scans, full=full, quiet=as_json or given.json)
+    with _open_scans(given, home) as scans:
+        _run_scan(scans, full=full, quiet=as_json or given.json)
         shown = AchievementsService(scans).achievements()
         names = list(dict.fromkeys(badge.category for badge in scans.book.achievements))
-        chosen = _chosen(category, names)
+        chosen = _find_category(category, names)
         if as_json or given.json:
-            click.echo(json.dumps(_whole(scans, shown, chosen)))
+            click.echo(json.dumps(_to_json(scans, shown, chosen)))
             return
         console = Console(no_color=given.no_color or None)
         show_badges(console, shown, chosen)
@@ -75,17 +76,17 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
 @achievements.command()
 @click.argument("badge", metavar="ID")
 @_home
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@_json
 @click.option("--limit", default=10, show_default=True, help="How many receipts to show.")
 @click.option("--after", default="", metavar="PLACE", help="Go on after this place (`next` of the JSON form).")
 @click.pass_context
 def explain(context: click.Context, badge: str, home: Path | None, as_json: bool, limit: int, after: str) -> None:
     """What a badge counts, and the messages that made it move."""
     given: Given = context.obj
-    with _scans(given, home) as scans:
+    with _open_scans(given, home) as scans:
         if badge not in {one.id for one in scans.book.achievements}:
             raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements --json` has their ids.")
-        _scan(scans, full=False, quiet=as_json or given.json)
+        _run_scan(scans, full=False, quiet=as_json or given.json)
         service = AchievementsService(scans)
         item = next(one for one in service.achievements()["achievements"] if one["id"] == badge)
         page = service.receipts(badge, limit=limit, after=after)
@@ -97,28 +98,33 @@ def explain(context: click.Context, badge: str, home: Path | None, as_json: bool
 
 @achievements.command("install-hermes-plugin")
 @_hermes_home
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@_yes
+@_json
 @click.pass_context
-def install_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool) -> None:
+def install_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
     """Let the dashboard of a real Hermes show these badges, under the same name and routes."""
-    given: Given = context.obj
-    plugin = HermesPlugin(_hermes_home_of(given.kit, hermes_home), sys.executable)
-    _changed(given, plugin.changes_to_install(), yes, "Make these changes?")
+    given = _with_json(context, as_json)
+    home = _find_hermes_home(given.kit, hermes_home)
+    plugin = HermesPlugin(home, sys.executable)
+    changes = _confirm(given, plugin.changes_to_install(), yes, "Make these changes?")
     plugin.install()
-    click.echo("Installed. Restart `hermes dashboard` to see it.")
+    _report(given, home, changes, is_installed=True, text="Installed. Restart `hermes dashboard` to see it.")
 
 
 @achievements.command("uninstall-hermes-plugin")
 @_hermes_home
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@_yes
+@_json
 @click.pass_context
-def uninstall_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool) -> None:
+def uninstall_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
     """Put things back as they were. Unlock dates stay."""
-    given: Given = context.obj
-    plugin = HermesPlugin(_hermes_home_of(given.kit, hermes_home), sys.executable)
-    _changed(given, plugin.changes_to_uninstall(), yes, "Undo these changes?")
+    given = _with_json(context, as_json)
+    home = _find_hermes_home(given.kit, hermes_home)
+    plugin = HermesPlugin(home, sys.executable)
+    changes = _confirm(given, plugin.changes_to_uninstall(), yes, "Undo these changes?")
     plugin.uninstall()
-    click.echo("Uninstalled. Restart `hermes dashboard`; its own achievements are back.")
+    text = "Uninstalled. Restart `hermes dashboard`; its own achievements are back."
+    _report(given, home, changes, is_installed=False, text=text)
 
 
 @achievements.command("answer-hermes", hidden=True)
@@ -139,23 +145,23 @@ def answer_hermes(context: click.Context, hermes_home: Path) -> None:
 
 
 @contextmanager
-def _scans(given: Given, home: Path | None) -> Iterator[ScanCoordinator]:
+def _open_scans(given: Given, home: Path | None) -> Iterator[ScanCoordinator]:
     kit = given.kit
     scans = of_store(kit) if home is None else of_hermes_home(kit, home)
     try:
         yield scans
     finally:
         scans.close()
-        given.run(_nothing)  # lets go of the store, if it was opened
+        given.run(_do_nothing)  # closes the store, if it was opened
 
 
-async def _nothing(_kit: Kit) -> None:
+async def _do_nothing(_kit: Kit) -> None:
     return None
 
 
-def _scan(scans: ScanCoordinator, *, full: bool, quiet: bool) -> None:
-    """Brings the numbers up to date; a long scan shows how far it is."""
-    scans.run_if_needed(force=True, full=full, wait=_LONG)
+def _run_scan(scans: ScanCoordinator, *, full: bool, quiet: bool) -> None:
+    """Runs a scan to its end; a long one shows a progress bar."""
+    scans.run_if_needed(force=True, full=full, wait=_BAR_AFTER_SECONDS)
     if quiet or not sys.stderr.isatty():
         while scans.is_running:
             time.sleep(0.02)
@@ -171,7 +177,7 @@ def _scan(scans: ScanCoordinator, *, full: bool, quiet: bool) -> None:
             time.sleep(0.05)
 
 
-def _chosen(category: str | None, names: list[str]) -> str | None:
+def _find_category(category: str | None, names: list[str]) -> str | None:
     if category is None:
         return None
     for name in names:
@@ -180,8 +186,8 @@ def _chosen(category: str | None, names: list[str]) -> str | None:
     raise BadInput(f'There is no category "{category}".', hint=f"Categories are: {', '.join(names)}.")
 
 
-def _whole(scans: ScanCoordinator, shown: dict[str, Any], category: str | None) -> dict[str, Any]:
-    """The whole snapshot, with every session."""
+def _to_json(scans: ScanCoordinator, shown: dict[str, Any], category: str | None) -> dict[str, Any]:
+    """The complete snapshot, with every session."""
     snapshot = scans.snapshots.get() or {}
     badges = [one for one in shown["achievements"] if category is None or one["category"] == category]
     return {
@@ -192,16 +198,32 @@ def _whole(scans: ScanCoordinator, shown: dict[str, Any], category: str | None) 
     }
 
 
-def _hermes_home_of(kit: Kit, given: Path | None) -> Path:
+def _find_hermes_home(kit: Kit, given: Path | None) -> Path:
     if given is not None:
         return given
     place = kit.settings.places.get("HERMES_HOME")
     return Path(place) if place else kit.settings.user_home / ".hermes"
 
 
-def _changed(given: Given, changes: list[str], yes: bool, question: str) -> None:
+def _with_json(context: click.Context, as_json: bool) -> Given:
+    """The command line's context; `--json` counts after the command as well as before it."""
+    given: Given = context.obj
+    given.json = given.json or as_json
+    return given
+
+
+def _confirm(given: Given, changes: list[str], yes: bool, question: str) -> list[str]:
+    """Lists the changes and asks for consent; with `--json` they are part of the report instead."""
     if not changes:
         raise BadInput("There is nothing to change.", hint="It is already so.")
-    for change in changes:
-        click.echo(f"  {change}")
+    if not given.json:
+        click.echo("\n".join(f"  {change}" for change in changes))
     given.insist(question, yes=yes)
+    return changes
+
+
+def _report(given: Given, home: Path, changes: list[str], *, is_installed: bool, text: str) -> None:
+    if given.json:
+        click.echo(json.dumps({"installed": is_installed, "hermes_home": str(home), "changes": changes}))
+    else:
+        click.echo(text)

@@ -1,7 +1,7 @@
-"""One scan at a time: across threads by a lock here, across processes by the lock of the shelf.
+"""Single-flight scanning: one scan at a time across threads (a lock here) and processes (the lock of the shelf).
 
-Whoever asks while a scan runs joins it. Everything that changes what others see (status, snapshots, unlock
-records) happens under the lock or in the one scanning thread.
+A caller that asks during a scan joins it. Status, snapshots and unlock records change only under the lock or in the one
+scanning thread.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from functools import partial
 from typing import Any
 
 from sojourn.achievements import unlocks
-from sojourn.achievements.aggregate import Ledger
-from sojourn.achievements.checkpoint import Checkpoint
+from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.document_store import DocumentStore, ScanLock
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.scan import ScanStopped
 from sojourn.achievements.scan_job import ScanJob, ScanSettings
-from sojourn.achievements.session_cache import Known
+from sojourn.achievements.session_cache import CachedSession, SessionCache
 from sojourn.achievements.session_scanner import SessionScanner
 from sojourn.achievements.snapshot import Snapshot, SnapshotStore
 from sojourn.achievements.status import ScanStatus
@@ -28,11 +27,11 @@ from sojourn.core.errors import SojournError
 from sojourn.ports.history import History
 
 logger = logging.getLogger(__name__)
-_LOOK_AGAIN = 0.1  # seconds between looks at a scan in another process
+_POLL_SECONDS = 0.1  # between attempts to get the lock of another process
 
 
 class ScanCoordinator:
-    """Decides when to scan, sees to it that only one does, and keeps the last good answer."""
+    """Decides when to scan, runs at most one scan, and keeps the last good snapshot."""
 
     def __init__(
         self,
@@ -47,7 +46,7 @@ class ScanCoordinator:
         self.history, self.book, self.settings = history, book or RuleBook(), settings or ScanSettings()
         self.snapshots = SnapshotStore(shelf, clock)
         self._shelf, self._clock, self._scanner = shelf, clock, scanner
-        self._lock = threading.Lock()  # held for moments, never while a file is written
+        self._lock = threading.Lock()  # held briefly, never while a file is written
         self._writing = threading.Lock()  # a finished scan and a reset do not write at the same time
         self._status = ScanStatus.load(shelf)
         self._job = self._new_job()
@@ -74,18 +73,18 @@ class ScanCoordinator:
                 self._status.dedupe_hits += 1
                 self._full_wanted = self._full_wanted or full
             elif force or full or self._is_due():
-                self._begin(force=force or full, full=full, partials=partials)
+                self._start(force=force or full, full=full, partials=partials)
             else:
                 return False
             done = self._done
         if wait is not None:
             done.wait(wait)
-            if is_after_another:  # the full scan began when the one before it ended
+            if is_after_another:  # the full scan starts when the running one ends
                 self._done.wait(max(0.0, until - time.monotonic()))
         return True
 
     def get_status(self) -> dict[str, Any]:
-        """How scanning is going. Never starts anything."""
+        """The status of scanning, as served by `scan-status`. Never starts a scan."""
         snapshot = self.snapshots.get()
         generated_at = snapshot["generated_at"] if snapshot is not None else None
         with self._lock:
@@ -112,19 +111,19 @@ class ScanCoordinator:
 
     @property
     def so_far(self) -> Snapshot | None:
-        """What the running scan found so far; None when there is none."""
+        """The partial snapshot of the running scan; None without one."""
         return self._partial
 
     @property
-    def records(self) -> Ledger:
+    def records(self) -> SessionAggregate:
         """The sessions of the last scan in this process."""
         return self._job.records
 
-    def known(self) -> Mapping[str, Known]:
-        """What earlier scans counted, as it is on the shelf."""
-        checkpoint = Checkpoint(self._shelf, self.book)
-        checkpoint.load()
-        return checkpoint.known
+    def load_cache(self) -> Mapping[str, CachedSession]:
+        """Reads what earlier scans counted from the shelf."""
+        cache = SessionCache(self._shelf, self.book)
+        cache.load()
+        return cache.sessions
 
     def is_stale(self) -> bool:
         return self.snapshots.is_stale(self.settings.ttl_seconds)
@@ -141,7 +140,7 @@ class ScanCoordinator:
                 self._job, self._partial = self._new_job(), None
             unlocks.save(self._shelf, {})
             self.snapshots.clear()
-            Checkpoint(self._shelf, self.book).forget()
+            SessionCache(self._shelf, self.book).clear()
             self._save_status()
 
     def close(self) -> None:
@@ -161,10 +160,12 @@ class ScanCoordinator:
 
     def _is_due(self) -> bool:
         left = self._status.next_try_at - self._clock()
-        return self.is_stale() and not 0 < left <= self.settings.most_wait  # longer only if the clock was turned back
+        return (
+            self.is_stale() and not 0 < left <= self.settings.most_wait
+        )  # a longer wait means the clock was turned back
 
-    def _begin(self, *, force: bool, full: bool, partials: bool) -> None:
-        """Called under the lock."""
+    def _start(self, *, force: bool, full: bool, partials: bool) -> None:
+        """Starts the scanning thread. The caller holds the lock."""
         self._done = threading.Event()
         self._status.begin(self._clock())
         work = partial(self._scan, self._job, self._status.resets, full, partials)
@@ -175,7 +176,7 @@ class ScanCoordinator:
         began = time.perf_counter()
         has_scanned, is_new, reason = False, True, None
         try:
-            lock = self._shelf_lock(force=force)
+            lock = self._acquire_lock(force=force)
             if lock is not None:
                 try:
                     is_new = work()
@@ -187,7 +188,7 @@ class ScanCoordinator:
         except SojournError as error:
             logger.info("the achievements scan failed: %s", error)
             reason = str(error)
-        except Exception as error:  # the edge of a scan: whatever it was, the last good answer stays
+        except Exception as error:  # after any error the last good snapshot stays in use
             logger.exception("the achievements scan failed")
             reason = f"{type(error).__name__}: {error}"
         try:
@@ -195,12 +196,12 @@ class ScanCoordinator:
             if is_new:
                 self._save_status()
         finally:
-            self._let_go()
+            self._finish()
 
-    def _shelf_lock(self, *, force: bool) -> ScanLock | None:
-        """Waits for a scan in another process. Its fresh result will do, unless this scan was asked for."""
+    def _acquire_lock(self, *, force: bool) -> ScanLock | None:
+        """Waits for a scan in another process. None if its result is fresh and this scan was not forced."""
         while (lock := self._shelf.try_lock()) is None:
-            if self._closing.wait(_LOOK_AGAIN):
+            if self._closing.wait(_POLL_SECONDS):
                 raise ScanStopped
         if not force and not self.is_stale():
             lock.release()
@@ -208,32 +209,32 @@ class ScanCoordinator:
         return lock
 
     def _scan(self, job: ScanJob, resets: int, full: bool, partials: bool) -> bool:
-        """`resets` is how often everything was forgotten before: after one more, nobody wants this scan.
+        """Runs the job and saves its result; returns whether anything had changed since the last scan.
 
-        Says whether anything had changed since the last one.
+        `resets` is the number of resets so far: if it grows meanwhile, the result is dropped.
         """
 
         def was_reset() -> bool:
             return self._status.resets != resets
 
-        if self._hears_of_reset():
+        if self._adopt_foreign_reset():
             job, resets = self._job, self._status.resets
 
         outcome = job.run(
             now=self._clock,
             full=full,
-            on_progress=self._progressed,
-            on_partial=self._show_partial if partials else None,
+            on_progress=self._on_progress,
+            on_partial=self._on_partial if partials else None,
             stopped=lambda: self._closing.is_set() or was_reset(),
         )
         with self._writing:
-            if self._hears_of_reset() or was_reset():
+            if self._adopt_foreign_reset() or was_reset():
                 raise ScanStopped
-            job.keep(outcome, self.snapshots)
+            job.save(outcome, self.snapshots)
         return outcome.is_new
 
-    def _hears_of_reset(self) -> bool:
-        """Whether another process forgot everything: then nothing that this one remembers counts any longer."""
+    def _adopt_foreign_reset(self) -> bool:
+        """Whether another process did a reset; if so, this process drops what it has in memory."""
         told = ScanStatus.load(self._shelf).resets
         with self._lock:
             if told <= self._status.resets:
@@ -247,11 +248,11 @@ class ScanCoordinator:
         except OSError as error:
             logger.warning("the scan status cannot be kept: %s", error)
 
-    def _progressed(self, done: int, expected: int) -> None:
+    def _on_progress(self, done: int, expected: int) -> None:
         with self._lock:
             self._status.sessions_scanned_so_far, self._status.sessions_expected_total = done, expected
 
-    def _show_partial(self, snapshot: Snapshot) -> None:
+    def _on_partial(self, snapshot: Snapshot) -> None:
         self._partial = snapshot
 
     def _end(self, seconds: float, has_scanned: bool, reason: str | None) -> None:
@@ -264,12 +265,12 @@ class ScanCoordinator:
             else:
                 status.state = "failed" if status.last_error else "idle"
 
-    def _let_go(self) -> None:
-        """The scan is over for everybody who waited; one that was asked for meanwhile begins."""
+    def _finish(self) -> None:
+        """Wakes the callers that wait for the scan, and starts a full scan that was requested meanwhile."""
         with self._lock:
             self._partial = self._thread = None
             done = self._done
             if self._full_wanted and not self._closing.is_set():
                 self._full_wanted = False
-                self._begin(force=True, full=True, partials=False)
+                self._start(force=True, full=True, partials=False)
             done.set()

@@ -1,4 +1,4 @@
-"""From hits to numbers, exactly as leftmost-first matching without overlaps would count them.
+"""Counters: turn hits into the numbers that leftmost-first matching without overlaps gives.
 
 An engine reports every place where a search fits, overlapping or not. Each counter knows how to turn the
 places of its searches into the number that scanning the text from left to right would give, in time linear
@@ -19,8 +19,8 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class SpotCount:
-    """Hits of rows without runs. Those that can overlap no others just add up."""
+class SpotCounter:
+    """Counts hits of rows without runs. Hits that cannot overlap others are simply added up."""
 
     numbers: tuple[int, ...]
     alone: tuple[int, ...]
@@ -32,24 +32,24 @@ class SpotCount:
             count += len(ends[number])
         for number in self.meeting:
             if ends[number]:
-                return count + len(apart(sorted_spans(hits, self.meeting)))
+                return count + len(drop_overlaps(sort_spans(hits, self.meeting)))
         return count
 
     def spans(self, hits: Hits) -> list[Span]:
-        return apart(sorted_spans(hits, self.numbers))
+        return drop_overlaps(sort_spans(hits, self.numbers))
 
 
 @dataclass(frozen=True, slots=True)
-class LineCount:
-    """Rows of which one kind swallows a line from its first head to its last end.
+class LineCounter:
+    """Counts rows of which one kind matches greedily, from the first head in a line to the last end.
 
-    What follows a head is looked for here and not by an engine: Hyperscan overlooks some of it (decision 0014).
+    This class searches for what follows a head, not the engine: Hyperscan misses some of it (decision 0014).
     """
 
     head: int
-    last: int  # whether any of the last texts is there at all
-    tails: Mapping[bytes, tuple[tuple[bytes, ...], ...]]  # last text → what has to stand between, one row or another
-    others: SpotCount
+    last: int  # the search that tells whether any of the last texts occurs
+    tails: Mapping[bytes, tuple[tuple[bytes, ...], ...]]  # last text → texts required before it, per row
+    others: SpotCounter
 
     def count(self, hits: Hits) -> int:
         swallowed = self._swallowed(hits)
@@ -61,20 +61,20 @@ class LineCount:
     def _swallowed(self, hits: Hits) -> list[tuple[int, int, int]]:
         found = list[tuple[int, int, int]]()
         if hits.ends[self.head] and hits.ends[self.last]:
-            small, size = hits.small(), hits.lengths[self.head] or 0
-            for start, stop in first_in_lines(hits, self.head):
+            small, size = hits.get_lowered(), hits.lengths[self.head] or 0
+            for start, stop in find_first_in_lines(hits, self.head):
                 for text, between in self.tails.items():
                     last = small.rfind(text, start + size, stop)
                     if last >= 0 and any(_stand_between(small, start + size, last, texts) for texts in between):
                         found.append((start, -1, last + len(text)))
-        return sorted(found, key=lambda span: (span[0], -span[2]))  # of several ends the last
+        return sorted(found, key=lambda span: (span[0], -span[2]))  # the last of several ends
 
     def _apart(self, hits: Hits, swallowed: list[tuple[int, int, int]]) -> list[Span]:
-        return apart(sorted(swallowed + sorted_spans(hits, self.others.numbers), key=lambda span: span[:2]))
+        return drop_overlaps(sorted(swallowed + sort_spans(hits, self.others.numbers), key=lambda span: span[:2]))
 
 
-def first_in_lines(hits: Hits, head: int) -> Iterator[Span]:
-    """Where a head, which is always equally long, is first in a line, and where that line ends."""
+def find_first_in_lines(hits: Hits, head: int) -> Iterator[Span]:
+    """The first place of a fixed-length head in each line, and where that line ends."""
     data, size, line_end = hits.data, hits.lengths[head] or 0, -1
     for end in hits.ends[head]:
         if end - size > line_end:
@@ -84,7 +84,7 @@ def first_in_lines(hits: Hits, head: int) -> Iterator[Span]:
 
 
 def _stand_between(small: bytes, start: int, stop: int, texts: tuple[bytes, ...]) -> bool:
-    """Whether all of these texts are there, one after the other."""
+    """Whether all of these texts occur, one after the other."""
     for text in texts:
         start = small.find(text, start, stop) + len(text)
         if start < len(text):
@@ -93,8 +93,8 @@ def _stand_between(small: bytes, start: int, stop: int, texts: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class MessageCount:
-    """In how many messages there is a hit."""
+class MessageCounter:
+    """Counts the messages with at least one hit."""
 
     numbers: tuple[int, ...]
 
@@ -107,12 +107,12 @@ class MessageCount:
         return count
 
     def spans(self, hits: Hits) -> list[Span]:
-        return apart(sorted_spans(hits, self.numbers))
+        return drop_overlaps(sort_spans(hits, self.numbers))
 
 
 @dataclass(frozen=True, slots=True)
-class WindowCount:
-    """Rows with identifier runs: the neighbourhood of their hits is cut out and given to `re`.
+class WindowCounter:
+    """Counts rows with identifier runs: `re` matches in a window around their hits.
 
     `reach` is how much text after the hits it takes to judge them. Where none of the `runs` is found there is nothing
     to judge, and mostly none is.
@@ -127,10 +127,10 @@ class WindowCount:
         return len(self.spans(hits))
 
     def spans(self, hits: Hits) -> list[Span]:
-        """Hits are looked for in stretches of overlapping places."""
-        spans = sorted_spans(hits, self.numbers)
+        """Matches in windows of overlapping hits."""
+        spans = sort_spans(hits, self.numbers)
         if not any(hits.ends[number] for number in self.runs):
-            return apart(spans)
+            return drop_overlaps(spans)
         places = [(start, end) for start, _, end in spans]
         found: list[Span] = []
         begin, end = places[0]
@@ -142,7 +142,7 @@ class WindowCount:
         return found
 
     def _in_window(self, data: bytes, begin: int, end: int) -> list[Span]:
-        """Hits between two places, with enough around them that no edge is judged by a cut."""
+        """Matches in one window, with enough context that no word boundary depends on where it was cut."""
         before = data[max(0, begin - 4) : begin].decode("utf-8", "replace")
         inside = data[begin:end].decode("utf-8", "replace")
         text = before + inside + data[end : end + self.reach].decode("utf-8", "replace")
@@ -153,8 +153,8 @@ class WindowCount:
 
 
 @dataclass(frozen=True, slots=True)
-class ExistsCount:
-    """Whether there is any hit at all. The strict search is believed, the generous one is checked."""
+class ExistsCounter:
+    """Counts 1 if there is any hit. A hit of the strict search is certain; one of the loose search is verified."""
 
     maybe: int
     surely: int
@@ -165,17 +165,17 @@ class ExistsCount:
             return 0
         if hits.ends[self.surely] or hits.data.isascii():
             return 1
-        return int(exists(self.rows, hits.data.decode("utf-8", "replace")))
+        return int(matches_any(self.rows, hits.data.decode("utf-8", "replace")))
 
     def spans(self, hits: Hits) -> list[Span]:
         return list(zip(hits.starts.get(self.maybe, ()), hits.ends[self.maybe], strict=False))
 
 
-Counter = SpotCount | LineCount | MessageCount | WindowCount | ExistsCount
+Counter = SpotCounter | LineCounter | MessageCounter | WindowCounter | ExistsCounter
 
 
-def sorted_spans(hits: Hits, numbers: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """All hits as (start, rank of the alternative, end): the order in which they are tried."""
+def sort_spans(hits: Hits, numbers: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    """All hits as (start, rank of the alternative, end), in the order in which `re` would try them."""
     spans: list[tuple[int, int, int]] = []
     for rank, number in enumerate(numbers):
         if hits.ends[number]:
@@ -184,8 +184,8 @@ def sorted_spans(hits: Hits, numbers: tuple[int, ...]) -> list[tuple[int, int, i
     return spans
 
 
-def apart(spans: list[tuple[int, int, int]]) -> list[Span]:
-    """Those that are taken from left to right when a taken one uses up its text."""
+def drop_overlaps(spans: list[tuple[int, int, int]]) -> list[Span]:
+    """The spans that remain when each span, from left to right, excludes those that overlap it."""
     taken = []
     free = 0
     for start, _, end in spans:
@@ -195,8 +195,8 @@ def apart(spans: list[tuple[int, int, int]]) -> list[Span]:
     return taken
 
 
-def exists(rows: tuple[Sequence, ...], text: str) -> bool:
-    """Whether any row fits anywhere, in linear time also for rows that swallow the rest of a line."""
+def matches_any(rows: tuple[Sequence, ...], text: str) -> bool:
+    """Whether any row matches the text, in linear time also for rows with [..]."""
     plain = tuple(row for row in rows if not row.has(Token.REST))
     if plain and re.search(to_re(plain), text, re.IGNORECASE):
         return True
@@ -204,7 +204,7 @@ def exists(rows: tuple[Sequence, ...], text: str) -> bool:
 
 
 def _fits_in_a_line(row: Sequence, text: str) -> bool:
-    """The first head of a line leaves the most room for what must follow it, and so on for each part."""
+    """Taking the first match of each part is enough: it leaves the most room for the parts that follow."""
     parts = [re.compile(to_re((part,)), re.IGNORECASE) for part in split_at_rest(row)]
     at = 0
     while (head := parts[0].search(text, at)) is not None:
@@ -217,9 +217,9 @@ def _fits_in_a_line(row: Sequence, text: str) -> bool:
 
 
 def _follow(parts: list[re.Pattern[str]], text: str, at: int, line_end: int) -> bool:
-    """Whether all parts come one after the other before the line ends."""
+    """Whether all parts match one after the other before the line ends."""
     for part in parts:
-        hit = part.search(text, at, line_end + 1)  # with the line feed, so that an edge at the end is judged by it
+        hit = part.search(text, at, line_end + 1)  # includes the line feed, for a word boundary at the end
         if hit is None or hit.end() > line_end:
             return False
         at = hit.end()
@@ -227,7 +227,7 @@ def _follow(parts: list[re.Pattern[str]], text: str, at: int, line_end: int) -> 
 
 
 def split_at_rest(row: Sequence) -> list[Sequence]:
-    """The parts between which the rest of a line may stand."""
+    """Splits a row at its [..] tokens."""
     parts: list[list[str | Token]] = [[]]
     for piece in row.pieces:
         if piece is Token.REST:

@@ -1,4 +1,4 @@
-"""Where a scan keeps its documents: a folder, here; tables, for stores that are shared by several machines.
+"""Storage for scan documents: an interface, and its implementation in a folder.
 
 Documents are small texts with names. A write replaces the whole document or nothing of it, and leaves a copy
 that survives if the document itself is damaged later. The journal only grows. One process at a time scans.
@@ -18,7 +18,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-_LAST = ".last"
+_COPY_SUFFIX = ".last"
 
 
 class ScanLock(Protocol):
@@ -28,10 +28,10 @@ class ScanLock(Protocol):
 
 
 class DocumentStore(Protocol):
-    """A place for the documents of one history's scans. Errors are OSErrors."""
+    """Stores the documents of one history's scans. Errors are OSErrors."""
 
     def read(self, name: str, is_good: Callable[[bytes], bool]) -> bytes | None:
-        """The document, or its last good copy if it is there but damaged; None when it was never written."""
+        """The document, or its last good copy if `is_good` rejects it; None if it was never written."""
         ...
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
@@ -42,7 +42,7 @@ class DocumentStore(Protocol):
     def remove(self, name: str) -> None: ...
 
     def version(self, name: str) -> object:
-        """Changes when the document does."""
+        """A value that changes when the document does."""
         ...
 
     def try_lock(self) -> ScanLock | None:
@@ -57,17 +57,17 @@ class FolderStore:
         self.folder = folder
 
     def read(self, name: str, is_good: Callable[[bytes], bool]) -> bytes | None:
-        data = _content(self.folder / name)
+        data = _read_bytes(self.folder / name)
         if data is None or is_good(data):
             return data
-        copy = _content(self.folder / (name + _LAST))
+        copy = _read_bytes(self.folder / (name + _COPY_SUFFIX))
         return copy if copy is not None and is_good(copy) else None
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _replace(self.folder / name, data, durable=durable)
         if durable:
-            _replace(self.folder / (name + _LAST), data, durable=False)
+            _replace(self.folder / (name + _COPY_SUFFIX), data, durable=False)
 
     def append(self, name: str, data: bytes) -> None:
         if not self.folder.is_dir():
@@ -75,13 +75,13 @@ class FolderStore:
         file = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             left = memoryview(data)
-            while left:  # a disk that is nearly full takes a part without complaint
+            while left:  # a write to a nearly full disk may be partial
                 left = left[os.write(file, left) :]
         finally:
             os.close(file)
 
     def remove(self, name: str) -> None:
-        for path in (self.folder / name, self.folder / (name + _LAST)):
+        for path in (self.folder / name, self.folder / (name + _COPY_SUFFIX)):
             path.unlink(missing_ok=True)
 
     def version(self, name: str) -> object:
@@ -96,7 +96,7 @@ class FolderStore:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             file = os.open(self.folder / "scan.lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError:
-            return _NoLock()  # a folder that cannot be written: nobody else can keep a scan there either
+            return _NoLock()  # a read-only folder: no other process can write there either
         try:
             if sys.platform == "win32":
                 msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
@@ -113,7 +113,7 @@ class _FileLock:
         self._file = file
 
     def release(self) -> None:
-        os.close(self._file)  # closing lets go
+        os.close(self._file)  # closing releases the lock
 
 
 class _NoLock:
@@ -121,7 +121,7 @@ class _NoLock:
         pass
 
 
-def _content(path: Path) -> bytes | None:
+def _read_bytes(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -129,7 +129,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _replace(path: Path, data: bytes, *, durable: bool) -> None:
-    """Writes beside the file, makes sure it is on the disk, and only then puts it in the file's place."""
+    """Replaces a file atomically: writes a temporary file, syncs it if `durable`, and renames it."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "wb") as file:

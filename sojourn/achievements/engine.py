@@ -1,4 +1,4 @@
-"""What an engine reports about one text, and what it has to offer."""
+"""The interface of pattern engines, and the hits they report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclass(slots=True)
 class Hits:
-    """Everything that was found in a text, overlapping or not.
+    """All hits in a text, overlapping or not.
 
     Per search the ends of its hits, and the starts too where their length varies. `paths` are the ends of
     the places where a file path may begin. `folds` says that the text has letters which only ignoring case
@@ -24,8 +24,8 @@ class Hits:
     stops: list[int] = field(default_factory=list)  # where each message of the text ends
     lowered: bytes | None = None
 
-    def small(self) -> bytes:
-        """The text in small letters; letters beyond ASCII stay as they are."""
+    def get_lowered(self) -> bytes:
+        """The text with ASCII letters lower-cased; computed once."""
         if self.lowered is None:
             self.lowered = self.data.lower()
         return self.lowered
@@ -49,7 +49,7 @@ class Engine(Protocol):
         ...
 
 
-def word_before(data: bytes, at: int) -> bool:
+def is_word_before(data: bytes, at: int) -> bool:
     """Whether a word character ends at this place."""
     if at <= 0:
         return False
@@ -61,7 +61,7 @@ def word_before(data: bytes, at: int) -> bool:
     return _is_word(data[start:at])
 
 
-def word_after(data: bytes, at: int) -> bool:
+def is_word_after(data: bytes, at: int) -> bool:
     """Whether a word character begins at this place."""
     if at >= len(data):
         return False

@@ -1,4 +1,4 @@
-"""The fast engine: all searches in one pass over the bytes, by Hyperscan."""
+"""The Hyperscan engine: runs all searches in one pass over the bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPACE = (
     r"(?:[\x09-\x0d\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 )
 _ASCII, _ASCII_IN_LINE = r"[\x00-\x7f]", r"[\x00-\x09\x0b-\x7f]"
-_MEANING = {
+_REGEX = {
     Token.EDGE: r"\b",
     Token.SPACES: f"{_SPACE}+",
     Token.MAYBE_SPACES: f"{_SPACE}*",
@@ -32,7 +32,7 @@ _ONCE = hyperscan.HS_FLAG_SINGLEMATCH
 
 
 class HyperscanEngine:
-    """Compiled searches of one plan."""
+    """The searches of one plan, compiled by Hyperscan."""
 
     name = "hyperscan"
 
@@ -40,9 +40,9 @@ class HyperscanEngine:
         searches = plan.searches
         self._lengths = tuple(search.length for search in searches)
         self._varying = [number for number, one in enumerate(searches) if _needs_start(one)]
-        expressions = [(_expression(one), _flags(one)) for one in searches]
-        self._text = _compiled([*expressions, (_FOLDING, _ONCE), (_PATH_START, 0)])
-        self._calls = _compiled([(_PATH_START, 0), (_ESCAPES, _ONCE)])
+        expressions = [(_to_expression(one), _to_flags(one)) for one in searches]
+        self._text = _compile([*expressions, (_FOLDING, _ONCE), (_PATH_START, 0)])
+        self._calls = _compile([(_PATH_START, 0), (_ESCAPES, _ONCE)])
 
     def scan(self, data: bytes) -> Hits:
         size = len(self._lengths)
@@ -52,7 +52,7 @@ class HyperscanEngine:
 
         def hit(number: int, start: int, end: int, _flags: int, _context: object) -> None:
             add_end[number](end)
-            if start:  # 0 for searches that do not ask for starts, and where the text begins
+            if start:  # 0 if the search reports no starts, and at the beginning of the text
                 starts[number].append(start)
 
         self._text.scan(data, hit)
@@ -72,7 +72,7 @@ class HyperscanEngine:
         return ends[0], bool(ends[1])
 
 
-def _compiled(expressions: Many[tuple[str, int]]) -> Any:
+def _compile(expressions: Many[tuple[str, int]]) -> Any:
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     database.compile(
         expressions=[expression.encode("ascii") for expression, _ in expressions],
@@ -87,25 +87,26 @@ def _needs_start(search: Search) -> bool:
     return search.kind in ("spots", "runs") and search.length is None
 
 
-def _flags(search: Search) -> int:
+def _to_flags(search: Search) -> int:
     flags: int = hyperscan.HS_FLAG_CASELESS
     if search.kind in ("maybe", "surely"):
         return flags | _ONCE
     return flags | hyperscan.HS_FLAG_SOM_LEFTMOST if _needs_start(search) else flags
 
 
-def _expression(search: Search) -> str:
-    spell = _strictly if search.kind == "surely" else _generously
-    return "|".join(spell(row, edges=search.kind != "runs") for row in _factored(search.rows))
+def _to_expression(search: Search) -> str:
+    spell = _to_strict_regex if search.kind == "surely" else _to_loose_regex
+    return "|".join(spell(row, edges=search.kind != "runs") for row in _factor(search.rows))
 
 
 # A row whose literal pieces are choices: `[b]{npm,pip}[b]` instead of two rows.
 _Row = tuple[Token | tuple[str, ...], ...]
 
 
-def _factored(rows: tuple[Sequence, ...]) -> list[_Row]:
-    """Rows that differ in their literals only, and have all combinations of them, become one: Hyperscan
-    compiles that in half the time. The order among them is lost, so this is for questions of yes or no."""
+def _factor(rows: tuple[Sequence, ...]) -> list[_Row]:
+    """Merges rows that are all combinations of some literals into one, which Hyperscan compiles in half the time.
+
+    The order of the alternatives is lost, so only yes-or-no searches may have several rows."""
     groups: dict[tuple[Token | None, ...], list[Sequence]] = {}
     for row in rows:
         groups.setdefault(tuple(piece if isinstance(piece, Token) else None for piece in row.pieces), []).append(row)
@@ -113,35 +114,35 @@ def _factored(rows: tuple[Sequence, ...]) -> list[_Row]:
     for group in groups.values():
         columns = [tuple(dict.fromkeys(column)) for column in zip(*(row.pieces for row in group), strict=True)]
         if math.prod(len(column) for column in columns) == len(group):
-            made.append(tuple(column[0] if isinstance(column[0], Token) else _texts(column) for column in columns))
+            made.append(tuple(column[0] if isinstance(column[0], Token) else _keep_texts(column) for column in columns))
         else:
             made += [tuple(one if isinstance(one, Token) else (one,) for one in row.pieces) for row in group]
     return made
 
 
-def _texts(column: tuple[Token | str, ...]) -> tuple[str, ...]:
+def _keep_texts(column: tuple[Token | str, ...]) -> tuple[str, ...]:
     return tuple(piece for piece in column if isinstance(piece, str))
 
 
-def _generously(row: _Row, *, edges: bool) -> str:
-    """An edge beside a byte above 127 is taken to be one."""
-    said = ""
+def _to_loose_regex(row: _Row, *, edges: bool) -> str:
+    """A regex that accepts any byte above 127 as a word boundary."""
+    regex = ""
     for piece in row:
         if isinstance(piece, tuple):
             literals = "|".join(re.escape(text) for text in piece)
-            said += f"(?:{literals})" if len(piece) > 1 else literals
+            regex += f"(?:{literals})" if len(piece) > 1 else literals
         elif edges or piece is not Token.EDGE:
-            said += _MEANING[piece]
-    return said
+            regex += _REGEX[piece]
+    return regex
 
 
-def _strictly(row: _Row, *, edges: bool) -> str:
-    """An edge counts only beside a byte below 128 or where the text ends."""
-    said = _generously(row, edges=edges)
-    between = f"{_MEANING[Token.EDGE]}{_MEANING[Token.REST]}{_MEANING[Token.EDGE]}"
-    said = said.replace(between, rf"\b{_ASCII_IN_LINE}(?:[^\n]*{_ASCII_IN_LINE})?\b")
+def _to_strict_regex(row: _Row, *, edges: bool) -> str:
+    """A regex that accepts a word boundary only next to an ASCII byte or at the end of the text."""
+    regex = _to_loose_regex(row, edges=edges)
+    between = f"{_REGEX[Token.EDGE]}{_REGEX[Token.REST]}{_REGEX[Token.EDGE]}"
+    regex = regex.replace(between, rf"\b{_ASCII_IN_LINE}(?:[^\n]*{_ASCII_IN_LINE})?\b")
     if row[0] is Token.EDGE:
-        said = f"(?:^|{_ASCII}){said}"
+        regex = f"(?:^|{_ASCII}){regex}"
     if row[-1] is Token.EDGE:
-        said = rf"{said}(?:\z|{_ASCII})"
-    return said
+        regex = rf"{regex}(?:\z|{_ASCII})"
+    return regex

@@ -1,4 +1,4 @@
-"""The engine for machines without the Hyperscan wheel: the same hits, found with nothing but the standard library."""
+"""The engine without Hyperscan: finds the same hits with the standard library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sojourn.achievements.counters import split_at_rest
-from sojourn.achievements.engine import Hits, word_after, word_before
+from sojourn.achievements.engine import Hits, is_word_after, is_word_before
 from sojourn.achievements.pattern_syntax import Sequence, Token
 from sojourn.achievements.plan import Plan, Search
 from sojourn.core.errors import BadInput
@@ -15,21 +15,21 @@ from sojourn.core.errors import BadInput
 _SPACE = (
     rb"(?:[\x09-\x0d\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 )
-_MEANING = {Token.SPACES: _SPACE + b"+", Token.MAYBE_SPACES: _SPACE + b"*", Token.IDENT: rb"[a-z0-9_\-]+"}
+_REGEX = {Token.SPACES: _SPACE + b"+", Token.MAYBE_SPACES: _SPACE + b"*", Token.IDENT: rb"[a-z0-9_\-]+"}
 _IDENT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-")
 _PATH_STARTS = (b"/home/", b"/mnt/", b"./", b"~")
 _FOLDING = (b"\xc4\xb0", b"\xc4\xb1", b"\xc5\xbf", b"\xe2\x84\xaa")
 
 
 class PlainEngine:
-    """One search after the other, each led by a literal that `bytes.find` locates."""
+    """Runs one search after the other; `bytes.find` locates the first literal of each."""
 
     name = "plain"
 
     def __init__(self, plan: Plan) -> None:
         self._searches = plan.searches
         self._lengths = tuple(search.length for search in plan.searches)
-        self._finders = [_finders(search) for search in plan.searches]
+        self._finders = [_build_finders(search) for search in plan.searches]
 
     def scan(self, data: bytes) -> Hits:
         lower = data.lower()
@@ -43,13 +43,13 @@ class PlainEngine:
         return hits
 
     def paths(self, data: bytes) -> tuple[list[int], bool]:
-        ends = sorted(at + len(start) for start in _PATH_STARTS for at in _places(data, start, 0, len(data)))
+        ends = sorted(at + len(start) for start in _PATH_STARTS for at in _find_all(data, start, 0, len(data)))
         return ends, b"\\/" in data or b"\\u00" in data
 
     def _spans(self, number: int, search: Search, lower: bytes) -> Iterator[tuple[int, int]]:
         finders = self._finders[number]
         if search.kind in ("maybe", "surely"):
-            fit = next(filter(None, (_first_fit(parts, lower) for parts in finders)), None)
+            fit = next(filter(None, (_find_first(parts, lower) for parts in finders)), None)
             if fit is not None:
                 yield fit
         else:
@@ -58,7 +58,7 @@ class PlainEngine:
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    """A row of pieces without [..], found by its first literal. Edges are judged as text, beyond ASCII too."""
+    """Finds a row without [..] by its first literal. Word boundaries are exact beyond ASCII too."""
 
     row: Sequence
     literal: bytes
@@ -68,7 +68,7 @@ class _Finder:
     def spans(self, lower: bytes, begin: int, stop: int) -> Iterator[tuple[int, int]]:
         row, size = self.row, len(self.literal)
         left, right = row.starts_at_edge and not self.in_run, row.ends_at_edge
-        for start in _places(lower, self.literal, begin, stop):
+        for start in _find_all(lower, self.literal, begin, stop):
             end = start + size
             if self.rest is not None:
                 hit = self.rest.match(lower, start, stop)
@@ -76,45 +76,45 @@ class _Finder:
                     continue
                 end = hit.end()
             if self.in_run:
-                first = _run_before(lower, start)
+                first = _find_run_start(lower, start)
                 if first < start:
                     yield first, end
-            elif not (left and word_before(lower, start)) and not (right and word_after(lower, end)):
+            elif not (left and is_word_before(lower, start)) and not (right and is_word_after(lower, end)):
                 yield start, end
 
 
-def _finders(search: Search) -> list[list[_Finder]]:
-    """Per row, a finder for each part between the [..] of the row."""
-    return [[_finder(part) for part in split_at_rest(row)] for row in search.rows]
+def _build_finders(search: Search) -> list[list[_Finder]]:
+    """One finder for each part between the [..] of each row."""
+    return [[_build_finder(part) for part in split_at_rest(row)] for row in search.rows]
 
 
-def _finder(row: Sequence) -> _Finder:
+def _build_finder(row: Sequence) -> _Finder:
     pieces = [piece for piece in row.pieces if piece is not Token.EDGE]
     in_run = pieces[0] is Token.IDENT
     pieces = pieces[1:] if in_run else pieces
     literal = pieces[0]
     if not isinstance(literal, str):
         raise BadInput(f"A pattern begins with {literal}.", hint="Begin with literal text.")
-    said = (_MEANING[piece] if isinstance(piece, Token) else re.escape(piece.encode()) for piece in pieces)
-    rest = re.compile(b"".join(said)) if len(pieces) > 1 else None
+    parts_ = (_REGEX[piece] if isinstance(piece, Token) else re.escape(piece.encode()) for piece in pieces)
+    rest = re.compile(b"".join(parts_)) if len(pieces) > 1 else None
     return _Finder(row, literal.encode(), rest, in_run)
 
 
-def _places(data: bytes, text: bytes, begin: int, stop: int) -> Iterator[int]:
+def _find_all(data: bytes, text: bytes, begin: int, stop: int) -> Iterator[int]:
     at = data.find(text, begin, stop)
     while at >= 0:
         yield at
         at = data.find(text, at + 1, stop)
 
 
-def _run_before(lower: bytes, at: int) -> int:
+def _find_run_start(lower: bytes, at: int) -> int:
     while at > 0 and lower[at - 1] in _IDENT:
         at -= 1
     return at
 
 
-def _first_fit(parts: list[_Finder], lower: bytes) -> tuple[int, int] | None:
-    """Where a row is first: its first part, and after it in the same line each other one."""
+def _find_first(parts: list[_Finder], lower: bytes) -> tuple[int, int] | None:
+    """The first match of a row: its parts in order within one line."""
     at = 0
     while True:
         start, at = next(parts[0].spans(lower, at, len(lower)), (0, -1))

@@ -1,4 +1,4 @@
-"""From totals to badges: which tier, how far, and in which words."""
+"""Evaluates badges: turns totals into tiers and progress."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SECRET_CRITERIA = "Hidden until something in your history counts towards it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """Where the person stands with one badge."""
+class BadgeProgress:
+    """The tier and progress of one badge."""
 
     unlocked: bool
     discovered: bool
@@ -29,26 +29,21 @@ class Standing:
     progress_pct: int
 
 
-def standing(badge: Achievement, totals: Mapping[str, int]) -> Standing:
-    """A missing total is 0."""
+def evaluate_badge(badge: Achievement, totals: Mapping[str, int]) -> BadgeProgress:
+    """The progress of a badge. A missing total counts as 0."""
     if badge.requirements:
-        return _all_of(badge, totals)
-    return _tiered(badge, int(totals.get(badge.metric) or 0))
+        return _evaluate_requirements(badge, totals)
+    return _evaluate_tiers(badge, int(totals.get(badge.metric) or 0))
 
 
-def nothing_yet(badge: Achievement) -> Standing:
-    """The standing before anything was counted."""
-    return standing(badge, {})
-
-
-def _tiered(badge: Achievement, value: int) -> Standing:
+def _evaluate_tiers(badge: Achievement, value: int) -> BadgeProgress:
     reached = sum(step <= value for step in badge.tiers)
     is_top = reached == len(badge.tiers)
-    percent = 100 if is_top else _within_step(badge.tiers, reached, value)
-    return Standing(
+    percent = 100 if is_top else _percent_of_step(badge.tiers, reached, value)
+    return BadgeProgress(
         unlocked=reached > 0,
         discovered=value > 0 or not badge.secret,
-        state=_state(badge, unlocked=reached > 0, hidden=value == 0),
+        state=_choose_state(badge, unlocked=reached > 0, hidden=value == 0),
         tier=TIER_NAMES[reached - 1] if reached else None,
         next_tier=None if is_top else TIER_NAMES[reached],
         progress=value,
@@ -57,24 +52,24 @@ def _tiered(badge: Achievement, value: int) -> Standing:
     )
 
 
-def _within_step(tiers: tuple[int, ...], reached: int, value: int) -> int:
-    """Percent of the way from the last tier to the next. Divide, multiply, floor: the order is part of the result."""
+def _percent_of_step(tiers: tuple[int, ...], reached: int, value: int) -> int:
+    """Percent of the way from the last tier to the next. The order of the operations matters for equal numbers."""
     current = tiers[reached - 1] if reached else 0
     share = (value - current) / max(1, tiers[reached] - current)
     return max(0, min(99, math.floor(share * 100)))
 
 
-def _all_of(badge: Achievement, totals: Mapping[str, int]) -> Standing:
+def _evaluate_requirements(badge: Achievement, totals: Mapping[str, int]) -> BadgeProgress:
     values = [int(totals.get(one.metric) or 0) for one in badge.requirements]
     unlocked = all(value >= one.at_least for value, one in zip(values, badge.requirements, strict=True))
     total = 0.0
     for value, one in zip(values, badge.requirements, strict=True):  # left to right: `sum` may add differently
         total += min(1.0, value / max(1, one.at_least))
     percent = math.floor(total / len(values) * 100)
-    return Standing(
+    return BadgeProgress(
         unlocked=unlocked,
         discovered=any(values) or not badge.secret,
-        state=_state(badge, unlocked=unlocked, hidden=not any(values)),
+        state=_choose_state(badge, unlocked=unlocked, hidden=not any(values)),
         tier=None,
         next_tier=None,
         progress=percent,
@@ -83,14 +78,14 @@ def _all_of(badge: Achievement, totals: Mapping[str, int]) -> Standing:
     )
 
 
-def _state(badge: Achievement, *, unlocked: bool, hidden: bool) -> State:
+def _choose_state(badge: Achievement, *, unlocked: bool, hidden: bool) -> State:
     if unlocked:
         return "unlocked"
     return "secret" if badge.secret and hidden else "discovered"
 
 
-def item(badge: Achievement, at: Standing, labels: Mapping[str, str]) -> dict[str, Any]:
-    """A badge as it travels: a secret keeps its keys and hides their values."""
+def badge_to_json(badge: Achievement, at: BadgeProgress, labels: Mapping[str, str]) -> dict[str, Any]:
+    """A badge in the JSON form of the routes; a secret one keeps its keys and hides their values."""
     hidden = at.state == "secret"
     shown: dict[str, Any] = {
         "id": badge.id,
@@ -122,12 +117,12 @@ def item(badge: Achievement, at: Standing, labels: Mapping[str, str]) -> dict[st
         "progress": at.progress,
         "next_threshold": at.next_threshold,
         "progress_pct": at.progress_pct,
-        "criteria": SECRET_CRITERIA if hidden else criteria(badge, labels),
+        "criteria": SECRET_CRITERIA if hidden else describe_criteria(badge, labels),
     }
 
 
-def criteria(badge: Achievement, labels: Mapping[str, str]) -> str:
-    """What counts, as one sentence."""
+def describe_criteria(badge: Achievement, labels: Mapping[str, str]) -> str:
+    """What the badge counts, as one sentence."""
     if badge.requirements:
         return "; ".join(f"{labels[one.metric]} ≥ {one.at_least:,}" for one in badge.requirements)
     ladder = ", ".join(f"{name} {step:,}" for name, step in zip(TIER_NAMES, badge.tiers, strict=False))

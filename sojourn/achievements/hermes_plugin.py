@@ -1,4 +1,4 @@
-"""Puts a plugin into a Hermes home that shows our badges in its dashboard, and takes it out again.
+"""Installs and uninstalls the plugin that shows our badges in the dashboard of a Hermes home.
 
 A user plugin of the same name takes the place of the bundled one, but only if it is in `plugins.enabled`;
 so one line of `config.yaml` is needed too. Nothing else in that home is changed, and `state.json`, which
@@ -19,7 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sojourn.achievements.hermes_config import disabled_in, enable, forget_enabled
+from sojourn.achievements.plugin_config import disable_plugin, enable_plugin, is_disabled
 from sojourn.core.errors import BadInput, Conflict, SourceUnreadable
 
 NAME = "hermes-achievements"
@@ -42,7 +42,7 @@ class HermesPlugin:
         self._record_file, self._old_record_file = self._folder / _RECORD, self._dashboard / _RECORD
 
     def changes_to_install(self) -> list[str]:
-        """What installing would do, one line each; nothing has happened yet."""
+        """Describes each change that `install` would make; changes nothing."""
         if not self._home.is_dir():
             raise SourceUnreadable(f"There is no Hermes home at {self._home}.", hint="Give it with --hermes-home.")
         if self._dashboard.exists() and not self._is_installed():
@@ -50,17 +50,17 @@ class HermesPlugin:
         changes = [f"write {self._dashboard / name}" for name in FILES]
         changes += [f"write {self._folder / name}" for name in (_COMMAND, _RECORD)]
         config = self._read_config()
-        if disabled_in(config, NAME):
+        if is_disabled(config, NAME):
             raise BadInput(f"{self._config} lists {NAME} under plugins.disabled.", hint="Take it out there first.")
-        if enable(config, NAME) != config:
+        if enable_plugin(config, NAME) != config:
             what = "add" if self._config.exists() else "create, with"
             changes.append(f"{what} {NAME} in plugins.enabled: {self._config}")
         return changes
 
     def install(self) -> None:
         before = self._read_config()
-        after = enable(before, NAME)
-        if not self._is_installed():  # installing again must not forget how it was at first
+        after = enable_plugin(before, NAME)
+        if not self._is_installed():  # a second install must not overwrite the original state
             record = {"config_existed": self._config.exists(), "config_before": before, "config_after": _digest(after)}
             _replace(self._record_file, json.dumps(record, indent=2))
         elif self._old_record_file.exists():
@@ -78,20 +78,20 @@ class HermesPlugin:
             _replace(self._config, after)
 
     def changes_to_uninstall(self) -> list[str]:
-        record = self._record()
+        record = self._read_record()
         if record is None:
             return []
         changes = [f"remove {path}" for path in (self._dashboard, self._folder / _COMMAND, self._record_file)]
-        if self._config_restored(record) != self._read_config():
+        if self._restore_config(record) != self._read_config():
             changes.append(f"take {NAME} out of plugins.enabled: {self._config}")
         changes += [f"remove {self._folder / name}" for name in _SCAN_FILES if (self._folder / name).exists()]
         return changes
 
     def uninstall(self) -> None:
-        record = self._record()
+        record = self._read_record()
         if record is None:
             return
-        restored = self._config_restored(record)
+        restored = self._restore_config(record)
         if restored is None:
             self._config.unlink(missing_ok=True)
         elif restored != self._read_config():
@@ -102,23 +102,23 @@ class HermesPlugin:
 
     # -- parts -------------------------------------------------------------
 
-    def _config_restored(self, record: dict[str, Any]) -> str | None:
-        """The configuration without us: as it was, if nobody changed it since; None if there was none."""
+    def _restore_config(self, record: dict[str, Any]) -> str | None:
+        """The config without our entry: the original text if it is unchanged since; None if there was no file."""
         now = self._read_config()
         if _digest(now) != record["config_after"]:
-            return forget_enabled(now, NAME) if NAME not in record["config_before"] else now
+            return disable_plugin(now, NAME) if NAME not in record["config_before"] else now
         return record["config_before"] if record["config_existed"] else None
 
     def _read_config(self) -> str:
         try:
-            return self._config.read_bytes().decode("utf-8")  # line ends are the person's, too
+            return self._config.read_bytes().decode("utf-8")  # `read_text` would change the line endings
         except FileNotFoundError:
             return ""
 
     def _is_installed(self) -> bool:
         return self._record_file.exists() or self._old_record_file.exists()
 
-    def _record(self) -> dict[str, Any] | None:
+    def _read_record(self) -> dict[str, Any] | None:
         for path in (self._record_file, self._old_record_file):
             try:
                 record: dict[str, Any] = json.loads(path.read_text("utf-8"))
@@ -129,7 +129,7 @@ class HermesPlugin:
 
 
 def _replace(path: Path, text: str) -> None:
-    """All of a file or nothing of it. A new one is for its owner only; one that was there keeps its mode."""
+    """Replaces a file atomically. A new file is readable by its owner only; an existing one keeps its mode."""
     real = path.resolve()
     real.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}-")

@@ -6,7 +6,9 @@ oddities included. Adding a metric is adding a value here, or in a plugin's `met
 
 from __future__ import annotations
 
-from sojourn.core.badges import Gate, MetricRule, Pattern, tool_named, words
+from collections.abc import Mapping
+
+from sojourn.core.badges import Gate, MetricRule, Pattern, Total, tool_named, words
 
 ERRORS = words(
     "[b]{error,failed,failure,traceback,exception,permission denied,not found,eaddrinuse}[b]",
@@ -138,3 +140,84 @@ METRICS = TOOL_METRICS + TROUBLE_METRICS + CODING_METRICS + AGENT_METRICS
 
 # Fields of a session that no rule makes: they are counted while its rows are read.
 READING_FIELDS = ("message_count", "tool_call_count", "distinct_tool_count", "files_touched_count")
+
+
+_RECORDS = (
+    ("max_tool_calls_in_session", "tool_call_count", "tool calls in a single session"),
+    ("max_distinct_tools_in_session", "distinct_tool_count", "different tools in a single session"),
+    ("max_messages_in_session", "message_count", "messages in a single session"),
+    ("max_terminal_calls_in_session", "terminal_calls", "shell calls in a single session"),
+    ("max_file_tool_calls_in_session", "file_tool_calls", "file-tool calls in a single session"),
+    ("max_web_calls_in_session", "web_calls", "web calls in a single session"),
+    ("max_web_browser_calls_in_session", "web_browser_calls", "web plus browser calls in a single session"),
+    ("max_files_touched_in_session", "files_touched_count", "file paths mentioned in a single session"),
+)
+_RENAMED = (
+    ("total_errors", "error_count", "messages containing an error word"),
+    ("total_tool_calls", "tool_call_count", "tool calls overall"),
+    ("total_terminal_calls", "terminal_calls", "shell calls overall"),
+    ("total_web_calls", "web_calls", "web search and extract calls overall"),
+    ("total_web_extract_calls", "web_extract_calls", "page extractions overall"),
+    ("total_patch_calls", "patch_calls", "patch calls overall"),
+    ("total_file_reads_searches", "file_reads_searches", "file reads and searches overall"),
+    ("total_delegate_calls", "delegate_calls", "delegated tasks overall"),
+    ("total_process_calls", "process_calls", "process-tool calls overall"),
+    ("total_cron_calls", "cron_calls", "scheduler calls overall"),
+)
+_SAME_NAME = (
+    ("browser_calls", "browser actions overall"),
+    ("image_vision_calls", "image and vision calls overall"),
+    ("tts_calls", "speech calls overall"),
+    ("traceback_events", "tracebacks and exceptions mentioned"),
+    ("log_read_events", "mentions of log files"),
+    ("port_conflict_events", "sessions with a taken port"),
+    ("permission_denied_events", "refused permissions"),
+    ("install_error_events", "sessions with an install and an error"),
+    ("install_success_events", "sessions with an install and good news"),
+    ("restart_after_error_events", "sessions with an error and a restart"),
+    ("env_var_error_events", "mentions of missing keys and settings"),
+    ("yaml_error_events", "YAML mentions in sessions with errors"),
+    ("docker_conflict_events", "container name conflicts"),
+    ("frontend_activity_events", "front-end mentions"),
+    ("css_activity_events", "styling mentions"),
+    ("git_events", "git commands mentioned"),
+    ("tiny_patch_after_errors_events", "sessions with many errors and a tiny fix"),
+    ("skill_events", "skill calls and mentions"),
+    ("skill_manage_events", "skill edits"),
+    ("memory_events", "memory calls"),
+    ("memory_write_events", "memory operations"),
+    ("context_events", "mentions of context, tokens and caches"),
+    ("gateway_events", "mentions of the gateway and chat platforms"),
+    ("plugin_events", "mentions of plugins"),
+    ("rollback_events", "mentions of rollbacks and checkpoints"),
+    ("docs_activity_events", "mentions of documentation"),
+    ("model_events", "mentions of models and providers"),
+    ("openrouter_events", "mentions of OpenRouter"),
+    ("codex_events", "mentions of Codex"),
+    ("claude_events", "mentions of Claude and Anthropic"),
+    ("gemini_events", "mentions of Gemini"),
+    ("local_model_events", "mentions of local models"),
+    ("toolset_events", "mentions of toolsets"),
+    ("config_events", "mentions of configuration files"),
+    ("git_history_events", "git history commands mentioned"),
+    ("test_events", "mentions of tests and checks"),
+    ("screenshot_events", "mentions of screenshots and images"),
+    ("release_events", "mentions of releases"),
+    ("cache_events", "mentions of cache hits"),
+)
+
+TOTALS = (
+    *(Total(key=key, of=of, how="max", label=label) for key, of, label in _RECORDS),
+    *(Total(key=key, of=of, label=label) for key, of, label in _RENAMED),
+    *(Total(key=key, of=key, label=label) for key, label in _SAME_NAME),
+)
+
+# Totals that no rule makes: they come from the list of sessions itself.
+LISTED_TOTALS: Mapping[str, str] = {
+    "session_count": "recorded sessions",
+    "distinct_model_count": "different model names",
+    "distinct_provider_count": "different providers (inferred)",
+    "local_model_chat_sessions": "sessions run on a local model",
+    "weekend_sessions": "sessions begun on a weekend",
+    "night_sessions": "sessions begun between 23:00 and 06:00",
+}

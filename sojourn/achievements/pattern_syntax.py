@@ -1,4 +1,4 @@
-"""The little language of text patterns, and its meaning in Python's `re`.
+"""The syntax of text patterns, its parser, and its translation to `re`.
 
 An alternative is literal text in which these tokens stand for something else:
 
@@ -26,7 +26,7 @@ from sojourn.core.errors import BadInput
 
 
 class Token(Enum):
-    """A piece that is not literal text. The value is its meaning in `re`."""
+    """A piece that is not literal text. The value is its regex."""
 
     EDGE = r"\b"
     SPACES = r"\s+"
@@ -65,29 +65,29 @@ class Sequence:
         return self.pieces[-1] is Token.EDGE
 
 
-def sequences(pattern: WordPattern) -> tuple[Sequence, ...]:
-    """The pattern's alternatives, spelled out, in the order in which they are tried."""
+def parse_pattern(pattern: WordPattern) -> tuple[Sequence, ...]:
+    """Parses a pattern into its alternatives without choices, in the order in which they are tried."""
     rows = []
     for written in pattern.alternatives:
-        for row in _spelled_out(written):
+        for row in _expand(written):
             _check(row, written)
             rows.append(row)
     return tuple(rows)
 
 
 def to_re(rows: tuple[Sequence, ...]) -> str:
-    """The same alternatives as a regular expression for `re`, to be compiled with IGNORECASE."""
+    """Translates the alternatives to a regex, to be compiled with IGNORECASE."""
     return "|".join(
         "".join(piece.value if isinstance(piece, Token) else re.escape(piece) for piece in row.pieces) for row in rows
     )
 
 
-def _spelled_out(written: str) -> list[Sequence]:
-    return [_joined([piece for part in row for piece in part]) for row in product(*_parts(written))]
+def _expand(written: str) -> list[Sequence]:
+    return [_join([piece for part in row for piece in part]) for row in product(*_parse_parts(written))]
 
 
-def _parts(written: str) -> list[list[tuple[Piece, ...]]]:
-    """Per part of the source, the rows of pieces it can stand for, in order of preference."""
+def _parse_parts(written: str) -> list[list[tuple[Piece, ...]]]:
+    """For each part of the source, its possible rows of pieces in order of preference."""
     parts: list[list[tuple[Piece, ...]]] = []
     at = 0
     while at < len(written):
@@ -98,7 +98,7 @@ def _parts(written: str) -> list[list[tuple[Piece, ...]]]:
         if literal is not None:
             parts.append([(literal,)])
         elif choice is not None:
-            parts.append([row.pieces for one in choice.split(",") for row in _spelled_out(one)])
+            parts.append([row.pieces for one in choice.split(",") for row in _expand(one)])
         elif token in _TOKENS:
             parts.append([(_TOKENS[token],)])
         elif token == "quote?":
@@ -111,8 +111,8 @@ def _parts(written: str) -> list[list[tuple[Piece, ...]]]:
     return parts
 
 
-def _joined(pieces: list[Piece]) -> Sequence:
-    """Neighbouring texts become one, lower-cased: case never matters."""
+def _join(pieces: list[Piece]) -> Sequence:
+    """Joins adjacent literals and lower-cases them."""
     row: list[Piece] = []
     for piece in pieces:
         if isinstance(piece, str) and row and isinstance(row[-1], str):
@@ -125,7 +125,7 @@ def _joined(pieces: list[Piece]) -> Sequence:
 
 
 def _check(row: Sequence, written: str) -> None:
-    """Refuses what the scanner could not count exactly."""
+    """Rejects rows that the scanner could not count exactly. Raises BadInput."""
     if not any(isinstance(piece, str) for piece in row.pieces):
         raise BadInput(f"The pattern {written!r} has no letters to look for.", hint="Add some literal text.")
     neighbours = zip((None, *row.pieces), row.pieces, (*row.pieces[1:], None), strict=False)
@@ -140,7 +140,7 @@ def _check(row: Sequence, written: str) -> None:
 
 
 def _touches(piece: Piece | None, side: int) -> bool:
-    """Whether a boundary beside this piece has a word character on this side of it."""
+    """Whether the piece has a word character at its start (`side` 0) or end (-1)."""
     if isinstance(piece, str):
         return piece[side].isalnum() or piece[side] == "_"
     return piece is Token.IDENT and side == 0

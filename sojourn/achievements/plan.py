@@ -1,4 +1,4 @@
-"""The search plan: which things an engine has to find in a text so that every rule can be counted exactly.
+"""The search plan: what an engine has to find in a text so that every rule can be counted exactly.
 
 Rules share what they look for: `codex` is found once and counted twice. A *search* asks for all places of a
 row of pieces (`spots`), of a row that begins with a run of identifier characters (`runs`), or just whether something
@@ -17,14 +17,14 @@ from typing import Literal
 
 from sojourn.achievements.counters import (
     Counter,
-    ExistsCount,
-    LineCount,
-    MessageCount,
-    SpotCount,
-    WindowCount,
+    ExistsCounter,
+    LineCounter,
+    MessageCounter,
+    SpotCounter,
+    WindowCounter,
     split_at_rest,
 )
-from sojourn.achievements.pattern_syntax import Sequence, Token, sequences, to_re
+from sojourn.achievements.pattern_syntax import Sequence, Token, parse_pattern, to_re
 from sojourn.core.badges import MetricRule, ToolNamePattern, WordPattern
 from sojourn.core.errors import BadInput
 
@@ -33,14 +33,14 @@ Kind = Literal["spots", "runs", "maybe", "surely"]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One thing to find. Only `maybe` and `surely` look for several rows at once."""
+    """One search of an engine. Only `maybe` and `surely` have several rows."""
 
     kind: Kind
     rows: tuple[Sequence, ...]
 
     @property
     def length(self) -> int | None:
-        """How long every hit is, when that never varies: then its end says where it starts."""
+        """The length of every hit if it is fixed; then the start follows from the end."""
         text = self.rows[0].text
         return len(text) if text is not None and self.kind == "spots" else None
 
@@ -52,7 +52,7 @@ class RulePlan:
     rule: MetricRule
     tools: tuple[ToolNamePattern, ...]
     counters: tuple[Counter, ...]
-    lowered: WordPattern | None  # counted on the lower-cased text where that makes a difference
+    lowered: WordPattern | None  # counted on the lower-cased text if that differs from ignoring case
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,14 @@ class Plan:
     rules: tuple[RulePlan, ...]
 
 
-def plan(rules: tuple[MetricRule, ...]) -> Plan:
-    """Plans the counting of all rules in one pass."""
+def build_plan(rules: tuple[MetricRule, ...]) -> Plan:
+    """Builds the plan that counts all rules in one pass."""
     searches: dict[Search, int] = {}
     planned = []
     for rule in rules:
         patterns = rule.patterns
         texts = [pattern for pattern in patterns if isinstance(pattern, WordPattern)]
-        counters = tuple(_counter(rule, sequences(pattern), searches) for pattern in texts)
+        counters = tuple(_build_counter(rule, parse_pattern(pattern), searches) for pattern in texts)
         tools = tuple(pattern for pattern in patterns if isinstance(pattern, ToolNamePattern))
         lowered = next((pattern for pattern in texts if pattern.lowered), None)
         if tools and rule.mode != "count":
@@ -77,30 +77,30 @@ def plan(rules: tuple[MetricRule, ...]) -> Plan:
     return Plan(tuple(searches), tuple(planned))
 
 
-def _counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search, int]) -> Counter:
+def _build_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search, int]) -> Counter:
     def number(kind: Kind, *of: Sequence) -> int:
         return searches.setdefault(Search(kind, of), len(searches))
 
     if rule.mode == "exists":
-        return ExistsCount(maybe=number("maybe", *rows), surely=number("surely", *rows), rows=rows)
+        return ExistsCounter(maybe=number("maybe", *rows), surely=number("surely", *rows), rows=rows)
     if rule.mode == "messages":
         if any(row.text is None for row in rows):
             raise BadInput(f"{rule.key} counts messages by more than words.", hint="Use literal text.")
-        return MessageCount(tuple(number("spots", row) for row in rows))
+        return MessageCounter(tuple(number("spots", row) for row in rows))
     if any(row.has(Token.IDENT) for row in rows):
         if any(row.has(Token.REST) for row in rows):
             raise BadInput(f"{rule.key} mixes [id+] and [..].", hint="Make two rules of it.")
         numbers = tuple(number("runs" if row.has(Token.IDENT) else "spots", row) for row in rows)
         longest = max(len(piece) for row in rows for piece in row.pieces if isinstance(piece, str))
         runs = tuple(one for one, row in zip(numbers, rows, strict=True) if row.has(Token.IDENT))
-        return WindowCount(numbers, runs, re.compile(to_re(rows), re.IGNORECASE), reach=longest + 2)
+        return WindowCounter(numbers, runs, re.compile(to_re(rows), re.IGNORECASE), reach=longest + 2)
     if any(row.has(Token.REST) for row in rows):
-        return _line_counter(rule, rows, searches)
-    return _spot_counter(rows, tuple(number("spots", row) for row in rows))
+        return _build_line_counter(rule, rows, searches)
+    return _build_spot_counter(rows, tuple(number("spots", row) for row in rows))
 
 
-def _line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search, int]) -> LineCount:
-    """At most one hit per line swallows its rest: from the first head to the last end."""
+def _build_line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search, int]) -> LineCounter:
+    """Rows with [..] match at most once per line, from the first head to the last end."""
     swallowing = [row for row in rows if row.has(Token.REST)]
     others = [row for row in rows if not row.has(Token.REST)]
     heads = {row.pieces[0] for row in swallowing}
@@ -110,22 +110,22 @@ def _line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[S
     if any(part.text is None for row in swallowing for part in split_at_rest(row)):
         raise BadInput(f"{rule.key} has more than words around [..].", hint="Use literal text.")
     head = Sequence((text,))
-    if any(_can_meet(head, row, same=False) or _can_meet(row, head, same=False) for row in others):
+    if any(_can_overlap(head, row, same=False) or _can_overlap(row, head, same=False) for row in others):
         raise BadInput(f"{rule.key}: what begins a [..] overlaps another alternative.", hint="Split the rule.")
 
     def number(kind: Kind, *of: Sequence) -> int:
         return searches.setdefault(Search(kind, of), len(searches))
 
-    return LineCount(
+    return LineCounter(
         head=number("spots", head),
         last=number("maybe", *dict.fromkeys(split_at_rest(row)[-1] for row in swallowing)),
-        tails=_by_last(swallowing),
-        others=_spot_counter(tuple(others), tuple(number("spots", row) for row in others)),
+        tails=_group_by_last(swallowing),
+        others=_build_spot_counter(tuple(others), tuple(number("spots", row) for row in others)),
     )
 
 
-def _by_last(rows: list[Sequence]) -> dict[bytes, tuple[tuple[bytes, ...], ...]]:
-    """The texts after the head: the last one of each row, and those between."""
+def _group_by_last(rows: list[Sequence]) -> dict[bytes, tuple[tuple[bytes, ...], ...]]:
+    """Maps the last text of each row to the texts required between it and the head."""
     found: dict[bytes, tuple[tuple[bytes, ...], ...]] = {}
     for row in rows:
         *between, last = ((part.text or "").encode() for part in split_at_rest(row)[1:])
@@ -133,26 +133,28 @@ def _by_last(rows: list[Sequence]) -> dict[bytes, tuple[tuple[bytes, ...], ...]]
     return found
 
 
-def _spot_counter(rows: tuple[Sequence, ...], numbers: tuple[int, ...]) -> SpotCount:
-    """Hits that can overlap no others just add up; the others have to be put in order before counting."""
+def _build_spot_counter(rows: tuple[Sequence, ...], numbers: tuple[int, ...]) -> SpotCounter:
+    """Separates rows whose hits can simply be added up from rows whose hits may overlap."""
     meeting = [
-        any(_can_meet(row, other, same=row is other) or _can_meet(other, row, same=row is other) for other in rows)
+        any(
+            _can_overlap(row, other, same=row is other) or _can_overlap(other, row, same=row is other) for other in rows
+        )
         for row in rows
     ]
-    return SpotCount(
+    return SpotCounter(
         numbers,
         alone=tuple(number for number, meets in zip(numbers, meeting, strict=True) if not meets),
         meeting=tuple(number for number, meets in zip(numbers, meeting, strict=True) if meets),
     )
 
 
-def _can_meet(one: Sequence, other: Sequence, *, same: bool) -> bool:
+def _can_overlap(one: Sequence, other: Sequence, *, same: bool) -> bool:
     """Whether a hit of `other` can begin inside a hit of `one`."""
-    return any(_overlap(left, right, same=same) for left in _flat(one) for right in _flat(other))
+    return any(_can_begin_inside(left, right, same=same) for left in _flatten(one) for right in _flatten(other))
 
 
-def _flat(row: Sequence) -> list[str]:
-    """The row as texts in which one character stands for any whitespace between words."""
+def _flatten(row: Sequence) -> list[str]:
+    """The row as plain texts, with NUL for any whitespace."""
     spelled = [""]
     for piece in row.pieces:
         if isinstance(piece, str):
@@ -164,7 +166,7 @@ def _flat(row: Sequence) -> list[str]:
     return spelled
 
 
-def _overlap(one: str, other: str, *, same: bool = False) -> bool:
-    """Whether `other` can begin inside `one`; a text always begins where it begins itself."""
+def _can_begin_inside(one: str, other: str, *, same: bool = False) -> bool:
+    """Whether `other` can begin inside `one`; for the `same` text, other than at its own start."""
     tails = (one[at:] for at in range(1 if same else 0, len(one)))
     return any(other.startswith(tail) or tail.startswith(other) for tail in tails)

@@ -8,15 +8,22 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Query, Response
+from pydantic import WithJsonSchema
 from starlette.concurrency import run_in_threadpool
 
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.factory import of_store
-from sojourn.achievements.service import MOST_WAIT, AchievementsService, parse_wait
+from sojourn.achievements.service import MAX_WAIT_SECONDS, AchievementsService, parse_wait
 from sojourn.ports.kit import Kit
 
-Seconds = Annotated[float | None, Query(ge=0, le=MOST_WAIT, description="Join the very first scan for so long.")]
+# Parsed by `parse_wait`, as in the drop-in: any number is clamped, and anything else is a bad request.
+Seconds = Annotated[
+    str | None,
+    Query(description="Seconds to wait for the very first scan."),
+    WithJsonSchema({"type": "number", "minimum": 0, "maximum": MAX_WAIT_SECONDS}),
+]
+_BAD_WAIT: dict[int | str, dict[str, Any]] = {400: {"description": "`wait` is not a number."}}
 _FAILED: dict[int | str, dict[str, Any]] = {503: {"description": "The very first scan failed; `detail` says why."}}
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such badge."}}
 
@@ -28,62 +35,59 @@ def router(kit: Kit) -> APIRouter:
 
 def routes(open_scans: Callable[[], ScanCoordinator]) -> APIRouter:
     """The routes for any history; it is opened by the first request."""
-    desk = _Desk(open_scans)
-    api = APIRouter(lifespan=desk.lifespan)
-    # The one route that everybody asks all the time, without the machinery of a described one: a third of the
-    # time. The description below it is never reached, it is what the API's documentation shows.
-    api.add_route("/achievements", desk.achievements, methods=["GET"], include_in_schema=False)
+    state = _RouteState(open_scans)
+    api = APIRouter(lifespan=state.lifespan)
 
-    @api.get("/achievements", responses=_FAILED)
+    @api.get("/achievements", responses={**_FAILED, **_BAD_WAIT})
     async def achievements(wait: Seconds = None) -> Response:
         """All badges, from the last good scan; a stale answer says so and starts a refresh."""
-        return await desk.answer(wait)
+        return await state.get_badges(parse_wait(wait))
 
     @api.get("/scan-status")
     async def scan_status() -> Response:
         """How scanning is going. Never starts a scan."""
-        return _json((await desk.service()).scan_status())
+        return _to_response((await state.service()).scan_status())
 
     @api.get("/recent-unlocks", responses=_FAILED)
     async def recent_unlocks() -> Response:
         """The newest unlocked badges, at most 20."""
-        return _json((await desk.service()).recent_unlocks())
+        return _to_response((await state.service()).recent_unlocks())
 
     @api.get("/sessions/{session_id}/badges")
     async def session_badges(session_id: str) -> Response:
         """The badges a session would have earned alone."""
-        service = await desk.service()
-        return _json(await run_in_threadpool(service.session_badges, session_id))
+        service = await state.service()
+        return _to_response(await run_in_threadpool(service.session_badges, session_id))
 
     @api.get("/achievements/{badge}/receipts", responses=_UNKNOWN)
     async def receipts(badge: str, after: str = "", limit: Annotated[int, Query(ge=1, le=200)] = 20) -> Response:
-        """The messages that made a badge move, with highlights. `next` is the `after` of the next page."""
-        service = await desk.service()
-        return _json(await run_in_threadpool(service.receipts, badge, after=after, limit=limit))
+        """The messages that counted towards a badge, with highlights. `next` is the `after` of the next page."""
+        service = await state.service()
+        return _to_response(await run_in_threadpool(service.receipts, badge, after=after, limit=limit))
 
     @api.post("/rescan", status_code=202, responses={**_FAILED, 200: {"description": "`wait`: the final snapshot."}})
     async def rescan(mode: Literal["incremental", "full"] = "incremental", wait: bool = False) -> Response:
         """Starts a scan or joins the running one. `mode=full` reads everything again; `wait` waits for the end."""
-        service = await desk.service()
+        service = await state.service()
         if wait:
-            return _json(await run_in_threadpool(service.rescan_and_wait, full=mode == "full"))
-        return _json(service.rescan(full=mode == "full"), 202)
+            return _to_response(await run_in_threadpool(service.rescan_and_wait, full=mode == "full"))
+        return _to_response(service.rescan(full=mode == "full"), 202)
 
     @api.post("/reset-state")
     async def reset_state() -> Response:
         """Forgets everything counted and every unlock date."""
-        service = await desk.service()
-        return _json(await run_in_threadpool(service.reset))
+        service = await state.service()
+        return _to_response(await run_in_threadpool(service.reset))
 
     return api
 
 
-class _Desk:
-    """Opens the history once, and remembers the badges as the bytes that go out."""
+class _RouteState:
+    """Opens the history on the first request, and caches the encoded badges."""
 
     def __init__(self, open_scans: Callable[[], ScanCoordinator]) -> None:
         self._open = open_scans
-        self._opening = threading.Lock()
+        self._open_lock = threading.Lock()
         self._scans: ScanCoordinator | None = None
         self._service: AchievementsService | None = None
         self._encoded: tuple[object, bytes] = (None, b"")
@@ -91,10 +95,10 @@ class _Desk:
     async def service(self) -> AchievementsService:
         if self._service is not None:
             return self._service
-        return await run_in_threadpool(self._opened)
+        return await run_in_threadpool(self._open_service)
 
-    def _opened(self) -> AchievementsService:
-        with self._opening:
+    def _open_service(self) -> AchievementsService:
+        with self._open_lock:
             if self._service is not None:
                 return self._service
             self._scans = self._open()
@@ -107,17 +111,13 @@ class _Desk:
         if self._scans is not None:
             await run_in_threadpool(self._scans.close)
 
-    async def achievements(self, request: Request) -> Response:
-        return await self.answer(parse_wait(request.query_params.get("wait")))
-
-    async def answer(self, wait: float | None) -> Response:
+    async def get_badges(self, wait: float | None) -> Response:
         service = await self.service()
-        if wait:
-            return self.badges(await run_in_threadpool(service.achievements, wait))
-        return self.badges(service.achievements())
+        answer = await run_in_threadpool(service.achievements, wait) if wait else service.achievements()
+        return self._encode(answer)
 
-    def badges(self, answer: dict[str, Any]) -> Response:
-        """Sixty badges change once per scan; the few words around them with every answer."""
+    def _encode(self, answer: dict[str, Any]) -> Response:
+        """The badges change once per scan and are encoded once; the fields around them change with every answer."""
         items = answer.pop("achievements")
         if self._encoded[0] is not items:
             self._encoded = items, json.dumps(items).encode()
@@ -125,5 +125,5 @@ class _Desk:
         return Response(b'{"achievements": ' + self._encoded[1] + b", " + rest[1:], media_type="application/json")
 
 
-def _json(value: object, status: int = 200) -> Response:
+def _to_response(value: object, status: int = 200) -> Response:
     return Response(json.dumps(value).encode(), status, media_type="application/json")

@@ -1,4 +1,4 @@
-"""Receipts: the very messages that made a badge move, with the words that counted marked in them."""
+"""Receipts: the messages that counted towards a badge, with the matched words highlighted."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.achievements.aggregate import Ledger
-from sojourn.achievements.aggregate_fields import is_local, weekend_and_night
+from sojourn.achievements.aggregate import SessionAggregate, is_local_model, is_weekend_and_night
 from sojourn.achievements.counters import Span
 from sojourn.achievements.engine_plain import PlainEngine
-from sojourn.achievements.plan import plan
+from sojourn.achievements.plan import build_plan
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session_cache import Record, display_titles
+from sojourn.achievements.session_cache import Record
 from sojourn.achievements.session_scanner import SessionScanner
+from sojourn.achievements.snapshot import choose_titles
 from sojourn.core.badges import Achievement, MetricRule
 from sojourn.core.errors import BadInput
 from sojourn.ports.history import History, RawMessage, SessionFacts
 
-_AROUND = 90  # bytes shown before and after the first hit
-_MOST_MARKS = 20  # per message
+_CONTEXT_BYTES = 90  # shown before and after the first hit
+_MAX_HIGHLIGHTS = 20  # per message
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ReceiptPage:
     """Some receipts, and where the next page begins; empty at the end."""
 
     receipts: list[dict[str, Any]]
     next: str
 
 
-def receipts(
+def find_receipts(
     book: RuleBook, badge: Achievement, records: Sequence[Record], history: History, *, after: str = "", limit: int = 20
-) -> Page:
+) -> ReceiptPage:
     """The next `limit` receipts of a badge, newest sessions first. `after` is the `next` of the page before."""
     if not 1 <= limit <= 200:
         raise BadInput(f"{limit} receipts cannot be shown at once.", hint="Ask for 1 to 200.")
@@ -41,33 +41,35 @@ def receipts(
     if after and not (last_session and last_row.isdecimal() and len(last_row) < 20):
         raise BadInput(f"{after!r} is not a place in the receipts.", hint="Use the `next` of an earlier page.")
     shown: list[dict[str, Any]] = []
-    sources = _sources(book, badge, records)
+    sources = _find_sources(book, badge, records)
     skipping = bool(after)
     for record, wanted in sources:
         if skipping and record.facts.id != last_session:
             continue
         first_row = int(last_row) + 1 if skipping else 0
         skipping = False
-        title = _title(record.facts, history)
-        for receipt in _of_session(book, record, wanted, history, first_row):
+        title = _choose_title(record.facts, history)
+        for receipt in _read_session(book, record, wanted, history, first_row):
             if len(shown) == limit:
-                return Page(shown, f"{shown[-1]['session_id']}:{shown[-1]['row']}")
+                return ReceiptPage(shown, f"{shown[-1]['session_id']}:{shown[-1]['row']}")
             shown.append({"session_id": record.facts.id, "title": title, **receipt})
-    return Page(shown, "")
+    return ReceiptPage(shown, "")
 
 
-def _title(facts: SessionFacts, history: History) -> str:
-    return display_titles([facts], {} if facts.title else history.previews([facts.id]))[facts.id]
+def _choose_title(facts: SessionFacts, history: History) -> str:
+    return choose_titles([facts], {} if facts.title else history.previews([facts.id]))[facts.id]
 
 
 # -- which sessions ------------------------------------------------------------
 
 
-def _sources(book: RuleBook, badge: Achievement, records: Sequence[Record]) -> Iterator[tuple[Record, tuple[str, ...]]]:
-    """Sessions with something to show, and the fields that made them count; none for the session as such."""
+def _find_sources(
+    book: RuleBook, badge: Achievement, records: Sequence[Record]
+) -> Iterator[tuple[Record, tuple[str, ...]]]:
+    """Sessions that count towards a badge, with the fields that do; none if the session as such counts."""
     totals = {total.key: total for total in book.totals}
     summed = tuple(totals[key].of for key in badge.metrics if key in totals and totals[key].how == "sum")
-    ledger = Ledger(book, records)
+    ledger = SessionAggregate(book, records)
     best: dict[str, list[str]] = {}
     for key in badge.metrics:
         holder = ledger.best(key)
@@ -83,11 +85,11 @@ def _sources(book: RuleBook, badge: Achievement, records: Sequence[Record]) -> I
 
 def _counts_as(total: str, facts: SessionFacts) -> bool:
     """Whether a session counts for a total that only looks at the list of sessions."""
-    weekend, night = weekend_and_night(facts.started_at)
+    weekend, night = is_weekend_and_night(facts.started_at)
     return {
         "weekend_sessions": weekend,
         "night_sessions": night,
-        "local_model_chat_sessions": bool(facts.model) and is_local(facts.model or ""),
+        "local_model_chat_sessions": bool(facts.model) and is_local_model(facts.model or ""),
         "distinct_model_count": bool(facts.model),
         "distinct_provider_count": bool(facts.model),
     }.get(total, True)
@@ -96,7 +98,7 @@ def _counts_as(total: str, facts: SessionFacts) -> bool:
 # -- which messages ------------------------------------------------------------
 
 
-def _of_session(
+def _read_session(
     book: RuleBook, record: Record, wanted: tuple[str, ...], history: History, first_row: int
 ) -> Iterator[dict[str, Any]]:
     facts = record.facts
@@ -106,24 +108,24 @@ def _of_session(
             yield {"row": 0, "role": None, "kind": "session", "excerpt": about, "highlights": [], "tools": []}
         return
     for _, rows in history.messages([facts.id]):
-        marks = _Marks(book, wanted, rows)
+        marks = _Highlighter(book, wanted, rows)
         for at, row in enumerate(rows):
             if row[0] >= first_row and (shown := marks.receipt(at)) is not None:
                 role = row[1].decode("utf-8", "replace") if row[1] else None
                 yield {"row": row[0], "role": role, **shown}
 
 
-class _Marks:
-    """Where the wanted fields are found in the rows of one session."""
+class _Highlighter:
+    """Finds the matches of some fields in the rows of one session."""
 
     def __init__(self, book: RuleBook, wanted: tuple[str, ...], rows: Sequence[RawMessage]) -> None:
         rules = tuple(_without_gates(rule) for rule in book.metrics if rule.key in wanted)
-        planned = plan(rules)
+        planned = build_plan(rules)
         self._rows, self._wanted, self._plan = rows, wanted, planned
         self._scanner = SessionScanner(book, planned, PlainEngine(planned))
         reading = self._scanner.read(rows)
         hits = self._scanner.search(reading, set())
-        self._texts = _cut(hits.data, hits.stops)
+        self._texts = _split(hits.data, hits.stops)
         self._spans: dict[int, list[Span]] = {}
         for one in planned.rules:
             for counter in one.counters:
@@ -134,10 +136,10 @@ class _Marks:
                     self._spans.setdefault(at, []).append(span)
 
     def receipt(self, at: int) -> dict[str, Any] | None:
-        """What a row has to show; None when nothing in it counted."""
+        """The receipt of one row; None if nothing in it counts."""
         spans = sorted(self._spans.get(at, []))
-        tools = self._tools(at)
-        paths = self._paths(at) if "files_touched_count" in self._wanted else []
+        tools = self._find_tools(at)
+        paths = self._find_paths(at) if "files_touched_count" in self._wanted else []
         if not spans and not tools and not paths and "message_count" not in self._wanted:
             return None
         excerpt, highlights = _excerpt(self._texts[at], spans)
@@ -149,14 +151,14 @@ class _Marks:
             **({"paths": paths} if paths else {}),
         }
 
-    def _tools(self, at: int) -> list[str]:
+    def _find_tools(self, at: int) -> list[str]:
         called = self._scanner.read([self._rows[at]]).sequence
         if "tool_call_count" in self._wanted or "distinct_tool_count" in self._wanted:
             return sorted(called)
         needles = [needle for one in self._plan.rules for tool in one.tools for needle in tool.needles]
         return sorted(name for name in called if any(needle in name.lower() for needle in needles))
 
-    def _paths(self, at: int) -> list[str]:
+    def _find_paths(self, at: int) -> list[str]:
         found: set[bytes] = set()
         self._scanner.search(self._scanner.read([self._rows[at]]), found)
         return sorted(path.decode("utf-8", "replace") for path in found)
@@ -166,22 +168,22 @@ def _without_gates(rule: MetricRule) -> MetricRule:
     return MetricRule(key=rule.key, pattern=rule.pattern, mode=rule.mode)
 
 
-def _cut(data: bytes, stops: Sequence[int]) -> list[bytes]:
+def _split(data: bytes, stops: Sequence[int]) -> list[bytes]:
     starts = [0, *(stop + 1 for stop in stops)]
     return [data[start:stop] for start, stop in zip(starts, stops, strict=False)]
 
 
 def _excerpt(text: bytes, spans: Sequence[Span]) -> tuple[str, list[list[int]]]:
-    """The surroundings of the first hit, and which characters of them counted."""
+    """The text around the first hit, and the character ranges to highlight."""
     first, stop = spans[0] if spans else (0, 0)
-    begin = max(0, first - _AROUND)
+    begin = max(0, first - _CONTEXT_BYTES)
     while begin > 0 and 0x80 <= text[begin] < 0xC0:  # do not begin inside a character
         begin -= 1
-    end = min(len(text), min(stop, first + 2 * _AROUND) + _AROUND)
+    end = min(len(text), min(stop, first + 2 * _CONTEXT_BYTES) + _CONTEXT_BYTES)
     shown = text[begin:end].decode("utf-8", "ignore")
     marks = [
         [len(text[begin:start].decode("utf-8", "ignore")), len(text[begin : min(stop, end)].decode("utf-8", "ignore"))]
-        for start, stop in spans[:_MOST_MARKS]
+        for start, stop in spans[:_MAX_HIGHLIGHTS]
         if begin <= start < end
     ]
     return shown, marks

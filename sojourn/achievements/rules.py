@@ -1,4 +1,4 @@
-"""The rule book: everything that is counted and earned, as one value."""
+"""The rule book: metrics, totals and badges as one value."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sojourn.achievements.aggregate_fields import LISTED_TOTALS, TOTALS
-from sojourn.achievements.catalogue import ACHIEVEMENTS
-from sojourn.achievements.metrics import METRICS, READING_FIELDS
+from sojourn.achievements.catalogue import load_badges
+from sojourn.achievements.metrics import LISTED_TOTALS, METRICS, READING_FIELDS, TOTALS
 from sojourn.core.badges import TIER_NAMES, Achievement, MetricRule, Total
 from sojourn.core.errors import BadInput
 
@@ -18,13 +17,13 @@ SCANNER_VERSION = 3
 
 @dataclass(frozen=True, slots=True)
 class RuleBook:
-    """What is counted, how it adds up and what it earns. `extended` gives a book with a plugin's values."""
+    """Metrics, totals and badges. `extended` returns a book with those of a plugin added."""
 
     metrics: tuple[MetricRule, ...] = METRICS
     totals: tuple[Total, ...] = TOTALS
-    achievements: tuple[Achievement, ...] = ACHIEVEMENTS
+    achievements: tuple[Achievement, ...] = field(default_factory=load_badges)
     fields: tuple[str, ...] = field(init=False)  # the numbers of a session, in a fixed order
-    digest: str = field(init=False)  # changes when a session would have to be read again
+    digest: str = field(init=False)  # changes when sessions have to be counted again
 
     def __post_init__(self) -> None:
         reported = tuple(rule.key for rule in self.metrics if rule.reported)
@@ -34,17 +33,17 @@ class RuleBook:
         self._check()
 
     def extended(self, metrics: Sequence[MetricRule], achievements: Sequence[Achievement]) -> RuleBook:
-        """This book and more: a new metric adds up over all sessions under its own name."""
+        """A copy with more metrics and badges; each new metric is summed over all sessions under its own name."""
         totals = tuple(Total(key=rule.key, of=rule.key, label=rule.key) for rule in metrics if rule.reported)
         return RuleBook(self.metrics + tuple(metrics), self.totals + totals, self.achievements + tuple(achievements))
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """What each total means, in a few words."""
+        """A short description of each total."""
         return {**LISTED_TOTALS, **{total.key: total.label for total in self.totals}}
 
     def _check(self) -> None:
-        """A mistake in a plugin's values is found here, not in the middle of a scan."""
+        """Validates the values, so that a plugin's mistake does not break a scan. Raises BadInput."""
         keys = [rule.key for rule in self.metrics]
         ids = [badge.id for badge in self.achievements]
         totals = {total.key for total in self.totals} | set(LISTED_TOTALS)

@@ -1,31 +1,40 @@
-"""A scan: list the sessions, reuse what is known, read the rest, and put it together in order."""
+"""Scans a history: lists the sessions, reuses cached results, and counts the rest, often in worker processes."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
-from sojourn.achievements.aggregate import Ledger
-from sojourn.achievements.bookmarks import Bookmarks
+from sojourn.achievements.aggregate import SessionAggregate
+from sojourn.achievements.engine import Engine
+from sojourn.achievements.engine_plain import PlainEngine
+from sojourn.achievements.plan import Plan, build_plan
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session_cache import Fingerprint, Known, Record
+from sojourn.achievements.session_cache import CachedSession, Fingerprint, Record
 from sojourn.achievements.session_scanner import Contribution, SessionScanner
-from sojourn.achievements.workers import Counted, count_here, count_in_processes, new_crew, new_scanner
+from sojourn.core.errors import StoreCorrupt
 from sojourn.core.side_by_side import LARGE, Crew
 from sojourn.ports.history import HasSize, History, SessionFacts
+
+try:
+    from sojourn.achievements.engine_hyperscan import HyperscanEngine
+except ImportError:  # no wheel for this machine: slower, same numbers
+    HyperscanEngine = None  # type: ignore[assignment,misc]
+
 
 # Below this many rows to read, starting other processes costs more than it saves.
 IN_PROCESS_ROWS = 8_000
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """A scan on its way."""
+class ScanProgress:
+    """The progress of a running scan."""
 
-    so_far: Ledger
+    so_far: SessionAggregate
     expected: int
 
 
@@ -42,20 +51,19 @@ class ScanResult:
 
 
 class ScanStopped(Exception):
-    """Somebody asked the scan to end early; what was counted is in the journal."""
+    """The scan was asked to stop; what it counted is in the journal."""
 
 
 def scan_sessions(
     history: History,
     book: RuleBook,
     *,
-    known: Mapping[str, Known] | None = None,
+    known: Mapping[str, CachedSession] | None = None,
     only: Sequence[SessionFacts] | None = None,
-    bookmarks: Bookmarks | None = None,
     limit: int | None = None,
-    progress_callback: Callable[[Progress], None] | None = None,
+    progress_callback: Callable[[ScanProgress], None] | None = None,
     progress_every: int = 250,
-    on_counted: Callable[[Mapping[str, Known]], None] | None = None,
+    on_counted: Callable[[Mapping[str, CachedSession]], None] | None = None,
     workers: int | None = None,
     gentle: bool = False,
     in_process_rows: int = IN_PROCESS_ROWS,
@@ -64,88 +72,85 @@ def scan_sessions(
 ) -> ScanResult:
     """Counts the whole history (or its `limit` newest sessions), reading only what is new or changed.
 
-    `only` are the sessions to look at where the others are known to be as they were; those of them that are read in
-    this process are read on from their `bookmarks`. A `scanner` that is at hand saves making one for work that needs
-    no other processes. `on_counted` hears of finished sessions soon after they are counted, `progress_callback` after
-    every `progress_every` sessions. Raises ScanStopped when `stopped` says so before the end.
+    `only` limits the scan to these sessions, if all others are known to be unchanged. A `scanner` that is at hand saves
+    building one for work that needs no other processes. `on_counted` receives finished sessions soon after they are
+    counted; `progress_callback` is called after every `progress_every` sessions. Raises ScanStopped when `stopped`
+    returns true before the end.
     """
     began = time.perf_counter()
     with ExitStack() as until_done:
-        new_hands = partial(_hands, until_done, partial(new_crew, book, history, workers=workers, gentle=gentle))
+        start_pool = partial(
+            _start_pool, until_done, partial(start_workers, book, history, workers=workers, gentle=gentle)
+        )
         is_first = only is None and not known
-        early = new_hands() if workers != 1 and is_first and _is_large(history) else None
+        early_pool = start_pool() if workers != 1 and is_first and _is_large(history) else None
         listed = [facts for facts in (history.sessions() if only is None else only) if not facts.archived]
         listed = listed[:limit] if limit and limit > 0 else listed
-        desk = _Desk(listed, known or {})
-        to_read = [facts for facts in listed if facts.id not in desk.counted]
+        state = _ScanState(listed, known or {})
+        to_read = [facts for facts in listed if facts.id not in state.counted]
         reused = len(listed) - len(to_read)
         reported = reused // progress_every
-        at_hand = _AtHand(history, scanner or partial(new_scanner, book))
-        parcels: Iterator[list[Counted]]
-        ahead = sum(map(bookmarks.rows_ahead if bookmarks else _rows, to_read))
+        local = _LocalScanner(history, scanner or partial(build_scanner, book))
+        batches: Iterator[list[Counted]]
+        ahead = sum(facts.active_rows for facts in to_read)
         if workers == 1 or len(to_read) < 2 or ahead <= in_process_rows:  # a session is not split
-            each = bookmarks.count(to_read) if bookmarks else at_hand.each([facts.id for facts in to_read])
-            parcels = ([one] for one in each)
+            batches = ([one] for one in local.each([facts.id for facts in to_read]))
         else:
             sizes = [(facts.id, facts.active_rows) for facts in to_read]
-            here = None if gentle else at_hand.count
-            parcels = count_in_processes(early or new_hands(), sizes, here=here, stopped=stopped)
-        for finished in parcels:
-            fresh = desk.take(finished)
+            here = None if gentle else local.count
+            batches = count_in_processes(early_pool or start_pool(), sizes, here=here, stopped=stopped)
+        for finished in batches:
+            fresh = state.take(finished)
             if on_counted is not None and fresh:
                 on_counted(fresh)
             if stopped():
                 raise ScanStopped
-            done = len(desk.counted) + len(desk.damaged)
+            done = len(state.counted) + len(state.damaged)
             if progress_callback is not None and done // progress_every > reported and done < len(listed):
                 reported = done // progress_every
-                progress_callback(Progress(desk.so_far(book), len(listed)))
+                progress_callback(ScanProgress(state.so_far(book), len(listed)))
     if stopped():
         raise ScanStopped
-    records = desk.records()
+    records = state.records()
     return ScanResult(
         records=records,
         rescanned=len(to_read),
         reused=reused,
         messages=ahead,
-        damaged=tuple(desk.damaged),
+        damaged=tuple(state.damaged),
         seconds=time.perf_counter() - began,
     )
 
 
-def _rows(facts: SessionFacts) -> int:
-    return facts.active_rows
-
-
-def _hands(until_done: ExitStack, make: Callable[[], Crew]) -> Crew:
+def _start_pool(until_done: ExitStack, make: Callable[[], Crew]) -> Crew:
     return until_done.enter_context(make())
 
 
 def _is_large(history: History) -> bool:
-    """Whether a first scan will surely want other processes: they can start while its sessions are listed."""
+    """Whether a first scan will need worker processes, so that they can start while it lists the sessions."""
     return isinstance(history, HasSize) and history.size() > LARGE
 
 
-class _AtHand:
-    """Counting in this very process, with a scanner that is made when it is first needed."""
+class _LocalScanner:
+    """Counts in this process; builds its scanner on first use."""
 
     def __init__(self, history: History, scanner: Callable[[], SessionScanner]) -> None:
         self._history, self._scanner = history, cache(scanner)
 
     def each(self, sessions: Sequence[str]) -> Iterator[Counted]:
-        return count_here(self._scanner(), self._history, sessions) if sessions else iter(())
+        return count_locally(self._scanner(), self._history, sessions) if sessions else iter(())
 
     def count(self, sessions: list[str]) -> list[Counted]:
         return list(self.each(sessions))
 
 
-class _Desk:
-    """Where contributions are collected until all are there."""
+class _ScanState:
+    """Collects the results of a scan."""
 
-    def __init__(self, listed: Sequence[SessionFacts], known: Mapping[str, Known]) -> None:
+    def __init__(self, listed: Sequence[SessionFacts], known: Mapping[str, CachedSession]) -> None:
         self._listed = listed
-        self._ledger: Ledger | None = None
-        self._untold: list[str] = []  # counted, but not in the ledger yet
+        self._aggregate: SessionAggregate | None = None
+        self._pending: list[str] = []  # counted, but not in the aggregate yet
         self.damaged: list[str] = []
         self.counted: dict[str, Contribution] = {
             facts.id: read.contribution
@@ -157,24 +162,90 @@ class _Desk:
     def _by_id(self) -> dict[str, SessionFacts]:
         return {facts.id: facts for facts in self._listed}
 
-    def so_far(self, book: RuleBook) -> Ledger:
-        """What is counted so far; the second time only what is new is added."""
-        if self._ledger is None:
-            self._ledger, self._untold = Ledger(book), list(self.counted)
-        self._ledger.change([Record(self._by_id[session], self.counted[session]) for session in self._untold])
-        self._untold = []
-        return self._ledger
+    def so_far(self, book: RuleBook) -> SessionAggregate:
+        """The aggregate of everything counted so far."""
+        if self._aggregate is None:
+            self._aggregate, self._pending = SessionAggregate(book), list(self.counted)
+        self._aggregate.change([Record(self._by_id[session], self.counted[session]) for session in self._pending])
+        self._pending = []
+        return self._aggregate
 
-    def take(self, finished: Sequence[Counted]) -> dict[str, Known]:
+    def take(self, finished: Sequence[Counted]) -> dict[str, CachedSession]:
         fresh = {}
         for session, contribution in finished:
             if contribution is None:
                 self.damaged.append(session)
                 continue
             self.counted[session] = contribution
-            self._untold.append(session)
-            fresh[session] = Known(Fingerprint.of(self._by_id[session]), contribution)
+            self._pending.append(session)
+            fresh[session] = CachedSession(Fingerprint.of(self._by_id[session]), contribution)
         return fresh
 
     def records(self) -> list[Record]:
         return [Record(facts, self.counted[facts.id]) for facts in self._listed if facts.id in self.counted]
+
+
+# A finished session and what it adds; None when its rows are damaged.
+Counted = tuple[str, Contribution | None]
+
+
+def build_scanner(book: RuleBook) -> SessionScanner:
+    """Builds a scanner with the fastest engine that is installed."""
+    planned = build_plan(book.metrics)
+    return SessionScanner(book, planned, _choose_engine(planned))
+
+
+def get_engine_name() -> str:
+    return PlainEngine.name if HyperscanEngine is None else HyperscanEngine.name
+
+
+def _choose_engine(planned: Plan) -> Engine:
+    return PlainEngine(planned) if HyperscanEngine is None else HyperscanEngine(planned)
+
+
+def count_locally(scanner: SessionScanner, history: History, sessions: Sequence[str]) -> Iterator[Counted]:
+    """Counts in this process. A damaged session yields None and counting continues."""
+    left = list(sessions)
+    while left:
+        try:
+            for session, rows in history.messages(left):
+                yield session, scanner.contribution(rows)
+                left = left[left.index(session) + 1 :]
+            return
+        except StoreCorrupt:
+            yield left.pop(0), None
+
+
+def start_workers(book: RuleBook, history: History, *, workers: int | None = None, gentle: bool = False) -> Crew:
+    """Starts worker processes. `gentle` ones run at low priority, and this process does not help them."""
+    return Crew(_start_worker, (book, history, gentle), workers=workers, lends_a_hand=not gentle)
+
+
+def count_in_processes(
+    crew: Crew,
+    sessions: Sequence[tuple[str, int]],
+    *,
+    here: Callable[[list[str]], list[Counted]] | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[list[Counted]]:
+    """Counts (session, rows) pairs in workers and partly `here`; yields batches of results in any order."""
+    return crew.does(_count_in_worker, sessions, here=here, stopped=stopped)
+
+
+# -- in the worker process; the state is global because there is one scanner per process --------
+
+_worker: tuple[SessionScanner, History] | None = None
+
+
+def _start_worker(book: RuleBook, history: History, gentle: bool) -> None:
+    global _worker
+    if gentle and hasattr(os, "nice"):
+        os.nice(10)
+    _worker = build_scanner(book), history
+
+
+def _count_in_worker(sessions: list[str]) -> list[Counted]:
+    if _worker is None:
+        raise RuntimeError("The worker was not initialised.")
+    scanner, history = _worker
+    return list(count_locally(scanner, history, sessions))

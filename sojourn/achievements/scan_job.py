@@ -1,4 +1,4 @@
-"""One scan from beginning to end, without threads: read, count, evaluate; then, if still wanted, keep it."""
+"""One scan without threads: `run` reads, counts and evaluates; `save` writes the result."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.achievements import unlocks
-from sojourn.achievements.aggregate import Ledger, Numbers
-from sojourn.achievements.bookmarks import Bookmarks
-from sojourn.achievements.checkpoint import Checkpoint
+from sojourn.achievements.aggregate import AggregateNumbers, SessionAggregate
 from sojourn.achievements.document_store import DocumentStore
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.scan import IN_PROCESS_ROWS, Progress, ScanResult, scan_sessions
-from sojourn.achievements.session_cache import Known
+from sojourn.achievements.scan import IN_PROCESS_ROWS, ScanProgress, ScanResult, build_scanner, scan_sessions
+from sojourn.achievements.session_cache import CachedSession, SessionCache
 from sojourn.achievements.session_scanner import SessionScanner
-from sojourn.achievements.snapshot import Built, Snapshot, SnapshotStore, build_snapshot
+from sojourn.achievements.snapshot import BuiltSnapshot, Snapshot, SnapshotStore, build_snapshot
 from sojourn.achievements.unlocks import Unlock
-from sojourn.achievements.workers import new_scanner
 from sojourn.ports.history import Changes, HasChangeFeed, History
 
 logger = logging.getLogger(__name__)
@@ -29,30 +26,30 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanSettings:
-    """How scans are made and how long their results are good."""
+    """Settings of scans, and how long their results are fresh."""
 
     ttl_seconds: float = 120.0
     progress_every: int = 250
     workers: int | None = None  # None: as many as there are cores
-    gentle: bool = False  # whether scanning processes give way to everybody else
+    gentle: bool = False  # worker processes run at low priority
     in_process_rows: int = IN_PROCESS_ROWS
-    first_wait: float = 5.0  # seconds until the next try after a failure; doubles each time
+    first_wait: float = 5.0  # seconds until a retry after a failure; doubles each time
     most_wait: float = 600.0
-    inherited_state: Path | None = None  # state.json of another program, whose unlock dates are taken over
+    inherited_state: Path | None = None  # state.json of another program; its unlock dates are adopted
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a scan found. `is_new` is false when nothing had changed since the last one."""
+class ScanOutcome:
+    """The result of a scan. `is_new` is false if nothing had changed since the last one."""
 
     snapshot: Snapshot
     unlocks: Mapping[str, Unlock]
-    records: Ledger
+    records: SessionAggregate
     is_new: bool
 
 
 class ScanJob:
-    """Scans one history again and again, remembering what it knows. Used by one thread at a time."""
+    """Scans one history repeatedly and reuses earlier results. Used by one thread at a time."""
 
     def __init__(
         self,
@@ -63,19 +60,18 @@ class ScanJob:
         scanner: Callable[[], SessionScanner] | None = None,
     ) -> None:
         self._history, self._shelf, self._book, self._settings = history, shelf, book, settings
-        self._checkpoint = Checkpoint(shelf, book)
-        self._last: tuple[Hashable, Outcome] | None = None
-        self._ledger: Ledger | None = None  # None as long as it may not be what the history last told
-        self._zone: tuple[object, ...] = ()  # the clock by which it was counted
-        self._unsaved: dict[str, Unlock] = {}  # unlocks the shelf refused: their dates hold while we run
+        self._cache = SessionCache(shelf, book)
+        self._last: tuple[Hashable, ScanOutcome] | None = None
+        self._aggregate: SessionAggregate | None = None  # None while it may lag behind the last listing of the history
+        self._zone: tuple[object, ...] = ()  # the time zone in which it was counted
+        self._unsaved: dict[str, Unlock] = {}  # unlocks that could not be written; valid while this process runs
         self._problem: str | None = None
-        self._scanner = scanner or cache(partial(new_scanner, book))  # made when it is first needed
-        self._bookmarks = Bookmarks(book, history, self._scanner)
+        self._scanner = scanner or cache(partial(build_scanner, book))  # made when it is first needed
 
     @property
-    def records(self) -> Ledger:
+    def records(self) -> SessionAggregate:
         """The sessions of the last finished scan."""
-        return self._last[1].records if self._last is not None else Ledger(self._book)
+        return self._last[1].records if self._last is not None else SessionAggregate(self._book)
 
     def run(
         self,
@@ -85,65 +81,66 @@ class ScanJob:
         on_progress: Callable[[int, int], None] = lambda done, expected: None,
         on_partial: Callable[[Snapshot], None] | None = None,
         stopped: Callable[[], bool] = lambda: False,
-    ) -> Outcome:
-        """Brings everything up to date. Reading errors are raised; what cannot be written is noted and left."""
-        is_kept, self._problem = self._problem is None, None
+    ) -> ScanOutcome:
+        """Counts what changed and evaluates the badges. Read errors are raised; write errors go into `scan_meta`."""
+        is_saved, self._problem = self._problem is None, None
         mark = (self._history.mark(), time.tzname, time.timezone)
         is_same = mark[0] is not None and self._last is not None and self._last[0] == mark
-        if is_same and is_kept and not full:
-            return self._as_before(int(now()))
-        self._kept("the record of earlier scans", self._checkpoint.load)
+        if is_same and is_saved and not full:
+            return self._repeat_last(int(now()))
+        self._try_save("the record of earlier scans", self._cache.load)
 
-        def progress(at: Progress) -> None:
+        def progress(at: ScanProgress) -> None:
             on_progress(len(at.so_far), at.expected)
             if on_partial is not None:
-                meta = _meta("in_progress", len(at.so_far), expected=at.expected)
-                on_partial(self._built(at.so_far, meta, {}, int(now()), is_partial=True).snapshot)
+                meta = _build_meta("in_progress", len(at.so_far), expected=at.expected)
+                on_partial(self._build(at.so_far, meta, {}, int(now()), is_partial=True).snapshot)
 
-        ledger, result = self._brought_up_to_date(mark[1:], full, progress, stopped)
+        ledger, result = self._update(mark[1:], full, progress, stopped)
         before = unlocks.load(self._shelf, inherited=self._settings.inherited_state) | self._unsaved
-        built = self._built(ledger, _result_meta(result, ledger), before, int(now()))
-        outcome = Outcome(built.snapshot, built.records, ledger, is_new=True)
+        built = self._build(ledger, _build_result_meta(result, ledger), before, int(now()))
+        outcome = ScanOutcome(built.snapshot, built.records, ledger, is_new=True)
         self._last = mark, outcome
         return outcome
 
-    def keep(self, outcome: Outcome, store: SnapshotStore) -> str | None:
-        """Writes what a scan found; says what could not be written. The snapshot is in force either way.
+    def save(self, outcome: ScanOutcome, store: SnapshotStore) -> str | None:
+        """Writes the result of a scan and returns the problem if that failed. The snapshot is served either way.
 
-        When nothing had changed there is nothing to write: only its time is new, and only in memory.
+        If nothing had changed, only the time of the snapshot in memory is updated.
         """
         if not outcome.is_new:
-            store.see_again(outcome.snapshot)
+            store.set_in_memory(outcome.snapshot)
             return None
         now = outcome.snapshot["generated_at"]
-        if not unlocks.are_kept(self._shelf, outcome.unlocks):
-            is_kept = self._kept("unlock dates", lambda: unlocks.save(self._shelf, outcome.unlocks))
-            self._unsaved = {} if is_kept else dict(outcome.unlocks)
-        self._kept("the record of this scan", lambda: self._checkpoint.fold(outcome.records, now))
+        if not unlocks.are_saved(self._shelf, outcome.unlocks):
+            is_saved = self._try_save("unlock dates", lambda: unlocks.save(self._shelf, outcome.unlocks))
+            self._unsaved = {} if is_saved else dict(outcome.unlocks)
+        self._try_save("the record of this scan", lambda: self._cache.compact(outcome.records, now))
         outcome.snapshot["scan_meta"]["error"] = self._problem
-        self._kept("the snapshot", lambda: store.set(outcome.snapshot))
+        self._try_save("the snapshot", lambda: store.set(outcome.snapshot))
         return self._problem
 
     # -- parts -------------------------------------------------------------
 
-    def _brought_up_to_date(
-        self, zone: tuple[object, ...], full: bool, progress: Callable[[Progress], None], stopped: Callable[[], bool]
-    ) -> tuple[Ledger, ScanResult]:
-        """Looks at the sessions that changed if the history can name them, and they are few; else at all of them."""
-        ledger = None if full or self._zone != zone else self._ledger
-        self._ledger, self._zone = None, zone  # until we are through: what a history told it does not tell again
-        if full:
-            self._bookmarks.keep(())
-        changes = self._few_changes() if ledger is not None else None
+    def _update(
+        self,
+        zone: tuple[object, ...],
+        full: bool,
+        progress: Callable[[ScanProgress], None],
+        stopped: Callable[[], bool],
+    ) -> tuple[SessionAggregate, ScanResult]:
+        """Scans only the changed sessions if the history reports a few; otherwise all of them."""
+        ledger = None if full or self._zone != zone else self._aggregate
+        self._aggregate, self._zone = None, zone  # until success: the history reports each change only once
+        changes = self._find_few_changes() if ledger is not None else None
         result = scan_sessions(
             self._history,
             self._book,
-            known={} if full else self._checkpoint.known,
+            known={} if full else self._cache.sessions,
             only=changes.facts if changes is not None else None,
-            bookmarks=self._bookmarks if changes is not None else None,
             progress_callback=progress,
             progress_every=self._settings.progress_every,
-            on_counted=self._noted,
+            on_counted=self._save_to_journal,
             workers=self._settings.workers,
             gentle=self._settings.gentle,
             in_process_rows=self._settings.in_process_rows,
@@ -151,21 +148,20 @@ class ScanJob:
             stopped=stopped,
         )
         if ledger is None or changes is None:
-            ledger = Ledger(self._book, result.records)
+            ledger = SessionAggregate(self._book, result.records)
         else:
             left_out = {facts.id for facts in changes.facts} - {record.facts.id for record in result.records}
             ledger.change(result.records, [*changes.gone, *left_out])
-        self._bookmarks.keep(ledger)
-        self._ledger = None if result.damaged else ledger  # one that could not be read may be mended without a sign
+        self._aggregate = None if result.damaged else ledger  # a damaged session may be repaired without a sign
         return ledger, result
 
-    def _few_changes(self) -> Changes | None:
-        """What the history says has changed, if it can and it is not worth a progress bar."""
+    def _find_few_changes(self) -> Changes | None:
+        """The changes the history reports; None if it cannot or if they are many."""
         told = self._history.changes() if isinstance(self._history, HasChangeFeed) else None
         return told if told is not None and len(told.facts) < self._settings.progress_every else None
 
-    def _as_before(self, now: int) -> Outcome:
-        """Nothing was written since the last scan: the same numbers, seen again now."""
+    def _repeat_last(self, now: int) -> ScanOutcome:
+        """Repeats the last result with the present time: nothing was written since."""
         assert self._last is not None
         mark, before = self._last
         count = len(before.records)
@@ -178,30 +174,30 @@ class ScanJob:
             "messages_scanned": 0,
         }
         snapshot = before.snapshot | {"generated_at": now, "scan_meta": meta}
-        outcome = Outcome(snapshot, before.unlocks, before.records, is_new=False)
+        outcome = ScanOutcome(snapshot, before.unlocks, before.records, is_new=False)
         self._last = mark, outcome
         return outcome
 
-    def _noted(self, fresh: Mapping[str, Known]) -> None:
+    def _save_to_journal(self, fresh: Mapping[str, CachedSession]) -> None:
         if self._problem is None:
-            self._kept("the journal", lambda: self._checkpoint.note(fresh))
+            self._try_save("the journal", lambda: self._cache.add(fresh))
 
-    def _built(
+    def _build(
         self,
-        numbers: Numbers,
+        numbers: AggregateNumbers,
         meta: Mapping[str, Any],
         known: Mapping[str, Unlock],
         now: int,
         *,
         is_partial: bool = False,
-    ) -> Built:
+    ) -> BuiltSnapshot:
         previews = self._history.previews
         return build_snapshot(
             self._book, numbers, scan_meta=meta, previews=previews, records=known, now=now, is_partial=is_partial
         )
 
-    def _kept(self, what: str, write: Callable[[], None]) -> bool:
-        """A full disk or a read-only folder costs us the record, not the result."""
+    def _try_save(self, what: str, write: Callable[[], None]) -> bool:
+        """Runs `write` and records an OSError: a full disk must not cost the result of the scan."""
         try:
             write()
         except OSError as error:
@@ -211,7 +207,7 @@ class ScanJob:
         return True
 
 
-def _meta(mode: str, done: int, *, expected: int) -> dict[str, Any]:
+def _build_meta(mode: str, done: int, *, expected: int) -> dict[str, Any]:
     return {
         "mode": mode,
         "sessions_total": done,
@@ -223,10 +219,10 @@ def _meta(mode: str, done: int, *, expected: int) -> dict[str, Any]:
     }
 
 
-def _result_meta(result: ScanResult, ledger: Ledger) -> dict[str, Any]:
+def _build_result_meta(result: ScanResult, ledger: SessionAggregate) -> dict[str, Any]:
     total = len(ledger)
     reused = total - result.rescanned + len(result.damaged)
-    return _meta("incremental" if reused else "full", total, expected=total) | {
+    return _build_meta("incremental" if reused else "full", total, expected=total) | {
         "sessions_rescanned": result.rescanned,
         "sessions_reused": reused,
         "duration_ms": round(result.seconds * 1000),

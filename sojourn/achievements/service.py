@@ -1,22 +1,28 @@
-"""What is answered to whom: the cached answer at once, its age told honestly, a refresh in the background."""
+"""Answers requests about badges from the last good snapshot and refreshes it in the background."""
 
 from __future__ import annotations
 
 import copy
+import json
+import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.receipts import Page, receipts
+from sojourn.achievements.receipts import ReceiptPage, find_receipts
 from sojourn.achievements.session_cache import Record
-from sojourn.achievements.snapshot import Snapshot, pending_snapshot, recent_unlocks, session_badges
-from sojourn.core.errors import BadInput, NotFound, StoreUnavailable
+from sojourn.achievements.snapshot import Snapshot, build_pending_snapshot, recent_unlocks, session_badges
+from sojourn.core.errors import BadInput, NotFound, SojournError, StoreUnavailable
 
+logger = logging.getLogger(__name__)
+_MAX_THREADS = 32  # for concurrent requests of the drop-in; some of them wait
 ServingState = Literal["FRESH", "STALE", "SCANNING", "FAILED"]
-MOST_WAIT = 300.0  # seconds a caller may join a scan
-_SHOWN = (
+MAX_WAIT_SECONDS = 300.0  # the longest a caller may wait for a scan
+_SNAPSHOT_KEYS = (
     *("achievements", "unlocked_count", "discovered_count", "secret_count", "total_count", "error"),
     "generated_at",
 )
@@ -35,14 +41,14 @@ _EMPTY_META: Mapping[str, Any] = {
 
 
 class ScanFailed(StoreUnavailable):
-    """The very first scan failed: there is no answer to fall back on."""
+    """The very first scan failed, so there is no snapshot to serve."""
 
     code = "scan_failed"
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """A snapshot chosen for an answer, and in which state it is served."""
+    """The snapshot chosen for an answer and its serving state."""
 
     snapshot: Snapshot
     state: ServingState
@@ -51,18 +57,18 @@ class _Answer:
 
 
 def parse_wait(said: str | None) -> float | None:
-    """How many seconds a caller is ready to wait, within reason; None when nothing was said. BadInput."""
+    """The seconds in a `wait` parameter, clamped to the allowed range; None without one. Raises BadInput."""
     if said is None:
         return None
     try:
         seconds = float(said)
     except ValueError:
         raise BadInput(f"wait={said} is not a number of seconds.", hint="For example wait=10.") from None
-    return max(0.0, min(seconds, MOST_WAIT))
+    return max(0.0, min(seconds, MAX_WAIT_SECONDS))
 
 
 class AchievementsService:
-    """All questions about one history's badges."""
+    """The badges of one history, as the HTTP routes and the drop-in serve them."""
 
     def __init__(self, coordinator: ScanCoordinator, clock: Callable[[], float] = time.time) -> None:
         self._coordinator, self._clock = coordinator, clock
@@ -70,9 +76,9 @@ class AchievementsService:
     # -- the routes --------------------------------------------------------
 
     def achievements(self, wait: float | None = None) -> dict[str, Any]:
-        """All badges. Never waits, unless it is asked to and nothing was ever counted. ScanFailed."""
-        answer = self._answer(wait)
-        shown = {key: answer.snapshot[key] for key in _SHOWN if key in answer.snapshot}
+        """All badges. Waits only if `wait` is given and there is no snapshot yet. Raises ScanFailed."""
+        answer = self._choose_answer(wait)
+        shown = {key: answer.snapshot[key] for key in _SNAPSHOT_KEYS if key in answer.snapshot}
         meta = answer.snapshot.get("scan_meta", {})
         return {
             **shown,
@@ -91,22 +97,22 @@ class AchievementsService:
         return self._coordinator.get_status()
 
     def recent_unlocks(self) -> list[dict[str, Any]]:
-        return recent_unlocks(self._answer(None).snapshot)
+        return recent_unlocks(self._choose_answer(None).snapshot)
 
     def session_badges(self, session: str) -> dict[str, Any]:
-        """The badges one session would earn alone; none for a session nobody has counted."""
-        record = self._record(session)
+        """The badges one session would earn alone; none for a session that was not counted."""
+        record = self._find_record(session)
         badges = session_badges(self._coordinator.book, record) if record is not None else []
         return {"session_id": session, "badges": badges}
 
     def rescan(self, *, full: bool = False) -> dict[str, Any]:
-        """Starts a scan, or joins the one that runs, and says how it is going."""
+        """Starts a scan or joins the running one; returns the status."""
         self._coordinator.run_if_needed(force=True, full=full)
         return self._coordinator.get_status()
 
-    def rescan_and_wait(self, *, full: bool = False, seconds: float = MOST_WAIT) -> dict[str, Any]:
-        """Joins a scan to its end, or to the end of patience, and answers with what there is then."""
-        self._coordinator.run_if_needed(force=True, full=full, wait=min(seconds, MOST_WAIT), partials=False)
+    def rescan_and_wait(self, *, full: bool = False, seconds: float = MAX_WAIT_SECONDS) -> dict[str, Any]:
+        """Waits for a scan to end, at most `seconds`, and returns the snapshot at that time."""
+        self._coordinator.run_if_needed(force=True, full=full, wait=min(seconds, MAX_WAIT_SECONDS), partials=False)
         snapshot = self._coordinator.snapshots.get()
         aggregate = snapshot.get("aggregate", {}) if snapshot is not None else {}
         return {"ok": not self._coordinator.has_failed, **self.achievements(), "aggregate": aggregate, "sessions": []}
@@ -116,27 +122,27 @@ class AchievementsService:
         return {"ok": True}
 
     def receipts(self, badge: str, *, after: str = "", limit: int = 20) -> dict[str, Any]:
-        """The messages that made a badge move, newest sessions first. NotFound."""
+        """The messages that counted towards a badge, newest sessions first. Raises NotFound."""
         book = self._coordinator.book
         found = next((one for one in book.achievements if one.id == badge), None)
         if found is None:
             raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements` lists them.")
         history = copy.copy(self._coordinator.history)  # its own connection: a scan may be using the other one
         try:
-            page: Page = receipts(book, found, self._records(), history, after=after, limit=limit)
+            page: ReceiptPage = find_receipts(book, found, self._load_records(), history, after=after, limit=limit)
         finally:
             history.close()
         return {"id": badge, "receipts": page.receipts, "next": page.next}
 
     # -- choosing ----------------------------------------------------------
 
-    def _answer(self, wait: float | None) -> _Answer:
+    def _choose_answer(self, wait: float | None) -> _Answer:
         scans = self._coordinator
         snapshot = scans.snapshots.get()
         if snapshot is None:
-            snapshot = self._first_answer(wait)
+            snapshot = self._await_first_scan(wait)
             if snapshot is None:
-                return _Answer(scans.so_far or self._pending(), "SCANNING", is_stale=True)
+                return _Answer(scans.so_far or self._build_pending(), "SCANNING", is_stale=True)
         is_running, stale = scans.is_running, scans.is_stale()
         if stale:
             scans.note_stale_served()
@@ -146,10 +152,10 @@ class AchievementsService:
         state: ServingState = "SCANNING" if is_running else "STALE" if stale else "FRESH"
         return _Answer(snapshot, state, is_stale=stale)
 
-    def _first_answer(self, wait: float | None) -> Snapshot | None:
-        """The snapshot of a first scan that was waited for; None while it runs; ScanFailed when it failed."""
+    def _await_first_scan(self, wait: float | None) -> Snapshot | None:
+        """Starts the first scan and waits for it; None while it runs. Raises ScanFailed."""
         scans = self._coordinator
-        seconds = None if wait is None else max(0.0, min(wait, MOST_WAIT))
+        seconds = None if wait is None else max(0.0, min(wait, MAX_WAIT_SECONDS))
         is_coming = scans.run_if_needed(wait=seconds)
         snapshot = scans.snapshots.get()
         if snapshot is None and scans.has_failed and not (is_coming and scans.is_running):
@@ -159,18 +165,18 @@ class AchievementsService:
             )
         return snapshot
 
-    def _pending(self) -> Snapshot:
-        return pending_snapshot(self._coordinator.book, int(self._clock()))
+    def _build_pending(self) -> Snapshot:
+        return build_pending_snapshot(self._coordinator.book, int(self._clock()))
 
-    def _record(self, session: str) -> Record | None:
+    def _find_record(self, session: str) -> Record | None:
         found = self._coordinator.records.get(session)
-        return found or next((one for one in self._records() if one.facts.id == session), None)
+        return found or next((one for one in self._load_records() if one.facts.id == session), None)
 
-    def _records(self) -> list[Record]:
-        """The sessions of the last scan; after a restart, those of the record of earlier scans."""
+    def _load_records(self) -> list[Record]:
+        """The sessions of the last scan; after a restart, those in the cache of earlier scans."""
         if self._coordinator.records:
             return list(self._coordinator.records)
-        earlier: Mapping[str, Any] = self._coordinator.known()
+        earlier: Mapping[str, Any] = self._coordinator.load_cache()
         if not earlier:
             return []
         history = copy.copy(self._coordinator.history)
@@ -179,3 +185,75 @@ class AchievementsService:
         finally:
             history.close()
         return [Record(facts, earlier[facts.id].contribution) for facts in listed if facts.id in earlier]
+
+
+def serve_lines(service: AchievementsService, requests: BinaryIO, answers: BinaryIO) -> None:
+    """Serves requests without HTTP, for the drop-in: one JSON request per line in, a head line and a JSON body out.
+
+    → {"id": 1, "method": "GET", "path": "achievements", "query": {"wait": "5"}}
+    ← {"id": 1, "status": 200, "bytes": 45120}        followed by so many bytes of JSON
+    """
+    writing = threading.Lock()
+
+    def answer(line: bytes) -> None:
+        number, status, value = _handle_line(service, line)
+        body = json.dumps(value).encode()
+        head = json.dumps({"id": number, "status": status, "bytes": len(body)}).encode()
+        with writing:
+            answers.write(head + b"\n" + body)
+            answers.flush()
+
+    with ThreadPoolExecutor(_MAX_THREADS) as pool:
+        for line in requests:
+            pool.submit(answer, line)
+
+
+def _handle_line(service: AchievementsService, line: bytes) -> tuple[Any, int, Any]:
+    number = None
+    try:
+        request = json.loads(line)
+        number = request.get("id")
+        status, value = dispatch(service, request["method"], request["path"], request.get("query") or {})
+        return number, status, value
+    except SojournError as error:
+        return number, error.status, _to_problem(error.status, error.code, str(error), error.hint)
+    except Exception as error:  # one failing request must not end the process
+        logger.exception("a request of the Hermes plugin failed")
+        return number, 500, _to_problem(500, "failed", str(error), "")
+
+
+def dispatch(service: AchievementsService, method: str, path: str, query: Mapping[str, str]) -> tuple[int, Any]:
+    """Routes one request to the service; returns HTTP status and body."""
+    match method, path.strip("/").split("/"):
+        case "GET", ["achievements"]:
+            return 200, service.achievements(parse_wait(query.get("wait")))
+        case "GET", ["scan-status"]:
+            return 200, service.scan_status()
+        case "GET", ["recent-unlocks"]:
+            return 200, service.recent_unlocks()
+        case "GET", ["sessions", session, "badges"]:
+            return 200, service.session_badges(session)
+        case "GET", ["achievements", badge, "receipts"]:
+            limit = query.get("limit", "20")
+            if not limit.isdecimal() or len(limit) > 3:
+                raise BadInput(f"limit={limit} is not a number.", hint="Ask for 1 to 200.")
+            return 200, service.receipts(badge, after=query.get("after", ""), limit=int(limit))
+        case "POST", ["rescan"]:
+            full = query.get("mode") == "full"
+            if query.get("wait") in ("true", "1", "yes"):
+                return 200, service.rescan_and_wait(full=full)
+            return 202, service.rescan(full=full)
+        case "POST", ["reset-state"]:
+            return 200, service.reset()
+    raise NotFound(f"There is no {method} {path}.", hint="GET achievements is the one to begin with.")
+
+
+def _to_problem(status: int, code: str, detail: str, hint: str) -> dict[str, Any]:
+    return {
+        "type": f"urn:sojourn:problem:{code}",
+        "title": code.replace("_", " ").capitalize(),
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "hint": hint,
+    }

@@ -1,22 +1,27 @@
-"""What is remembered of a session between scans: how it looked, and what it added."""
+"""The session cache: what earlier scans counted, as one document and a journal of later results.
+
+Each finished session is appended to the journal, so that a killed scan resumes where it was. When the journal has grown
+large in relation to the document, both are merged into a new document. Numbers that are 0 are left out. The document
+is JSON with one session per line, so that loading it never blocks other threads for long.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import json
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
+from sojourn.achievements.document_store import DocumentStore
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_scanner import Contribution
 from sojourn.ports.history import Moment, SessionFacts
 
-FLAGS = {"port_conflict": "port_conflict_events"}  # fields that say yes or no about another field
-UNTITLED = "Untitled"
-
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """The signals that show a changed session: new rows, rewinds, compaction. Its title is none of them."""
+    """The values that change when the messages of a session do: new rows, rewinds, compaction."""
 
     updated_at: Moment
     message_count: int
@@ -30,8 +35,8 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A session that was read before."""
+class CachedSession:
+    """The result of counting a session, and its fingerprint at that time."""
 
     fingerprint: Fingerprint
     contribution: Contribution
@@ -39,28 +44,154 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A session of this scan and what it adds."""
+    """A session of this scan and its numbers."""
 
     facts: SessionFacts
     contribution: Contribution
 
 
-def session_row(book: RuleBook, record: Record, title: str) -> dict[str, Any]:
-    """All fields of one session, as they are shown and compared."""
-    facts, numbers = record.facts, dict(zip(book.fields, record.contribution.values, strict=True))
-    return {
-        "session_id": facts.id,
-        "title": title,
-        "started_at": facts.started_at,
-        "last_active": facts.last_active,
-        "source": facts.source,
-        "model_names": [facts.model] if facts.model else [],
-        "tool_names": list(record.contribution.tool_names),
-        **numbers,
-        **{flag: bool(numbers.get(of)) for flag, of in FLAGS.items()},
-    }
+logger = logging.getLogger(__name__)
+
+NAME = "scan_checkpoint.json"
+JOURNAL = "scan_journal.jsonl"
+SCHEMA_VERSION = 2
+_HEADER_END = b', "sessions": {'
+_END = b"}}\n"
+_LARGE_BYTES = 1 << 18  # a smaller document is cheap to rewrite, though not with every message
+_SIGNALS = tuple(field.name for field in fields(Fingerprint))
 
 
-def display_titles(facts: Iterable[SessionFacts], previews: Mapping[str, str]) -> dict[str, str]:
-    """A title, else the opening words, else a word that says there is neither."""
-    return {one.id: one.title or previews.get(one.id) or UNTITLED for one in facts}
+class SessionCache:
+    """The counted sessions in memory and on the shelf. Used by one scan at a time."""
+
+    def __init__(self, shelf: DocumentStore, book: RuleBook) -> None:
+        self._shelf, self._book = shelf, book
+        self.sessions: dict[str, CachedSession] = {}
+        self._versions: tuple[object, object] | None = None
+        self._document_bytes = 0
+        self._journal_bytes = 0
+        self._is_torn = False  # whether the journal ends in the middle of a line
+        self._lines: dict[str, bytes] = {}  # encoded entries of this scan, reused for the document
+
+    def load(self) -> None:
+        """Reads the shelf, unless this object wrote it last."""
+        if self._versions is not None and self._versions == self._stored_versions():
+            return
+        self.sessions, self._document_bytes, self._journal_bytes, self._is_torn = {}, 0, 0, False
+        document = self._shelf.read(NAME, lambda raw: raw.endswith(_END))
+        if document is not None and self._read_lines(document.split(b"\n")[:-2], _HEADER_END):
+            self._document_bytes = len(document)
+        journal = self._shelf.read(JOURNAL, lambda raw: True)
+        if journal is not None and self._read_lines(journal.split(b"\n")[:-1], b""):
+            self._journal_bytes, self._is_torn = len(journal), not journal.endswith(b"\n")
+        self._versions = self._stored_versions()
+
+    def clear(self) -> None:
+        """Removes everything: all sessions will be counted again."""
+        self.sessions, self._document_bytes, self._journal_bytes = {}, 0, 0
+        self._shelf.remove(NAME)
+        self._shelf.remove(JOURNAL)
+        self._versions = self._stored_versions()
+
+    def remove(self, session: str) -> bool:
+        """Removes one session from document and journal; returns whether it was there."""
+        self.load()
+        if self.sessions.pop(session, None) is None:
+            return False
+        self._rewrite(0)
+        return True
+
+    def add(self, fresh: Mapping[str, CachedSession]) -> None:
+        """Appends finished sessions to the journal."""
+        self.sessions.update(fresh)
+        pairs = {session: self._encode_entry(session, known) for session, known in fresh.items()}
+        self._lines.update(pairs)
+        lines = b"".join(b"{" + pair + b"}\n" for pair in pairs.values())
+        if self._journal_bytes == 0:
+            self._shelf.remove(JOURNAL)  # it may have been written with other rules
+            lines = json.dumps(self._build_header()).encode() + b"\n" + lines
+        self._shelf.append(JOURNAL, b"\n" + lines if self._is_torn else lines)
+        self._journal_bytes, self._is_torn = self._journal_bytes + len(lines), False
+        self._versions = self._stored_versions()
+
+    def compact(self, keep: Collection[object], generated_at: int) -> None:
+        """Removes sessions not in `keep`, and rewrites the document if the journal has grown large."""
+        gone = [session for session in self.sessions if session not in keep] if len(self.sessions) != len(keep) else []
+        for session in gone:
+            del self.sessions[session]
+        try:
+            self._compact_if_worthwhile(bool(gone), generated_at)
+        finally:
+            self._lines = {}
+
+    def _compact_if_worthwhile(self, has_gone: bool, generated_at: int) -> None:
+        is_large = self._document_bytes > _LARGE_BYTES
+        if not self._journal_bytes and (is_large or not has_gone):
+            return
+        if (
+            self._document_bytes
+            and self._journal_bytes * 8 < max(self._document_bytes, _LARGE_BYTES)
+            and (is_large or not has_gone)
+        ):
+            return
+        self._rewrite(generated_at)
+
+    def _rewrite(self, generated_at: int) -> None:
+        data = self._encode_document(generated_at)
+        self._shelf.write(NAME, data)
+        self._shelf.remove(JOURNAL)
+        self._document_bytes, self._journal_bytes, self._is_torn = len(data), 0, False
+        self._versions = self._stored_versions()
+
+    # -- encoding --------------------------------------------------------------
+
+    def _stored_versions(self) -> tuple[object, object]:
+        return self._shelf.version(NAME), self._shelf.version(JOURNAL)
+
+    def _build_header(self) -> dict[str, Any]:
+        return {"schema_version": SCHEMA_VERSION, "rules_version": self._book.digest}
+
+    def _encode_document(self, generated_at: int) -> bytes:
+        header = json.dumps(self._build_header() | {"generated_at": generated_at}).encode()
+        made = self._lines
+        pairs = b",\n".join(
+            made.get(session) or self._encode_entry(session, known) for session, known in self.sessions.items()
+        )
+        return header.removesuffix(b"}") + _HEADER_END + b"\n" + pairs + b"\n" + _END
+
+    def _read_lines(self, lines: list[bytes], header_end: bytes) -> bool:
+        """Adds the sessions of a document or journal, if the same rules counted them."""
+        if not lines:
+            return False
+        try:
+            closing = b"}}" if header_end else b""
+            header = json.loads(lines[0] + closing)
+            if {key: header.get(key) for key in self._build_header()} != self._build_header():
+                return False
+        except (ValueError, AttributeError):
+            return False
+        for line in lines[1:]:
+            try:
+                pair = json.loads(b"{" + line.removesuffix(b",") + b"}" if header_end else line)
+                self.sessions.update({session: self._decode_entry(entry) for session, entry in pair.items()})
+            except (ValueError, KeyError, TypeError, AttributeError):
+                logger.warning("a damaged line in the record of earlier scans was skipped")
+        return True
+
+    def _encode_entry(self, session: str, known: CachedSession) -> bytes:
+        mark, added = known.fingerprint, known.contribution
+        metrics: dict[str, Any] = {
+            key: value for key, value in zip(self._book.fields, added.values, strict=True) if value
+        }
+        contribution: dict[str, Any] = {"metrics": metrics, "tool_names": added.tool_names}
+        if added.problems:
+            contribution["problems"] = added.problems
+        fingerprint = {name: getattr(mark, name) for name in _SIGNALS}
+        entry = {"fingerprint": fingerprint, "contribution": contribution}
+        return f"{json.dumps(session)}:{json.dumps(entry, separators=(',', ':'))}".encode()
+
+    def _decode_entry(self, entry: Mapping[str, Any]) -> CachedSession:
+        mark, added = entry["fingerprint"], entry["contribution"]
+        values = tuple(int(added["metrics"].get(key, 0)) for key in self._book.fields)
+        contribution = Contribution(values, tuple(added["tool_names"]), added.get("problems", 0))
+        return CachedSession(Fingerprint(*(mark[name] for name in _SIGNALS)), contribution)

@@ -1,18 +1,17 @@
-"""One session, from raw rows to its contribution: every number that rules and reading give."""
+"""The session scanner: counts every field of one session from its raw rows."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from sojourn.achievements.engine import Engine, Hits, word_after, word_before
-from sojourn.achievements.message_reader import Reader, Reading
-from sojourn.achievements.paths import collect_paths
-from sojourn.achievements.pattern_syntax import sequences, to_re
+from sojourn.achievements.engine import Engine, Hits, is_word_after, is_word_before
+from sojourn.achievements.message_reader import MessageReader, SessionContent, collect_paths
+from sojourn.achievements.pattern_syntax import parse_pattern, to_re
 from sojourn.achievements.plan import Plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.ports.history import RawMessage
@@ -24,33 +23,11 @@ _encode = json.JSONEncoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one session adds: a number per field of the rule book, and the names of its tools."""
+    """The numbers of one session, one per field of the rule book, and its tool names."""
 
     values: tuple[int, ...]
     tool_names: tuple[str, ...] = ()
-    problems: int = 0  # rows that had to be mended or partly skipped
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """What some rows of a session hold, not yet judged: stretches that no hit crosses add up to their session."""
-
-    rows: int
-    counts: Mapping[str, int]  # per rule, as if nothing had to go before
-    calls: Mapping[str, int]
-    names: frozenset[str]
-    paths: frozenset[bytes]
-    problems: int
-
-    def __add__(self, other: Stretch) -> Stretch:
-        return Stretch(
-            self.rows + other.rows,
-            _sum(self.counts, other.counts),
-            _sum(self.calls, other.calls),
-            self.names | other.names,
-            self.paths | other.paths,
-            self.problems + other.problems,
-        )
+    problems: int = 0  # malformed rows, repaired or partly skipped
 
 
 class SessionScanner:
@@ -64,74 +41,67 @@ class SessionScanner:
             if search.kind == "spots" and (search.rows[0].starts_at_edge or search.rows[0].ends_at_edge)
         ]
         self._lowered = {
-            rule.rule.key: re.compile(to_re(sequences(rule.lowered))) for rule in plan.rules if rule.lowered is not None
+            rule.rule.key: re.compile(to_re(parse_pattern(rule.lowered)))
+            for rule in plan.rules
+            if rule.lowered is not None
         }
         self._conditional = [one.rule for one in plan.rules if one.rule.gates or one.rule.mode == "exists"]
-        self.read = Reader().read
-        self._marks: dict[str, tuple[str, ...]] = {}  # tool name → keys of the rules it counts for
+        self.read = MessageReader().read
+        self._rules_by_tool: dict[str, tuple[str, ...]] = {}  # tool name → keys of the rules it counts for
 
-    def contribution(self, rows: list[RawMessage]) -> Contribution:
-        """What a whole session adds."""
-        return self.judged(self.stretch(rows))
-
-    def stretch(self, rows: Sequence[RawMessage]) -> Stretch:
-        """What these rows hold."""
+    def contribution(self, rows: Sequence[RawMessage]) -> Contribution:
+        """Counts all rows of one session."""
         reading = self.read(rows)
         paths: set[bytes] = set()
-        counts = self._counts(reading, self.search(reading, paths))
-        names = frozenset(reading.names)
-        return Stretch(len(rows), counts, reading.sequence, names, frozenset(paths), reading.problems)
-
-    def judged(self, whole: Stretch) -> Contribution:
-        """The numbers of a session: what has to be there before a rule counts is looked for in all of it."""
+        counts = self._count_rules(reading, self.search(reading, paths))
         found = {
-            "message_count": whole.rows,
-            "tool_call_count": sum(whole.calls.values()),
-            "distinct_tool_count": len(whole.names),
-            "files_touched_count": len(whole.paths),
+            "message_count": len(rows),
+            "tool_call_count": sum(reading.sequence.values()),
+            "distinct_tool_count": len(reading.names),
+            "files_touched_count": len(paths),
+            **counts,
         }
-        found.update(whole.counts)
         for rule in self._conditional:
             if rule.mode == "exists" and found[rule.key]:
                 found[rule.key] = 1
             if any(found[gate.key] < gate.at_least for gate in rule.gates):
                 found[rule.key] = 0
         values = tuple(found[key] for key in self._book.fields)
-        return Contribution(values, tuple(sorted(whole.names)), whole.problems)
+        return Contribution(values, tuple(sorted(reading.names)), reading.problems)
 
     # -- searching ---------------------------------------------------------
 
-    def search(self, reading: Reading, paths: set[bytes]) -> Hits:
-        """All hits in the joined texts, confirmed; the file paths in texts and calls are added to `paths`."""
+    def search(self, reading: SessionContent, paths: set[bytes]) -> Hits:
+        """Finds all verified hits in the joined texts; adds file paths in texts and calls to `paths`."""
         hits = self._engine.scan(b"\n".join(reading.texts))
         collect_paths(hits.data, hits.paths, paths)
         if reading.calls:
             self._search_calls(reading, paths)
         texts = reading.texts
         if hits.folds:
-            texts = [_folded(text) for text in texts]
+            texts = [_fold_case(text) for text in texts]
             hits = self._engine.scan(b"\n".join(texts))
             hits.folds = True
         hits.stops = [stop - 1 for stop in accumulate(len(text) + 1 for text in texts)]
         if not hits.data.isascii():
             for number, left, right in self._edges:
                 if hits.ends[number]:
-                    _confirm(hits, number, left, right)
+                    _confirm_edges(hits, number, left, right)
         return hits
 
-    def _search_calls(self, reading: Reading, paths: set[bytes]) -> None:
-        """Paths count as Python would write the calls again; that differs from what is stored for odd escapes only."""
+    def _search_calls(self, reading: SessionContent, paths: set[bytes]) -> None:
+        """Adds paths in tool calls as `json.dumps` would write them; only odd escapes make a difference."""
         calls = b"\n".join(reading.calls)
         starts, is_escaped = self._engine.paths(calls)
         if is_escaped or not calls.isascii():
-            calls = b"\n".join(_written(one, reading) for one in reading.decoded_calls)
+            calls = b"\n".join(_encode_calls(one, reading) for one in reading.decoded_calls)
             starts, _ = self._engine.paths(calls)
         collect_paths(calls, starts, paths)
 
     # -- counting ----------------------------------------------------------
 
-    def _counts(self, reading: Reading, hits: Hits) -> dict[str, int]:
-        found = self._by_tool(reading.sequence)
+    def _count_rules(self, reading: SessionContent, hits: Hits) -> dict[str, int]:
+        found = self._count_tools(reading.sequence)
         for planned in self._plan.rules:
             key = planned.rule.key
             count = found.get(key, 0)
@@ -144,15 +114,15 @@ class SessionScanner:
             found[key] = count
         return found
 
-    def _by_tool(self, sequence: dict[str, int]) -> dict[str, int]:
+    def _count_tools(self, sequence: dict[str, int]) -> dict[str, int]:
         counts: dict[str, int] = {}
         for name, times in sequence.items():
-            for key in self._marks.get(name) or self._marked(name):
+            for key in self._rules_by_tool.get(name) or self._find_rules_of_tool(name):
                 counts[key] = counts.get(key, 0) + times
         return counts
 
-    def _marked(self, name: str) -> tuple[str, ...]:
-        """The rules a tool name counts for; twice if two patterns of a rule fit."""
+    def _find_rules_of_tool(self, name: str) -> tuple[str, ...]:
+        """The keys of the rules a tool name counts for; twice if two patterns of a rule match."""
         lower = name.lower()
         marks = tuple(
             planned.rule.key
@@ -160,37 +130,33 @@ class SessionScanner:
             for tool in planned.tools
             if any(needle in lower for needle in tool.needles)
         )
-        self._marks[name] = marks
+        self._rules_by_tool[name] = marks
         return marks
 
 
-def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
-    return {**one, **{key: one.get(key, 0) + count for key, count in other.items()}}
-
-
-def _written(calls: Any, reading: Reading) -> bytes:
+def _encode_calls(calls: Any, reading: SessionContent) -> bytes:
     try:
         return _encode(calls).encode()
-    except RecursionError:  # what could just be read is nested too deep to be written
+    except RecursionError:  # nested too deeply for the encoder
         reading.problems += 1
         return b""
 
 
-def _folded(text: bytes) -> bytes:
+def _fold_case(text: bytes) -> bytes:
     if not text.isascii():
         for letter, partner in _FOLDS:
             text = text.replace(letter, partner)
     return text
 
 
-def _confirm(hits: Hits, number: int, left: bool, right: bool) -> None:
-    """Drops hits whose edge is a guess that proves wrong: the byte beside them belongs to a word character."""
+def _confirm_edges(hits: Hits, number: int, left: bool, right: bool) -> None:
+    """Drops hits next to a non-ASCII word character: there is no word boundary."""
     data, size = hits.data, len(hits.data)
     spans = [
         (start, end)
         for start, end in hits.spans(number)
-        if not (left and start and data[start - 1] > 127 and word_before(data, start))
-        and not (right and end < size and data[end] > 127 and word_after(data, end))
+        if not (left and start and data[start - 1] > 127 and is_word_before(data, start))
+        and not (right and end < size and data[end] > 127 and is_word_after(data, end))
     ]
     hits.ends[number] = [end for _, end in spans]
     if number in hits.starts:

@@ -1,4 +1,4 @@
-"""The snapshot: everything a scan has to say, ready to be served, and where it is kept."""
+"""Snapshots: the served result of a scan, how it is built, and where it is stored."""
 
 from __future__ import annotations
 
@@ -10,24 +10,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.achievements.aggregate import Ledger, Numbers
+from sojourn.achievements.aggregate import AggregateNumbers, SessionAggregate
 from sojourn.achievements.document_store import DocumentStore
-from sojourn.achievements.evaluate import item, nothing_yet, standing
+from sojourn.achievements.evaluate import badge_to_json, evaluate_badge
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session_cache import Record, display_titles, session_row
+from sojourn.achievements.session_cache import Record
 from sojourn.achievements.unlocks import Unlock
+from sojourn.ports.history import SessionFacts
+
+FLAGS = {"port_conflict": "port_conflict_events"}  # boolean field → the number it is derived from
+UNTITLED = "Untitled"
+
 
 logger = logging.getLogger(__name__)
 
 NAME = "scan_snapshot.json"
-_LOOK_EVERY = 0.5  # seconds
+_POLL_SECONDS = 0.5  # between checks for a snapshot of another process
 Previews = Callable[[Sequence[str]], Mapping[str, str]]
 Snapshot = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """A snapshot and the unlock records as they are after it."""
+class BuiltSnapshot:
+    """A snapshot and the unlock records after it."""
 
     snapshot: Snapshot
     records: Mapping[str, Unlock]
@@ -35,57 +40,57 @@ class Built:
 
 def build_snapshot(
     book: RuleBook,
-    numbers: Numbers,
+    numbers: AggregateNumbers,
     *,
     scan_meta: Mapping[str, Any],
     previews: Previews,
     records: Mapping[str, Unlock] | None = None,
     now: int,
     is_partial: bool = False,
-) -> Built:
-    """Evaluates all badges. A partial snapshot knows no unlock dates and makes none."""
+) -> BuiltSnapshot:
+    """Evaluates all badges. A partial snapshot has no unlock dates and creates none."""
     found = numbers.totals()
     kept = {} if is_partial else dict(records or {})
     labels = book.labels
     items = []
     for badge in book.achievements:
-        at = standing(badge, found)
-        shown = item(badge, at, labels)
+        at = evaluate_badge(badge, found)
+        shown = badge_to_json(badge, at, labels)
         if at.unlocked:
-            evidence = _evidence(numbers, badge.metric, previews) if badge.metric else None
+            evidence = _find_evidence(numbers, badge.metric, previews) if badge.metric else None
             if not is_partial:
                 kept.setdefault(badge.id, Unlock(now, at.tier, evidence))
             record = kept.get(badge.id)
             shown["unlocked_at"] = record.unlocked_at if record else None
             shown["evidence"] = (record.evidence if record else None) or evidence
         items.append(shown)
-    snapshot = _put_together(items, found, scan_meta, now)
-    return Built(snapshot, kept)
+    snapshot = _assemble(items, found, scan_meta, now)
+    return BuiltSnapshot(snapshot, kept)
 
 
-def pending_snapshot(book: RuleBook, now: int) -> Snapshot:
-    """What is served before anything was ever counted: complete in structure, empty in numbers."""
+def build_pending_snapshot(book: RuleBook, now: int) -> Snapshot:
+    """The snapshot served before the first scan: all badges, no numbers."""
     labels = book.labels
-    items = [item(badge, nothing_yet(badge), labels) for badge in book.achievements]
+    items = [badge_to_json(badge, evaluate_badge(badge, {}), labels) for badge in book.achievements]
     meta = {"mode": "pending", "sessions_total": 0, "sessions_rescanned": 0, "sessions_reused": 0}
-    return _put_together(items, {}, meta, now)
+    return _assemble(items, {}, meta, now)
 
 
 def session_rows(book: RuleBook, sessions: Iterable[Record], previews: Previews) -> list[dict[str, Any]]:
-    """All fields of all sessions, for those who ask for everything."""
+    """All fields of all sessions, for `--json`."""
     records = list(sessions)
     facts = [record.facts for record in records]
     untitled = [one.id for one in facts if not one.title]
-    titles = display_titles(facts, previews(untitled) if untitled else {})  # a history that is gone has none
-    return [session_row(book, record, titles[record.facts.id]) for record in records]
+    titles = choose_titles(facts, previews(untitled) if untitled else {})  # a missing history has no previews
+    return [build_session_row(book, record, titles[record.facts.id]) for record in records]
 
 
 def session_badges(book: RuleBook, session: Record) -> list[dict[str, Any]]:
     """The badges this one session would earn alone."""
-    found = Ledger(book, [session]).totals()
+    found = SessionAggregate(book, [session]).totals()
     labels = book.labels
-    earned = ((badge, standing(badge, found)) for badge in book.achievements)
-    return [item(badge, at, labels) for badge, at in earned if at.unlocked]
+    earned = ((badge, evaluate_badge(badge, found)) for badge in book.achievements)
+    return [badge_to_json(badge, at, labels) for badge, at in earned if at.unlocked]
 
 
 def recent_unlocks(snapshot: Snapshot, most: int = 20) -> list[dict[str, Any]]:
@@ -94,17 +99,17 @@ def recent_unlocks(snapshot: Snapshot, most: int = 20) -> list[dict[str, Any]]:
     return sorted(unlocked, key=lambda one: -(one.get("unlocked_at") or 0))[:most]
 
 
-def _evidence(numbers: Numbers, metric: str, previews: Previews) -> dict[str, Any] | None:
+def _find_evidence(numbers: AggregateNumbers, metric: str, previews: Previews) -> dict[str, Any] | None:
     best = numbers.best(metric)
     if best is None:
         return None
     record, value = best
     facts = record.facts
-    titles = display_titles([facts], {} if facts.title else previews([facts.id]))
+    titles = choose_titles([facts], {} if facts.title else previews([facts.id]))
     return {"session_id": facts.id, "title": titles[facts.id], "value": value}
 
 
-def _put_together(
+def _assemble(
     items: list[dict[str, Any]], found: Mapping[str, int], scan_meta: Mapping[str, Any], now: int
 ) -> Snapshot:
     states = [one["state"] for one in items]
@@ -134,31 +139,31 @@ class SnapshotStore:
         self._lock = threading.Lock()
         self._snapshot: Snapshot | None = None
         self._version: object = None
-        self._look_at = 0.0  # when to look again whether another process wrote a newer one
+        self._look_at = 0.0  # when to check again for a newer one of another process
 
     def get(self) -> Snapshot | None:
         """The newest good snapshot, also one that another process wrote."""
         if self._snapshot is not None and time.monotonic() < self._look_at:
             return self._snapshot
         with self._lock:
-            self._look_at = time.monotonic() + _LOOK_EVERY
+            self._look_at = time.monotonic() + _POLL_SECONDS
             version = self._shelf.version(NAME)
             if version is not None and version != self._version:
                 self._version = version
-                found = self._loaded()
+                found = self._load()
                 if found is not None and (
                     self._snapshot is None or found["generated_at"] >= self._snapshot["generated_at"]
                 ):
                     self._snapshot = found
             return self._snapshot
 
-    def see_again(self, snapshot: Snapshot) -> None:
-        """The same numbers at a later time: kept in memory only."""
+    def set_in_memory(self, snapshot: Snapshot) -> None:
+        """Replaces the snapshot in memory only: the same numbers at a later time."""
         with self._lock:
             self._snapshot = snapshot
 
     def set(self, snapshot: Snapshot) -> None:
-        """Keeps a snapshot. In memory it is kept even when the shelf refuses (then OSError is raised)."""
+        """Stores a snapshot; in memory even if writing it raises OSError."""
         with self._lock:
             self._snapshot = snapshot
         data = json.dumps(snapshot | {"sessions": []}, sort_keys=True).encode()
@@ -170,23 +175,23 @@ class SnapshotStore:
             self._shelf.remove(NAME)
 
     def is_stale(self, ttl_seconds: float) -> bool:
-        """Whether there is nothing, or something older than that. A date in the future is no excuse."""
+        """Whether there is no snapshot, or it is older than `ttl_seconds`, or dated in the future."""
         snapshot = self.get()
         if snapshot is None:
             return True
         age = self._clock() - snapshot["generated_at"]
         return not -1 <= age <= ttl_seconds
 
-    def _loaded(self) -> Snapshot | None:
+    def _load(self) -> Snapshot | None:
         try:
-            data = self._shelf.read(NAME, lambda raw: _parsed(raw) is not None)
-        except OSError as error:  # then what is in memory stays in force, or a new scan has to make one
+            data = self._shelf.read(NAME, lambda raw: _parse(raw) is not None)
+        except OSError as error:  # the one in memory stays in use, or a new scan makes one
             logger.warning("the kept snapshot cannot be read: %s", error)
             return None
-        return _parsed(data) if data is not None else None
+        return _parse(data) if data is not None else None
 
 
-def _parsed(raw: bytes) -> Snapshot | None:
+def _parse(raw: bytes) -> Snapshot | None:
     try:
         snapshot = json.loads(raw)
     except ValueError:
@@ -196,3 +201,24 @@ def _parsed(raw: bytes) -> Snapshot | None:
     if not isinstance(snapshot.get("generated_at"), int | float):
         return None
     return snapshot
+
+
+def build_session_row(book: RuleBook, record: Record, title: str) -> dict[str, Any]:
+    """All fields of one session in JSON form."""
+    facts, numbers = record.facts, dict(zip(book.fields, record.contribution.values, strict=True))
+    return {
+        "session_id": facts.id,
+        "title": title,
+        "started_at": facts.started_at,
+        "last_active": facts.last_active,
+        "source": facts.source,
+        "model_names": [facts.model] if facts.model else [],
+        "tool_names": list(record.contribution.tool_names),
+        **numbers,
+        **{flag: bool(numbers.get(of)) for flag, of in FLAGS.items()},
+    }
+
+
+def choose_titles(facts: Iterable[SessionFacts], previews: Mapping[str, str]) -> dict[str, str]:
+    """The title of each session, else its first words, else "Untitled"."""
+    return {one.id: one.title or previews.get(one.id) or UNTITLED for one in facts}

@@ -1,4 +1,4 @@
-"""How scanning is going: the present run, and what earlier ones were like. Survives a restart."""
+"""The scan status: the current run and statistics of earlier ones. Survives a restart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sojourn.achievements.document_store import DocumentStore
 
 NAME = "scan_status.json"
-_REMEMBERED = 100  # durations kept for average and p95
+_MAX_DURATIONS = 100  # kept for average and p95
 _PASSING = ("sessions_scanned_so_far", "sessions_expected_total")
 # What is believed of a document: a value of another kind is as good as none.
 _KINDS: Mapping[str, type | tuple[type, ...]] = {
@@ -32,7 +32,7 @@ _KINDS: Mapping[str, type | tuple[type, ...]] = {
 
 @dataclass(slots=True)
 class ScanStatus:
-    """Changed only by the coordinator, under its lock."""
+    """The state of scanning. Only the coordinator changes it, under its lock."""
 
     state: Literal["idle", "running", "failed"] = "idle"
     started_at: int | None = None
@@ -52,7 +52,7 @@ class ScanStatus:
 
     @classmethod
     def load(cls, shelf: DocumentStore) -> ScanStatus:
-        """As it was when the last process wrote it; a run that never ended is no longer running."""
+        """Reads the saved status; a run that never ended is no longer running."""
         try:
             data = shelf.read(NAME, lambda raw: True)
             written: Any = json.loads(data) if data is not None else {}
@@ -78,7 +78,7 @@ class ScanStatus:
         self.failures_in_a_row, self.next_try_at = 0, 0.0
 
     def fail(self, now: float, seconds: float, reason: str, *, first_wait: float, most_wait: float) -> None:
-        """Each failure in a row doubles the time until the next try."""
+        """Records a failure; each one in a row doubles the time until the retry."""
         self._end(now, seconds)
         self.state, self.last_error = "failed", reason
         self.failure_count += 1
@@ -86,7 +86,7 @@ class ScanStatus:
         self.next_try_at = now + min(most_wait, first_wait * 2 ** min(self.failures_in_a_row - 1, 20))
 
     def forget(self) -> None:
-        """After a reset only the number of runs is left; a running scan sees that it is no longer wanted."""
+        """Clears everything but the counters; a running scan sees from `resets` that its result is obsolete."""
         self.resets += 1
         self.state, self.last_error = "idle", None
         self.started_at = self.finished_at = self.last_duration_ms = None
@@ -95,10 +95,10 @@ class ScanStatus:
     def _end(self, now: float, seconds: float) -> None:
         self.finished_at, self.last_duration_ms = int(now), round(seconds * 1000)
         self.run_count += 1
-        self.durations_ms = [*self.durations_ms, self.last_duration_ms][-_REMEMBERED:]
+        self.durations_ms = [*self.durations_ms, self.last_duration_ms][-_MAX_DURATIONS:]
 
     def report(self) -> Mapping[str, Any]:
-        """The public part."""
+        """The public fields, as served by `scan-status`."""
         ordered = sorted(self.durations_ms)
         return {
             "state": self.state,

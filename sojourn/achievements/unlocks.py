@@ -1,4 +1,4 @@
-"""When each badge was first earned. These records are the one thing here that cannot be counted again."""
+"""Unlock records: when each badge was first earned. They cannot be computed again."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ NAME = "state.json"
 
 @dataclass(frozen=True, slots=True)
 class Unlock:
-    """The first time: never changed by later tiers, never removed when a badge is lost again."""
+    """The first unlock of a badge; later tiers do not change it, and losing the badge does not remove it."""
 
     unlocked_at: int
     first_tier: str | None = None
     evidence: Mapping[str, Any] | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         return {"unlocked_at": self.unlocked_at, "first_tier": self.first_tier, "evidence": self.evidence}
 
 
 def load(shelf: DocumentStore, *, inherited: Path | None = None) -> dict[str, Unlock]:
-    """All records. `inherited` is the state.json of another program: its dates count where we have none."""
-    data = shelf.read(NAME, lambda raw: _parsed(raw) is not None)
-    if data is None:  # no copy is whole: one odd record must not cost the others
+    """Reads all records. `inherited` is the state.json of another program, used for badges without a record."""
+    data = shelf.read(NAME, lambda raw: _parse(raw) is not None)
+    if data is None:  # no good copy: take what can be parsed
         data = shelf.read(NAME, lambda raw: True)
-    records = _parsed(data, partly=True) or {} if data is not None else {}
+    records = _parse(data, partly=True) or {} if data is not None else {}
     if inherited is not None:
-        with suppress(OSError):  # not there, or not for us: then there is nothing to take over
-            records = (_parsed(inherited.read_bytes(), partly=True) or {}) | records
+        with suppress(OSError):  # missing or unreadable: nothing to adopt
+            records = (_parse(inherited.read_bytes(), partly=True) or {}) | records
     return records
 
 
-def are_kept(shelf: DocumentStore, records: Mapping[str, Unlock]) -> bool:
-    """Whether the document itself has exactly these; a good copy of a damaged one is not enough."""
+def are_saved(shelf: DocumentStore, records: Mapping[str, Unlock]) -> bool:
+    """Whether the document, not only its copy, has exactly these records."""
     data = shelf.read(NAME, lambda raw: True)
-    return not records if data is None else _parsed(data) == records
+    return not records if data is None else _parse(data) == records
 
 
 def save(shelf: DocumentStore, records: Mapping[str, Unlock]) -> None:
-    document = {"unlocks": {badge: record.as_json() for badge, record in records.items()}}
+    document = {"unlocks": {badge: record.to_json() for badge, record in records.items()}}
     shelf.write(NAME, json.dumps(document, indent=2, sort_keys=True).encode())
 
 
-def _parsed(raw: bytes, *, partly: bool = False) -> dict[str, Unlock] | None:
-    """The records of a document; None if it is not one. `partly` leaves out those that are none."""
+def _parse(raw: bytes, *, partly: bool = False) -> dict[str, Unlock] | None:
+    """Parses a document; None if it is invalid. With `partly`, invalid records are left out instead."""
     try:
         unlocks = json.loads(raw)["unlocks"].items()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    records = {badge: _record(value) for badge, value in unlocks if isinstance(value, dict)}
+    records = {badge: _to_unlock(value) for badge, value in unlocks if isinstance(value, dict)}
     found = {badge: record for badge, record in records.items() if record is not None}
     return found if partly or len(found) == len(records) else None
 
 
-def _record(value: Mapping[str, Any]) -> Unlock | None:
+def _to_unlock(value: Mapping[str, Any]) -> Unlock | None:
     try:
         return Unlock(int(value["unlocked_at"]), value.get("first_tier"), value.get("evidence"))
     except (ValueError, KeyError, TypeError, OverflowError):

@@ -1,7 +1,7 @@
-"""Badges: the rules that count a history, and the achievements they earn. Values only.
+"""Values that describe badges: metrics, totals and achievements. Nothing here reads a message.
 
-A *metric* is a number per session, computed by a rule. A *total* aggregates the sessions of a history. An
-*achievement* is a badge for a total that reached a tier.
+A *metric* is a number per session, computed by a rule. A *total* aggregates a metric over the whole history. An
+*achievement* is a badge for a total that has grown large enough.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ TIER_NAMES = ("Copper", "Silver", "Gold", "Diamond", "Olympian")
 
 @dataclass(frozen=True, slots=True)
 class WordPattern:
-    """Text alternatives, in order, in the syntax of `achievements/pattern_syntax.py`.
+    """Text to look for: ordered alternatives in the syntax of `achievements/pattern_syntax.py`.
 
-    Matching ignores case. `lowered` lower-cases the text first, which differs from ignoring case for a few letters
-    (the long s, the dotless i).
+    Case does not matter. `lowered` lower-cases the text first, which differs from ignoring case
+    for a handful of letters (the long s, the dotless i).
     """
 
     alternatives: tuple[str, ...]
@@ -52,11 +52,11 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricRule:
-    """Counting rule of one metric, as data.
+    """A rule that counts something in one session, as data.
 
-    Several patterns add up. `count` is the number of hits, `exists` is 0 or 1, `messages` is the number of messages
-    with at least one hit. `reported` is false for rules that only serve as gates. A new `version` triggers a rescan
-    where the meaning changed but the pattern did not.
+    Several patterns add up. `count` is the number of hits, `exists` is 0 or 1, `messages` is the number
+    of messages with at least one hit. `reported` is false for rules that only serve as gates. `version`
+    grows when the meaning changes without the pattern, so that all sessions are counted again.
     """
 
     key: str

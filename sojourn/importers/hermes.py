@@ -12,7 +12,7 @@ from typing import Any
 from sojourn.core.errors import SourceUnreadable
 from sojourn.core.messages import Message
 from sojourn.core.rows import DETAIL_COLUMNS, SESSION_COLUMNS
-from sojourn.importers.sqlite_reader import ForeignDb, columns, tables
+from sojourn.importers.sqlite_reader import ForeignDb, list_columns, list_tables
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
 from sojourn.text.escape import from_bytes
@@ -62,7 +62,7 @@ class HermesReader:
 
     def sessions(self) -> Iterator[SessionEntry]:
         def ask(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
-            has, rows = columns(db, "sessions"), columns(db, "messages")
+            has, rows = list_columns(db, "sessions"), list_columns(db, "messages")
             facts = ", ".join(
                 name if name in has else "NULL"
                 for name in ("ended_at", "end_reason", "title", "archived", "rewind_count", "api_call_count")
@@ -77,7 +77,7 @@ class HermesReader:
                 f"LEFT JOIN ({counts}) m ON m.session_id = s.id ORDER BY s.started_at, s.rowid"
             ).fetchall()
 
-        for row in self._db.asked(ask):
+        for row in self._db.query(ask):
             native = _text(row[0])
             if not native:
                 yield SessionEntry(native_id=repr(row[0]), fingerprint="", problem="the session has no id")
@@ -85,7 +85,7 @@ class HermesReader:
             yield SessionEntry(native_id=native, fingerprint="|".join(str(_text(value)) for value in row[1:]))
 
     def read(self, native_id: str) -> Transcript:
-        return self._db.asked(lambda db: _transcript(db, native_id))
+        return self._db.query(lambda db: _transcript(db, native_id))
 
 
 def _transcript(db: sqlite3.Connection, native: str) -> Transcript:
@@ -96,7 +96,7 @@ def _transcript(db: sqlite3.Connection, native: str) -> Transcript:
     session = {name[0]: value for name, value in zip(cursor.description, row, strict=True)}
     fields = {name: _value(name, value) for name, value in session.items() if name in _OURS}
     rest = {name: _text(v) for name, v in session.items() if name not in _OURS and v is not None}
-    there = tables(db)
+    there = list_tables(db)
     if session.get("system_prompt_hash") and "system_prompts" in there:
         found = db.execute(
             "SELECT prompt FROM system_prompts WHERE hash = ?", (session["system_prompt_hash"],)
@@ -191,7 +191,7 @@ class Hermes:
         home = path.parent if path.name == _FILE else path  # a copy under another name is a history of its own
         db = ForeignDb(path)
         try:
-            version, sessions = db.asked(_facts)
+            version, sessions = db.query(_facts)
         except SourceUnreadable as error:
             return FoundHistory(source=self.name, home=home, bytes=size, problem=str(error)) if _may_be(path) else None
         finally:
@@ -211,7 +211,7 @@ class Hermes:
 
 def _facts(db: sqlite3.Connection) -> tuple[int, int]:
     """The schema version and the number of sessions; version 0 when this is not Hermes'."""
-    if not {"sessions", "messages", "schema_version"} <= tables(db):
+    if not {"sessions", "messages", "schema_version"} <= list_tables(db):
         return 0, 0
     version = db.execute("SELECT max(version) FROM schema_version").fetchone()[0] or 1
     return int(version), int(db.execute("SELECT count(*) FROM sessions").fetchone()[0])

@@ -11,25 +11,22 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.core.errors import SourceUnreadable, StoreCorrupt
-from sojourn.importers.hermes_sessions import Questions, SeenSessions
-from sojourn.importers.sqlite_reader import Damaged, ForeignDb, columns
-from sojourn.importers.wal import LogEnd, end_of
+from sojourn.importers.hermes_sessions import SessionIndex, SessionQueries
+from sojourn.importers.sqlite_reader import Damaged, ForeignDb, list_columns
 from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
 from sojourn.text.escape import first_words
 
 _Answer = TypeVar("_Answer")
 
 _STRUCTURED = b"\0json:"
-_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class _Queries:
-    """The questions, in the words of this database's version: old ones lack some columns."""
+    """The SQL for this schema version: old databases lack some columns."""
 
-    sessions: Questions
+    sessions: SessionQueries
     messages: str
-    later: str
     exchanges: str
     preview: str
 
@@ -40,111 +37,91 @@ class HermesHistory:
     def __init__(self, home: Path) -> None:
         self.path = home if home.name == "state.db" else home / "state.db"
         self._file = ForeignDb(self.path)  # as bytes: that is what is searched, and invalid UTF-8 must not end a scan
-        self._fresh()
+        self._reset()
 
-    def _fresh(self) -> None:
+    def _reset(self) -> None:
         self._queries: _Queries | None = None
-        self._seen, self._opened = SeenSessions(), 0
-        self._of: tuple[int, ...] | None = None  # the file that was counted
+        self._index, self._opened = SessionIndex(), 0
+        self._indexed_file: tuple[int, ...] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "_file": self._file}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._fresh()
+        self._reset()
 
     def mark(self) -> Hashable | None:
         def ask(db: sqlite3.Connection, _: _Queries) -> Hashable:
             return self._file.opened, self._file.seen, db.execute("PRAGMA data_version").fetchone()[0]
 
-        return self._asked(ask)
+        return self._query(ask)
 
     def size(self) -> int:
         try:
             return self.path.stat().st_size
-        except OSError:  # whoever reads it will say why
+        except OSError:  # reading it will raise the error that says why
             return 0
 
     def sessions(self) -> list[SessionFacts]:
         self.changes()
-        return self._seen.listed()
+        return self._index.list_sessions()
 
     def changes(self) -> Changes | None:
-        told = self._asked(self._looked)
-        self._seen.found_good()
-        return told
+        changes = self._query(self._compare)
+        self._index.confirm()
+        return changes
 
     def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
         for session in sessions:
-            yield session, self._asked(partial(_rows, session))
-
-    def rows_after(self, session: str, row: int) -> list[RawMessage]:
-        return self._asked(lambda db, queries: _plain(db.execute(queries.later, (session, row)).fetchall()))
+            yield session, self._query(partial(_read_messages, session))
 
     def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
         for session in sessions:
-            yield session, self._asked(partial(_exchanged, session))
+            yield session, self._query(partial(_read_exchanges, session))
 
     def previews(self, sessions: Sequence[str]) -> dict[str, str]:
-        return self._asked(lambda db, queries: _previews(db, queries, sessions))
+        return self._query(lambda db, queries: _read_previews(db, queries, sessions))
 
     def close(self) -> None:
         self._file.close()
 
-    def _looked(self, db: sqlite3.Connection, queries: _Queries) -> Changes | None:
-        file = self._file.real
-        log = self._begun(db, file)
+    def _compare(self, db: sqlite3.Connection, queries: _Queries) -> Changes | None:
+        db.execute("BEGIN")
         try:
-            return self._seen.look(db, queries.sessions, file, log)
+            return self._index.compare(db, queries.sessions)
         finally:
             db.execute("COMMIT")
 
-    @staticmethod
-    def _begun(db: sqlite3.Connection, file: Path) -> LogEnd | None:
-        """Begins a transaction, so that all that is asked is as of one moment. Says where the log ends in it."""
-        for _ in range(_TRIES):
-            log = end_of(file)
-            db.execute("BEGIN")
-            db.execute("SELECT MAX(id) FROM messages").fetchone()  # the moment is that of the first question
-            if log == end_of(file):
-                return log
-            db.execute("COMMIT")  # somebody wrote just then: which end is ours is not known
-        db.execute("BEGIN")
-        return None
+    def _query(self, ask: Callable[[sqlite3.Connection, _Queries], _Answer]) -> _Answer:
+        """Runs `ask` with the queries for the schema of the file that is there now."""
 
-    def _asked(self, ask: Callable[[sqlite3.Connection, _Queries], _Answer]) -> _Answer:
-        """Asks in the words of the file that is there now."""
-
-        def in_its_words(db: sqlite3.Connection) -> _Answer:
+        def ask_current_file(db: sqlite3.Connection) -> _Answer:
             if self._queries is None or self._opened != self._file.opened:
-                self._queries, self._opened = _queries(db), self._file.opened
-                if self._of is None or self._of != self._file.identity:
-                    self._of, self._seen = self._file.identity, SeenSessions()
+                self._queries, self._opened = _build_queries(db), self._file.opened
+                if self._indexed_file is None or self._indexed_file != self._file.identity:
+                    self._indexed_file, self._index = self._file.identity, SessionIndex()
             return ask(db, self._queries)
 
         try:
-            return self._file.asked(in_its_words)
+            return self._file.query(ask_current_file)
         except Damaged as error:
             raise StoreCorrupt(str(error), hint="Hermes repairs it when it opens it.") from error
 
 
-def _rows(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawMessage]:
-    return _plain(db.execute(queries.messages, (session,)).fetchall())
+def _read_messages(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawMessage]:
+    rows: list[RawMessage] = db.execute(queries.messages, (session,)).fetchall()
+    return [_decode_odd(row) if row[3] or (row[2] and not row[2][0]) else row for row in rows]
 
 
-def _plain(rows: list[RawMessage]) -> list[RawMessage]:
-    return [_odd(row) if row[3] or (row[2] and not row[2][0]) else row for row in rows]
-
-
-def _exchanged(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawExchange]:
+def _read_exchanges(session: str, db: sqlite3.Connection, queries: _Queries) -> list[RawExchange]:
     rows = db.execute(queries.exchanges, (session,)).fetchall()
-    return [(*_odd(row[:6]), *row[6:]) if row[3] or (row[2] and not row[2][0]) else row for row in rows]
+    return [(*_decode_odd(row[:6]), *row[6:]) if row[3] or (row[2] and not row[2][0]) else row for row in rows]
 
 
-def _queries(db: sqlite3.Connection) -> _Queries:
-    message_has = columns(db, "messages")
-    if not message_has or not columns(db, "sessions"):
+def _build_queries(db: sqlite3.Connection) -> _Queries:
+    message_has = list_columns(db, "messages")
+    if not message_has or not list_columns(db, "sessions"):
         raise SourceUnreadable("This database has no sessions and messages.", hint="Is it a Hermes state.db?")
     live = " AND ifnull(active, 1) = 1" if "active" in message_has else ""
     is_odd = "typeof(content) NOT IN ('text', 'null')"
@@ -152,10 +129,9 @@ def _queries(db: sqlite3.Connection) -> _Queries:
     rows = f"SELECT id, role, content, {is_odd}, tool_calls, tool_name FROM messages WHERE id IN"
     ids = f"(SELECT id FROM messages WHERE session_id = ?1{live}"
     return _Queries(
-        sessions=Questions.of(db),
+        sessions=SessionQueries.for_schema(db),
         # Asking for the ids first spares the database sorting the contents.
         messages=f"{rows} {ids}) ORDER BY id",
-        later=f"{rows} {ids} AND id > ?2) ORDER BY id",
         exchanges=f"""SELECT id, role, CASE role WHEN 'assistant' THEN NULL ELSE content END,
             CASE role WHEN 'assistant' THEN 0 ELSE {is_odd} END, tool_calls, tool_name, {ties}, NULL
             FROM messages WHERE id IN {ids})
@@ -165,7 +141,7 @@ def _queries(db: sqlite3.Connection) -> _Queries:
     )
 
 
-def _previews(db: sqlite3.Connection, ask: _Queries, sessions: Sequence[str]) -> dict[str, str]:
+def _read_previews(db: sqlite3.Connection, ask: _Queries, sessions: Sequence[str]) -> dict[str, str]:
     found = {}
     for session in sessions:
         row = db.execute(ask.preview, (session,)).fetchone()
@@ -177,7 +153,7 @@ def _previews(db: sqlite3.Connection, ask: _Queries, sessions: Sequence[str]) ->
 # -- decoding ----------------------------------------------------------------
 
 
-def _odd(row: tuple[Any, ...]) -> RawMessage:
+def _decode_odd(row: tuple[Any, ...]) -> RawMessage:
     """A row whose content is not plain text: marked JSON, a number, or bytes (which Hermes shows as Python does)."""
     number, role, content, is_no_text, tool_calls, tool_name = row
     is_json = False

@@ -1,237 +1,170 @@
-"""The sessions of a Hermes database as they were seen last, and what became of them since.
+"""Change detection for a Hermes database: lists all sessions and compares the list with the previous one.
 
-Hermes keeps no list of what it changed. While it runs, its write-ahead log tells which rows were written, and only
-those are looked at. Once it has closed, the log is gone: then every session is compared, though none is read.
+Hermes keeps no change feed and no modification times. A session counts as changed when its own row or a summary of its
+messages (number, live number, newest time, highest id) differs. No message text is read.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from sojourn.importers.sqlite_reader import columns
-from sojourn.importers.wal import LogEnd, written_since
+from sojourn.importers.sqlite_reader import list_columns
 from sojourn.ports.history import Changes, Moment, SessionFacts
 
-_TOGETHER = 500  # numbers in one question
-_Row = tuple[Any, ...]  # row number, id, source, title, model, started at, rewinds, archived
-_Count = tuple[int, int, Any, int, int]  # rows, live rows, newest time, last row, removed rows
-_NO_ROWS: _Count = (0, 0, None, 0, 0)
+_Row = tuple[Any, ...]  # rowid, id, source, title, model, started_at, rewind_count, is_archived
+_Summary = tuple[int, int, Any, int, int]  # messages, live messages, newest timestamp, highest id, inactive messages
+_NO_MESSAGES: _Summary = (0, 0, None, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
-    """What is asked about sessions, in the words of this database's version: old ones lack some columns."""
+class SessionQueries:
+    """The SQL for this schema version: old databases lack some columns."""
 
     rows: str
-    text: str  # all of `rows` as one text, which is compared in a moment
-    counts: str  # per session that has rows
-    count: str
-    removed: str  # the sessions with removed rows, found by index; empty where that would mean reading everything
+    summaries: str  # of every session that has messages
+    summary: str  # of one session
+    inactive: str  # inactive messages per session, by index; empty if SQLite would have to read the whole table
 
     @classmethod
-    def of(cls, db: sqlite3.Connection) -> Questions:
-        session_has, can_remove = columns(db, "sessions"), "active" in columns(db, "messages")
+    def for_schema(cls, db: sqlite3.Connection) -> SessionQueries:
+        session_columns, has_active = list_columns(db, "sessions"), "active" in list_columns(db, "messages")
         wanted = ("source", "title", "model", "started_at", "rewind_count")
-        facts = ", ".join(name if name in session_has else "NULL" for name in wanted)
-        archived = "archived IS NOT 0" if "archived" in session_has else "0"  # nobody repairs an unknown one
-        dead = "ifnull(SUM(active IS NOT NULL AND active <> 1), 0)" if can_remove else "0"
-        removed = "ifnull(SUM(active = 0), 0)" if can_remove else "0"
-        numbers = f"COUNT(*), COUNT(*) - {dead}, MAX(timestamp), ifnull(MAX(id), 0), {removed}"
-        by_index = """SELECT id, removed FROM (SELECT id, (SELECT COUNT(*) FROM messages WHERE session_id = s.id
-            AND active = 0) AS removed FROM sessions s) WHERE removed > 0"""
+        facts = ", ".join(name if name in session_columns else "NULL" for name in wanted)
+        archived = "archived IS NOT 0" if "archived" in session_columns else "0"  # NULL counts as archived
+        not_live = "ifnull(SUM(active IS NOT NULL AND active <> 1), 0)" if has_active else "0"
+        inactive = "ifnull(SUM(active = 0), 0)" if has_active else "0"
+        numbers = f"COUNT(*), COUNT(*) - {not_live}, MAX(timestamp), ifnull(MAX(id), 0), {inactive}"
+        by_index = """SELECT id, inactive FROM (SELECT id, (SELECT COUNT(*) FROM messages WHERE session_id = s.id
+            AND active = 0) AS inactive FROM sessions s) WHERE inactive > 0"""
         return cls(
             rows=f"SELECT rowid, id, {facts}, {archived} FROM sessions",
-            text=f"SELECT json_group_array(json_array(rowid, id, {facts}, {archived})) FROM sessions",
-            counts=f"SELECT session_id, {numbers} FROM messages GROUP BY 1",
-            count=f"SELECT {numbers} FROM messages WHERE session_id = CAST(?1 AS TEXT)",
-            removed=by_index if can_remove and _is_by_index(db, by_index) else "",
+            summaries=f"SELECT session_id, {numbers} FROM messages GROUP BY 1",
+            summary=f"SELECT {numbers} FROM messages WHERE session_id = CAST(?1 AS TEXT)",
+            inactive=by_index if has_active and _uses_index(db, by_index) else "",
         )
 
 
-def _is_by_index(db: sqlite3.Connection, query: str) -> bool:
+def _uses_index(db: sqlite3.Connection, query: str) -> bool:
     return any(b"session_id=? AND active=?" in row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {query}"))
 
 
-class SeenSessions:
-    """Asked within a transaction, so that all of an answer is of one moment."""
+class SessionIndex:
+    """The sessions as last listed. `compare` needs an open transaction, so that it sees one state of the database."""
 
     def __init__(self) -> None:
-        self._forget()
+        self._clear()
 
-    def _forget(self) -> None:
-        self._is_known = False
+    def _clear(self) -> None:
+        self._is_valid = False
         self._facts: dict[bytes, SessionFacts] = {}
         self._rows: dict[bytes, _Row] = {}
-        self._numbers: dict[int, bytes] = {}  # row number → id
-        self._text: bytes | None = None  # of all rows, if it is theirs
-        self._counts: dict[bytes, _Count] = {}
-        self._last, self._total = 0, 0  # of the messages: their highest number, and how many there are
-        self._end: _Row | None = None  # what stood there
-        self._log: LogEnd | None = None
+        self._summaries: dict[bytes, _Summary] = {}
+        self._message_count = 0
+        self._last_id = 0
+        self._last_message: _Row | None = None
 
-    def listed(self) -> list[SessionFacts]:
+    def list_sessions(self) -> list[SessionFacts]:
         return sorted(self._facts.values(), key=lambda facts: facts.order)
 
-    def look(self, db: sqlite3.Connection, ask: Questions, database: Path, log: LogEnd | None) -> Changes | None:
-        """What is different since the last look; None at the first, and after one that was not found good.
-
-        `log` is where the log ends at the moment of this transaction, if that is known.
-        """
-        is_first = not self._is_known
+    def compare(self, db: sqlite3.Connection, queries: SessionQueries) -> Changes | None:
+        """What changed since the previous call; None on the first call and after one that was not confirmed."""
+        is_first = not self._is_valid
         if is_first:
-            self._forget()
-        self._is_known = False
-        last = _one(db, "SELECT MAX(id) FROM messages")
-        touched = self._written(db, ask, database, log)
-        if touched is None:
-            touched = self._rows_again(db, ask) | self._counts_again(db, ask)
-        changes = self._compared(touched)
-        self._last, self._end, self._log = last, _message(db, last), log
+            self._clear()
+        self._is_valid = False
+        changed = self._update_rows(db, queries) | self._update_summaries(db, queries)
+        self._last_id = _query_number(db, "SELECT MAX(id) FROM messages")
+        self._last_message = _read_message(db, self._last_id)
+        changes = self._update_facts(changed)
         return None if is_first else changes
 
-    def found_good(self) -> None:
-        """The last look was of one piece: the next one may build on it."""
-        self._is_known = True
+    def confirm(self) -> None:
+        """Accepts the last `compare`: the file did not change while it was read."""
+        self._is_valid = True
 
-    def _compared(self, touched: Iterable[bytes]) -> Changes:
-        """A session that still looks the same is no change."""
-        come, gone = list[SessionFacts](), list[str]()
-        for id_ in touched:
+    def _update_facts(self, changed: set[bytes]) -> Changes:
+        """Drops sessions whose facts are equal after all."""
+        new, gone = list[SessionFacts](), list[str]()
+        for id_ in changed:
             before, row = self._facts.get(id_), self._rows.get(id_)
             if row is not None:
-                now = _made(row, self._counts.get(id_, _NO_ROWS))
+                now = _to_facts(row, self._summaries.get(id_, _NO_MESSAGES))
                 if now != before:
                     self._facts[id_] = now
-                    come.append(now)
+                    new.append(now)
             elif before is not None:
                 del self._facts[id_]
                 gone.append(before.id)
-        return Changes(tuple(come), tuple(gone))
+        return Changes(tuple(new), tuple(gone))
 
-    # -- by the log --------------------------------------------------------
-
-    def _written(self, db: sqlite3.Connection, ask: Questions, database: Path, log: LogEnd | None) -> set[bytes] | None:
-        """The sessions that were written, and some that only stand beside them; None when a list has to tell."""
-        written = written_since(database, self._log, log) if self._log is not None and log is not None else None
-        if written is None:
-            return None
-        names = {row[0] for row in _in_pieces(db, "SELECT DISTINCT session_id FROM messages WHERE id IN", written.rows)}
-        there = {row[0]: row for row in _in_pieces(db, f"{ask.rows} WHERE rowid IN", written.rows)}
-        for name in names:
-            there.update((row[0], row) for row in db.execute(f"{ask.rows} WHERE id = CAST(?1 AS TEXT)", (name,)))
-        root = _one(db, "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = 'sessions'")
-        stood = {number for number in {*written.rows, *there} if number in self._numbers}
-        left = len(self._numbers) - len(stood) + len(there)
-        if left != _one(db, "SELECT COUNT(*) FROM sessions") or not written.is_all_in(root, there):
-            return None  # some are gone without a trace, or a page was written that could be of any row
-        self._text = None
-        touched = names | {self._numbers.pop(number) for number in stood}
-        for id_ in touched:
-            self._rows.pop(id_, None)
-        touched |= self._keep(there.values())
-        for id_ in touched:
-            before, now = self._counts.get(id_, _NO_ROWS), db.execute(ask.count, (id_,)).fetchone()
-            self._counts[id_], self._total = now, self._total + now[0] - before[0]
-        return touched
-
-    def _keep(self, rows: Iterable[_Row]) -> set[bytes]:
-        """Remembers rows; says of which sessions. A row without an id is none."""
-        kept = {row[0]: row[1] if isinstance(row[1], bytes) else b"" for row in rows}
-        self._numbers |= kept
-        self._rows |= {row[1]: row for row in rows if kept[row[0]]}
-        return set(kept.values())
-
-    # -- by comparing all --------------------------------------------------
-
-    def _rows_again(self, db: sqlite3.Connection, ask: Questions) -> set[bytes]:
-        text = _as_one_text(db, ask)
-        if text is not None and text == self._text:
-            return set()
-        before, self._rows, self._numbers = self._rows, {}, {}
-        self._keep(db.execute(ask.rows).fetchall())
-        self._text = text
+    def _update_rows(self, db: sqlite3.Connection, queries: SessionQueries) -> set[bytes]:
+        before = self._rows
+        self._rows = {row[1]: row for row in db.execute(queries.rows) if isinstance(row[1], bytes) and row[1]}
         return {id_ for id_, _ in before.items() ^ self._rows.items()}
 
-    def _counts_again(self, db: sqlite3.Connection, ask: Questions) -> set[bytes]:
-        """Counted once; after that only where rows came or were removed."""
-        total = _one(db, "SELECT COUNT(*) FROM messages")
-        changed = self._recounted(db, ask, total) if self._last and ask.removed else None
+    def _update_summaries(self, db: sqlite3.Connection, queries: SessionQueries) -> set[bytes]:
+        """Summarises all sessions at first; later only those that gained messages or had some (de)activated."""
+        count = _query_number(db, "SELECT COUNT(*) FROM messages")
+        changed = self._update_some_summaries(db, queries, count) if self._last_id and queries.inactive else None
         if changed is None:
-            before, self._counts = self._counts, {row[0]: row[1:] for row in db.execute(ask.counts)}
-            changed = {id_ for id_, _ in before.items() ^ self._counts.items()}
-        self._total = total
+            before, self._summaries = self._summaries, {row[0]: row[1:] for row in db.execute(queries.summaries)}
+            changed = {id_ for id_, _ in before.items() ^ self._summaries.items()}
+        self._message_count = count
         return changed
 
-    def _recounted(self, db: sqlite3.Connection, ask: Questions, total: int) -> set[bytes] | None:
-        """The sessions that were counted again; None when rows are gone, or are others: then all have to be."""
-        new = [row[0] for row in db.execute("SELECT session_id FROM messages WHERE id > ?1", (self._last,))]
-        if total != self._total + len(new) or _message(db, self._last) != self._end:
+    def _update_some_summaries(self, db: sqlite3.Connection, queries: SessionQueries, count: int) -> set[bytes] | None:
+        """The sessions that were summarised again; None when messages were deleted or replaced."""
+        new = [row[0] for row in db.execute("SELECT session_id FROM messages WHERE id > ?1", (self._last_id,))]
+        if count != self._message_count + len(new) or _read_message(db, self._last_id) != self._last_message:
             return None
-        before = {id_: count[4] for id_, count in self._counts.items() if count[4]}
-        changed = {id_ for id_, _ in before.items() ^ dict(db.execute(ask.removed)).items()} | set(new)
-        self._counts |= {id_: db.execute(ask.count, (id_,)).fetchone() for id_ in changed}
+        before = {id_: summary[4] for id_, summary in self._summaries.items() if summary[4]}
+        changed = {id_ for id_, _ in before.items() ^ dict(db.execute(queries.inactive)).items()} | set(new)
+        self._summaries |= {id_: db.execute(queries.summary, (id_,)).fetchone() for id_ in changed}
         return changed
 
 
-def _one(db: sqlite3.Connection, question: str) -> int:
-    return db.execute(question).fetchone()[0] or 0
+def _query_number(db: sqlite3.Connection, query: str) -> int:
+    return db.execute(query).fetchone()[0] or 0
 
 
-def _message(db: sqlite3.Connection, number: int) -> _Row | None:
-    found: _Row | None = db.execute("SELECT session_id, timestamp FROM messages WHERE id = ?1", (number,)).fetchone()
+def _read_message(db: sqlite3.Connection, id_: int) -> _Row | None:
+    found: _Row | None = db.execute("SELECT session_id, timestamp FROM messages WHERE id = ?1", (id_,)).fetchone()
     return found
 
 
-def _in_pieces(db: sqlite3.Connection, question: str, numbers: Iterable[int]) -> Iterator[_Row]:
-    left = list(numbers)
-    while left:
-        some, left = left[:_TOGETHER], left[_TOGETHER:]
-        yield from db.execute(f"{question} ({', '.join('?' * len(some))})", some)
-
-
-def _as_one_text(db: sqlite3.Connection, ask: Questions) -> bytes | None:
-    try:
-        text: bytes = db.execute(ask.text).fetchone()[0]
-    except sqlite3.OperationalError:  # bytes where there should be text, or a library that knows no JSON
-        return None
-    return text
-
-
-def _made(row: _Row, count: _Count) -> SessionFacts:
+def _to_facts(row: _Row, summary: _Summary) -> SessionFacts:
     born, id_, source, title, model, started_at, rewinds, archived = row
-    started, (rows, active, newest, last, _) = _moment(started_at), count
+    started, (rows, active, newest, last, _) = _to_moment(started_at), summary
     return SessionFacts(
-        id=_text(id_) or "",
-        source=_text(source),
-        title=_text(title),
-        model=_text(model),
+        id=_to_text(id_) or "",
+        source=_to_text(source),
+        title=_to_text(title),
+        model=_to_text(model),
         started_at=started,
         archived=bool(archived),
-        last_active=started if newest is None else _moment(newest),
+        last_active=started if newest is None else _to_moment(newest),
         rows=rows,
         active_rows=active,
         last_row=last,
         rewinds=rewinds if isinstance(rewinds, int) else 0,
-        malformed=isinstance(started, str) + sum(isinstance(one, bytes) and not _is_text(one) for one in row[1:5]),
+        malformed=isinstance(started, str) + sum(isinstance(one, bytes) and not _is_utf8(one) for one in row[1:5]),
         born=born,
     )
 
 
-def _text(value: object) -> str | None:
+def _to_text(value: object) -> str | None:
     if value is None:
         return None
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _moment(value: object) -> Moment:
-    return float(value) if isinstance(value, int | float) else _text(value)
+def _to_moment(value: object) -> Moment:
+    return float(value) if isinstance(value, int | float) else _to_text(value)
 
 
-def _is_text(value: bytes) -> bool:
+def _is_utf8(value: bytes) -> bool:
     try:
         value.decode()
     except UnicodeDecodeError:

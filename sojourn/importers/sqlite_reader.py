@@ -1,4 +1,4 @@
-"""Another program's SQLite file: read while that program runs, never written, nothing left behind.
+"""Reads another program's SQLite file while that program runs: never writes, leaves nothing behind.
 
 A database nobody has open (no `-wal` beside it) is read without any lock or side file, and every
 answer is thrown away and asked again if the file changed meanwhile. Otherwise it is opened
@@ -19,35 +19,34 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sojourn.core.errors import SourceUnreadable
-from sojourn.importers.pages import kept
 
 T = TypeVar("T")
 _BUSY_SECONDS = 5.0
-_TRIES = 5
+_MAX_ATTEMPTS = 5
 
 
 class ForeignDb:
-    """Picklable: only paths travel. `path` may be a symlink."""
+    """A foreign SQLite database. Picklable: only paths are pickled. `path` may be a symlink."""
 
     def __init__(self, path: Path, *, text_factory: Callable[[bytes], Any] = bytes) -> None:
         self.path, self._text_factory = path, text_factory
         self._copied_to: Path | None = None  # when the real file cannot be opened in place
-        self._fresh()
+        self._reset()
 
-    def _fresh(self) -> None:
+    def _reset(self) -> None:
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._seen: tuple[int, ...] | None = None  # the file as it was when it was opened
-        self._log: Path | None = None  # its write-ahead log, if what we read does not follow the file by itself
-        self.opened = 0  # how often: an answer from another opening may differ
+        self._log: Path | None = None  # its write-ahead log, if the connection does not see new commits
+        self.opened = 0  # number of times the file was opened; the schema may differ each time
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "_text_factory": self._text_factory, "_copied_to": self._copied_to}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._fresh()
+        self._reset()
 
     @property
     def seen(self) -> tuple[int, ...] | None:
@@ -55,25 +54,20 @@ class ForeignDb:
 
     @property
     def identity(self) -> tuple[int, ...] | None:
-        """Which file this is, however often it is opened; None when nothing is known about it."""
+        """Device and inode of the file; None before it is opened."""
         return self._seen[:2] if self._seen else None
 
-    @property
-    def real(self) -> Path:
-        """The file that is read: not the link to it, and its copy where one is read."""
-        return self._copied_to or self.path.resolve()
-
-    def asked(self, ask: Callable[[sqlite3.Connection], T]) -> T:
-        """Asks until the answer is known to be of one piece."""
+    def query(self, ask: Callable[[sqlite3.Connection], T]) -> T:
+        """Runs `ask` until the file did not change meanwhile, so that the answer is consistent."""
         with self._lock:
-            for _ in range(_TRIES):
+            for _ in range(_MAX_ATTEMPTS):
                 try:
                     answer = ask(self._connection())
                 except sqlite3.DatabaseError as error:
-                    if not self._is_still():  # read without locks while somebody wrote: ask again
+                    if not self._is_unchanged():  # read without locks during a write: try again
                         continue
-                    raise unreadable(error, self.path) from error
-                if self._is_still():
+                    raise to_unreadable(error, self.path) from error
+                if self._is_unchanged():
                     return answer
         raise SourceUnreadable(
             f"{self.path} keeps changing while it is read.", hint="Try again when its program is less busy."
@@ -89,45 +83,45 @@ class ForeignDb:
             self._db = self._copy = self._seen = self._log = None
 
     def _connection(self) -> sqlite3.Connection:
-        if not self._is_still():
+        if not self._is_unchanged():
             self.close()
         if self._db is None:
             self._db = self._open()
             self.opened += 1
         return self._db
 
-    def _is_still(self) -> bool:
-        """Whether the connection still shows the file that is there now."""
-        return self._seen is None or self._seen == _state(self.path, self._log)
+    def _is_unchanged(self) -> bool:
+        """Whether the file is still the one that was opened."""
+        return self._seen is None or self._seen == _read_state(self.path, self._log)
 
     def _open(self) -> sqlite3.Connection:
-        if self._copied_to is not None:  # the copy of the process that sent us
-            return self._connected(self._copied_to, "mode=ro")
+        if self._copied_to is not None:  # made by the process that pickled this object
+            return self._connect(self._copied_to, "mode=ro")
         real = self.path.resolve()
         if not real.is_file():
             raise SourceUnreadable(f"There is no database at {self.path}.", hint="Give the program's data folder.")
         log = real.with_name(real.name + "-wal")
         is_quiet = not log.exists() and _is_wal_database(real)
         self._log = log if is_quiet else None
-        self._seen = _state(self.path, self._log)
+        self._seen = _read_state(self.path, self._log)
         try:
-            return self._connected(real, "mode=ro&immutable=1" if is_quiet else "mode=ro")
+            return self._connect(real, "mode=ro&immutable=1" if is_quiet else "mode=ro")
         except sqlite3.DatabaseError as error:
             if "unable to open" not in str(error) or not os.access(real, os.R_OK):
-                raise unreadable(error, self.path) from error
-        return self._opened_copy(real, log)
+                raise to_unreadable(error, self.path) from error
+        return self._open_copy(real, log)
 
-    def _opened_copy(self, real: Path, log: Path) -> sqlite3.Connection:
-        self._log, self._seen = log, _state(self.path, log)
+    def _open_copy(self, real: Path, log: Path) -> sqlite3.Connection:
+        self._log, self._seen = log, _read_state(self.path, log)
         self._copy = tempfile.TemporaryDirectory(prefix="sojourn-foreign-")
         copy = Path(self._copy.name) / real.name
         shutil.copyfile(real, copy)
         if log.exists():
             shutil.copyfile(log, copy.with_name(log.name))
         self._copied_to = copy
-        return self._connected(copy, "mode=ro")
+        return self._connect(copy, "mode=ro")
 
-    def _connected(self, path: Path, how: str) -> sqlite3.Connection:
+    def _connect(self, path: Path, how: str) -> sqlite3.Connection:
         db = sqlite3.connect(
             f"file:{quote(str(path))}?{how}",
             uri=True,
@@ -146,35 +140,65 @@ class ForeignDb:
 
 
 class Damaged(SourceUnreadable):
-    """The file is there and is a database, but not a whole one."""
+    """The file is a database, but a damaged one."""
 
 
-def unreadable(error: sqlite3.Error, path: Path) -> SourceUnreadable:
-    """A foreign file that is there but cannot be read, in our words."""
+def to_unreadable(error: sqlite3.Error, path: Path) -> SourceUnreadable:
+    """Translates an error of SQLite."""
     if isinstance(error, sqlite3.OperationalError):
         return SourceUnreadable(f"{path} cannot be read: {error}.", hint="Is it the right file, and may you read it?")
     return Damaged(f"{path} is damaged: {error}.", hint="Let the program it belongs to repair it, or copy it.")
 
 
-def columns(db: sqlite3.Connection, table: str) -> set[str]:
+def list_columns(db: sqlite3.Connection, table: str) -> set[str]:
     """The names of a table's columns; none when there is no such table."""
-    return {_name(row[1]) for row in db.execute(f"PRAGMA table_info({table})")}
+    return {_decode_name(row[1]) for row in db.execute(f"PRAGMA table_info({table})")}
 
 
-def tables(db: sqlite3.Connection) -> set[str]:
-    return {_name(row[0]) for row in db.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+def list_tables(db: sqlite3.Connection) -> set[str]:
+    return {
+        _decode_name(row[0]) for row in db.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+    }
 
 
-def _name(raw: bytes | str) -> str:
+def _decode_name(raw: bytes | str) -> str:
     return raw.decode() if isinstance(raw, bytes) else raw
 
 
+class OpenFiles:
+    """Reads single bytes of database files and keeps each file open for as long as it exists.
+
+    Closing *any* descriptor of a file releases all POSIX locks this process holds on it, including those of SQLite's
+    own connections: another program could then checkpoint or truncate the log while they read.
+    """
+
+    def __init__(self) -> None:
+        self._descriptors: dict[tuple[int, int], int] = {}
+
+    def read(self, path: Path, size: int, offset: int) -> bytes:
+        found = path.stat()
+        descriptor = self._descriptors.get((found.st_dev, found.st_ino))
+        return os.pread(self._open(path) if descriptor is None else descriptor, size, offset)
+
+    def _open(self, path: Path) -> int:
+        for identity, one in list(self._descriptors.items()):
+            if not os.fstat(one).st_nlink and self._descriptors.pop(identity, None) is not None:
+                os.close(one)  # the file was deleted: no lock on it matters
+        descriptor = os.open(path, os.O_RDONLY)
+        found = os.fstat(descriptor)
+        self._descriptors[found.st_dev, found.st_ino] = descriptor
+        return descriptor
+
+
+open_files = OpenFiles()  # one per process, because POSIX locks belong to the process
+
+
 def _is_wal_database(path: Path) -> bool:
-    return kept.read(path, 2, 18) == b"\x02\x02"
+    return open_files.read(path, 2, 18) == b"\x02\x02"
 
 
-def _state(path: Path, log: Path | None) -> tuple[int, ...]:
-    """Which file this is; with its write-ahead log, also how far it is."""
+def _read_state(path: Path, log: Path | None) -> tuple[int, ...]:
+    """The identity of the file; with `log`, also the sizes and times that a write changes."""
     try:
         stat = path.stat()
     except OSError:

@@ -119,12 +119,3 @@ class HasChangeFeed(Protocol):
     def changes(self) -> Changes | None:
         """Since `sessions` or this was last asked, of this very object; None when all have to be listed again."""
         ...
-
-
-@runtime_checkable
-class CanReadTail(Protocol):
-    """A history that need not read a session from its beginning."""
-
-    def rows_after(self, session: str, row: int) -> list[RawMessage]:
-        """The live rows of a session with higher numbers than this, in order."""
-        ...

@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId
-from sojourn.ports.history import CanReadTail, Changes, HasChangeFeed, HasToolExchanges, History, SessionFacts
+from sojourn.ports.history import Changes, HasChangeFeed, HasToolExchanges, History, SessionFacts
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_steps import GUEST, NOBODY, answers, asks, begin, bring, foreign, rows, say, turn
 
@@ -205,22 +205,6 @@ class HistoryContract:
             await say(store, session, "and more")
             assert kept.sessions() == facts_of(store)
             assert kept.changes() == Changes(())  # what a list has told is no news
-
-    async def test_a_session_can_be_read_on(self, store: WholeStore) -> None:
-        session, other = await begin(store, "a", "nul \x00 and \x1a"), await begin(store, "c")
-        with past(store) as history:
-            if not isinstance(history, CanReadTail):
-                return
-            [(_, whole)] = list(history.messages([session]))
-            assert history.rows_after(session, 0) == whole
-            assert history.rows_after(session, whole[0][0]) == whole[1:]
-            await say(store, other, "not mine")
-            assert history.rows_after(session, whole[1][0]) == []
-            await say(store, session, "more")
-            async with turn(store, session) as lease:
-                await store.set_flags(lease, [2], active=False, compacted=False)
-            assert [row[2] for row in history.rows_after(session, whole[0][0])] == [b"more"]
-            assert history.rows_after(NOBODY, 0) == []
 
     async def test_what_is_not_there_has_no_rows(self, store: WholeStore) -> None:
         await begin(store, "a")

@@ -5,6 +5,8 @@ import subprocess
 from importlib.resources import files
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 HOST = """
 const React = require("react"), { renderToString } = require("react-dom/server");
@@ -40,8 +42,19 @@ def test_the_script_registers_and_draws_with_the_hosts_react(tmp_path):
     assert "ach-skeleton" in said["html"]
 
 
-def test_the_script_names_its_sources_and_asks_no_other_host():
-    text = (files("sojourn.achievements") / "dropin" / "dist" / "index.js").read_text("utf-8")
-    assert "hermes-achievements (PCinkusz, MIT)" in text
-    assert "http://" not in text
-    assert "https://" not in text
+CREDIT = "/*! Original plugin: hermes-achievements by PCinkusz, MIT, https://github.com/PCinkusz/hermes-achievements */"
+
+
+@pytest.mark.parametrize("name", ["index.js", "style.css"])
+def test_the_built_files_begin_with_the_credit_line_and_name_no_other_host(name):
+    text = (files("sojourn.achievements") / "dropin" / "dist" / name).read_text("utf-8")
+    assert text.splitlines()[0] == CREDIT
+    others = text.replace(CREDIT, "")
+    assert "http://" not in others
+    assert "https://" not in others
+
+
+@pytest.mark.parametrize("name", ["Achievements.tsx", "achievements.css"])
+def test_the_sources_of_the_page_carry_the_credit_line(name):
+    source = ROOT / "web" / "src" / "achievements" / name
+    assert source.read_text("utf-8").splitlines()[0] == CREDIT

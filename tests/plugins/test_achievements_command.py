@@ -41,3 +41,21 @@ def test_a_first_count_that_fails_says_why(run, tmp_path):
     failed = run("--json")
     assert failed.returncode != 0
     assert "no database" in failed.stderr
+
+
+def test_the_hermes_plugin_is_installed_and_uninstalled_with_json(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOJOURN_HOME", str(tmp_path / "ours"))
+    home = tmp_path / "hermes"
+    home.mkdir()
+
+    def run(*words):
+        return subprocess.run([PROGRAM, *words, "--hermes-home", home], capture_output=True, text=True, check=False)
+
+    refused = run("achievements", "install-hermes-plugin", "--json")
+    assert (refused.returncode != 0, list(home.iterdir())) == (True, [])
+    installed = json.loads(run("achievements", "install-hermes-plugin", "--yes", "--json").stdout)
+    assert (installed["installed"], installed["hermes_home"]) == (True, str(home))
+    assert any("config.yaml" in change for change in installed["changes"])
+    removed = json.loads(run("--json", "achievements", "uninstall-hermes-plugin", "--yes").stdout)
+    assert (removed["installed"], bool(removed["changes"])) == (False, True)
+    assert not (home / "config.yaml").exists()

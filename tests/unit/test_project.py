@@ -65,7 +65,7 @@ def test_locks_satisfy_the_project_file():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     wanted = {
-        "requirements.lock": project["dependencies"] + extras["postgres"],
+        "requirements.lock": project["dependencies"] + extras["speed"] + extras["postgres"],
         "requirements-dev.lock": [need for need in extras["dev"] if not need.startswith("sojourn")],
     }
     for lock, needs in wanted.items():

@@ -16,7 +16,7 @@ from typing import Any
 
 from sojourn.importers.opencode import v1, v2
 from sojourn.importers.opencode.rows import Gathering, Row, SessionRow
-from sojourn.importers.sqlite_reader import ForeignDb, columns, tables
+from sojourn.importers.sqlite_reader import ForeignDb, list_columns, list_tables
 from sojourn.importers.transcript_builder import seconds
 from sojourn.text.escape import from_bytes, to_bytes
 
@@ -38,17 +38,17 @@ class Database:
 
     def sessions(self) -> list[tuple[SessionRow, str]]:
         """Each session with its fingerprint. Only indexes and the heads of rows are read for it."""
-        return self._db.asked(lambda db: list(_sessions(db)))
+        return self._db.query(lambda db: list(_sessions(db)))
 
     def gather(self, native: str) -> Gathering | None:
-        return self._db.asked(lambda db: _gather(db, native))
+        return self._db.query(lambda db: _gather(db, native))
 
 
 def _sessions(db: sqlite3.Connection) -> Iterator[tuple[SessionRow, str]]:
     counts = {table: _counts(db, table) for table in _MESSAGE_TABLES}
     seen: set[str] = set()
     for table in _SESSION_TABLES:
-        has = columns(db, table)
+        has = list_columns(db, table)
         if not has >= _NEEDED:
             continue
         head = ", ".join(name for name in _HEAD if name in has)
@@ -66,7 +66,7 @@ def _mark(*facts: Any) -> str:
 
 
 def _counts(db: sqlite3.Connection, table: str) -> dict[str, tuple[int, Any]]:
-    if "time_updated" not in columns(db, table):
+    if "time_updated" not in list_columns(db, table):
         return {}
     rows = db.execute(f"SELECT session_id, count(*), max(time_updated) FROM {table} GROUP BY session_id")
     return {str(row[0]): (row[1], row[2]) for row in rows}
@@ -80,11 +80,11 @@ def _rows(db: sqlite3.Connection, query: str, *values: Any) -> Iterator[dict[str
 
 
 def _gather(db: sqlite3.Connection, native: str) -> Gathering | None:
-    there = tables(db)
+    there = list_tables(db)
     found = [
         values
         for table in _SESSION_TABLES
-        if columns(db, table) >= _NEEDED
+        if list_columns(db, table) >= _NEEDED
         for values in _rows(db, f"SELECT * FROM {table} WHERE id = ?", native)
     ]
     if not found:
@@ -115,7 +115,7 @@ def _second(db: sqlite3.Connection, native: str) -> Iterator[Row]:
 
 def _first(db: sqlite3.Connection, native: str) -> Iterator[Row]:
     parts: dict[str, list[tuple[str, str]]] = {}
-    key = "session_id = ?" if "session_id" in columns(db, "part") else "message_id IN (%s)"
+    key = "session_id = ?" if "session_id" in list_columns(db, "part") else "message_id IN (%s)"
     inner = "SELECT id FROM message WHERE session_id = ?"
     for row in _rows(db, f"SELECT id, message_id, data FROM part WHERE {key.replace('%s', inner)} ORDER BY id", native):
         parts.setdefault(str(row["message_id"]), []).append((str(row["id"]), str(row["data"])))

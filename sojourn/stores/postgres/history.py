@@ -37,10 +37,6 @@ SELECT w.place, m.id, m.role, m.content, m.structured, m.tool_calls, m.tool_name
 FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) JOIN messages m ON m.session_id = w.id AND m.active = 1
 ORDER BY w.place, m.seq
 """
-_LATER = """
-SELECT id, role, content, structured, tool_calls, tool_name
-FROM messages WHERE session_id = %s AND active = 1 AND id > %s ORDER BY seq
-"""
 _EXCHANGES = """
 SELECT w.place, m.id, m.role, CASE m.role WHEN 'assistant' THEN NULL ELSE m.content END, m.structured, m.tool_calls,
        m.tool_name, m.tool_call_id, m.effect_disposition, m.extra
@@ -119,9 +115,6 @@ class PostgresHistory:
             for place, *row in self._ask(_ROWS, list(some)):
                 found[place - 1].append(_message(*row))
             yield from zip(some, found, strict=True)
-
-    def rows_after(self, session: str, row: int) -> list[RawMessage]:
-        return [_message(*found) for found in self._ask(_LATER, session, row)]
 
     def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
         for start in range(0, len(sessions), _TOGETHER):

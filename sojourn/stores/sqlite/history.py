@@ -24,7 +24,6 @@ _ROWS = """
 SELECT id, role, content, structured, tool_calls, tool_name
 FROM messages WHERE session_id = ? AND active = 1 ORDER BY seq
 """
-_LATER = _ROWS.replace("ORDER BY", "AND id > ? ORDER BY")
 _EXCHANGES = """
 SELECT id, role, CASE role WHEN 'assistant' THEN NULL ELSE content END, structured, tool_calls, tool_name,
        tool_call_id, effect_disposition, extra
@@ -105,11 +104,6 @@ class SqliteHistory:
             with translated(self.path):
                 rows = self._open().execute(_ROWS, (session,)).fetchall()
             yield session, [_plain(row) if _is_escaped(row) else row for row in rows]
-
-    def rows_after(self, session: str, row: int) -> list[RawMessage]:
-        with translated(self.path):
-            rows = self._open().execute(_LATER, (session, row)).fetchall()
-        return [_plain(row) if _is_escaped(row) else row for row in rows]
 
     def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
         for session in sessions:

@@ -155,7 +155,7 @@ async def test_a_scan_of_one_server_is_known_to_another(store, postgres_url):
     first.run_if_needed(force=True, wait=30)
     assert not first.has_failed
     assert second.snapshots.get() == first.snapshots.get() is not None
-    assert list(second.known()) == [session]
+    assert list(second.load_cache()) == [session]
     for history in histories:
         history.close()
     await other.close()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sojourn.achievements.aggregate_fields import Listed, is_local, provider_of, weekend_and_night
-from sojourn.achievements.evaluate import item, standing
+from sojourn.achievements.aggregate import ListTotals, find_provider, is_local_model, is_weekend_and_night
+from sojourn.achievements.evaluate import badge_to_json, evaluate_badge
 from sojourn.core.badges import Achievement, MetricRule, tool_named
 from sojourn.core.errors import BadInput
 from tests.unit.achievements.worlds import BOOK, time_zone
@@ -49,7 +49,7 @@ STANDINGS = [
 
 @pytest.mark.parametrize(("badge", "totals", "expected"), STANDINGS)
 def test_a_badge_stands_where_its_totals_put_it(badge, totals, expected):
-    at = standing(BADGES[badge], totals)
+    at = evaluate_badge(BADGES[badge], totals)
     assert (at.state, at.tier, at.progress, at.next_tier, at.next_threshold, at.progress_pct, at.discovered) == expected
     assert at.unlocked == (at.state == "unlocked")
 
@@ -64,8 +64,8 @@ def test_there_are_sixty_badges_and_sixty_three_totals():
 
 def test_a_secret_keeps_its_keys_and_hides_their_values():
     badge = BADGES["rollback_wizard"]
-    hidden = item(badge, standing(badge, {}), BOOK.labels)
-    shown = item(badge, standing(badge, {"rollback_events": 3}), BOOK.labels)
+    hidden = badge_to_json(badge, evaluate_badge(badge, {}), BOOK.labels)
+    shown = badge_to_json(badge, evaluate_badge(badge, {"rollback_events": 3}), BOOK.labels)
     assert hidden.keys() == shown.keys()
     told = {"name", "description", "icon", "criteria", "threshold_metric", "tiers"}
     assert all(hidden[key] != shown[key] for key in told)
@@ -91,14 +91,14 @@ def test_a_secret_keeps_its_keys_and_hides_their_values():
     ],
 )
 def test_a_model_name_suggests_a_provider(model, provider):
-    assert provider_of(model) == provider
+    assert find_provider(model) == provider
 
 
 def test_local_models_are_known_by_their_names():
-    assert is_local("Ollama/qwen")
-    assert is_local("http://localhost:1/x")
-    assert is_local(" x.GGUF ")
-    assert not any(map(is_local, ["none", "", "gpt-5"]))
+    assert is_local_model("Ollama/qwen")
+    assert is_local_model("http://localhost:1/x")
+    assert is_local_model(" x.GGUF ")
+    assert not any(map(is_local_model, ["none", "", "gpt-5"]))
 
 
 @pytest.mark.parametrize(
@@ -117,21 +117,21 @@ def test_nights_and_weekends_go_by_the_local_clock(day, clock, weekend, night):
 
     with time_zone("America/New_York"):
         started = time.mktime((2026, 6, day, *clock, 0, 0, 0, -1))
-        assert weekend_and_night(started) == (weekend, night)
+        assert is_weekend_and_night(started) == (weekend, night)
 
 
 def test_times_that_are_no_times_are_neither_night_nor_weekend():
-    assert weekend_and_night(0) == weekend_and_night(None) == weekend_and_night(1e20) == (False, False)
-    assert weekend_and_night("soon") == weekend_and_night("nan") == (False, False)
+    assert is_weekend_and_night(0) == is_weekend_and_night(None) == is_weekend_and_night(1e20) == (False, False)
+    assert is_weekend_and_night("soon") == is_weekend_and_night("nan") == (False, False)
 
 
 def test_a_text_that_python_reads_as_a_number_is_a_time():
     with time_zone("UTC"):
-        assert weekend_and_night("1_750_000_000") == weekend_and_night(1_750_000_000) == (True, False)
+        assert is_weekend_and_night("1_750_000_000") == is_weekend_and_night(1_750_000_000) == (True, False)
 
 
 def test_the_model_called_none_is_no_model():
-    listed = Listed()
+    listed = ListTotals()
     for model in ("None", None, "a/b", "a/c"):
         listed.add(0, model)
     found = listed.totals()
@@ -143,7 +143,7 @@ def test_a_plugin_adds_a_badge_with_two_values():
         [MetricRule(key="shell.calls", pattern=tool_named("terminal"))],
         [Achievement(id="shell_dweller", title="Shell dweller", story="…", metric="shell.calls", tiers=(1, 10))],
     )
-    at = standing(book.achievements[-1], {"shell.calls": 3})
+    at = evaluate_badge(book.achievements[-1], {"shell.calls": 3})
     assert (at.tier, at.next_tier, at.next_threshold) == ("Copper", "Silver", 10)
     assert book.digest != BOOK.digest
 

@@ -1,14 +1,15 @@
-"""Whatever Hermes does between two looks, running or closed meanwhile, the next look tells as much as a first one."""
+"""Whatever Hermes does between two comparisons, running or closed, the next one equals a first listing."""
 
 from __future__ import annotations
 
 import random
 import sqlite3
+from dataclasses import replace
 from itertools import count
 
 import pytest
 
-from sojourn.achievements.aggregate import Ledger
+from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.document_store import FolderStore
 from sojourn.achievements.scan import scan_sessions
 from sojourn.achievements.scan_job import ScanJob, ScanSettings
@@ -153,7 +154,7 @@ def test_a_job_that_goes_on_counts_as_one_that_begins(seed, tmp_path):
         fresh = HermesHistory(tmp_path)
         there = scan_sessions(fresh, BOOK, workers=1, scanner=scanner).records
         assert list(outcome.records) == there
-        assert outcome.snapshot["aggregate"] == Ledger(BOOK, there).totals()
+        assert outcome.snapshot["aggregate"] == SessionAggregate(BOOK, there).totals()
         assert outcome.snapshot["scan_meta"]["sessions_total"] == len(there)
         fresh.close()
     history.close()
@@ -166,7 +167,7 @@ def test_a_look_that_was_thrown_away_takes_nothing_with_it(tmp_path, monkeypatch
     history.sessions()
     hermes.say()
     answers = iter([True, False])  # opened as it was; changed by the time the answer is there
-    monkeypatch.setattr(type(history._file), "_is_still", lambda self: next(answers, True))
+    monkeypatch.setattr(type(history._file), "_is_unchanged", lambda self: next(answers, True))
     assert history.changes() is None  # whoever asks has to list them all
     assert history.sessions() == HermesHistory(tmp_path).sessions()
     assert history.changes() == Changes(())
@@ -198,17 +199,16 @@ def test_an_older_copy_that_was_put_back_and_has_grown_since_is_noticed(tmp_path
     history.close()
 
 
-def test_while_hermes_runs_only_what_it_wrote_is_looked_at(tmp_path, monkeypatch):
-    """The names of all sessions are asked for once; after that, what the log tells is enough."""
+def test_each_step_of_hermes_changes_one_session_and_summarises_no_others(tmp_path, monkeypatch):
     hermes, history = Hermes(tmp_path / "state.db", 1), HermesHistory(tmp_path)
     history.sessions()
-    lists = []
-    monkeypatch.setattr(
-        "sojourn.importers.hermes_sessions.SeenSessions._rows_again", lambda *asked: lists.append(asked) or set()
-    )
+    monkeypatch.setattr(history, "_queries", replace(history._queries, sessions=_without_full_summaries(history)))
     for step in (hermes.say, hermes.begin, hermes.rewind, hermes.archive, hermes.rename, hermes.restore):
         step()
         assert len(history.changes().facts) <= 1
-    assert lists == []
     hermes.db.close()
     history.close()
+
+
+def _without_full_summaries(history):
+    return replace(history._queries.sessions, summaries="SELECT this_must_not_be_asked")

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from sojourn.achievements.hermes_config import disabled_in, enable, forget_enabled
 from sojourn.achievements.hermes_plugin import HermesPlugin
-from sojourn.achievements.stdio_server import serve_lines
+from sojourn.achievements.plugin_config import disable_plugin, enable_plugin, is_disabled
+from sojourn.achievements.service import serve_lines
 from sojourn.core.errors import BadInput, Conflict, SourceUnreadable, StoreUnavailable
 
 NAME = "hermes-achievements"
@@ -23,26 +23,64 @@ CONFIGS = {
     "a flat block list": "plugins:\n  enabled:\n  - a\n",
     "only disabled ones": "plugins:\n  disabled:\n    - b\n",
     "a bare key": "plugins:\n",
+    "a flow mapping": "plugins: {enabled: [a]}\n",
+    "comments only": "# mine",
 }
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_a_name_goes_into_the_list_and_out_again(config):
-    enabled = enable(config, NAME)
+    enabled = enable_plugin(config, NAME)
     assert NAME in enabled
-    assert enable(enabled, NAME) == enabled
+    assert enable_plugin(enabled, NAME) == enabled
     assert all(word in enabled for word in re.findall(r"\w+:?", config))
-    assert NAME not in forget_enabled(enabled, NAME)
+    assert NAME not in disable_plugin(enabled, NAME)
 
 
-def test_a_config_we_do_not_understand_is_left_to_the_person():
-    with pytest.raises(BadInput, match="do not edit"):
-        enable("plugins: {enabled: [a]}\n", NAME)
+@pytest.mark.parametrize(
+    "config", ["plugins: [a]\n", "plugins:\n  enabled: a\n", "- a\n", "a: b: c\n", "a: 1\na: 2\n", "# a\u2028b\nc: d"]
+)
+def test_a_config_that_cannot_be_edited_is_left_to_the_person(config):
+    with pytest.raises(BadInput, match="cannot be edited"):
+        enable_plugin(config, NAME)
+
+
+COMMENTED = """# head
+plugins:  # p
+    # before the list
+    enabled:  # e
+        - a   # first
+        # between
+        - "b"
+
+# about the model
+model: 'x'   # quoted
+long: {long}
+text: |
+    kept
+     as it is
+"""
+
+
+def test_comments_quotes_indentation_and_long_lines_are_preserved():
+    config = COMMENTED.format(long="word " * 60 + "end")
+    enabled = enable_plugin(config, NAME)
+    assert enabled == config.replace("        - a ", f"        - {NAME}\n        - a ")
+    assert disable_plugin(enabled, NAME) == config
+
+
+@pytest.mark.parametrize("entries", [[NAME], ["a", NAME], ["a  # mine", NAME]])
+def test_comments_that_follow_our_entry_stay_when_it_goes(entries):
+    names = "".join(f"    - {name}\n" for name in entries)
+    left = disable_plugin(f"plugins:\n  enabled:\n{names}\n# about the theme\ntheme: dark\n", NAME)
+    assert left.endswith("\n\n# about the theme\ntheme: dark\n")
+    assert NAME not in left
+    assert ("# mine" in left) == ("# mine" in names)
 
 
 def test_a_disabled_plugin_is_seen():
-    assert disabled_in(f"plugins:\n  disabled: [{NAME}]\n", NAME)
-    assert not disabled_in(f"plugins:\n  enabled: [{NAME}]\n", NAME)
+    assert is_disabled(f"plugins:\n  disabled: [{NAME}]\n", NAME)
+    assert not is_disabled(f"plugins:\n  enabled: [{NAME}]\n", NAME)
 
 
 @pytest.fixture
@@ -56,13 +94,7 @@ def everything_in(home):
     return {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
 
 
-WRITTEN = [
-    None,
-    "model: x\n",
-    "plugins:\n  enabled: [a]\n",
-    "a: b\r\nplugins:\r\n  enabled: [a]\r\n",
-    "# a\u2028b\nc: d",
-]
+WRITTEN = [None, "model: x\n", "plugins:\n  enabled: [a]\n", "a: b\r\nplugins:\r\n  enabled: [a]\r\n", "# a\nc: d"]
 
 
 @pytest.mark.parametrize("config", WRITTEN)
@@ -127,9 +159,9 @@ def test_a_config_that_cannot_be_written_stays_whole(home, monkeypatch):
 
 def test_lines_keep_their_ends():
     windows = "model: x\r\nplugins:\r\n  enabled:\r\n  - a\r\n"
-    enabled = enable(windows, NAME)
+    enabled = enable_plugin(windows, NAME)
     assert enabled.count("\r\n") == enabled.count("\n") == windows.count("\n") + 1
-    assert forget_enabled(enabled, NAME) == windows
+    assert disable_plugin(enabled, NAME) == windows
 
 
 def test_what_the_person_changed_meanwhile_stays(home):

@@ -7,7 +7,7 @@ import os
 
 from sojourn.achievements import unlocks
 from sojourn.achievements.document_store import FolderStore
-from sojourn.achievements.erase import forget_in
+from sojourn.achievements.factory import forget_in_shelf
 from sojourn.achievements.scan_job import ScanJob, ScanSettings
 from sojourn.achievements.snapshot import SnapshotStore
 from sojourn.achievements.unlocks import Unlock
@@ -42,7 +42,7 @@ def test_a_damaged_state_file_is_mended_by_the_next_scan(tmp_path):
 
     def scan():
         job = ScanJob(history, FolderStore(tmp_path), BOOK, ScanSettings(workers=1), scanner)
-        job.keep(job.run(), SnapshotStore(FolderStore(tmp_path)))
+        job.save(job.run(), SnapshotStore(FolderStore(tmp_path)))
 
     scan()
     whole = (tmp_path / "state.json").read_bytes()
@@ -113,7 +113,7 @@ def test_a_full_disk_costs_the_record_but_not_the_result(tmp_path):
     shelf = RefusingShelf(tmp_path)
     store = SnapshotStore(shelf)
     job = ScanJob(worth_a_badge(), shelf, BOOK, ScanSettings(workers=1), scanner)
-    job.keep(job.run(now=lambda: 1000.0), store)
+    job.save(job.run(now=lambda: 1000.0), store)
     shown = store.get()
     assert shown is not None
     assert "No space left" in shown["scan_meta"]["error"]
@@ -124,7 +124,7 @@ def test_an_unlock_that_could_not_be_written_keeps_its_date(tmp_path):
     shelf = RefusingShelf(tmp_path)
     history = worth_a_badge()
     job = ScanJob(history, shelf, BOOK, ScanSettings(workers=1), scanner)
-    job.keep(job.run(now=lambda: 1000.0), SnapshotStore(shelf))
+    job.save(job.run(now=lambda: 1000.0), SnapshotStore(shelf))
     history.put("t", "x")
     again = job.run(now=lambda: 2000.0)
     assert again.unlocks["open_weights_pilgrim"].unlocked_at == 1000
@@ -133,9 +133,9 @@ def test_an_unlock_that_could_not_be_written_keeps_its_date(tmp_path):
 def test_what_could_not_be_written_is_written_as_soon_as_it_can_be(tmp_path):
     shelf = RefusingShelf(tmp_path)
     job = ScanJob(worth_a_badge(), shelf, BOOK, ScanSettings(workers=1), scanner)
-    job.keep(job.run(now=lambda: 1000.0), SnapshotStore(shelf))
+    job.save(job.run(now=lambda: 1000.0), SnapshotStore(shelf))
     shelf.__class__ = FolderStore  # somebody made room
-    job.keep(job.run(now=lambda: 2000.0), SnapshotStore(shelf))
+    job.save(job.run(now=lambda: 2000.0), SnapshotStore(shelf))
     assert unlocks.load(shelf)["open_weights_pilgrim"].unlocked_at == 1000
 
 
@@ -144,10 +144,10 @@ def test_a_badge_that_was_lost_comes_back_with_its_old_date(tmp_path):
     history = worth_a_badge()
     job = ScanJob(history, shelf, BOOK, ScanSettings(workers=1), scanner)
     store = SnapshotStore(shelf)
-    job.keep(job.run(now=lambda: 1000.0), store)
+    job.save(job.run(now=lambda: 1000.0), store)
     history.drop("s")
     lost = job.run(now=lambda: 2000.0)
-    job.keep(lost, store)
+    job.save(lost, store)
     badge = next(one for one in lost.snapshot["achievements"] if one["id"] == "open_weights_pilgrim")
     assert not badge["unlocked"]
     assert "unlocked_at" not in badge
@@ -178,8 +178,8 @@ def test_a_forgotten_session_leaves_no_trace_and_no_badge_loses_its_date(tmp_pat
     history.put("private", *["x"] * 300, title="A private matter")  # supposed_to_be_quick: 300 messages
     history.put("other", "x")
     job = ScanJob(history, shelf, BOOK, ScanSettings(workers=1), scanner)
-    job.keep(job.run(now=lambda: 1000.0), SnapshotStore(shelf))
-    assert sorted(forget_in(shelf, "private")) == ["scan_checkpoint.json", "scan_snapshot.json", "state.json"]
+    job.save(job.run(now=lambda: 1000.0), SnapshotStore(shelf))
+    assert sorted(forget_in_shelf(shelf, "private")) == ["scan_checkpoint.json", "scan_snapshot.json", "state.json"]
     assert not any(b"rivate" in path.read_bytes() for path in tmp_path.iterdir())
     assert unlocks.load(shelf)["supposed_to_be_quick"].unlocked_at == 1000
-    assert forget_in(shelf, "private") == []
+    assert forget_in_shelf(shelf, "private") == []

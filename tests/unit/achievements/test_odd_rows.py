@@ -6,9 +6,9 @@ import sqlite3
 
 import pytest
 
-from sojourn.achievements.aggregate import Ledger
+from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.scan import scan_sessions
-from sojourn.achievements.session_cache import session_row
+from sojourn.achievements.snapshot import build_session_row
 from sojourn.importers.hermes_history import HermesHistory
 from tests.unit.achievements.worlds import BOOK, scanner
 
@@ -51,12 +51,12 @@ def scanned(history):
 
 
 def problems(result):
-    return Ledger(BOOK, result.records).problems
+    return SessionAggregate(BOOK, result.records).problems
 
 
 def numbers(history):
     (record,) = scanned(history).records
-    return session_row(BOOK, record, "")
+    return build_session_row(BOOK, record, "")
 
 
 def test_structured_content_that_is_a_mere_string_counts_as_that_string(hermes, history):

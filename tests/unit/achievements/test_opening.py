@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from sojourn.achievements.factory import book
+from sojourn.achievements.factory import build_rule_book
 from sojourn.achievements.rules import RuleBook
 from sojourn.core.badges import Achievement, MetricRule, tool_named
 from sojourn.ports.plugin import Plugin
@@ -33,17 +33,17 @@ def kit(*plugins):
 
 
 def test_a_plugin_brings_badges_of_its_own():
-    whole = book(kit(SHELL))
+    whole = build_rule_book(kit(SHELL))
     assert whole.achievements[-1].id == "shell_dweller"
     assert len(whole.achievements) == len(RuleBook().achievements) + 1
     assert whole.digest != RuleBook().digest  # history is read again for the new metric
 
 
 def test_without_such_plugins_the_rules_are_exactly_ours():
-    assert book(kit(Plugin(name="quiet", summary=""))) == RuleBook()
+    assert build_rule_book(kit(Plugin(name="quiet", summary=""))) == RuleBook()
 
 
 def test_a_plugin_with_senseless_badges_loses_them_and_nothing_else(caplog):
-    whole = book(kit(BROKEN, SHELL))
+    whole = build_rule_book(kit(BROKEN, SHELL))
     assert [badge.id for badge in whole.achievements[len(RuleBook().achievements) :]] == ["shell_dweller"]
     assert "broken" in caplog.text

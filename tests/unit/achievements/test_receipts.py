@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sojourn.achievements.receipts import receipts
+from sojourn.achievements.receipts import find_receipts
 from sojourn.achievements.scan import scan_sessions
 from sojourn.core.errors import BadInput
 from tests.unit.achievements.worlds import BOOK, ListedHistory, raw, scanner
@@ -22,7 +22,7 @@ def history():
 
 def shown(history, badge, **options):
     records = scan_sessions(history, BOOK, workers=1, scanner=scanner).records
-    return receipts(BOOK, BADGES[badge], records, history, **options)
+    return find_receipts(BOOK, BADGES[badge], records, history, **options)
 
 
 def test_every_counting_message_is_shown_newest_session_first(history):

@@ -8,14 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sojourn.achievements.aggregate import Ledger
-from sojourn.achievements.checkpoint import JOURNAL, NAME, Checkpoint
+from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.document_store import FolderStore
-from sojourn.achievements.scan import scan_sessions
+from sojourn.achievements.scan import scan_sessions, start_workers
 from sojourn.achievements.scan_job import ScanJob, ScanSettings
-from sojourn.achievements.session_cache import Fingerprint, Known
+from sojourn.achievements.session_cache import JOURNAL, NAME, CachedSession, Fingerprint, SessionCache
 from sojourn.achievements.snapshot import SnapshotStore
-from sojourn.achievements.workers import new_crew
 from sojourn.core.errors import StoreCorrupt
 from sojourn.importers.hermes_history import HermesHistory
 from tests.unit.achievements.worlds import BOOK, ListedHistory, golden, scanner
@@ -36,11 +34,11 @@ def scan(history, **options):
 
 
 def totals(book, records):
-    return Ledger(book, records).totals()
+    return SessionAggregate(book, records).totals()
 
 
 def known_of(result):
-    return {one.facts.id: Known(Fingerprint.of(one.facts), one.contribution) for one in result.records}
+    return {one.facts.id: CachedSession(Fingerprint.of(one.facts), one.contribution) for one in result.records}
 
 
 @settings(max_examples=40, deadline=None)
@@ -104,7 +102,7 @@ def test_processes_started_for_a_large_history_are_let_go_when_there_is_little_t
     history, crews = HermesHistory(home), []
     monkeypatch.setattr("sojourn.achievements.scan.LARGE", 0)
     monkeypatch.setattr(
-        "sojourn.achievements.scan.new_crew", lambda *a, **k: crews.append(new_crew(*a, **k)) or crews[-1]
+        "sojourn.achievements.scan.start_workers", lambda *a, **k: crews.append(start_workers(*a, **k)) or crews[-1]
     )
     assert scan_sessions(history, BOOK, workers=2).records == scan(history).records
     assert scan_sessions(history, BOOK, workers=2, known=known_of(scan(history))).rescanned == 0
@@ -158,7 +156,7 @@ def test_malformed_rows_are_counted_and_the_rest_of_them_still_counts():
     history.rows["s0"] = broken
     result = scan(history)
     found = totals(BOOK, result.records)
-    assert Ledger(BOOK, result.records).problems >= 5
+    assert SessionAggregate(BOOK, result.records).problems >= 5
     assert (found["total_errors"], found["total_patch_calls"], found["test_events"]) == (1, 1, 1)
 
 
@@ -168,9 +166,9 @@ def test_malformed_rows_are_counted_and_the_rest_of_them_still_counts():
 def test_a_killed_scan_goes_on_where_it_was(tmp_path):
     history = history_of(*[["error"]] * 10)
     shelf = FolderStore(tmp_path)
-    checkpoint = Checkpoint(shelf, BOOK)
+    checkpoint = SessionCache(shelf, BOOK)
     checkpoint.load()
-    scan(history, on_counted=checkpoint.note)  # killed before anything was folded
+    scan(history, on_counted=checkpoint.add)  # killed before anything was folded
     with (tmp_path / JOURNAL).open("ab") as journal:
         journal.write(b'{"s9": {"finger')  # in the middle of a line
     history.reads.clear()
@@ -178,31 +176,31 @@ def test_a_killed_scan_goes_on_where_it_was(tmp_path):
     outcome = ScanJob(history, shelf, BOOK, SETTINGS, scanner).run()
     assert history.reads == ["new"]
     assert outcome.snapshot["aggregate"]["total_errors"] == 11
-    again = Checkpoint(shelf, BOOK)
+    again = SessionCache(shelf, BOOK)
     again.load()
-    assert len(again.known) == 11
+    assert len(again.sessions) == 11
 
 
 def test_a_journal_after_a_torn_one_is_read(tmp_path):
     history, shelf = history_of(*[["error"]] * 3), FolderStore(tmp_path)
-    checkpoint = Checkpoint(shelf, BOOK)
+    checkpoint = SessionCache(shelf, BOOK)
     checkpoint.load()
-    scan(history, on_counted=checkpoint.note)
+    scan(history, on_counted=checkpoint.add)
     with (tmp_path / JOURNAL).open("ab") as journal:
         journal.write(b'{"s9": {"finger')
-    next_one = Checkpoint(shelf, BOOK)  # a process that finds nothing new, and folds
+    next_one = SessionCache(shelf, BOOK)  # a process that finds nothing new, and folds
     next_one.load()
-    next_one.fold({"s0", "s1", "s2"}, 1)
-    next_one.note({"new": next_one.known["s0"]})  # and is killed after the next session
-    again = Checkpoint(shelf, BOOK)
+    next_one.compact({"s0", "s1", "s2"}, 1)
+    next_one.add({"new": next_one.sessions["s0"]})  # and is killed after the next session
+    again = SessionCache(shelf, BOOK)
     again.load()
-    assert set(again.known) == {"s0", "s1", "s2", "new"}
+    assert set(again.sessions) == {"s0", "s1", "s2", "new"}
 
 
 def kept_scan(history, folder):
     job = ScanJob(history, FolderStore(folder), BOOK, SETTINGS, scanner)
     outcome = job.run()
-    job.keep(outcome, SnapshotStore(FolderStore(folder)))
+    job.save(outcome, SnapshotStore(FolderStore(folder)))
     return outcome
 
 
@@ -241,9 +239,9 @@ def test_sessions_that_are_gone_leave_the_record(tmp_path):
     kept_scan(history, tmp_path)
     history.drop("s0")
     kept_scan(history, tmp_path)
-    checkpoint = Checkpoint(FolderStore(tmp_path), BOOK)
+    checkpoint = SessionCache(FolderStore(tmp_path), BOOK)
     checkpoint.load()
-    assert list(checkpoint.known) == ["s1"]
+    assert list(checkpoint.sessions) == ["s1"]
 
 
 def test_nothing_new_is_found_without_listing_anything(tmp_path):

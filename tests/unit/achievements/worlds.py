@@ -15,7 +15,7 @@ from typing import Any
 
 from sojourn.achievements.engine_hyperscan import HyperscanEngine
 from sojourn.achievements.engine_plain import PlainEngine
-from sojourn.achievements.plan import plan
+from sojourn.achievements.plan import build_plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_scanner import SessionScanner
 from sojourn.ports.history import RawMessage, SessionFacts
@@ -27,7 +27,7 @@ ENGINES = ("hyperscan", "plain")
 
 @cache
 def scanner(engine: str = "hyperscan") -> SessionScanner:
-    planned = plan(BOOK.metrics)
+    planned = build_plan(BOOK.metrics)
     made = HyperscanEngine(planned) if engine == "hyperscan" else PlainEngine(planned)
     return SessionScanner(BOOK, planned, made)
 

@@ -1,3 +1,4 @@
+/*! Original plugin: hermes-achievements by PCinkusz, MIT, https://github.com/PCinkusz/hermes-achievements */
 import { useMemo, useState } from "react";
 import { count, useWords, type Key } from "@/i18n";
 import { BadgeCard, Emblem, tierClass } from "./BadgeCard";

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sojourn.achievements.aggregate import Ledger
+from sojourn.achievements.aggregate import SessionAggregate
 from sojourn.achievements.session_cache import Record
 from tests.unit.achievements.worlds import BOOK, ListedHistory, scanner
 
@@ -22,7 +22,7 @@ def record_of(history: ListedHistory, session: str) -> Record:
     return Record(history.facts[session], scanner().contribution(history.rows[session]))
 
 
-def told(ledger: Ledger):
+def told(ledger: SessionAggregate):
     bests = [ledger.best(total.key) for total in BOOK.totals]
     return ledger.totals(), bests, [record.facts.id for record in ledger], ledger.problems
 
@@ -31,7 +31,7 @@ def told(ledger: Ledger):
 @given(STEPS, st.sampled_from([1, 2, 3]))
 def test_a_ledger_that_was_changed_equals_one_made_of_what_it_holds(steps, at_once):
     """Sessions come, change and go, one by one or several at once; records are held by the first among equals."""
-    history, ledger = ListedHistory(), Ledger(BOOK)
+    history, ledger = ListedHistory(), SessionAggregate(BOOK)
     for start in range(0, len(steps), at_once):
         come, gone = set(), set()
         for number, texts, started_at in steps[start : start + at_once]:
@@ -47,7 +47,7 @@ def test_a_ledger_that_was_changed_equals_one_made_of_what_it_holds(steps, at_on
         for session in gone:
             history.facts.pop(session, None)
         assert {record.facts.id for record in ledger} == set(history.facts)
-        assert told(ledger) == told(Ledger(BOOK, [record_of(history, one) for one in history.facts]))
+        assert told(ledger) == told(SessionAggregate(BOOK, [record_of(history, one) for one in history.facts]))
 
 
 def test_sessions_stand_in_scan_order_also_those_that_started_at_no_time():
@@ -55,12 +55,12 @@ def test_sessions_stand_in_scan_order_also_those_that_started_at_no_time():
     for session, started_at in {"a": 5.0, "b": None, "c": "10:05", "d": 7.0, "e": 7.0, "f": "10:0"}.items():
         history.put(session, "x")
         history.facts[session] = replace(history.facts[session], started_at=started_at)
-    ledger = Ledger(BOOK, [record_of(history, one) for one in "fedcba"])
+    ledger = SessionAggregate(BOOK, [record_of(history, one) for one in "fedcba"])
     assert [record.facts.id for record in ledger] == ["c", "f", "d", "e", "a", "b"]  # as the database orders them
 
 
 def test_who_held_a_record_and_fell_loses_it():
-    history, ledger = ListedHistory(), Ledger(BOOK)
+    history, ledger = ListedHistory(), SessionAggregate(BOOK)
     for session, texts in {"long": ["x"] * 9, "short": ["x"] * 4}.items():
         history.put(session, *texts)
         ledger.change([record_of(history, session)])
