@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sojourn import compose
+from sojourn import app
 from sojourn.cli.folding import fold
 from sojourn.cli.table import view
 from sojourn.ports.store import Listing, Search
@@ -35,7 +35,7 @@ def save(console: Console, name: str, command: str) -> None:
 
 
 async def main(home: str) -> None:
-    kit = compose.build({"home": home, "database_url": ""})
+    kit = app.build({"home": home, "database_url": ""})
     await kit.add_samples()
     store = kit.store
     sessions = await store.find(Listing())

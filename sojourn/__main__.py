@@ -15,7 +15,7 @@ def main() -> int:
         return 0
     gc.set_threshold(20_000)  # starting makes many objects and hardly any garbage
     given = load("sojourn.cli.given:Given")(
-        build=lambda flags: load("sojourn.compose:build")(flags),
+        build=lambda flags: load("sojourn.app:build")(flags),
         read_settings=lambda flags: load("sojourn.config:load")(flags),
         plugins=load("sojourn.plugins:Registry")(),
     )

@@ -22,7 +22,7 @@ from sojourn.achievements.serving import Achievements
 from sojourn.achievements.snapshot import session_rows
 from sojourn.achievements.stdio import serve_lines
 from sojourn.core.errors import BadInput, NotFound
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 
 _LONG = 0.4  # seconds after which a scan deserves a bar
 
@@ -34,8 +34,8 @@ class Given(Protocol):
     no_color: bool
 
     @property
-    def kit(self) -> Kit: ...
-    def run(self, work: Callable[[Kit], Coroutine[Any, Any, None]]) -> None: ...
+    def kit(self) -> AppContext: ...
+    def run(self, work: Callable[[AppContext], Coroutine[Any, Any, None]]) -> None: ...
     def insist(self, question: str, *, yes: bool) -> None: ...
 
 
@@ -149,7 +149,7 @@ def _scans(given: Given, home: Path | None) -> Iterator[ScanCoordinator]:
         given.run(_nothing)  # lets go of the store, if it was opened
 
 
-async def _nothing(_kit: Kit) -> None:
+async def _nothing(_kit: AppContext) -> None:
     return None
 
 
@@ -192,7 +192,7 @@ def _whole(scans: ScanCoordinator, shown: dict[str, Any], category: str | None) 
     }
 
 
-def _hermes_home_of(kit: Kit, given: Path | None) -> Path:
+def _hermes_home_of(kit: AppContext, given: Path | None) -> Path:
     if given is not None:
         return given
     place = kit.settings.places.get("HERMES_HOME")

@@ -13,8 +13,8 @@ from sojourn.achievements.job import ScanSettings
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.shelf import FolderShelf, Shelf
 from sojourn.core.errors import BadInput
+from sojourn.ports.app import AppContext
 from sojourn.ports.history import History
-from sojourn.ports.kit import Kit
 
 logger = logging.getLogger(__name__)
 FOLDER = Path("plugins") / "hermes-achievements"
@@ -28,14 +28,14 @@ class CanKeepScans(Protocol):
     def shelf(self, name: str) -> Shelf: ...
 
 
-def of_store(kit: Kit, *, gentle: bool = False) -> ScanCoordinator:
+def of_store(kit: AppContext, *, gentle: bool = False) -> ScanCoordinator:
     """The achievements of our own store. A server is `gentle`: its scans give way to its answers."""
     return ScanCoordinator(
         kit.store.history(), store_shelf(kit), book=book(kit), settings=_settings(kit, gentle=gentle)
     )
 
 
-def book(kit: Kit) -> RuleBook:
+def book(kit: AppContext) -> RuleBook:
     """Our badges and those of plugins. A plugin whose badges make no sense loses them, and nothing else."""
     whole = RuleBook()
     for plugin in kit.plugins():
@@ -47,7 +47,7 @@ def book(kit: Kit) -> RuleBook:
     return whole
 
 
-def store_shelf(kit: Kit) -> Shelf:
+def store_shelf(kit: AppContext) -> Shelf:
     """Where scans of our own store are kept: with the store if it can, else in a folder of the home."""
     store = kit.store
     if isinstance(store, CanKeepScans):
@@ -55,7 +55,7 @@ def store_shelf(kit: Kit) -> Shelf:
     return FolderShelf(kit.settings.home / FOLDER)
 
 
-def of_hermes_home(kit: Kit, home: Path, *, folder: Path | None = None, gentle: bool = False) -> ScanCoordinator:
+def of_hermes_home(kit: AppContext, home: Path, *, folder: Path | None = None, gentle: bool = False) -> ScanCoordinator:
     """The achievements of a Hermes home, which is only read. Its unlock dates count as ours."""
     real = home.resolve()
     base = real.parent if real.name == "state.db" else real
@@ -66,7 +66,7 @@ def of_hermes_home(kit: Kit, home: Path, *, folder: Path | None = None, gentle: 
     return ScanCoordinator(make(home), FolderShelf(kept), book=book(kit), settings=settings)
 
 
-def _settings(kit: Kit, inherited: Path | None = None, *, gentle: bool) -> ScanSettings:
+def _settings(kit: AppContext, inherited: Path | None = None, *, gentle: bool) -> ScanSettings:
     ttl = kit.settings["achievements.ttl_seconds"]
     return ScanSettings(ttl_seconds=ttl, inherited_state=inherited, gentle=gentle)
 

@@ -8,7 +8,7 @@ from sojourn.cli.given import Given
 from sojourn.cli.words import one_line
 from sojourn.core.errors import SojournError
 from sojourn.core.sessions import Session
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing
 
 _LOOKED_AT = 2000
@@ -17,7 +17,7 @@ _LOOKED_AT = 2000
 def sessions(given: Given, incomplete: str) -> list[CompletionItem]:
     """Sessions whose id or title begins like that. A store in trouble completes to nothing."""
 
-    async def newest(kit: Kit) -> list[Session]:
+    async def newest(kit: AppContext) -> list[Session]:
         return await kit.store.find(Listing(archived=None, limit=_LOOKED_AT))
 
     try:

@@ -18,7 +18,7 @@ from sojourn.core.errors import BadInput, SojournError
 
 if TYPE_CHECKING:  # `sojourn --help` needs none of them
     from sojourn.core.settings import Settings
-    from sojourn.ports.kit import Kit
+    from sojourn.ports.app import AppContext
     from sojourn.ports.plugin import Plugin
 
 T = TypeVar("T")
@@ -38,9 +38,9 @@ class Offers(Protocol):
 
 @dataclass(kw_only=True)
 class Given:
-    """The flags, and from them, on first use: the settings, the Kit, the screen."""
+    """The flags, and from them, on first use: the settings, the AppContext, the screen."""
 
-    build: Callable[[Flags], Kit]
+    build: Callable[[Flags], AppContext]
     read_settings: Callable[[Flags], Settings]
     plugins: Offers
     flags: dict[str, Any] = field(default_factory=dict)
@@ -48,15 +48,15 @@ class Given:
     no_color: bool = False
 
     @cached_property
-    def kit(self) -> Kit:
+    def kit(self) -> AppContext:
         return self.build(self.flags)
 
     @cached_property
     def settings(self) -> Settings:
         return self.read_settings(self.flags)
 
-    def run(self, work: Callable[[Kit], Coroutine[Any, Any, T]]) -> T:
-        """Runs a coroutine with the Kit and lets go of the Kit afterwards."""
+    def run(self, work: Callable[[AppContext], Coroutine[Any, Any, T]]) -> T:
+        """Runs a coroutine with the AppContext and lets go of the AppContext afterwards."""
 
         async def whole() -> T:
             kit = self.kit
@@ -153,7 +153,7 @@ def with_kit(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[...
 
 
 def with_given(function: Callable[..., None]) -> Callable[..., None]:
-    """Makes `def command(given, …)` a click callback; it has no Kit unless it asks for one."""
+    """Makes `def command(given, …)` a click callback; it has no AppContext unless it asks for one."""
 
     @wraps(function)
     def callback(**params: Any) -> None:

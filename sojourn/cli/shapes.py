@@ -14,7 +14,7 @@ from sojourn.core.sessions import Recorded, Session
 if TYPE_CHECKING:  # every listing passes through here and shows none of them
     from sojourn.core.health import Health
     from sojourn.ports.admin import Stats, Verdict
-    from sojourn.ports.kit import ImportReport, MoveReport
+    from sojourn.ports.app import ImportReport, MoveReport
     from sojourn.ports.source import Found
     from sojourn.ports.store import Hit, Removed
 

@@ -25,7 +25,7 @@ COMMANDS = {
     "completion": ("sojourn.cli.commands.completion:completion", "Print the completion script for a shell."),
 }
 
-# what commands with a Kit run in; loading it takes as long as loading click
+# what commands with a AppContext run in; loading it takes as long as loading click
 RUN = "asyncio:run"
 
 # what is drawn for people; rich is loaded with the first of these, and for --json with none

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import click
 
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
@@ -18,6 +18,6 @@ class Given(Protocol):
     json: bool
 
     @property
-    def kit(self) -> Kit: ...
-    def run(self, work: Callable[[Kit], Coroutine[Any, Any, Any]]) -> Any: ...
+    def kit(self) -> AppContext: ...
+    def run(self, work: Callable[[AppContext], Coroutine[Any, Any, Any]]) -> Any: ...
     def insist(self, question: str, *, yes: bool) -> None: ...

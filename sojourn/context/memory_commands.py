@@ -14,7 +14,7 @@ from sojourn.context.given import Given, as_json
 from sojourn.context.used import Used, used_in
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 
 
 @click.group(invoke_without_command=True)
@@ -87,7 +87,7 @@ def search(given: Given, text: tuple[str, ...], as_json: bool) -> None:
 def why(given: Given, session: str, turn: str, as_json: bool) -> None:
     """What was put before the runtime in a turn, and why."""
 
-    async def read(kit: Kit) -> list[Used]:
+    async def read(kit: AppContext) -> list[Used]:
         found = await kit.store.resolve(session, principal=OWNER)
         return await used_in(kit.store, found.id, "" if turn == "all" else turn)
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from sojourn.core.errors import SojournError
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class Senses:
     is there waits `patience` seconds at most and then goes without.
     """
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: AppContext) -> None:
         self._kit = kit
         self._made: dict[str, Sense | None] = {}
         self._making: dict[str, threading.Thread] = {}

@@ -26,8 +26,8 @@ from sojourn.core.tasks import (
     shown,
     to_json,
 )
+from sojourn.ports.app import AppContext
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
-from sojourn.ports.kit import Kit
 from sojourn.ports.records import Record
 
 KIND = "tasks"
@@ -45,7 +45,7 @@ class TaskSource:
     name = "tasks"
     stage: Stage = "tasks"
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: AppContext) -> None:
         self._kit = kit
 
     async def contribute(self, request: Request) -> Contribution:
@@ -131,7 +131,7 @@ def _brought_up(graph: TaskGraph, states: Mapping[str, TaskState]) -> TaskGraph:
     return replace(graph, tasks=tuple(tasks))
 
 
-def make(kit: Kit) -> TaskSource:
+def make(kit: AppContext) -> TaskSource:
     return TaskSource(kit)
 
 

@@ -11,8 +11,8 @@ from sojourn.context.ranking import Index
 from sojourn.core.budget import tokens
 from sojourn.core.events import Progress
 from sojourn.core.sessions import Principal
+from sojourn.ports.app import AppContext
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
-from sojourn.ports.kit import Kit
 
 
 class UserMemory:
@@ -21,7 +21,7 @@ class UserMemory:
     name = "facts"
     stage: Stage = "memory"
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: AppContext) -> None:
         self._kit = kit
 
     async def contribute(self, request: Request) -> Contribution:
@@ -42,7 +42,7 @@ class UserMemory:
         return Contribution(blocks=tuple(kept), shown=shown, left_out=note)
 
 
-def make(kit: Kit) -> UserMemory:
+def make(kit: AppContext) -> UserMemory:
     return UserMemory(kit)
 
 

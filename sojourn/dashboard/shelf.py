@@ -9,7 +9,7 @@ from sojourn.core.errors import BadConfig, BadInput, Conflict, NotFound
 from sojourn.core.manifest import NAME, Manifest, manifest
 from sojourn.dashboard.consents import Consents, State
 from sojourn.dashboard.folders import Folder, find_all
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.plugin import Plugin
 
 
@@ -25,7 +25,7 @@ class Listed:
     hint: str = ""
 
 
-def listed(kit: Kit) -> list[Listed]:
+def listed(kit: AppContext) -> list[Listed]:
     """Every plugin with a manifest: ours first, then those in the home, whatever state they are in."""
     plugins = kit.plugins()
     ours = [_built_in(one) for one in plugins if one.manifest]
@@ -53,7 +53,7 @@ def _state(consents: Consents, folder: Folder) -> Listed:
     return Listed(name=folder.name, state=state, manifest=folder.manifest, problem=problem, hint=hint)
 
 
-def turn_on(kit: Kit, name: str, needs: Sequence[str] | None = None) -> Listed:
+def turn_on(kit: AppContext, name: str, needs: Sequence[str] | None = None) -> Listed:
     """`needs`: what the person was shown; if it declares something else by now, nothing is turned on. Conflict."""
     one = third_party(kit, name)
     if one.manifest is None:
@@ -64,7 +64,7 @@ def turn_on(kit: Kit, name: str, needs: Sequence[str] | None = None) -> Listed:
     return third_party(kit, name)
 
 
-def turn_off(kit: Kit, name: str) -> bool:
+def turn_off(kit: AppContext, name: str) -> bool:
     """Whether it was on. A plugin that was removed from the disk can be turned off too."""
     was_on = bool(NAME.fullmatch(name)) and Consents(kit.settings.home).take_back(name)
     if not was_on:
@@ -72,7 +72,7 @@ def turn_off(kit: Kit, name: str) -> bool:
     return was_on
 
 
-def third_party(kit: Kit, name: str) -> Listed:
+def third_party(kit: AppContext, name: str) -> Listed:
     for one in listed(kit):
         if one.name == name:
             if one.built_in:

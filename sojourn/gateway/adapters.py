@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import cast
 
 from sojourn.core.errors import NotFound, SojournError
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.platform import PlatformAdapter
 
 ALWAYS = "local"
@@ -15,7 +15,7 @@ ALWAYS = "local"
 logger = logging.getLogger(__name__)
 
 
-def offered(kit: Kit) -> dict[str, tuple[str, str]]:
+def offered(kit: AppContext) -> dict[str, tuple[str, str]]:
     """Every platform there is: the plugin that brings it, and what makes it."""
     found: dict[str, tuple[str, str]] = {}
     for plugin in kit.plugins():
@@ -24,7 +24,7 @@ def offered(kit: Kit) -> dict[str, tuple[str, str]]:
     return found
 
 
-def wanted(kit: Kit) -> list[str]:
+def wanted(kit: AppContext) -> list[str]:
     """The names to serve. NotFound for one that nobody brings."""
     known = offered(kit)
     named = [one.strip() for one in str(kit.settings["gateway.platforms"]).split(",") if one.strip()]
@@ -34,18 +34,18 @@ def wanted(kit: Kit) -> list[str]:
     return named or [name for name, (plugin, _) in known.items() if name == ALWAYS or _is_configured(kit, plugin)]
 
 
-def _is_configured(kit: Kit, plugin: str) -> bool:
+def _is_configured(kit: AppContext, plugin: str) -> bool:
     variables = f"SOJOURN_{plugin}_".upper().replace("-", "_")
     return plugin in kit.settings.plugins or any(name.startswith(variables) for name in kit.settings.variables)
 
 
-def connect(kit: Kit) -> tuple[list[PlatformAdapter], dict[str, SojournError]]:
+def connect(kit: AppContext) -> tuple[list[PlatformAdapter], dict[str, SojournError]]:
     """The adapters, and why others could not be made. One that is set up wrongly keeps no other from working."""
     made, problems = list[PlatformAdapter](), dict[str, SojournError]()
     known = offered(kit)
     for name in wanted(kit):
         try:
-            make = cast(Callable[[Kit], PlatformAdapter], kit.load(known[name][1]))
+            make = cast(Callable[[AppContext], PlatformAdapter], kit.load(known[name][1]))
             made.append(make(kit))
         except SojournError as error:
             logger.warning("%s cannot be served: %s %s", name, error, error.hint)

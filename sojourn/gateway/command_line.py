@@ -19,7 +19,7 @@ from sojourn.gateway.host import Gateway
 from sojourn.gateway.people import People
 from sojourn.gateway.requests import Requests
 from sojourn.gateway.status import lines_of, shown, status
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 
 _WORDS: dict[State, str] = {
     "requested": "asked for; waiting for a gateway",
@@ -38,7 +38,7 @@ class Given(Protocol):
     flags: dict[str, Any]
     json: bool
 
-    def run(self, work: Callable[[Kit], Coroutine[Any, Any, Any]]) -> Any: ...
+    def run(self, work: Callable[[AppContext], Coroutine[Any, Any, Any]]) -> Any: ...
 
 
 @click.group()
@@ -59,7 +59,7 @@ def run(given: Given, platforms: str | None) -> None:
     given.run(_run)
 
 
-async def _run(kit: Kit) -> None:
+async def _run(kit: AppContext) -> None:
     made = Gateway(kit)
     working, stop = asyncio.create_task(made.run()), asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -156,7 +156,7 @@ def handoff(given: Given, session: str, to: str, seconds: float | None, detach: 
     raise _error(done)
 
 
-async def _hand_over(kit: Kit, words: str, to: str, *, detach: bool, quiet: bool) -> tuple[Session, Handoff]:
+async def _hand_over(kit: AppContext, words: str, to: str, *, detach: bool, quiet: bool) -> tuple[Session, Handoff]:
     session, requests = await kit.store.resolve(words), Requests(kit.store, kit.settings)
     platform, _, target = to.partition(":")
     asked = last = await requests.ask(session.id, platform, target=target, waits=not detach)

@@ -15,18 +15,18 @@ from sojourn.gateway.letters import Address, Keys
 from sojourn.gateway.line import Line
 from sojourn.gateway.people import People, Person
 from sojourn.gateway.render import AGAIN, size, split
+from sojourn.ports.app import AppContext
 from sojourn.ports.journal import Draft, Incoming
 from sojourn.ports.journal import Line as LineName
-from sojourn.ports.kit import Kit
 from sojourn.ports.service import Service, Speaker
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 
 
 @dataclass(slots=True)
 class Desk:
     """The store, the service, who is who and what goes where. `owner` names this gateway in every row it works on."""
 
-    kit: Kit
+    kit: AppContext
     owner: str
     lines: dict[LineName, Line] = field(default_factory=dict)
     keys: Keys = field(init=False)
@@ -45,7 +45,7 @@ class Desk:
         return self.kit.settings
 
     @property
-    def store(self) -> WholeStore:
+    def store(self) -> Store:
         return self.kit.store
 
     @property

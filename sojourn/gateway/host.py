@@ -24,8 +24,8 @@ from sojourn.gateway.inbox import Receiving
 from sojourn.gateway.line import Line
 from sojourn.gateway.outbox import Sending
 from sojourn.gateway.requests import Requests
+from sojourn.ports.app import AppContext
 from sojourn.ports.journal import Heartbeat, LineHealth
-from sojourn.ports.kit import Kit
 from sojourn.ports.platform import PlatformAdapter
 
 BEAT = 5.0
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 class Gateway:
     """All of it. `adapters` are those of the settings, unless others are given."""
 
-    def __init__(self, kit: Kit, adapters: Sequence[PlatformAdapter] | None = None) -> None:
+    def __init__(self, kit: AppContext, adapters: Sequence[PlatformAdapter] | None = None) -> None:
         if kit.settings["gateway.when_busy"] not in _WAYS:
             raise BadConfig(
                 f"gateway.when_busy is {kit.settings['gateway.when_busy']!r}.",

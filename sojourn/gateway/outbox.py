@@ -18,7 +18,7 @@ from sojourn.gateway.render import AGAIN, file_line, split
 from sojourn.ports.journal import Line as LineName
 from sojourn.ports.journal import Outgoing
 from sojourn.ports.platform import CanAsk, CanSendFiles, File, PlatformAdapter, SendRefused, Sent
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 
 PATIENCE = 25.0  # seconds a network may take to answer
 GIVE_UP = 86_400.0  # seconds after which something is too old to be sent
@@ -32,9 +32,7 @@ logger = logging.getLogger(__name__)
 class Sending:
     """The sender of one gateway, for the lines it holds."""
 
-    def __init__(
-        self, journal: WholeStore, owner: str, lines: Mapping[LineName, Line], *, seconds: float = 20.0
-    ) -> None:
+    def __init__(self, journal: Store, owner: str, lines: Mapping[LineName, Line], *, seconds: float = 20.0) -> None:
         self._journal, self._owner, self._lines, self._seconds = journal, owner, lines, seconds
         self._tasks: set[asyncio.Task[None]] = set()
         self.last_delivered: dict[str, float] = {}

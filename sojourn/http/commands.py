@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import click
 
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 
 
 class Given(Protocol):
@@ -18,7 +18,7 @@ class Given(Protocol):
     flags: dict[str, Any]
     json: bool
 
-    def run(self, work: Callable[[Kit], Coroutine[Any, Any, None]]) -> None: ...
+    def run(self, work: Callable[[AppContext], Coroutine[Any, Any, None]]) -> None: ...
 
 
 @click.command()

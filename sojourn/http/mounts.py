@@ -16,7 +16,7 @@ from starlette.types import Lifespan
 
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.http.shapes import PluginInfo
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.plugin import Plugin
 
 logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class PluginFailed(SojournError):
 class Mounts:
     """The plugins of a server and what became of their routes."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: AppContext) -> None:
         self._kit = kit
         self._infos: dict[str, PluginInfo] = {}
         self._pages: list[BaseRoute] = []
@@ -65,7 +65,7 @@ class Mounts:
     def _mount_hosts(self, app: FastAPI, plugin: Plugin) -> None:
         """Behind everybody's routes, so that nobody who comes and goes stands before one who stays."""
         try:
-            for dotted in plugin.hosts:
+            for dotted in plugin.catch_all_routes:
                 app.include_router(self._router(plugin, dotted), prefix="/api/plugins", include_in_schema=False)
         except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
             _failed(self._infos[plugin.name], error)
@@ -73,7 +73,7 @@ class Mounts:
     def _mount_pages(self, app: FastAPI, plugin: Plugin, info: PluginInfo) -> None:
         """Pages stand at the root, and need no token."""
         try:
-            for dotted in plugin.pages:
+            for dotted in plugin.page_routes:
                 router = self._router(plugin, dotted)
                 app.include_router(router, include_in_schema=False)
                 self._pages += router.routes
@@ -83,7 +83,7 @@ class Mounts:
     def _router(self, plugin: Plugin, dotted: str) -> APIRouter:
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", plugin.name, re.ASCII):
             raise BadInput(f"{plugin.name!r} cannot be part of an address.", hint="Use letters, digits and -.")
-        make: Callable[[Kit], Any] = self._kit.load(dotted)  # type: ignore[assignment]
+        make: Callable[[AppContext], Any] = self._kit.load(dotted)  # type: ignore[assignment]
         router = make(self._kit)
         if not isinstance(router, APIRouter):
             raise BadInput(f"{dotted} gave {type(router).__name__}.", hint="It must be `router(kit) -> APIRouter`.")

@@ -15,7 +15,7 @@ from sojourn.core.errors import ServerUnreachable
 from sojourn.http import announce
 from sojourn.http.announce import Announcement
 from sojourn.http.commands import Given
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 
 _PATIENCE = 5.0
 
@@ -36,7 +36,7 @@ def dashboard(given: Given, host: str | None, port: str | None, no_open: bool) -
     given.run(lambda kit: _open(kit, no_open=no_open))
 
 
-async def _open(kit: Kit, *, no_open: bool) -> None:
+async def _open(kit: AppContext, *, no_open: bool) -> None:
     other = announce.read(kit.settings.home)
     if other is not None and announce.is_serving(other):
         return _show(other.address, _link_of(other), no_open=no_open)

@@ -10,9 +10,9 @@ if TYPE_CHECKING:  # every plugin passes through here
     from sojourn.core.feats import Achievement, MetricRule
     from sojourn.core.settings import Settings
     from sojourn.ports.source import HistorySource
-    from sojourn.ports.whole import WholeStore
+    from sojourn.ports.store import Store
 
-StoreFactory: TypeAlias = "Callable[[Settings], WholeStore]"
+StoreFactory: TypeAlias = "Callable[[Settings], Store]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +34,11 @@ class Plugin:
     tools: Sequence[str] = ()
     context: Sequence[str] = ()
     routes: Sequence[str] = ()
-    pages: Sequence[str] = ()  # as routes, but at the root and for everybody: pages hold nothing private
-    hosts: Sequence[str] = ()  # as routes, but at /api/plugins/ itself, after all others: for plugins that come and go
+    page_routes: Sequence[str] = ()  # as routes, but at the root and for everybody: pages hold nothing private
+    catch_all_routes: Sequence[str] = ()  # as routes, at /api/plugins/ itself, after all others
     manifest: Mapping[str, object] = field(default_factory=dict)  # its tab in the dashboard, as in a manifest.json
     commands: Sequence[str] = ()
-    forgets: Sequence[str] = ()
+    erasers: Sequence[str] = ()
     metrics: Sequence[MetricRule] = ()
     achievements: Sequence[Achievement] = ()
     settings: type | None = None  # a dataclass, filled from [plugins.<name>]

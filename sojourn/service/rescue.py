@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from sojourn.core.errors import SojournError, SourceUnreadable
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.admin import Progress
+from sojourn.ports.app import ImportReport
 from sojourn.ports.ingest import Ingest, Ingested
-from sojourn.ports.kit import ImportReport
 from sojourn.ports.source import Found, HistorySource, Listed, Reader, Transcript
 
 _BATCH_BYTES = 2_000_000  # a transaction holds about this much text, so that no other writer waits long

@@ -13,8 +13,8 @@ from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, RuntimeFaile
 from sojourn.core.events import Done, Failed, Progress, encode, nothing
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Session
+from sojourn.ports.app import AppContext
 from sojourn.ports.context import Request
-from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import Given
 from sojourn.ports.store import Along
 from sojourn.service.agent import AgentService
@@ -57,7 +57,7 @@ class Turns:
     """Runs turns, until `closing` is set: then those that run are interrupted."""
 
     def __init__(
-        self, kit: Kit, loading: Loading, agent: AgentService, spending: Spending, closing: asyncio.Event
+        self, kit: AppContext, loading: Loading, agent: AgentService, spending: Spending, closing: asyncio.Event
     ) -> None:
         self._kit, self._loading, self._agent = kit, loading, agent
         self._spending, self._closing = spending, closing

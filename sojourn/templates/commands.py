@@ -13,7 +13,7 @@ from rich.console import Console
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.templates import screen
 from sojourn.templates.desk import Changes, Desk
 from sojourn.templates.extract import MAX_EXAMPLES
@@ -32,7 +32,7 @@ class Given(Protocol):
     json: bool
     no_color: bool
 
-    def run(self, work: Callable[[Kit], Coroutine[Any, Any, T]]) -> T: ...
+    def run(self, work: Callable[[AppContext], Coroutine[Any, Any, T]]) -> T: ...
 
 
 def _json(context: click.Context, _: click.Parameter, value: bool) -> None:

@@ -12,8 +12,8 @@ from sojourn.core.budget import tokens
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.examples import as_text
 from sojourn.core.messages import Json
+from sojourn.ports.app import AppContext
 from sojourn.ports.history import History
-from sojourn.ports.kit import Kit
 from sojourn.templates.cleaning import Cleaner
 from sojourn.templates.extract import MAX_EXAMPLES, read
 from sojourn.templates.fitting import cut, fitted
@@ -81,7 +81,7 @@ class Preview:
 class Desk:
     """Templates of one program: its library, its history, its inbox."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: AppContext) -> None:
         self._kit = kit
         self.library: Library = library_of(kit)
         self._cleaner = Cleaner(kit.settings["templates.result_chars"])

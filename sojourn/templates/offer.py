@@ -10,5 +10,5 @@ plugin = Plugin(
     context=("sojourn.templates.source:make",),
     routes=("sojourn.templates.plugin_api:router",),
     commands=("sojourn.templates.commands:templates",),
-    forgets=("sojourn.templates.forgetting:forget",),
+    erasers=("sojourn.templates.forgetting:forget",),
 )

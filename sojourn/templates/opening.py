@@ -10,25 +10,25 @@ from pathlib import Path
 from typing import Any, cast
 
 from sojourn.core.errors import NotFound, SourceUnreadable
+from sojourn.ports.app import AppContext
 from sojourn.ports.history import History
-from sojourn.ports.kit import Kit
 from sojourn.templates.folder import FOLDER, FolderLibrary
 from sojourn.templates.library import Library
 from sojourn.templates.records import RecordLibrary
 
 HERMES = "sojourn.sources.hermes_history:HermesHistory"
 _OURS = "sojourn.stores.sqlite.history:SqliteHistory"
-_PROGRAM = "sojourn.compose:build"
+_PROGRAM = "sojourn.app:build"
 
 
-def library_of(kit: Kit) -> Library:
+def library_of(kit: AppContext) -> Library:
     """Templates lie where the sessions lie: in a shared database, or as files in the home."""
     if kit.settings["database_url"]:
         return RecordLibrary(kit.store)
     return FolderLibrary(kit.settings.home / FOLDER)
 
 
-def history_of(kit: Kit, home: Path | None = None) -> History:
+def history_of(kit: AppContext, home: Path | None = None) -> History:
     """Our own store's past, or that of a Hermes home, which is only read."""
     if home is None:
         return kit.store.history()
@@ -51,9 +51,9 @@ def load(dotted: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def program() -> Kit:
+def program() -> AppContext:
     """The whole program, as its settings say."""
-    kit: Kit = load(_PROGRAM)()
+    kit: AppContext = load(_PROGRAM)()
     return kit
 
 

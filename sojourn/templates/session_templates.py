@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.core.errors import BadInput, NotFound
+from sojourn.ports.app import AppContext
 from sojourn.ports.history import History
-from sojourn.ports.kit import Kit
 from sojourn.templates import tools
 from sojourn.templates.exchanges import Conversation, json_of
 from sojourn.templates.extract import MAX_EXAMPLES, examples, read, task_type_of
@@ -45,7 +45,7 @@ class SessionTemplates:
         self.unreadable: Sequence[Unreadable] = ()  # what the last listing could not read
 
     @cached_property
-    def _kit(self) -> Kit:
+    def _kit(self) -> AppContext:
         return program()
 
     @cached_property

@@ -1,4 +1,4 @@
-"""SmallKit: a Kit with exactly what a test gives it."""
+"""SmallKit: a AppContext with exactly what a test gives it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import SETTINGS, Settings
 from sojourn.ports.admin import Progress
+from sojourn.ports.app import AppContext, ImportReport, MoveReport
 from sojourn.ports.context import STAGES, ContextSource
-from sojourn.ports.kit import ImportReport, Kit, MoveReport
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import Runtime
 from sojourn.ports.service import Service
 from sojourn.ports.source import Found
-from sojourn.ports.store import Removed
+from sojourn.ports.store import Removed, Store
 from sojourn.ports.tool import Tool
-from sojourn.ports.whole import WholeStore
 
 T = TypeVar("T")
 
@@ -38,13 +37,13 @@ def settings_with(home: Path, **values: Any) -> Settings:
 class SmallKit:
     """What is not given is not there; imports and moves are for the real one."""
 
-    store: WholeStore
+    store: Store
     settings: Settings
     runtimes: Sequence[Runtime] = ()
     given_tools: Sequence[Tool] = ()
     given_context: Sequence[ContextSource] = ()
     given_plugins: Sequence[Plugin] = ()
-    make_service: Callable[[Kit], Service] | None = None
+    make_service: Callable[[AppContext], Service] | None = None
     _service: Service | None = None
     _shared: dict[type, Any] = field(default_factory=dict)
 
@@ -95,10 +94,10 @@ class SmallKit:
     def find_histories(self, path: Path | None = None, source: str = "") -> list[Found]:
         return []
 
-    async def rescue(
+    async def import_history(
         self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
     ) -> ImportReport:
-        raise BadInput("A small kit brings in no histories.", hint="Use `sojourn.compose.build` for that.")
+        raise BadInput("A small kit brings in no histories.", hint="Use `sojourn.app.build` for that.")
 
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
         return await self.store.forget(session)
@@ -113,7 +112,7 @@ class SmallKit:
         await self.store.restore(source, progress)
 
     async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
-        raise BadInput("A small kit moves no stores.", hint="Use `sojourn.compose.build` for that.")
+        raise BadInput("A small kit moves no stores.", hint="Use `sojourn.app.build` for that.")
 
     async def add_samples(self) -> int:
         return 0

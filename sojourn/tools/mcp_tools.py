@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.tool import Tool
 from sojourn.tools.calling import guard
 
@@ -14,7 +14,7 @@ class _Hub(Protocol):
     def tools(self) -> Sequence[Tool]: ...
 
 
-def make(kit: Kit) -> list[Tool]:
+def make(kit: AppContext) -> list[Tool]:
     """Each safe to call."""
     if not kit.configured("mcp").servers:
         return []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.gateway.adapters import wanted
 from sojourn.gateway.host import Gateway
 from sojourn.plugins import BUILT_INS, Registry, Stranger

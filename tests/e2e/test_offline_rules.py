@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.messages import user
 from sojourn.plugins import load
 from sojourn.ports.runtime import Past, Remember

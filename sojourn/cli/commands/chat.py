@@ -15,7 +15,7 @@ from sojourn.cli.options import Command, SessionWords
 from sojourn.cli.table import load
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Session
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.service import Said, Service, Speaker
 from sojourn.ports.store import Listing
 
@@ -38,7 +38,7 @@ from sojourn.ports.store import Listing
 @with_kit
 async def chat(
     given: Given,
-    kit: Kit,
+    kit: AppContext,
     question: str | None,
     goes_on: bool,
     session: str | None,

@@ -15,7 +15,7 @@ from sojourn.cli.options import Command, SessionWords
 from sojourn.cli.words import many
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Recorded, Session
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing, SessionStore
 
 Writer = Callable[[Session, Sequence[Recorded]], Iterator[str]]
@@ -44,7 +44,7 @@ _PAGE = 500
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @with_kit
 async def export(
-    given: Given, kit: Kit, session: tuple[str, ...], every: bool, kind: str, output: Path | None, force: bool
+    given: Given, kit: AppContext, session: tuple[str, ...], every: bool, kind: str, output: Path | None, force: bool
 ) -> None:
     """Write sessions out, as JSON lines or Markdown.
 

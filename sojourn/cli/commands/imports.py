@@ -15,7 +15,7 @@ from sojourn.cli.options import Command, keep, yes_option
 from sojourn.cli.table import load
 from sojourn.cli.words import many
 from sojourn.core.errors import SourceUnreadable
-from sojourn.ports.kit import ImportReport, Kit
+from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.source import Found
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _raw(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     "--no-redact", is_flag=True, expose_value=False, callback=_raw, help="Keep keys, tokens and passwords as they are."
 )
 @with_kit
-async def imports(given: Given, kit: Kit, what: str | None, dry_run: bool, yes: bool) -> None:
+async def imports(given: Given, kit: AppContext, what: str | None, dry_run: bool, yes: bool) -> None:
     """Bring in the history of another agent.
 
     Looks for Hermes, Claude Code, Codex and opencode in their usual places, or at SOURCE or PATH only.
@@ -73,7 +73,7 @@ async def imports(given: Given, kit: Kit, what: str | None, dry_run: bool, yes: 
     _raise_unreadable(reports)
 
 
-def _find(kit: Kit, what: str | None) -> list[Found]:
+def _find(kit: AppContext, what: str | None) -> list[Found]:
     if what is None:
         return kit.find_histories()
     path = Path(what).expanduser()
@@ -82,12 +82,12 @@ def _find(kit: Kit, what: str | None) -> list[Found]:
     return kit.find_histories(source=what)
 
 
-async def look(given: Given, kit: Kit, found: Sequence[Found]) -> list[ImportReport]:
+async def look(given: Given, kit: AppContext, found: Sequence[Found]) -> list[ImportReport]:
     """The dry run of each history, shown."""
     reports = []
     with given.progress() as progress:
         for one in found:
-            reports.append(await kit.rescue(one, dry_run=True, progress=progress))
+            reports.append(await kit.import_history(one, dry_run=True, progress=progress))
     if found and not given.json:
         given.draw("found", found, reports)
     return reports
@@ -103,12 +103,12 @@ def _total(todo: Sequence[Found], reports: Sequence[ImportReport]) -> str:
     return many(sum(one.imported + one.updated for one in reports if not one.problem), "session")
 
 
-async def bring(given: Given, kit: Kit, todo: Sequence[Found]) -> list[ImportReport]:
+async def bring(given: Given, kit: AppContext, todo: Sequence[Found]) -> list[ImportReport]:
     """Imports, and shows what became of each history."""
     reports = []
     for one in todo:
         with given.progress() as progress:
-            reports.append(await kit.rescue(one, progress=progress))
+            reports.append(await kit.import_history(one, progress=progress))
         if not given.json:
             given.draw("reports", reports[-1:])
     return reports

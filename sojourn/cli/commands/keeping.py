@@ -13,7 +13,7 @@ from sojourn.cli.given import Given, with_kit
 from sojourn.cli.options import Command, session_argument
 from sojourn.core.errors import Conflict, TitleTaken
 from sojourn.core.sessions import Session, clean_tag
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.store import SessionStore
 
 _TRIES = 5
@@ -43,7 +43,7 @@ def name(session: Session) -> str:
 @click.argument("words", metavar="[TITLE]", nargs=-1)
 @click.option("--clear", is_flag=True, help="Take the title away.")
 @with_kit
-async def title(given: Given, kit: Kit, session: str, words: tuple[str, ...], clear: bool) -> None:
+async def title(given: Given, kit: AppContext, session: str, words: tuple[str, ...], clear: bool) -> None:
     """Give a session a title; without one, print it."""
     if not words and not clear:
         one = await kit.store.resolve(session)
@@ -57,7 +57,7 @@ async def title(given: Given, kit: Kit, session: str, words: tuple[str, ...], cl
 @session_argument()
 @click.argument("tags", metavar="TAG...", nargs=-1, required=True)
 @with_kit
-async def tag(given: Given, kit: Kit, session: str, tags: tuple[str, ...]) -> None:
+async def tag(given: Given, kit: AppContext, session: str, tags: tuple[str, ...]) -> None:
     """Add tags to a session."""
     added = tuple(clean_tag(one) for one in tags)
     new = await changed(kit.store, session, lambda old: replace(old, tags=(*old.tags, *added)))
@@ -68,7 +68,7 @@ async def tag(given: Given, kit: Kit, session: str, tags: tuple[str, ...]) -> No
 @session_argument()
 @click.argument("tags", metavar="TAG...", nargs=-1, required=True)
 @with_kit
-async def untag(given: Given, kit: Kit, session: str, tags: tuple[str, ...]) -> None:
+async def untag(given: Given, kit: AppContext, session: str, tags: tuple[str, ...]) -> None:
     """Take tags away from a session."""
     gone = {clean_tag(one) for one in tags}
     new = await changed(
@@ -90,7 +90,7 @@ def _switch(verb: str, about: str, told: str, how: Change) -> click.Command:
     @click.command(verb, cls=Command, help=about)
     @session_argument(many=True)
     @with_kit
-    async def switch(given: Given, kit: Kit, session: tuple[str, ...]) -> None:
+    async def switch(given: Given, kit: AppContext, session: tuple[str, ...]) -> None:
         done = [await changed(kit.store, words, how) for words in session]
         given.say(f"{', '.join(map(name, done))} {told}.", [shapes.session(one) for one in done])
 
@@ -114,7 +114,7 @@ unarchive = _switch(
 @session_argument()
 @click.option("--reason", default="ended by hand", show_default=True, help="Why, for the record.")
 @with_kit
-async def end(given: Given, kit: Kit, session: str, reason: str) -> None:
+async def end(given: Given, kit: AppContext, session: str, reason: str) -> None:
     """End a session; one that has ended keeps its first reason."""
     one = await kit.store.resolve(session)
     holder = f"sojourn sessions end (pid {os.getpid()})"

@@ -13,7 +13,7 @@ from sojourn.cli.given import Given, dump, emit, with_kit
 from sojourn.cli.options import Command, SessionWords, session_argument, since_option, source_option, until_option
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.store import Search
 
 
@@ -24,7 +24,9 @@ from sojourn.ports.store import Search
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N messages.")
 @click.option("--raw", is_flag=True, help="One line of JSON for each message.")
 @with_kit
-async def show(given: Given, kit: Kit, session: str, full: bool, every: bool, last: int | None, raw: bool) -> None:
+async def show(
+    given: Given, kit: AppContext, session: str, full: bool, every: bool, last: int | None, raw: bool
+) -> None:
     """Read a session."""
     one = await kit.store.resolve(session)
     rows: deque[Recorded] = deque(maxlen=last)
@@ -55,7 +57,7 @@ async def show(given: Given, kit: Kit, session: str, full: bool, every: bool, la
 @with_kit
 async def search(
     given: Given,
-    kit: Kit,
+    kit: AppContext,
     words: tuple[str, ...],
     roles: tuple[str, ...],
     sources: tuple[str, ...],

@@ -12,7 +12,7 @@ from sojourn.cli.given import Given, emit, with_kit
 from sojourn.cli.options import Command, session_argument, yes_option
 from sojourn.cli.words import many, one_line
 from sojourn.core.sessions import Session
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing, Removed, SessionStore
 
 FOR_EVER = """Forgetting is for ever:
@@ -43,7 +43,7 @@ def _told(removed: Removed) -> str:
 @session_argument(many=True)
 @yes_option
 @with_kit
-async def delete(given: Given, kit: Kit, session: tuple[str, ...], yes: bool) -> None:
+async def delete(given: Given, kit: AppContext, session: tuple[str, ...], yes: bool) -> None:
     """Delete sessions with their sub-agents. Asks first."""
     found = [await kit.store.resolve(words) for words in session]
     if not yes and given.is_asking:
@@ -64,7 +64,7 @@ async def delete(given: Given, kit: Kit, session: tuple[str, ...], yes: bool) ->
 @yes_option
 @click.option("--purge-backups", is_flag=True, help="Also delete the copies that may still hold it.")
 @with_kit
-async def forget(given: Given, kit: Kit, session: str, yes: bool, purge_backups: bool) -> None:
+async def forget(given: Given, kit: AppContext, session: str, yes: bool, purge_backups: bool) -> None:
     """Erase a session for ever, from every file under the home. Asks first."""
     one = await kit.store.resolve(session)
     if not yes and given.is_asking:
@@ -82,7 +82,7 @@ async def forget(given: Given, kit: Kit, session: str, yes: bool, purge_backups:
         _offer_purge(given, kit, removed)
 
 
-def _offer_purge(given: Given, kit: Kit, removed: Removed) -> None:
+def _offer_purge(given: Given, kit: AppContext, removed: Removed) -> None:
     click.echo(f"{many(len(removed.backups), 'copy', 'copies')} made earlier may still hold it:")
     for backup in removed.backups:
         click.echo(f"  {backup}")

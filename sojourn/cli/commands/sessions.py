@@ -13,7 +13,7 @@ from sojourn.cli.options import Section, since_option, source_option, until_opti
 from sojourn.ports.store import Listing
 
 if TYPE_CHECKING:
-    from sojourn.ports.kit import Kit
+    from sojourn.ports.app import AppContext
 
 EVERY = 1_000_000_000  # more than any store holds
 
@@ -52,7 +52,7 @@ def sessions() -> None:
 @with_kit
 async def listing(
     given: Given,
-    kit: Kit,
+    kit: AppContext,
     limit: int,
     every: bool,
     sources: tuple[str, ...],

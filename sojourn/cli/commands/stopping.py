@@ -6,14 +6,14 @@ import click
 
 from sojourn.cli.given import Given, with_kit
 from sojourn.cli.options import Command, session_argument
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.service import Speaker
 
 
 @click.command(cls=Command)
 @session_argument()
 @with_kit
-async def stop(given: Given, kit: Kit, session: str) -> None:
+async def stop(given: Given, kit: AppContext, session: str) -> None:
     """Stop the turn that runs in a session, from any terminal.
 
     What it has done so far stays. Nothing happens when no turn runs.

@@ -10,7 +10,7 @@ from sojourn.cli import shapes
 from sojourn.cli.given import Given, emit, with_kit
 from sojourn.cli.options import Section, yes_option
 from sojourn.core.errors import StoreCorrupt
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 
 
 @click.group(cls=Section)
@@ -20,7 +20,7 @@ def store() -> None:
 
 @store.command("stats")
 @with_kit
-async def stats(given: Given, kit: Kit) -> None:
+async def stats(given: Given, kit: AppContext) -> None:
     """The store in figures: how much it holds, and what takes the room."""
     found = await kit.store.stats()
     if given.json:
@@ -31,7 +31,7 @@ async def stats(given: Given, kit: Kit) -> None:
 
 @store.command("verify")
 @with_kit
-async def verify(given: Given, kit: Kit) -> None:
+async def verify(given: Given, kit: AppContext) -> None:
     """Check every page and every row. Exits with 5 if something is wrong."""
     with given.progress() as progress:
         found = await kit.store.verify(progress)
@@ -46,7 +46,7 @@ async def verify(given: Given, kit: Kit) -> None:
 @store.command("backup")
 @click.argument("target", type=click.Path(path_type=Path), required=False)
 @with_kit
-async def backup(given: Given, kit: Kit, target: Path | None) -> None:
+async def backup(given: Given, kit: AppContext, target: Path | None) -> None:
     """Make a consistent copy, while others go on writing.
 
     TARGET is a new file or a folder; without it the copy goes to `backups` in the home.
@@ -63,7 +63,7 @@ async def backup(given: Given, kit: Kit, target: Path | None) -> None:
 @click.argument("copy", type=click.Path(path_type=Path))
 @yes_option
 @with_kit
-async def restore(given: Given, kit: Kit, copy: Path, yes: bool) -> None:
+async def restore(given: Given, kit: AppContext, copy: Path, yes: bool) -> None:
     """Put a copy in the store's place. Asks first; what was there is kept beside it.
 
     Into PostgreSQL a copy is loaded only if the database is empty.
@@ -85,7 +85,7 @@ async def restore(given: Given, kit: Kit, copy: Path, yes: bool) -> None:
 @store.command("migrate")
 @click.option("--to", "target", required=True, metavar="URL", help="postgresql://… or the path of a new home folder.")
 @with_kit
-async def migrate(given: Given, kit: Kit, target: str) -> None:
+async def migrate(given: Given, kit: AppContext, target: str) -> None:
     """Copy everything to another, empty store and compare both sides.
 
     Ids, numbers and texts stay as they are; counts and content hashes of every table must agree.

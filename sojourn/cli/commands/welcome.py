@@ -14,7 +14,7 @@ from sojourn.cli.given import Given, emit, with_kit
 from sojourn.cli.options import Command
 from sojourn.cli.words import many
 from sojourn.core.health import Health
-from sojourn.ports.kit import ImportReport, Kit
+from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.source import Found
 from sojourn.ports.store import Listing
 
@@ -23,7 +23,7 @@ _SHOWN = 10
 
 @click.command(cls=Command)
 @with_kit
-async def welcome(given: Given, kit: Kit) -> None:
+async def welcome(given: Given, kit: AppContext) -> None:
     """A first look: health, histories found, your sessions.
 
     Offers to import what it finds, and sample sessions if there is nothing. Without a terminal it asks
@@ -66,7 +66,7 @@ def _cannot(given: Given, health: Health) -> None:
     raise click.exceptions.Exit(5)
 
 
-async def _offer(given: Given, kit: Kit, found: Sequence[Found]) -> list[ImportReport]:
+async def _offer(given: Given, kit: AppContext, found: Sequence[Found]) -> list[ImportReport]:
     """Shows what a dry run says and imports after a yes."""
     if not found or not given.is_asking:
         return []
@@ -88,6 +88,6 @@ def _wants_samples(given: Given) -> bool:
     )
 
 
-async def _new(kit: Kit, found: Sequence[Found]) -> list[Found]:
+async def _new(kit: AppContext, found: Sequence[Found]) -> list[Found]:
     """Histories of which nothing was brought in yet."""
     return [one for one in found if not one.problem and not await kit.store.known(one.source, str(one.home))]

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from sojourn.cli.views.style import source
 from sojourn.cli.words import lasted, many, one_line, size
-from sojourn.ports.kit import ImportReport
+from sojourn.ports.app import ImportReport
 from sojourn.ports.source import Found
 
 _REASONS = 5

@@ -11,7 +11,7 @@ from rich.text import Text
 from sojourn.cli.views.style import source
 from sojourn.cli.words import lasted, many, size
 from sojourn.ports.admin import Stats, Verdict
-from sojourn.ports.kit import MoveReport
+from sojourn.ports.app import MoveReport
 
 
 def _grid() -> Table:

@@ -12,7 +12,7 @@ from contextlib import aclosing
 
 from sojourn.core.events import Done
 from sojourn.core.settings import Settings
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.runtime import Given, Ready, Remember, TurnInput
 from sojourn.runtimes.models.local import USUAL, LocalServer, detect, for_chat
 from sojourn.runtimes.offline.acting import Acting
@@ -166,5 +166,5 @@ def _latin(text: str) -> bool:
     return sum(char.isascii() for char in letters) > 0.8 * len(letters)
 
 
-def make(kit: Kit) -> Offline:
+def make(kit: AppContext) -> Offline:
     return Offline(kit.settings, kit.load)

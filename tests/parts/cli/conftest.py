@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from sojourn import compose, config
+from sojourn import config
+from sojourn.app import App
 from sojourn.cli.edge import start
 from sojourn.cli.given import Given
 from sojourn.core.messages import Message
@@ -53,7 +54,7 @@ def sojourn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
     def run(*args: str, typed: str | None = None, plugins: Registry | None = None) -> Ran:
         offers = plugins or registry()
         given = Given(
-            build=lambda flags: compose.App(config.load(flags), registry()), read_settings=config.load, plugins=offers
+            build=lambda flags: App(config.load(flags), registry()), read_settings=config.load, plugins=offers
         )
         if typed is None:
             code = start(args, given)
@@ -80,7 +81,7 @@ def fill(home: Path, *sessions: tuple[str, str | None, Sequence[Message]]) -> No
     ]
 
     async def work() -> None:
-        app = compose.App(config.load({"home": str(home)}), registry())
+        app = App(config.load({"home": str(home)}), registry())
         await app.store.ingest("test", "here", batch, principal=OWNER)
         await app.store.index()
         await app.close()

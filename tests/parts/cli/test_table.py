@@ -6,7 +6,8 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from sojourn import compose, config
+from sojourn import config
+from sojourn.app import App
 from sojourn.cli.given import Given
 from sojourn.cli.main import sojourn as root
 from sojourn.cli.options import Section
@@ -58,7 +59,7 @@ def test_version_is_the_same_by_both_ways(sojourn, capsys, monkeypatch):
 
 def completed(*words: str) -> list[str]:
     given = Given(
-        build=lambda flags: compose.App(config.load(flags), registry()), read_settings=config.load, plugins=registry()
+        build=lambda flags: App(config.load(flags), registry()), read_settings=config.load, plugins=registry()
     )
     *args, incomplete = words
     return [item.value for item in ShellComplete(root, {"obj": given}, "sojourn", "").get_completions(args, incomplete)]

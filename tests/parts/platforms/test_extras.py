@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.errors import BadConfig, Missing
 from sojourn.plugins import BUILT_INS, Registry
 

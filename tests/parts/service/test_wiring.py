@@ -3,7 +3,7 @@
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.errors import SojournError
 from sojourn.plugins import BUILT_INS, Registry, Stranger
 from sojourn.ports.plugin import Plugin

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from sojourn import compose, config
+from sojourn import config
+from sojourn.app import App
 from sojourn.cli.edge import start
 from sojourn.cli.given import Given
 from sojourn.plugins import BUILT_INS, Registry
@@ -36,9 +37,7 @@ def sojourn(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
     def run(*args: str) -> Ran:
         given = Given(
-            build=lambda flags: compose.App(config.load(flags), registry()),
-            read_settings=config.load,
-            plugins=registry(),
+            build=lambda flags: App(config.load(flags), registry()), read_settings=config.load, plugins=registry()
         )
         code = start(args, given)
         told = capsys.readouterr()

@@ -11,23 +11,22 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sojourn import config
+from sojourn.config_plugins import load_plugin_settings
 from sojourn.core.errors import BadConfig, NotFound, SojournError, SourceUnreadable, StoreUnavailable
-from sojourn.core.filling import fill
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import Secret, Settings
 from sojourn.plugins import Registry
 
 if TYPE_CHECKING:  # every command passes through here, so what few of them need is reached by its dotted name
     from sojourn.ports.admin import Progress
+    from sojourn.ports.app import ImportReport, MoveReport
     from sojourn.ports.context import ContextSource
-    from sojourn.ports.kit import ImportReport, MoveReport
     from sojourn.ports.plugin import Plugin
     from sojourn.ports.runtime import Runtime
     from sojourn.ports.service import Service
     from sojourn.ports.source import Found, HistorySource
-    from sojourn.ports.store import Removed
+    from sojourn.ports.store import Removed, Store
     from sojourn.ports.tool import Tool
-    from sojourn.ports.whole import WholeStore
     from sojourn.service.forgetting import Eraser
 
 T = TypeVar("T")
@@ -35,7 +34,7 @@ _FORGETTING = "sojourn.service.forgetting"
 
 
 class App:
-    """The Kit of this process. The store opens on first use."""
+    """The AppContext of this process. The store opens on first use."""
 
     def __init__(self, settings: Settings, registry: Registry | None = None) -> None:
         self.settings = settings
@@ -45,7 +44,7 @@ class App:
         self._sharing = RLock()
 
     @cached_property
-    def store(self) -> WholeStore:
+    def store(self) -> Store:
         self.make_home()
         return self._open(self.settings)
 
@@ -62,7 +61,7 @@ class App:
                 hint="Choose another one with SOJOURN_HOME.",
             ) from error
 
-    def _open(self, settings: Settings) -> WholeStore:
+    def _open(self, settings: Settings) -> Store:
         name = "postgres" if settings["database_url"] else "sqlite"
         factory = self.registry.plugin(name).store
         assert factory is not None
@@ -79,7 +78,7 @@ class App:
 
     def configured(self, plugin: str) -> Any:
         kind = self.registry.plugin(plugin).settings
-        return fill(kind, plugin, self.settings) if kind else None
+        return load_plugin_settings(kind, plugin, self.settings) if kind else None
 
     @cached_property
     def service(self) -> Service:
@@ -163,7 +162,7 @@ class App:
         if isinstance(source, self.registry.load("sojourn.ports.source:WithProfiles")):
             yield from source.profiles(path)
 
-    async def rescue(
+    async def import_history(
         self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
     ) -> ImportReport:
         source = self._sources[found.source]
@@ -175,7 +174,7 @@ class App:
 
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
         erasers: list[Eraser] = [
-            partial(self.registry.load(name), self) for plugin in self.plugins() for name in plugin.forgets
+            partial(self.registry.load(name), self) for plugin in self.plugins() for name in plugin.erasers
         ]
         erasers.append(lambda _: self.registry.load(f"{_FORGETTING}:erase_logs")(self.settings.home))
         forget = self.registry.load(f"{_FORGETTING}:forget")
@@ -217,10 +216,10 @@ class App:
         else:
             await self.store.restore(source, progress)
 
-    def _open_at(self, home: Path) -> WholeStore:
+    def _open_at(self, home: Path) -> Store:
         return self._open_other(str(home / "state.db"))
 
-    def _open_other(self, to: str) -> WholeStore:
+    def _open_other(self, to: str) -> Store:
         values: dict[str, Any] = dict(self.settings.values)
         if to.startswith(("postgres://", "postgresql://")):
             values["database_url"] = Secret(to)
@@ -258,5 +257,5 @@ def _real(found: Iterable[Found]) -> list[Found]:
 
 
 def build(flags: Mapping[str, Any] | None = None) -> App:
-    """The Kit for a process started with these flags."""
+    """The AppContext for a process started with these flags."""
     return App(config.load(flags))

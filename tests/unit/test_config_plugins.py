@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from sojourn.config_plugins import load_plugin_settings
 from sojourn.core.errors import BadConfig
-from sojourn.core.filling import fill
 from sojourn.core.settings import Secret, Settings
 
 
@@ -27,13 +27,15 @@ def settings(table: dict, **variables: str) -> Settings:
 
 def test_the_file_fills_the_fields_in_their_types():
     table = {"token": "abc", "port": "81", "open": "no", "folder": "~/things", "friends": ["bob", "eve"]}
-    made = fill(Shop, "my-shop", settings(table))
+    made = load_plugin_settings(Shop, "my-shop", settings(table))
     assert made == Shop(Secret("abc"), 81, False, Path("/home/ada/things"), ("bob", "eve"))
     assert "abc" not in repr(made)
 
 
 def test_a_variable_beats_the_file():
-    made = fill(Shop, "my-shop", settings({"token": "abc"}, SOJOURN_MY_SHOP_TOKEN="xyz", SOJOURN_MY_SHOP_FRIENDS="a,b"))
+    made = load_plugin_settings(
+        Shop, "my-shop", settings({"token": "abc"}, SOJOURN_MY_SHOP_TOKEN="xyz", SOJOURN_MY_SHOP_FRIENDS="a,b")
+    )
     assert (made.token.reveal(), made.friends) == ("xyz", ("a", "b"))
 
 
@@ -49,6 +51,6 @@ def test_a_variable_beats_the_file():
 )
 def test_a_mistake_says_where_it_is(table, words):
     with pytest.raises(BadConfig, match="my-shop") as caught:
-        fill(Shop, "my-shop", settings(table))
+        load_plugin_settings(Shop, "my-shop", settings(table))
     assert words in str(caught.value)
     assert "secret-thing" not in str(caught.value)

@@ -13,7 +13,7 @@ from sojourn.core.settings import Secret, Settings
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
-def fill(kind: type, plugin: str, settings: Settings) -> Any:
+def load_plugin_settings(kind: type, plugin: str, settings: Settings) -> Any:
     """The settings of one plugin in their types. A variable beats the file; a mistake says where and what."""
     table: Mapping[str, Any] = settings.plugins.get(plugin, {})
     known, hints = {one.name: one for one in fields(kind)}, get_type_hints(kind)
@@ -24,10 +24,10 @@ def fill(kind: type, plugin: str, settings: Settings) -> Any:
     for name, one in known.items():
         variable = f"SOJOURN_{plugin}_{name}".upper().replace("-", "_")
         if variable in settings.variables:
-            values[name] = _form(settings.variables[variable], hints[name], variable, settings)
+            values[name] = _parse_value(settings.variables[variable], hints[name], variable, settings)
         elif name in table:
-            values[name] = _form(table[name], hints[name], f"[plugins.{plugin}] {name}", settings)
-        elif _required(one):
+            values[name] = _parse_value(table[name], hints[name], f"[plugins.{plugin}] {name}", settings)
+        elif _is_required(one):
             raise BadConfig(
                 f"{plugin} needs `{name}`, which is not set.",
                 hint=f"Set {variable}, or `{name}` under [plugins.{plugin}] in config.toml.",
@@ -35,13 +35,13 @@ def fill(kind: type, plugin: str, settings: Settings) -> Any:
     return kind(**values)
 
 
-def _required(one: Field[Any]) -> bool:
+def _is_required(one: Field[Any]) -> bool:
     return one.default is MISSING and one.default_factory is MISSING
 
 
-def _form(raw: Any, kind: Any, where: str, settings: Settings) -> Any:
+def _parse_value(raw: Any, kind: Any, where: str, settings: Settings) -> Any:
     try:
-        made = _made(raw, kind, settings)
+        made = _convert(raw, kind, settings)
     except (TypeError, ValueError):
         made = None
     if made is None:
@@ -51,7 +51,7 @@ def _form(raw: Any, kind: Any, where: str, settings: Settings) -> Any:
     return made
 
 
-def _made(raw: Any, kind: Any, settings: Settings) -> Any:
+def _convert(raw: Any, kind: Any, settings: Settings) -> Any:
     if kind is bool:
         word = str(raw).strip().lower()
         return word in _YES if word in _YES or word in _NO else None

@@ -1,4 +1,4 @@
-"""Kit: what a surface is given to work with, wired in `compose.py`."""
+"""AppContext: what a surface is given to work with, wired in `app.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sojourn.core.sessions import OWNER, Principal, SessionId
 
-if TYPE_CHECKING:  # every command is given a Kit and few need all of these: making their classes takes its time
+if TYPE_CHECKING:  # every command is given a AppContext and few need all of these: making their classes takes its time
     from sojourn.core.errors import SojournError
     from sojourn.core.settings import Settings
     from sojourn.ports.admin import Progress
@@ -18,9 +18,8 @@ if TYPE_CHECKING:  # every command is given a Kit and few need all of these: mak
     from sojourn.ports.runtime import Runtime
     from sojourn.ports.service import Service
     from sojourn.ports.source import Found
-    from sojourn.ports.store import Removed
+    from sojourn.ports.store import Removed, Store
     from sojourn.ports.tool import Tool
-    from sojourn.ports.whole import WholeStore
 
 T = TypeVar("T")
 
@@ -52,13 +51,13 @@ class MoveReport:
     seconds: float
 
 
-class Kit(Protocol):
+class AppContext(Protocol):
     """The same for every surface. `store` opens on first use; `close` lets go."""
 
     settings: Settings
 
     @property
-    def store(self) -> WholeStore: ...
+    def store(self) -> Store: ...
     def plugins(self) -> Sequence[Plugin]: ...  # those that work
     def plugin_problems(self) -> Mapping[str, SojournError]: ...  # the others, by name
     def load(self, dotted: str) -> object: ...  # what a plugin's dotted name stands for
@@ -78,7 +77,7 @@ class Kit(Protocol):
         ...
 
     def find_histories(self, path: Path | None = None, source: str = "") -> list[Found]: ...
-    async def rescue(
+    async def import_history(
         self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
     ) -> ImportReport: ...
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed: ...
