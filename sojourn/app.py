@@ -1,4 +1,4 @@
-"""Wires everything; the only file that knows everyone."""
+"""The composition root: builds the application from the settings and the plugins."""
 
 from __future__ import annotations
 
@@ -15,31 +15,49 @@ from sojourn.config_plugins import load_plugin_settings
 from sojourn.core.errors import BadConfig, NotFound, SojournError, SourceUnreadable, StoreUnavailable
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import Secret, Settings
-from sojourn.plugins import Registry
+from sojourn.plugins import (
+    CALL_JUDGE,
+    CONNECT,
+    GUARD_TOOL,
+    INSTALLED_PAGES,
+    LOCAL_SERVICE,
+    OPEN_HERMES_HISTORY,
+    OPEN_HISTORY,
+    Registry,
+)
+from sojourn.ports.plugin import parts_by_name
+from sojourn.ports.source import WithProfiles
+from sojourn.ports.tool import Tool
+from sojourn.service.copies import load as load_copy
+from sojourn.service.copies import save as save_copy
+from sojourn.service.forgetting import Eraser, erase_logs, forget, purge
+from sojourn.service.moving import move
+from sojourn.service.rescue import rescue
+from sojourn.service.samples import add_samples
 
-if TYPE_CHECKING:  # every command passes through here, so what few of them need is reached by its dotted name
+if TYPE_CHECKING:
     from sojourn.ports.admin import Progress
     from sojourn.ports.app import ImportReport, MoveReport
     from sojourn.ports.context import ContextSource
-    from sojourn.ports.plugin import Plugin
+    from sojourn.ports.history import History
+    from sojourn.ports.pages import PluginPages
+    from sojourn.ports.plugin import Part, Plugin
     from sojourn.ports.runtime import Runtime
     from sojourn.ports.service import Service
     from sojourn.ports.source import Found, HistorySource
     from sojourn.ports.store import Removed, Store
-    from sojourn.ports.tool import Tool
-    from sojourn.service.forgetting import Eraser
+    from sojourn.ports.tool import CallJudge
 
 T = TypeVar("T")
-_FORGETTING = "sojourn.service.forgetting"
 
 
 class App:
-    """The AppContext of this process. The store opens on first use."""
+    """The AppContext of this process. The store is opened on first use."""
 
     def __init__(self, settings: Settings, registry: Registry | None = None) -> None:
         self.settings = settings
         self.registry = registry or Registry()
-        self._made_runtimes: dict[str, Runtime] = {}
+        self._open_runtimes: dict[str, Runtime] = {}
         self._shared: dict[type, Any] = {}
         self._sharing = RLock()
 
@@ -73,8 +91,8 @@ class App:
     def plugin_problems(self) -> Mapping[str, SojournError]:
         return self.registry.problems
 
-    def load(self, dotted: str) -> object:
-        return self.registry.load(dotted)
+    def load(self, part: Any) -> Any:
+        return self.registry.load(part)
 
     def configured(self, plugin: str) -> Any:
         kind = self.registry.plugin(plugin).settings
@@ -82,45 +100,49 @@ class App:
 
     @cached_property
     def service(self) -> Service:
-        make = self.registry.load("sojourn.service.local:LocalService")  # by name: not every command runs turns
-        return cast("Service", make(self))
+        return LOCAL_SERVICE.load()(self)
 
     async def connect(self, *, in_process: bool = False) -> Service:
         if in_process:
             return self.service
-        service: Service = await self.registry.load("sojourn.client:connect")(self.settings)  # by name: it loads HTTP
-        return service
+        return await CONNECT.load()(self.settings)
 
     @cached_property
-    def _runtimes(self) -> dict[str, str]:
-        """Which dotted name makes the runtime of that name; the first plugin to claim a name keeps it."""
-        found: dict[str, str] = {}
+    def _runtimes(self) -> dict[str, Part]:
+        """What makes the runtime of each name; the first plugin to claim a name keeps it."""
+        found: dict[str, Part] = {}
         for plugin in self.registry.offering("runtimes"):
-            for name, dotted in plugin.runtimes.items():
-                found.setdefault(name, dotted)
+            for name, part in parts_by_name(plugin.runtimes).items():
+                found.setdefault(name, part)
         return found
 
     def runtime_names(self) -> tuple[str, ...]:
         return tuple(self._runtimes)
 
     def runtime(self, name: str) -> Runtime:
-        if name not in self._made_runtimes:
+        if name not in self._open_runtimes:
             if name not in self._runtimes:
                 known = ", ".join(self._runtimes) or "none"
                 raise NotFound(f'There is no runtime "{name}".', hint=f"There are: {known}.")
-            self._made_runtimes[name] = self.registry.load(self._runtimes[name])(self)
-        return self._made_runtimes[name]
+            self._open_runtimes[name] = self.registry.load(self._runtimes[name])(self)
+        return self._open_runtimes[name]
 
     def tools(self) -> tuple[Tool, ...]:
-        guard = self.registry.load("sojourn.tools.calling:guard")  # by name: not every command needs the tools
-        return tuple(guard(self, tool) for tools in self._offered("tools") for tool in tools)
+        guard = GUARD_TOOL.load()
+        return tuple(guard(self, tool) for tools in self._make_parts("tools") for tool in tools)
 
-    def _offered(self, what: str) -> Iterator[Any]:
-        """What plugins make of a kind. One that cannot is remembered as a problem and keeps nobody from working."""
-        for plugin in self.registry.offering(what):
-            for dotted in getattr(plugin, what):
+    def call_judge(self) -> CallJudge:
+        return CALL_JUDGE.load()
+
+    def plugin_pages(self) -> PluginPages:
+        return INSTALLED_PAGES.load()(self)
+
+    def _make_parts(self, kind: str) -> Iterator[Any]:
+        """Makes the parts of a kind. A part that cannot be made is recorded as a problem of its plugin."""
+        for plugin in self.registry.offering(kind):
+            for part in getattr(plugin, kind):
                 try:
-                    yield self.registry.load(dotted)(self)
+                    yield (part,) if isinstance(part, Tool) else self.registry.load(part)(self)
                 except SojournError as error:
                     self.registry.problems[plugin.name] = error
 
@@ -131,8 +153,7 @@ class App:
             return cast(T, self._shared[kind])
 
     def context(self) -> tuple[ContextSource, ...]:
-        made: Iterator[ContextSource] = self._offered("context")
-        return tuple(made)
+        return tuple(self._make_parts("context"))
 
     @cached_property
     def _sources(self) -> dict[str, HistorySource]:
@@ -146,39 +167,40 @@ class App:
         asked = [self._sources[source]] if source else list(self._sources.values())
         if path is None:
             found = (one for source in asked for one in source.find(self.settings.user_home, self.settings.places))
-            return _real(found)
+            return _resolve_homes(found)
         if not path.exists():
             raise NotFound(f"There is nothing at {path}.", hint="Give a folder or file of another agent's history.")
-        claimed = _real(one for source in asked for one in self._claimed(source, path))
+        claimed = _resolve_homes(one for source in asked for one in self._claim_path(source, path))
         if not claimed:
             known = ", ".join(sorted(one.label for one in asked))
             raise SourceUnreadable(f"{path} is not a history of {known}.", hint="Name the program's own data folder.")
         return claimed
 
-    def _claimed(self, source: HistorySource, path: Path) -> Iterator[Found]:
+    def _claim_path(self, source: HistorySource, path: Path) -> Iterator[Found]:
         """What a path is to a program: a history, and those of its profiles."""
         if found := source.claims(path):
             yield found
-        if isinstance(source, self.registry.load("sojourn.ports.source:WithProfiles")):
+        if isinstance(source, WithProfiles):
             yield from source.profiles(path)
 
     async def import_history(
         self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
     ) -> ImportReport:
         source = self._sources[found.source]
-        bring = self.registry.load("sojourn.service.rescue:rescue")
-        report: ImportReport = await bring(
-            self.store, source, found, dry_run=dry_run, principal=principal, progress=progress
-        )
-        return report
+        return await rescue(self.store, source, found, dry_run=dry_run, principal=principal, progress=progress)
+
+    def open_hermes_history(self, home: Path) -> History:
+        return OPEN_HERMES_HISTORY.load()(home)
+
+    def open_history(self, home: Path) -> History:
+        return OPEN_HISTORY.load()(home)
 
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
         erasers: list[Eraser] = [
-            partial(self.registry.load(name), self) for plugin in self.plugins() for name in plugin.erasers
+            partial(self.registry.load(part), self) for plugin in self.plugins() for part in plugin.erasers
         ]
-        erasers.append(lambda _: self.registry.load(f"{_FORGETTING}:erase_logs")(self.settings.home))
-        forget = self.registry.load(f"{_FORGETTING}:forget")
-        removed: Removed = await forget(
+        erasers.append(lambda _: erase_logs(self.settings.home))
+        removed = await forget(
             self.store, session, home=self.settings.home, erasers=erasers, purge_backups=purge_backups
         )
         if self.settings["database_url"] and (self.settings.home / "state.db").exists():
@@ -189,30 +211,25 @@ class App:
         return removed
 
     def purge(self, removed: Removed) -> Removed:
-        left: Removed = self.registry.load(f"{_FORGETTING}:purge")(removed)
-        return left
+        return purge(removed)
 
     async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
         """Moves the store to a PostgreSQL address, or to a SQLite file by path."""
         target = self._open_other(to)
         try:
-            moved: MoveReport = await self.registry.load("sojourn.service.moving:move")(self.store, target, progress)
-            return moved
+            return await move(self.store, target, progress)
         finally:
             await target.close()
 
     async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
         """A copy of the whole store in one file, wherever the store is."""
         if self.settings["database_url"]:
-            save = self.registry.load("sojourn.service.copies:save")
-            made: Path = await save(self.store, self._open_at, target, progress)
-            return made
+            return await save_copy(self.store, self._open_at, target, progress)
         return await self.store.backup(target, progress)
 
     async def restore(self, source: Path, *, progress: Progress | None = None) -> None:
         if self.settings["database_url"]:
-            load = self.registry.load("sojourn.service.copies:load")
-            await load(self.store, self._open_at, source, progress)
+            await load_copy(self.store, self._open_at, source, progress)
         else:
             await self.store.restore(source, progress)
 
@@ -235,13 +252,12 @@ class App:
         return self._open(replace(self.settings, values=values))
 
     async def add_samples(self) -> int:
-        added: int = await self.registry.load("sojourn.service.samples:add_samples")(self.store)
-        return added
+        return await add_samples(self.store)
 
     async def close(self) -> None:
         if "service" in self.__dict__:
             await self.service.close()
-        for runtime in self._made_runtimes.values():
+        for runtime in self._open_runtimes.values():
             await runtime.close()
         for one in reversed(self._shared.values()):
             if hasattr(one, "close"):
@@ -250,12 +266,12 @@ class App:
             await self.store.close()
 
 
-def _real(found: Iterable[Found]) -> list[Found]:
+def _resolve_homes(found: Iterable[Found]) -> list[Found]:
     """Each history once, under its real path: through a symlink it is still the same one."""
     real = (replace(one, home=one.home.resolve()) for one in found)
     return list({(one.source, one.home): one for one in real}.values())
 
 
 def build(flags: Mapping[str, Any] | None = None) -> App:
-    """The AppContext for a process started with these flags."""
+    """Builds the application of a process that was started with these flags."""
     return App(config.load(flags))

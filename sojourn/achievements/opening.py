@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.job import ScanSettings
@@ -14,11 +13,9 @@ from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.shelf import FolderShelf, Shelf
 from sojourn.core.errors import BadInput
 from sojourn.ports.app import AppContext
-from sojourn.ports.history import History
 
 logger = logging.getLogger(__name__)
 FOLDER = Path("plugins") / "hermes-achievements"
-_HERMES_HISTORY = "sojourn.sources.hermes_history:HermesHistory"  # another leaf: known by name only
 
 
 @runtime_checkable
@@ -60,10 +57,9 @@ def of_hermes_home(kit: AppContext, home: Path, *, folder: Path | None = None, g
     real = home.resolve()
     base = real.parent if real.name == "state.db" else real
     kept = folder or kit.settings.home / "achievements" / f"hermes-{_short(str(base))}"
-    make = cast("Callable[[Path], History]", kit.load(_HERMES_HISTORY))
     inherited = base / FOLDER / "state.json" if folder is None else None
     settings = _settings(kit, inherited, gentle=gentle)
-    return ScanCoordinator(make(home), FolderShelf(kept), book=book(kit), settings=settings)
+    return ScanCoordinator(kit.open_hermes_history(home), FolderShelf(kept), book=book(kit), settings=settings)
 
 
 def _settings(kit: AppContext, inherited: Path | None = None, *, gentle: bool) -> ScanSettings:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,10 +15,10 @@ from sojourn.dashboard.tallies import Tally
 from sojourn.ports.app import AppContext
 from sojourn.ports.history import TellsExchanges
 from sojourn.ports.store import Listing
+from sojourn.ports.tool import CallJudge
 
 _PAGE = 1000
 _TOP = 10
-_JUDGE = "sojourn.templates.judge:judge"  # by name: no leaf knows another
 
 
 class Insights:
@@ -133,7 +133,7 @@ def _tools(kit: AppContext, most: int) -> dict[str, Any]:
     history = kit.store.history()
     if not isinstance(history, TellsExchanges):
         return {"sessions": 0, "seconds": 0.0, "tools": []}
-    judge: Callable[..., Any] = kit.load(_JUDGE)  # type: ignore[assignment]
+    judge = kit.call_judge()
     begun = time.monotonic()
     try:
         newest = [one.id for one in history.sessions()[:most]]
@@ -151,7 +151,7 @@ def _tools(kit: AppContext, most: int) -> dict[str, Any]:
     }
 
 
-def _calls(rows: list[Any], judge: Callable[..., Any]) -> Iterable[tuple[str, bool]]:
+def _calls(rows: list[Any], judge: CallJudge) -> Iterable[tuple[str, bool]]:
     asked: dict[str, tuple[str, Any]] = {}
     for _, role, content, _, calls, _, call_id, effect, extra in rows:
         for call in _json(calls) or ():

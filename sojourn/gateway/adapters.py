@@ -9,18 +9,19 @@ from typing import cast
 from sojourn.core.errors import NotFound, SojournError
 from sojourn.ports.app import AppContext
 from sojourn.ports.platform import PlatformAdapter
+from sojourn.ports.plugin import Part, parts_by_name
 
 ALWAYS = "local"
 
 logger = logging.getLogger(__name__)
 
 
-def offered(kit: AppContext) -> dict[str, tuple[str, str]]:
+def offered(kit: AppContext) -> dict[str, tuple[str, Part]]:
     """Every platform there is: the plugin that brings it, and what makes it."""
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[str, tuple[str, Part]] = {}
     for plugin in kit.plugins():
-        for name, dotted in plugin.platforms.items():
-            found.setdefault(name, (plugin.name, dotted))
+        for name, part in parts_by_name(plugin.platforms).items():
+            found.setdefault(name, (plugin.name, part))
     return found
 
 

@@ -17,7 +17,7 @@ from starlette.types import Lifespan
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.http.shapes import PluginInfo
 from sojourn.ports.app import AppContext
-from sojourn.ports.plugin import Plugin
+from sojourn.ports.plugin import Part, Plugin, dotted_name
 
 logger = logging.getLogger(__name__)
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -80,13 +80,15 @@ class Mounts:
         except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
             _failed(info, error)
 
-    def _router(self, plugin: Plugin, dotted: str) -> APIRouter:
+    def _router(self, plugin: Plugin, part: Part) -> APIRouter:
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", plugin.name, re.ASCII):
             raise BadInput(f"{plugin.name!r} cannot be part of an address.", hint="Use letters, digits and -.")
-        make: Callable[[AppContext], Any] = self._kit.load(dotted)  # type: ignore[assignment]
+        make: Callable[[AppContext], Any] = self._kit.load(part)  # type: ignore[assignment]
         router = make(self._kit)
         if not isinstance(router, APIRouter):
-            raise BadInput(f"{dotted} gave {type(router).__name__}.", hint="It must be `router(kit) -> APIRouter`.")
+            raise BadInput(
+                f"{dotted_name(part)} gave {type(router).__name__}.", hint="It must be `router(kit) -> APIRouter`."
+            )
         get_openapi(title=plugin.name, version="0", routes=router.routes)  # what cannot be described breaks here
         return router
 
@@ -101,8 +103,8 @@ def _info(plugin: Plugin) -> PluginInfo:
     return PluginInfo(
         name=plugin.name,
         summary=plugin.summary,
-        commands=list(plugin.commands),
-        routes=list(plugin.routes),
+        commands=[dotted_name(one) for one in plugin.commands],
+        routes=[dotted_name(one) for one in plugin.routes],
         sources=len(plugin.sources),
         store=plugin.store is not None,
     )

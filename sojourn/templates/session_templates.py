@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sojourn.app import build
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.app import AppContext
 from sojourn.ports.history import History
@@ -20,7 +21,7 @@ from sojourn.templates.folder import FolderLibrary
 from sojourn.templates.inject import inject
 from sojourn.templates.library import Library, Unreadable
 from sojourn.templates.making import chosen, session_in, template_of
-from sojourn.templates.opening import has_history, history_at, history_of, library_of, program
+from sojourn.templates.opening import has_history, history_of, library_of
 from sojourn.templates.values import SessionTemplate, TaskType, ToolCallExample, task_type
 
 T = TypeVar("T")
@@ -46,7 +47,7 @@ class SessionTemplates:
 
     @cached_property
     def _kit(self) -> AppContext:
-        return program()
+        return build()
 
     @cached_property
     def _library(self) -> Library:
@@ -57,9 +58,9 @@ class SessionTemplates:
         if self._given is not None:
             return self._given
         if self._home is not None:
-            return history_at(self._home)
+            return self._kit.open_history(self._home)
         if self._folder is not None and has_history(self._folder.parent):
-            return history_at(self._folder.parent)
+            return self._kit.open_history(self._folder.parent)
         return history_of(self._kit)
 
     def _talk(self, session_id: str) -> Conversation:

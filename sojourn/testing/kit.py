@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import SETTINGS, Settings
+from sojourn.lazy import Lazy, load_dotted
 from sojourn.ports.admin import Progress
 from sojourn.ports.app import AppContext, ImportReport, MoveReport
 from sojourn.ports.context import STAGES, ContextSource
+from sojourn.ports.history import History
+from sojourn.ports.pages import PluginPages
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import Runtime
 from sojourn.ports.service import Service
 from sojourn.ports.source import Found
 from sojourn.ports.store import Removed, Store
-from sojourn.ports.tool import Tool
+from sojourn.ports.tool import CallJudge, Tool
 
 T = TypeVar("T")
 
@@ -53,9 +55,8 @@ class SmallKit:
     def plugin_problems(self) -> Mapping[str, SojournError]:
         return {}
 
-    def load(self, dotted: str) -> object:
-        module, _, attribute = dotted.partition(":")
-        return getattr(import_module(module), attribute)
+    def load(self, part: Any) -> Any:
+        return load_dotted(part if isinstance(part, str) else part.dotted) if isinstance(part, (str, Lazy)) else part
 
     def configured(self, plugin: str) -> Any:
         return None
@@ -98,6 +99,18 @@ class SmallKit:
         self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
     ) -> ImportReport:
         raise BadInput("A small kit brings in no histories.", hint="Use `sojourn.app.build` for that.")
+
+    def open_hermes_history(self, home: Path) -> History:
+        raise BadInput("A small kit opens no histories.", hint="Use `sojourn.app.build` for that.")
+
+    def open_history(self, home: Path) -> History:
+        raise BadInput("A small kit opens no histories.", hint="Use `sojourn.app.build` for that.")
+
+    def call_judge(self) -> CallJudge:
+        raise BadInput("A small kit judges no calls.", hint="Use `sojourn.app.build` for that.")
+
+    def plugin_pages(self) -> PluginPages:
+        raise BadInput("A small kit has no dashboard.", hint="Use `sojourn.app.build` for that.")
 
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
         return await self.store.forget(session)

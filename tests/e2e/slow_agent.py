@@ -16,7 +16,7 @@ from sojourn.app import App
 from sojourn.core.events import Chunk, Done, Progress
 from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.sessions import SessionId
-from sojourn.plugins import BUILT_INS, Registry, Stranger
+from sojourn.plugins import BUILT_INS, Registry, ThirdParty
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import Given, Ready, Remember, TurnInput
 from sojourn.ports.service import Said, Speaker
@@ -58,7 +58,7 @@ plugin = Plugin(name="slow", summary="For tests.", runtimes={"slow": "tests.e2e.
 
 def app(home: str) -> App:
     store = [one for one in BUILT_INS if one.name == "sqlite"]
-    registry = Registry(store, strangers=lambda: [Stranger("slow", "tests.e2e.slow_agent")])
+    registry = Registry(store, third_party=lambda: [ThirdParty("slow", "tests.e2e.slow_agent")])
     return App(config.load({"home": home, "agent.runtime": "slow"}), registry)
 
 

@@ -13,19 +13,19 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
-from sojourn.cli.edge import start
-from sojourn.cli.given import Given
+from sojourn.cli.context import CommandContext
+from sojourn.cli.entry import start
 from sojourn.core.messages import Message
 from sojourn.core.sessions import OWNER
-from sojourn.plugins import BUILT_INS, Registry, Stranger
+from sojourn.plugins import BUILT_INS, Registry, ThirdParty
 from sojourn.ports.source import Transcript
 
 HERE = "tests.parts.cli"
 BUILT_IN = tuple(one for one in BUILT_INS if one.name in ("sqlite", "hermes"))
 
 
-def registry(*strangers: Stranger) -> Registry:
-    return Registry(BUILT_IN, lambda: [Stranger("diary", f"{HERE}.diary"), *strangers])
+def registry(*strangers: ThirdParty) -> Registry:
+    return Registry(BUILT_IN, lambda: [ThirdParty("diary", f"{HERE}.diary"), *strangers])
 
 
 @dataclass
@@ -53,7 +53,7 @@ def sojourn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
     def run(*args: str, typed: str | None = None, plugins: Registry | None = None) -> Ran:
         offers = plugins or registry()
-        given = Given(
+        given = CommandContext(
             build=lambda flags: App(config.load(flags), registry()), read_settings=config.load, plugins=offers
         )
         if typed is None:

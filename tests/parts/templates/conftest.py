@@ -9,8 +9,8 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
-from sojourn.cli.edge import start
-from sojourn.cli.given import Given
+from sojourn.cli.context import CommandContext
+from sojourn.cli.entry import start
 from sojourn.plugins import BUILT_INS, Registry
 
 NEEDED = ("sqlite", "hermes", "templates", "hermes-achievements")
@@ -36,7 +36,7 @@ def sojourn(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     """`sojourn("templates", "list")`."""
 
     def run(*args: str) -> Ran:
-        given = Given(
+        given = CommandContext(
             build=lambda flags: App(config.load(flags), registry()), read_settings=config.load, plugins=registry()
         )
         code = start(args, given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sojourn.cli.given import Given, with_kit
+from sojourn.cli.context import CommandContext, with_app
 from sojourn.cli.options import Command, session_argument
 from sojourn.ports.app import AppContext
 from sojourn.ports.service import Speaker
@@ -12,13 +12,13 @@ from sojourn.ports.service import Speaker
 
 @click.command(cls=Command)
 @session_argument()
-@with_kit
-async def stop(given: Given, kit: AppContext, session: str) -> None:
+@with_app
+async def stop(context: CommandContext, app: AppContext, session: str) -> None:
     """Stop the turn that runs in a session, from any terminal.
 
     What it has done so far stays. Nothing happens when no turn runs.
     """
-    found = await kit.store.resolve(session)
-    stopped = await kit.service.stop(found.id, Speaker(surface="cli", holder="sojourn stop"))
+    found = await app.store.resolve(session)
+    stopped = await app.service.stop(found.id, Speaker(surface="cli", holder="sojourn stop"))
     said = "The turn is told to stop." if stopped else "No turn runs there."
-    given.say(said, {"session_id": found.id, "stopped": stopped})
+    context.say(said, {"session_id": found.id, "stopped": stopped})

@@ -2,18 +2,18 @@
 
 import json
 
-from sojourn.cli import shapes
-from sojourn.cli.given import dump
+from sojourn.cli import json_output
+from sojourn.cli.context import dump
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session, SessionId
 
 
 def shown(message: Message) -> dict:
-    return shapes.message(Recorded(session=SessionId("s"), seq=3, at=1.7e9, item=message))
+    return json_output.encode_message(Recorded(session=SessionId("s"), seq=3, at=1.7e9, item=message))
 
 
 def test_a_session_has_these_keys():
-    assert set(shapes.session(Session(id=SessionId("s")))) == {
+    assert set(json_output.encode_session(Session(id=SessionId("s")))) == {
         "id",
         "source",
         "title",

@@ -1,4 +1,4 @@
-"""Given: what one run of the command line has to work with. Commands find it in click's context."""
+"""CommandContext: flags, settings and application of one run. Commands find it in click's context."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from sojourn.cli.table import RUN, load, view
+from sojourn.cli.command_table import ASYNCIO_RUN
 from sojourn.core.errors import BadInput, SojournError
 
 if TYPE_CHECKING:  # `sojourn --help` needs none of them
@@ -25,8 +24,8 @@ T = TypeVar("T")
 Flags = Mapping[str, Any]
 
 
-class Offers(Protocol):
-    """What plugins bring, as the command line sees it."""
+class PluginCommands(Protocol):
+    """The plugin registry, as the command line uses it."""
 
     @property
     def problems(self) -> Mapping[str, SojournError]: ...
@@ -37,18 +36,18 @@ class Offers(Protocol):
 
 
 @dataclass(kw_only=True)
-class Given:
-    """The flags, and from them, on first use: the settings, the AppContext, the screen."""
+class CommandContext:
+    """The flags, and what is built from them on first use: the settings and the application."""
 
     build: Callable[[Flags], AppContext]
     read_settings: Callable[[Flags], Settings]
-    plugins: Offers
+    plugins: PluginCommands
     flags: dict[str, Any] = field(default_factory=dict)
     json: bool = False
     no_color: bool = False
 
     @cached_property
-    def kit(self) -> AppContext:
+    def app(self) -> AppContext:
         return self.build(self.flags)
 
     @cached_property
@@ -56,20 +55,19 @@ class Given:
         return self.read_settings(self.flags)
 
     def run(self, work: Callable[[AppContext], Coroutine[Any, Any, T]]) -> T:
-        """Runs a coroutine with the AppContext and lets go of the AppContext afterwards."""
+        """Runs the coroutine `work(app)` to its end, then closes the application."""
 
         async def whole() -> T:
-            kit = self.kit
+            app = self.app
             try:
-                return await work(kit)
+                return await work(app)
             finally:
-                await kit.close()
-                del self.kit  # a closed one is not used again
+                await app.close()
+                del self.app  # a closed one is not used again
 
-        result: T = load(RUN)(whole())
+        result: T = ASYNCIO_RUN.load()(whole())
         return result
 
-    # the person
     @property
     def is_asking(self) -> bool:
         """Whether somebody is there to answer."""
@@ -83,7 +81,7 @@ class Given:
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def insist(self, question: str, *, yes: bool) -> None:
+    def confirm(self, question: str, *, yes: bool) -> None:
         """Goes on only after a yes; without anybody to ask, `--yes` has to be there."""
         if yes:
             return
@@ -92,22 +90,6 @@ class Given:
         if not self.ask(question):
             click.echo("Nothing was changed.")
             raise click.exceptions.Exit(1)
-
-    # what is shown
-    @cached_property
-    def screen(self) -> Any:
-        return view("console")(no_color=self.no_color)
-
-    def draw(self, name: str, *values: Any, **options: Any) -> None:
-        """Shows values to a person: the view of that name in the command table."""
-        view(name)(self.screen, *values, **options)
-
-    def progress(self) -> AbstractContextManager[Any]:
-        """`with given.progress() as progress`: bars on a terminal, otherwise None."""
-        if self.json or not sys.stderr.isatty():
-            return nullcontext(None)
-        bars: AbstractContextManager[Any] = view("progress")(no_color=self.no_color)
-        return bars
 
     def say(self, sentence: str, value: Any = None) -> None:
         """One sentence for a person, or its value for a script."""
@@ -135,28 +117,28 @@ def dump(value: Any) -> str:
     return text
 
 
-def current() -> Given:
-    found = click.get_current_context().find_object(Given)
+def current_context() -> CommandContext:
+    found = click.get_current_context().find_object(CommandContext)
     assert found is not None
     return found
 
 
-def with_kit(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Makes `async def command(given, kit, …)` a click callback."""
+def with_app(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Makes `async def command(context, app, …)` a click callback."""
 
     @wraps(function)
     def callback(**params: Any) -> None:
-        given = current()
-        given.run(lambda kit: function(given, kit, **params))
+        context = current_context()
+        context.run(lambda app: function(context, app, **params))
 
     return callback
 
 
-def with_given(function: Callable[..., None]) -> Callable[..., None]:
-    """Makes `def command(given, …)` a click callback; it has no AppContext unless it asks for one."""
+def with_context(function: Callable[..., None]) -> Callable[..., None]:
+    """Makes `def command(context, …)` a click callback; the application is built only if it asks for one."""
 
     @wraps(function)
     def callback(**params: Any) -> None:
-        function(current(), **params)
+        function(current_context(), **params)
 
     return callback

@@ -10,26 +10,26 @@ from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Setting
 
 
-def written(text: str, setting: Setting, value: str) -> str:
+def set_key(text: str, setting: Setting, value: str) -> str:
     """The text with that setting in it; what cannot be changed safely is refused."""
     table, _, key = setting.name.rpartition(".")
-    line = f"{key} = {_literal(setting, value)}"
+    line = f"{key} = {_to_literal(setting, value)}"
     lines = text.splitlines()
-    start, end = _section(lines, table)
+    start, end = _find_section(lines, table)
     if start is None:
         lines += [*([""] if lines else []), f"[{table}]", line]
     else:
         at = next((n for n in range(start, end) if re.match(rf"\s*{re.escape(key)}\s*=", lines[n])), None)
         if at is None:
-            lines.insert(_after_last(lines, start, end), line)
+            lines.insert(_skip_blank_lines(lines, start, end), line)
         else:
-            lines[at] = line + _comment(lines[at])
+            lines[at] = line + _comment_of(lines[at])
     new = "\n".join(lines) + "\n"
-    _check(new, setting)
+    _validate(new, setting)
     return new
 
 
-def _section(lines: list[str], table: str) -> tuple[int | None, int]:
+def _find_section(lines: list[str], table: str) -> tuple[int | None, int]:
     """Where a table's keys begin and end; the top has no header."""
     heads = [n for n, line in enumerate(lines) if re.match(r"\s*\[", line)]
     if not table:
@@ -40,19 +40,19 @@ def _section(lines: list[str], table: str) -> tuple[int | None, int]:
     return None, 0
 
 
-def _after_last(lines: list[str], start: int, end: int) -> int:
+def _skip_blank_lines(lines: list[str], start: int, end: int) -> int:
     while end > start and not lines[end - 1].strip():
         end -= 1
     return end
 
 
-def _comment(line: str) -> str:
+def _comment_of(line: str) -> str:
     """The remark behind a plain value, which is worth keeping."""
     hit = re.search(r"""=\s*(?:"[^"\\]*"|'[^']*'|[^\s"'#]+)(\s*#.*)$""", line)
     return hit[1] if hit else ""
 
 
-def _literal(setting: Setting, value: str) -> str:
+def _to_literal(setting: Setting, value: str) -> str:
     word = value.strip().lower()
     if setting.kind == "yes/no" and word in ("true", "yes", "on", "1", "false", "no", "off", "0"):
         return "true" if word in ("true", "yes", "on", "1") else "false"
@@ -61,7 +61,7 @@ def _literal(setting: Setting, value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _check(text: str, setting: Setting) -> None:
+def _validate(text: str, setting: Setting) -> None:
     """A text we made must be TOML; one that was odd before is for a person to edit."""
     try:
         tomllib.loads(text)

@@ -21,7 +21,7 @@ def one_line(text: str, most: int | None = None) -> str:
     return line if most is None or len(line) <= most else line[: most - 1] + "…"
 
 
-def iso(at: float | None) -> str | None:
+def to_iso(at: float | None) -> str | None:
     """A time as scripts get it: ISO 8601 in UTC. None for a number that is no date, as broken histories have them."""
     if at is None:
         return None
@@ -31,11 +31,11 @@ def iso(at: float | None) -> str | None:
         return None
 
 
-def ago(at: float, now: float) -> str:
+def format_age(at: float, now: float) -> str:
     """A time as a person says it."""
     gone = now - at
     if gone < _MINUTE:
-        return "just now" if gone > -_MINUTE else clock(at)[:10]
+        return "just now" if gone > -_MINUTE else format_time(at)[:10]
     if gone < _HOUR:
         return f"{int(gone // _MINUTE)} min ago"
     if gone < _DAY:
@@ -51,7 +51,7 @@ def ago(at: float, now: float) -> str:
     return month if then.year == today.year else f"{month} {then.year}"
 
 
-def clock(at: float) -> str:
+def format_time(at: float) -> str:
     """Date and time of day, where the person is."""
     try:
         return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
@@ -59,7 +59,7 @@ def clock(at: float) -> str:
         return str(at)
 
 
-def size(number: float) -> str:
+def format_bytes(number: float) -> str:
     for unit in ("bytes", "kB", "MB", "GB"):
         if number < 1000 or unit == "GB":
             return f"{number:,.0f} {unit}" if unit == "bytes" or number >= 100 else f"{number:,.1f} {unit}"
@@ -67,12 +67,12 @@ def size(number: float) -> str:
     raise AssertionError
 
 
-def many(number: int, one: str, more: str = "") -> str:
+def pluralize(number: int, one: str, more: str = "") -> str:
     """A number and its noun: `1 session`, `1,284 sessions`."""
     return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 
-def lasted(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     if seconds < 10:
         return f"{seconds:.1f} s"
     if seconds < 60:

@@ -3,8 +3,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.cli.exports import fenced, jsonl, markdown
-from sojourn.cli.folding import Called, Said, fold, summary
+from sojourn.cli.exports import fence, to_jsonl, to_markdown
+from sojourn.cli.transcript_model import CallPiece, MessagePiece, fold_messages, summarize_answer
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import Recorded, Session, SessionId
 
@@ -20,8 +20,10 @@ def kept(*messages: Message) -> list[Recorded]:
 def told(*messages: Message) -> list[str]:
     """Each piece in a word."""
     return [
-        f"{p.message.role}: {p.text}" if isinstance(p, Said) else f"{p.call.name} → {summary(p.answer)}"
-        for p in fold(kept(*messages))
+        f"{p.message.role}: {p.text}"
+        if isinstance(p, MessagePiece)
+        else f"{p.call.name} → {summarize_answer(p.answer)}"
+        for p in fold_messages(kept(*messages))
     ]
 
 
@@ -41,16 +43,16 @@ def test_an_answer_without_call_is_not_lost():
 
 
 def test_long_answers_are_counted_not_shown():
-    assert summary("x" * 500) == "1 line"
-    assert summary("short") == "short"
+    assert summarize_answer("x" * 500) == "1 line"
+    assert summarize_answer("short") == "short"
 
 
 def test_what_a_tool_wraps_into_an_object_is_unwrapped():
-    assert summary('{"output": "a\\nb\\nc", "exit_code": 0}') == "3 lines"
-    assert summary('{"output": "", "exit_code": 0}') == "nothing"
-    assert summary('{"error": "timed out", "output": null}') == "error: timed out"
-    assert summary('{"success": true}') == '{"success": true}'
-    assert summary("{not json") == "{not json"
+    assert summarize_answer('{"output": "a\\nb\\nc", "exit_code": 0}') == "3 lines"
+    assert summarize_answer('{"output": "", "exit_code": 0}') == "nothing"
+    assert summarize_answer('{"error": "timed out", "output": null}') == "error: timed out"
+    assert summarize_answer('{"success": true}') == '{"success": true}'
+    assert summarize_answer("{not json") == "{not json"
 
 
 @given(st.lists(st.sampled_from(["user", "call", "answer", "lone"]), max_size=12))
@@ -61,9 +63,9 @@ def test_every_message_is_somewhere(kinds):
         "answer": tool_result(LS, "y"),
         "lone": tool_result(CAT, "z"),
     }
-    pieces = list(fold(kept(*(made[kind] for kind in kinds))))
-    assert sum(isinstance(p, Said) for p in pieces) == kinds.count("user")
-    answered = sum(isinstance(p, Called) and p.answer is not None for p in pieces)
+    pieces = list(fold_messages(kept(*(made[kind] for kind in kinds))))
+    assert sum(isinstance(p, MessagePiece) for p in pieces) == kinds.count("user")
+    answered = sum(isinstance(p, CallPiece) and p.answer is not None for p in pieces)
     assert answered == kinds.count("answer") + kinds.count("lone")
 
 
@@ -75,7 +77,7 @@ def test_markdown_folds_calls_and_hides_what_was_undone():
         tool_result(LS, "``` not the end"),
         Message(role="user", content="secret thought", active=False),
     )
-    text = "".join(markdown(session, rows))
+    text = "".join(to_markdown(session, rows))
     assert text.startswith("# Plan\n")
     assert "<summary><code>terminal</code>" in text
     assert "````text\n``` not the end\n````" in text
@@ -83,12 +85,12 @@ def test_markdown_folds_calls_and_hides_what_was_undone():
 
 
 def test_a_fence_is_longer_than_any_inside():
-    assert fenced("a ````` b", "text").startswith("``````text\n")
+    assert fence("a ````` b", "text").startswith("``````text\n")
 
 
 def test_jsonl_is_one_line_with_all_messages():
     rows = kept(user("a\nb"), Message(role="user", content="taken back", active=False))
-    (line,) = jsonl(Session(id=ID), rows)
+    (line,) = to_jsonl(Session(id=ID), rows)
     whole = json.loads(line)
     assert line.count("\n") == 1
     assert whole["id"] == "s1"

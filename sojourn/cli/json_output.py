@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from sojourn.cli.words import iso
+from sojourn.cli.formatting import to_iso
 from sojourn.core.messages import Message, calls, parts, text_of
 from sojourn.core.sessions import Recorded, Session
 
@@ -25,20 +25,20 @@ _MESSAGE = tuple(one.name for one in fields(Message) if one.name not in _ALWAYS)
 _JSON_TEXT = ("reasoning_details", "codex_reasoning_items", "codex_message_items", "extra")
 
 
-def session(one: Session) -> dict[str, Any]:
+def encode_session(one: Session) -> dict[str, Any]:
     shape = {name: getattr(one, name) for name in _SESSION}
     shape["tags"] = list(one.tags)
     for name in _TIMES:
-        shape[name] = iso(shape[name])
+        shape[name] = to_iso(shape[name])
     return shape
 
 
-def whole(one: Session, messages: list[dict[str, Any]]) -> dict[str, Any]:
+def encode_session_with_messages(one: Session, messages: list[dict[str, Any]]) -> dict[str, Any]:
     """A session with the rest of its row and all its messages: what an export holds."""
-    return {**session(one), "details": dict(one.details), "messages": messages}
+    return {**encode_session(one), "details": dict(one.details), "messages": messages}
 
 
-def message(kept: Recorded) -> dict[str, Any]:
+def encode_message(kept: Recorded) -> dict[str, Any]:
     """A message. What it does not have is left out, but for what every message has."""
     one = kept.item
     assert isinstance(one, Message)
@@ -48,7 +48,7 @@ def message(kept: Recorded) -> dict[str, Any]:
         "seq": kept.seq,
         "role": one.role,
         "content": None if one.content is None else text_of(one),
-        "timestamp": iso(one.timestamp or kept.at),
+        "timestamp": to_iso(one.timestamp or kept.at),
         "active": one.active,
         "compacted": one.compacted,
     }
@@ -56,15 +56,17 @@ def message(kept: Recorded) -> dict[str, Any]:
         shape["parts"] = parts(one)
     if one.tool_calls:
         asked = calls(one)
-        shape["tool_calls"] = [{"id": call.id, "name": call.name, "arguments": _read(call.arguments)} for call in asked]
+        shape["tool_calls"] = [
+            {"id": call.id, "name": call.name, "arguments": _decode_json(call.arguments)} for call in asked
+        ]
     for name in _MESSAGE:
         value = getattr(one, name)
         if value is not None and value is not False:
-            shape[name] = _read(value) if name in _JSON_TEXT else value
+            shape[name] = _decode_json(value) if name in _JSON_TEXT else value
     return shape
 
 
-def _read(text: str) -> Any:
+def _decode_json(text: str) -> Any:
     """What a JSON text says; the text itself where it says nothing JSON can carry."""
     try:
         return json.loads(text, parse_constant=str)
@@ -72,13 +74,13 @@ def _read(text: str) -> Any:
         return text
 
 
-def hit(one: Hit) -> dict[str, Any]:
+def encode_hit(one: Hit) -> dict[str, Any]:
     return {
         "session": one.session,
         "message": f"{one.session}:{one.seq}" if one.seq else None,
         "seq": one.seq,
         "role": one.role,
-        "timestamp": iso(one.timestamp),
+        "timestamp": to_iso(one.timestamp),
         "title": one.title,
         "source": one.source,
         "tool_name": one.tool_name,
@@ -86,7 +88,7 @@ def hit(one: Hit) -> dict[str, Any]:
     }
 
 
-def found(one: Found) -> dict[str, Any]:
+def encode_history(one: Found) -> dict[str, Any]:
     return {
         "source": one.source,
         "home": str(one.home),
@@ -97,18 +99,18 @@ def found(one: Found) -> dict[str, Any]:
     }
 
 
-def report(one: ImportReport) -> dict[str, Any]:
+def encode_import_report(one: ImportReport) -> dict[str, Any]:
     shape = {field.name: getattr(one, field.name) for field in fields(one)}
     shape["skipped"] = [{"id": name, "because": why} for name, why in one.skipped]
     return {**shape, "notes": list(one.notes), "seconds": round(one.seconds, 3)}
 
 
-def moved(one: MoveReport) -> dict[str, Any]:
+def encode_move_report(one: MoveReport) -> dict[str, Any]:
     rows = [{"table": table, "rows": number, "hash": proof} for table, number, proof in one.rows]
     return {"tables": rows, "seconds": round(one.seconds, 3)}
 
 
-def removed(one: Removed) -> dict[str, Any]:
+def encode_removal(one: Removed) -> dict[str, Any]:
     return {
         "session": one.session,
         "rows": dict(one.rows),
@@ -118,14 +120,14 @@ def removed(one: Removed) -> dict[str, Any]:
     }
 
 
-def stats(one: Stats) -> dict[str, Any]:
+def encode_stats(one: Stats) -> dict[str, Any]:
     shape = {field.name: getattr(one, field.name) for field in fields(one)}
     return {name: dict(value) if isinstance(value, Mapping) else value for name, value in shape.items()}
 
 
-def verdict(one: Verdict) -> dict[str, Any]:
+def encode_verdict(one: Verdict) -> dict[str, Any]:
     return {"clean": one.clean, "checked": dict(one.checked), "problems": list(one.problems)}
 
 
-def health(one: Health) -> dict[str, Any]:
+def encode_health(one: Health) -> dict[str, Any]:
     return {field.name: getattr(one, field.name) for field in fields(one)}

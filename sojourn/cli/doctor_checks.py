@@ -9,19 +9,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from sojourn.cli.given import Given
-from sojourn.cli.words import many, size
+from sojourn.cli.context import CommandContext
+from sojourn.cli.formatting import format_bytes, pluralize
 from sojourn.core.errors import Missing, SojournError
 from sojourn.core.health import Health
 from sojourn.core.settings import Settings
 
 State = Literal["ok", "warning", "problem"]
-_LITTLE, _TOO_LITTLE = 1_000_000_000, 50_000_000  # bytes of free disk
+_LOW_DISK_BYTES = 1_000_000_000
+_FULL_DISK_BYTES = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     what: str
     state: State
@@ -29,25 +30,25 @@ class Check:
     hint: str = ""
 
 
-def examine(given: Given) -> list[Check]:
+def run_checks(context: CommandContext) -> list[Check]:
     """Everything, in the order in which one thing needs the other."""
-    found = [_python(), _sqlite()]
+    found = [_check_python(), _check_sqlite()]
     try:
-        settings = given.settings
+        settings = context.settings
     except SojournError as error:
-        return [*found, Check("config", "problem", str(error), error.hint), *_plugins(given)]
+        return [*found, Check("config", "problem", str(error), error.hint), *_check_plugins(context)]
     file = settings.home / "config.toml"
     found.append(Check("config", "ok", str(file) if file.exists() else f"{file} is not there: all defaults"))
-    found += [_home(settings), _disk(settings), _store(given, settings)]
-    return [*found, *_histories(given), *_plugins(given)]
+    found += [_check_home(settings), _check_disk(settings), _check_store(context, settings)]
+    return [*found, *_check_histories(context), *_check_plugins(context)]
 
 
-def _python() -> Check:
+def _check_python() -> Check:
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("python", "ok", f"{version} ({sys.executable})")
 
 
-def _sqlite() -> Check:
+def _check_sqlite() -> Check:
     version = sqlite3.sqlite_version
     try:
         opened = sqlite3.connect(":memory:")
@@ -59,7 +60,7 @@ def _sqlite() -> Check:
     return Check("sqlite", "ok", f"{version} with full-text search (FTS5)")
 
 
-def _home(settings: Settings) -> Check:
+def _check_home(settings: Settings) -> Check:
     home = settings.home
     if not home.exists():
         return Check("home", "ok", f"{home} is not there yet; it is made when something is kept")
@@ -71,29 +72,29 @@ def _home(settings: Settings) -> Check:
     return Check("home", "ok", f"{home} (mode {mode:o})")
 
 
-def _disk(settings: Settings) -> Check:
+def _check_disk(settings: Settings) -> Check:
     place = settings.home
     while not place.exists() and place != place.parent:
         place = place.parent
     free = shutil.disk_usage(place).free
-    if free < _LITTLE:
-        state: State = "problem" if free < _TOO_LITTLE else "warning"
-        return Check("disk", state, f"only {size(free)} free at {place}", "Free some space.")
-    return Check("disk", "ok", f"{size(free)} free")
+    if free < _LOW_DISK_BYTES:
+        state: State = "problem" if free < _FULL_DISK_BYTES else "warning"
+        return Check("disk", state, f"only {format_bytes(free)} free at {place}", "Free some space.")
+    return Check("disk", "ok", f"{format_bytes(free)} free")
 
 
-def _store(given: Given, settings: Settings) -> Check:
+def _check_store(context: CommandContext, settings: Settings) -> Check:
     """The store's own word. A store that is not there is not made just to look at it."""
     if not settings["database_url"] and not (settings.home / "state.db").exists():
         return Check("store", "ok", "none yet; it is made when something is kept")
     try:
-        health = given.run(lambda kit: kit.store.health())
+        health = context.run(lambda app: app.store.health())
     except SojournError as error:
         return Check("store", "problem", str(error), error.hint)
-    return told(health)
+    return to_check(health)
 
 
-def told(health: Health) -> Check:
+def to_check(health: Health) -> Check:
     """The health of a store, as a check."""
     if health.state == "healthy":
         return Check("store", "ok", f"healthy: {health.store}")
@@ -101,9 +102,9 @@ def told(health: Health) -> Check:
     return Check("store", state, f"{health.state}: {health.error or health.store}", health.hint)
 
 
-def _histories(given: Given) -> Iterator[Check]:
+def _check_histories(context: CommandContext) -> Iterator[Check]:
     try:
-        found = given.kit.find_histories()
+        found = context.app.find_histories()
     except SojournError as error:
         yield Check("histories", "problem", str(error), error.hint)
         return
@@ -115,12 +116,14 @@ def _histories(given: Given) -> Iterator[Check]:
             yield Check("histories", "warning", f"{place} cannot be read: {one.problem}", "It is not empty.")
         else:
             hint = f"`sojourn import {one.source}` brings in what is new."
-            yield Check("histories", "ok", f"{place}: {many(one.sessions, 'session')}, {size(one.bytes)}", hint)
+            yield Check(
+                "histories", "ok", f"{place}: {pluralize(one.sessions, 'session')}, {format_bytes(one.bytes)}", hint
+            )
 
 
-def _plugins(given: Given) -> Iterator[Check]:
-    working = len(given.plugins.all())
-    yield Check("plugins", "ok", f"{many(working, 'plugin')} loaded")
-    for name, error in given.plugins.problems.items():
+def _check_plugins(context: CommandContext) -> Iterator[Check]:
+    working = len(context.plugins.all())
+    yield Check("plugins", "ok", f"{pluralize(working, 'plugin')} loaded")
+    for name, error in context.plugins.problems.items():
         state: State = "warning" if isinstance(error, Missing) else "problem"
         yield Check("plugins", state, f"{name}: {error}", error.hint)

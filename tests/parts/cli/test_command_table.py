@@ -8,25 +8,19 @@ from click.shell_completion import ShellComplete
 
 from sojourn import config
 from sojourn.app import App
-from sojourn.cli.given import Given
+from sojourn.cli.command_table import COMMANDS
+from sojourn.cli.context import CommandContext
 from sojourn.cli.main import sojourn as root
 from sojourn.cli.options import Section
-from sojourn.cli.table import COMMANDS, VIEWS, load, view
 from tests.parts.cli.conftest import fill, registry
 from tests.parts.cli.test_sessions import BIKE, GARDEN
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_where_the_table_says_and_called_so(name):
-    dotted, about = COMMANDS[name]
-    command = load(dotted)
+    command, about = COMMANDS[name].command.load(), COMMANDS[name].summary
     assert command.name == name
     assert command.get_short_help_str(limit=200).startswith(about.rstrip("."))
-
-
-@pytest.mark.parametrize("name", VIEWS)
-def test_a_view_is_where_the_table_says(name):
-    assert callable(view(name))
 
 
 def every(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
@@ -39,7 +33,7 @@ def every(command: click.Command, path: str) -> Iterator[tuple[str, click.Comman
             yield from every(inner, f"{path} {name}")
 
 
-ALL = [pair for name, (dotted, _) in COMMANDS.items() for pair in every(load(dotted), name)]
+ALL = [pair for name, entry in COMMANDS.items() for pair in every(entry.command.load(), name)]
 
 
 @pytest.mark.parametrize(("path", "command"), ALL, ids=[path for path, _ in ALL])
@@ -58,7 +52,7 @@ def test_version_is_the_same_by_both_ways(sojourn, capsys, monkeypatch):
 
 
 def completed(*words: str) -> list[str]:
-    given = Given(
+    given = CommandContext(
         build=lambda flags: App(config.load(flags), registry()), read_settings=config.load, plugins=registry()
     )
     *args, incomplete = words

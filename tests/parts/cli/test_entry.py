@@ -6,13 +6,13 @@ import click
 import pytest
 
 from sojourn import config
-from sojourn.cli.edge import start
-from sojourn.cli.given import Given
+from sojourn.cli.context import CommandContext
+from sojourn.cli.entry import start
 from sojourn.core.errors import BadConfig, SessionBusy
 from sojourn.plugins import Registry
 
 
-def given(command: click.Command) -> Given:
+def given(command: click.Command) -> CommandContext:
     class Offers(Registry):
         def command(self, name):
             return command if name == "try" else None
@@ -20,7 +20,7 @@ def given(command: click.Command) -> Given:
     def nothing(flags):
         raise AssertionError("not needed here")
 
-    return Given(build=nothing, read_settings=nothing, plugins=Offers((), list))
+    return CommandContext(build=nothing, read_settings=nothing, plugins=Offers((), list))
 
 
 def raising(error: BaseException) -> click.Command:

@@ -3,8 +3,8 @@ import time
 import click
 import pytest
 
+from sojourn.cli.formatting import format_age, format_bytes, format_duration, one_line, pluralize, printable, to_iso
 from sojourn.cli.options import Moment
-from sojourn.cli.words import ago, iso, lasted, many, one_line, printable, size
 
 NOW = 1_800_000_000.0
 
@@ -14,34 +14,34 @@ NOW = 1_800_000_000.0
     [(5, "just now"), (125, "2 min ago"), (7300, "2 h ago"), (90_000, "yesterday"), (3.5 * 86400, "3 days ago")],
 )
 def test_how_long_ago(gone, told):
-    assert ago(NOW - gone, NOW) == told
+    assert format_age(NOW - gone, NOW) == told
 
 
 def test_long_ago_is_a_date_with_a_year_only_if_it_is_another():
-    assert len(ago(NOW - 8 * 86400, NOW).split()) == 2
-    assert len(ago(NOW - 400 * 86400, NOW).split()) == 3
+    assert len(format_age(NOW - 8 * 86400, NOW).split()) == 2
+    assert len(format_age(NOW - 400 * 86400, NOW).split()) == 3
 
 
 @pytest.mark.parametrize("mad", [1e18, -1e18, 1e300])
 def test_a_mad_clock_breaks_nothing(mad):
-    assert iso(mad) is None
-    assert ago(mad, NOW)
+    assert to_iso(mad) is None
+    assert format_age(mad, NOW)
 
 
 def test_scripts_get_utc():
-    assert iso(1_700_000_000.5) == "2023-11-14T22:13:20.500Z"
+    assert to_iso(1_700_000_000.5) == "2023-11-14T22:13:20.500Z"
 
 
 @pytest.mark.parametrize(("number", "told"), [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 kB"), (812e6, "812 MB")])
 def test_sizes(number, told):
-    assert size(number) == told
+    assert format_bytes(number) == told
 
 
 def test_numbers_with_their_noun():
-    assert many(1, "session") == "1 session"
-    assert many(1284, "session") == "1,284 sessions"
-    assert many(2, "copy", "copies") == "2 copies"
-    assert lasted(75) == "1 min 15 s"
+    assert pluralize(1, "session") == "1 session"
+    assert pluralize(1284, "session") == "1,284 sessions"
+    assert pluralize(2, "copy", "copies") == "2 copies"
+    assert format_duration(75) == "1 min 15 s"
 
 
 def test_text_cannot_steer_the_terminal():
