@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from sojourn import app, config
+from sojourn import config
 from sojourn.cli.context import CommandContext
 from sojourn.cli.entry import start
+from sojourn.lazy import Lazy
 from sojourn.plugins import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sojourn.app import App, build
+
+    Build = Callable[[Mapping[str, Any]], App]
+    _build: Build = build
+
+BUILD: Lazy[Build] = Lazy("sojourn.app:build")  # `sojourn --help` builds no application
 
 
 def run(args: Sequence[str]) -> int:
     """Runs the command that `args` names and returns its exit code."""
-    return start(args, CommandContext(build=app.build, read_settings=config.load, plugins=Registry()))
+    context = CommandContext(build=lambda flags: BUILD.load()(flags), read_settings=config.load, plugins=Registry())
+    return start(args, context)

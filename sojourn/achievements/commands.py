@@ -22,7 +22,7 @@ from sojourn.achievements.serving import Achievements
 from sojourn.achievements.snapshot import session_rows
 from sojourn.achievements.stdio import serve_lines
 from sojourn.core.errors import BadInput, NotFound
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import HasSettings
 from sojourn.ports.cli import CliContext
 
 _LONG = 0.4  # seconds after which a scan deserves a bar
@@ -138,7 +138,7 @@ def _scans(given: CliContext, home: Path | None) -> Iterator[ScanCoordinator]:
         given.run(_nothing)  # lets go of the store, if it was opened
 
 
-async def _nothing(_kit: AppContext) -> None:
+async def _nothing(_kit: HasSettings) -> None:
     return None
 
 
@@ -181,7 +181,7 @@ def _whole(scans: ScanCoordinator, shown: dict[str, Any], category: str | None) 
     }
 
 
-def _hermes_home_of(kit: AppContext, given: Path | None) -> Path:
+def _hermes_home_of(kit: HasSettings, given: Path | None) -> Path:
     if given is not None:
         return given
     place = kit.settings.places.get("HERMES_HOME")

@@ -12,7 +12,7 @@ from sojourn.achievements.job import ScanSettings
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.shelf import FolderShelf, Shelf
 from sojourn.core.errors import BadInput
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import HasSettings, HasStore, PluginAccess, PluginContext, ScanContext
 
 logger = logging.getLogger(__name__)
 FOLDER = Path("plugins") / "hermes-achievements"
@@ -25,14 +25,14 @@ class CanKeepScans(Protocol):
     def shelf(self, name: str) -> Shelf: ...
 
 
-def of_store(kit: AppContext, *, gentle: bool = False) -> ScanCoordinator:
+def of_store(kit: PluginContext, *, gentle: bool = False) -> ScanCoordinator:
     """The achievements of our own store. A server is `gentle`: its scans give way to its answers."""
     return ScanCoordinator(
         kit.store.history(), store_shelf(kit), book=book(kit), settings=_settings(kit, gentle=gentle)
     )
 
 
-def book(kit: AppContext) -> RuleBook:
+def book(kit: PluginAccess) -> RuleBook:
     """Our badges and those of plugins. A plugin whose badges make no sense loses them, and nothing else."""
     whole = RuleBook()
     for plugin in kit.plugins():
@@ -44,7 +44,7 @@ def book(kit: AppContext) -> RuleBook:
     return whole
 
 
-def store_shelf(kit: AppContext) -> Shelf:
+def store_shelf(kit: HasStore) -> Shelf:
     """Where scans of our own store are kept: with the store if it can, else in a folder of the home."""
     store = kit.store
     if isinstance(store, CanKeepScans):
@@ -52,7 +52,9 @@ def store_shelf(kit: AppContext) -> Shelf:
     return FolderShelf(kit.settings.home / FOLDER)
 
 
-def of_hermes_home(kit: AppContext, home: Path, *, folder: Path | None = None, gentle: bool = False) -> ScanCoordinator:
+def of_hermes_home(
+    kit: ScanContext, home: Path, *, folder: Path | None = None, gentle: bool = False
+) -> ScanCoordinator:
     """The achievements of a Hermes home, which is only read. Its unlock dates count as ours."""
     real = home.resolve()
     base = real.parent if real.name == "state.db" else real
@@ -62,7 +64,7 @@ def of_hermes_home(kit: AppContext, home: Path, *, folder: Path | None = None, g
     return ScanCoordinator(kit.open_hermes_history(home), FolderShelf(kept), book=book(kit), settings=settings)
 
 
-def _settings(kit: AppContext, inherited: Path | None = None, *, gentle: bool) -> ScanSettings:
+def _settings(kit: HasSettings, inherited: Path | None = None, *, gentle: bool) -> ScanSettings:
     ttl = kit.settings["achievements.ttl_seconds"]
     return ScanSettings(ttl_seconds=ttl, inherited_state=inherited, gentle=gentle)
 

@@ -46,7 +46,7 @@ def json_option() -> click.Option:
     )
 
 
-class Command(click.Command):
+class JsonCommand(click.Command):
     """A command that also speaks JSON."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -57,7 +57,7 @@ class Command(click.Command):
 class Section(click.Group):
     """A group of such commands. Its `lazy` ones are imported when they are used."""
 
-    command_class = Command
+    command_class = JsonCommand
     group_class = type
 
     def __init__(self, *args: Any, lazy: Mapping[str, Lazy[click.Command]] | None = None, **options: Any) -> None:

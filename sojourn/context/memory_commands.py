@@ -13,7 +13,7 @@ from sojourn.context.facts import Fact, Facts
 from sojourn.context.used import Used, used_in
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import HasStore
 from sojourn.ports.cli import CliContext
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
@@ -89,7 +89,7 @@ def search(given: CliContext, text: tuple[str, ...], as_json: bool) -> None:
 def why(given: CliContext, session: str, turn: str, as_json: bool) -> None:
     """What was put before the runtime in a turn, and why."""
 
-    async def read(kit: AppContext) -> list[Used]:
+    async def read(kit: HasStore) -> list[Used]:
         found = await kit.store.resolve(session, principal=OWNER)
         return await used_in(kit.store, found.id, "" if turn == "all" else turn)
 

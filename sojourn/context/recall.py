@@ -22,7 +22,7 @@ from sojourn.core.budget import fit
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import SessionId
 from sojourn.core.terms import is_unspaced, tokens
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginContext
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 from sojourn.ports.store import Hit, Search, SessionStore
 
@@ -60,7 +60,7 @@ class Recall:
     name = "recall"
     stage: Stage = "memory"
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._kit = kit
 
     async def contribute(self, request: Request) -> Contribution:
@@ -118,7 +118,7 @@ class Recall:
 _ROLES = ("user", "assistant")
 
 
-def make(kit: AppContext) -> Recall:
+def make(kit: PluginContext) -> Recall:
     return Recall(kit)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sojourn.core.errors import SojournError
 from sojourn.lazy import Lazy
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginContext
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class Senses:
     is there waits `patience` seconds at most and then goes without.
     """
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._kit = kit
         self._made: dict[str, Sense | None] = {}
         self._making: dict[str, threading.Thread] = {}

@@ -14,7 +14,7 @@ from sojourn.context.shortlist import Ranked, Shortlist
 from sojourn.context.words import words
 from sojourn.core.budget import fit
 from sojourn.core.skills import Skill, SkillProblem
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginContext
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 from sojourn.ports.skills import read_skills, skill_folders
 
@@ -34,7 +34,7 @@ class _Read:
 class Shelf:
     """The skills of this process: `kit.shared(Shelf)`. Reads and ranks, so use it in a thread."""
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._kit = kit
         self._read: _Read | None = None
         self._reading = threading.Lock()
@@ -68,7 +68,7 @@ class SkillSource:
     name = "skills"
     stage: Stage = "skills"
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._kit = kit
 
     async def contribute(self, request: Request) -> Contribution:
@@ -82,7 +82,7 @@ class SkillSource:
         return packed(blocks, min(BUDGET, request.budget))
 
 
-def make(kit: AppContext) -> SkillSource:
+def make(kit: PluginContext) -> SkillSource:
     return SkillSource(kit)
 
 

@@ -17,7 +17,7 @@ from sojourn.context.packing import packed
 from sojourn.core.budget import fit, tokens
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, text_of
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import AgentContext
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 from sojourn.ports.records import Record
 from sojourn.ports.runtime import Summarises
@@ -55,7 +55,7 @@ class ConversationSummary:
     name = "summary"
     stage: Stage = "memory"
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: AgentContext) -> None:
         self._kit = kit
 
     async def contribute(self, request: Request) -> Contribution:
@@ -132,7 +132,7 @@ class ConversationSummary:
         return None
 
 
-def make(kit: AppContext) -> ConversationSummary:
+def make(kit: AgentContext) -> ConversationSummary:
     return ConversationSummary(kit)
 
 

@@ -26,7 +26,7 @@ from sojourn.core.tasks import (
     shown,
     to_json,
 )
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 from sojourn.ports.records import Record
 
@@ -45,7 +45,7 @@ class TaskSource:
     name = "tasks"
     stage: Stage = "tasks"
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: HasStore) -> None:
         self._kit = kit
 
     async def contribute(self, request: Request) -> Contribution:
@@ -131,7 +131,7 @@ def _brought_up(graph: TaskGraph, states: Mapping[str, TaskState]) -> TaskGraph:
     return replace(graph, tasks=tuple(tasks))
 
 
-def make(kit: AppContext) -> TaskSource:
+def make(kit: HasStore) -> TaskSource:
     return TaskSource(kit)
 
 

@@ -11,7 +11,7 @@ from sojourn.context.ranking import Index
 from sojourn.core.budget import tokens
 from sojourn.core.events import Progress
 from sojourn.core.sessions import Principal
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 
 
@@ -21,7 +21,7 @@ class UserMemory:
     name = "facts"
     stage: Stage = "memory"
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: HasStore) -> None:
         self._kit = kit
 
     async def contribute(self, request: Request) -> Contribution:
@@ -42,7 +42,7 @@ class UserMemory:
         return Contribution(blocks=tuple(kept), shown=shown, left_out=note)
 
 
-def make(kit: AppContext) -> UserMemory:
+def make(kit: HasStore) -> UserMemory:
     return UserMemory(kit)
 
 

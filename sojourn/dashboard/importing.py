@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pydantic import BaseModel
 
 from sojourn.core.errors import Conflict, NotFound, SojournError
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import Histories
 from sojourn.ports.source import Found
 
 logger = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class ImportState(BaseModel):
 class Imports:
     """The imports of this server."""
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: Histories) -> None:
         self._kit, self._state = kit, ImportState()
         self._task: asyncio.Task[None] | None = None
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sojourn.core.sessions import OWNER, Session
 from sojourn.dashboard.tallies import Tally
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import AgentContext
 from sojourn.ports.history import TellsExchanges
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import CallJudge
@@ -24,7 +24,7 @@ _TOP = 10
 class Insights:
     """Sums over all sessions, made again only when something changed."""
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: AgentContext) -> None:
         self._kit = kit
         self._made: dict[int, tuple[int, dict[str, Any]]] = {}
 
@@ -129,7 +129,7 @@ def _brief(session: Session, **more: float) -> dict[str, Any]:
     }
 
 
-def _tools(kit: AppContext, most: int) -> dict[str, Any]:
+def _tools(kit: AgentContext, most: int) -> dict[str, Any]:
     history = kit.store.history()
     if not isinstance(history, TellsExchanges):
         return {"sessions": 0, "seconds": 0.0, "tools": []}

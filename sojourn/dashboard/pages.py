@@ -18,7 +18,7 @@ from sojourn.core.errors import Missing, NotFound
 from sojourn.dashboard import frames
 from sojourn.dashboard.host import PluginHost
 from sojourn.dashboard.live import Live
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import Shared
 
 STATIC = Path(__file__).with_name("static")
 # Where the application has pages; each of them is the same document, and the script shows the right one.
@@ -90,7 +90,7 @@ class Built:
         return self._files[name]
 
 
-def router(kit: AppContext) -> APIRouter:
+def router(kit: Shared) -> APIRouter:
     """The pages of this installation, and those of plugins that are on."""
     host = kit.shared(PluginHost)
     api = routes(Built(STATIC), host.has_tab)

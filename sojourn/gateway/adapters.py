@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import cast
 
 from sojourn.core.errors import NotFound, SojournError
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import AppContext, HasSettings, PluginAccess
 from sojourn.ports.platform import PlatformAdapter
 from sojourn.ports.plugin import Part, parts_by_name
 
@@ -16,7 +16,7 @@ ALWAYS = "local"
 logger = logging.getLogger(__name__)
 
 
-def offered(kit: AppContext) -> dict[str, tuple[str, Part]]:
+def offered(kit: PluginAccess) -> dict[str, tuple[str, Part]]:
     """Every platform there is: the plugin that brings it, and what makes it."""
     found: dict[str, tuple[str, Part]] = {}
     for plugin in kit.plugins():
@@ -25,7 +25,7 @@ def offered(kit: AppContext) -> dict[str, tuple[str, Part]]:
     return found
 
 
-def wanted(kit: AppContext) -> list[str]:
+def wanted(kit: PluginAccess) -> list[str]:
     """The names to serve. NotFound for one that nobody brings."""
     known = offered(kit)
     named = [one.strip() for one in str(kit.settings["gateway.platforms"]).split(",") if one.strip()]
@@ -35,7 +35,7 @@ def wanted(kit: AppContext) -> list[str]:
     return named or [name for name, (plugin, _) in known.items() if name == ALWAYS or _is_configured(kit, plugin)]
 
 
-def _is_configured(kit: AppContext, plugin: str) -> bool:
+def _is_configured(kit: HasSettings, plugin: str) -> bool:
     variables = f"SOJOURN_{plugin}_".upper().replace("-", "_")
     return plugin in kit.settings.plugins or any(name.startswith(variables) for name in kit.settings.variables)
 

@@ -21,7 +21,7 @@ from sojourn.gateway.host import Gateway
 from sojourn.gateway.people import People
 from sojourn.gateway.requests import Requests
 from sojourn.gateway.status import delivery, shown, status
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import AppContext, HasStore
 
 _FAULTS: dict[int | str, dict[str, Any]] = {
     404: {"description": "There is no such session, hand-off, code or platform."},
@@ -142,7 +142,7 @@ async def _frames(steps: AsyncGenerator[Handoff, None]) -> AsyncGenerator[bytes,
             yield b"event: step\ndata: %b\n\n" % json.dumps(shown(step)).encode()
 
 
-async def _title(kit: AppContext, session: SessionId) -> str | None:
+async def _title(kit: HasStore, session: SessionId) -> str | None:
     with suppress(NotFound):  # deleted at this moment
         return (await kit.store.get(session)).title
     return None

@@ -18,7 +18,7 @@ from sojourn.gateway.host import Gateway
 from sojourn.gateway.people import People
 from sojourn.gateway.requests import Requests
 from sojourn.gateway.status import lines_of, shown, status
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import AppContext, HasStore
 from sojourn.ports.cli import CliContext
 
 _WORDS: dict[State, str] = {
@@ -147,7 +147,7 @@ def handoff(given: CliContext, session: str, to: str, seconds: float | None, det
     raise _error(done)
 
 
-async def _hand_over(kit: AppContext, words: str, to: str, *, detach: bool, quiet: bool) -> tuple[Session, Handoff]:
+async def _hand_over(kit: HasStore, words: str, to: str, *, detach: bool, quiet: bool) -> tuple[Session, Handoff]:
     session, requests = await kit.store.resolve(words), Requests(kit.store, kit.settings)
     platform, _, target = to.partition(":")
     asked = last = await requests.ask(session.id, platform, target=target, waits=not detach)

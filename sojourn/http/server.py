@@ -27,7 +27,7 @@ from sojourn.http.app import make_app
 from sojourn.http.auth import is_loopback
 from sojourn.http.live import Streams
 from sojourn.http.working import Activity
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import AgentContext, AppContext
 
 _GIVE_WAY = 0.001  # seconds after which a busy thread lets another one run: the one that writes must not starve
 _PATIENCE = 1  # seconds that requests under way may take after the word to stop
@@ -89,7 +89,7 @@ async def serve(kit: AppContext, told: Callable[[Ready], None], *, until_idle: b
             announce.remove(settings.home, said)
 
 
-async def _rest(server: uvicorn.Server, app: FastAPI, kit: AppContext, ready: asyncio.Event) -> None:
+async def _rest(server: uvicorn.Server, app: FastAPI, kit: AgentContext, ready: asyncio.Event) -> None:
     """Stops a server that was started for somebody who has gone."""
     await ready.wait()
     activity: Activity = app.state.activity

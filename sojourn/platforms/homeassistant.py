@@ -21,7 +21,7 @@ from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.json_socket import JsonSocket, open_socket
 from sojourn.platforms.rest import Rest
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginAccess
 from sojourn.ports.platform import Inbound, PlatformInfo, SendRefused, Sent
 from sojourn.ports.plugin import Plugin
 
@@ -46,7 +46,7 @@ class HomeAssistant:
 
     info = PlatformInfo(name=NAME, label="Home Assistant", max_chars=_MOST, system=True)
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: PluginAccess) -> None:
         self._settings: HomeAssistantSettings = kit.configured(NAME)
         self._url, self._token = self._settings.url.rstrip("/"), self._settings.token.reveal()
         self.account = f"{self._url}#{hashlib.sha256(self._token.encode()).hexdigest()[:12]}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sojourn.platforms.local_rooms import LOCAL, Rooms
 from sojourn.platforms.rooms_account import MOST, RoomsAccount
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import PlatformInfo
 from sojourn.ports.plugin import Plugin
 
@@ -17,7 +17,7 @@ class Local(RoomsAccount):
 
     info = PlatformInfo(name=LOCAL, label="Local rooms", max_chars=MOST, owner="owner")
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         super().__init__(self.info, kit.shared(Rooms), kit.store)
 
 

@@ -20,7 +20,7 @@ from sojourn.platforms.json_socket import open_socket
 from sojourn.platforms.position import Heard, Position
 from sojourn.platforms.rest import Rest
 from sojourn.platforms.signs import name_of
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, SendRefused, Sent
 from sojourn.ports.plugin import Plugin
 
@@ -45,7 +45,7 @@ class Mattermost:
 
     info = PlatformInfo(name=NAME, label="Mattermost", max_chars=_MOST, prefix="!")
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         settings: MattermostSettings = kit.configured(NAME)
         self._url, self._token = settings.url.rstrip("/"), settings.token.reveal()
         self.account = f"{self._url}#{hashlib.sha256(self._token.encode()).hexdigest()[:12]}"

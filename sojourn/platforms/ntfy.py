@@ -20,7 +20,7 @@ from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.position import Position
 from sojourn.platforms.rest import Rest
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, SendRefused, Sent
 from sojourn.ports.plugin import Plugin
 
@@ -44,7 +44,7 @@ class Ntfy:
 
     info = PlatformInfo(name=NAME, label="ntfy", max_chars=_MOST, counting="bytes")
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._settings: NtfySettings = kit.configured(NAME)
         self.account = f"{self._settings.server.rstrip('/')}/{self._settings.topic}"
         self._here = self.home(self._settings.topic)

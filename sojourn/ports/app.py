@@ -74,7 +74,7 @@ class HasStore(HasSettings, Protocol):
         ...
 
 
-class PluginHost(HasSettings, Protocol):
+class PluginAccess(HasSettings, Protocol):
     """The plugins of this process and their parts."""
 
     def plugins(self) -> Sequence[Plugin]:
@@ -110,6 +110,10 @@ class Shared(Protocol):
         It is closed with the application if it has a `close`.
         """
         ...
+
+
+class PluginContext(HasStore, PluginAccess, Shared, Protocol):
+    """What most parts of a plugin are made with: settings, store, plugins and shared objects."""
 
 
 class AgentParts(Protocol):
@@ -156,6 +160,10 @@ class Histories(Protocol):
     def open_history(self, home: Path) -> History:
         """Opens the history of a home folder, of Sojourn or of Hermes, read-only. Raises NotFound."""
         ...
+
+
+class ScanContext(PluginContext, Histories, Protocol):
+    """What a scanner of histories is made with: our own store's history, and those of Hermes homes."""
 
 
 class StoreMaintenance(Protocol):
@@ -207,9 +215,11 @@ class PageHost(Protocol):
         ...
 
 
-class AppContext(
-    HasStore, PluginHost, Shared, AgentParts, Histories, StoreMaintenance, ServiceAccess, PageHost, Protocol
-):
+class AgentContext(PluginContext, AgentParts, ServiceAccess, Protocol):
+    """What the service runs turns with."""
+
+
+class AppContext(AgentContext, ScanContext, StoreMaintenance, PageHost, Protocol):
     """The whole application: the sum of the protocols above."""
 
     async def close(self) -> None:

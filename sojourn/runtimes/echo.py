@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import assistant
 from sojourn.core.plain import plain
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import HasSettings
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import Given, Ready, TurnInput
 
@@ -31,7 +31,7 @@ class Echo:
         """Nothing to let go of."""
 
 
-def make(kit: AppContext) -> Echo:
+def make(kit: HasSettings) -> Echo:
     return Echo()
 
 

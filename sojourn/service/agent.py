@@ -20,7 +20,7 @@ from sojourn.core.events import Progress
 from sojourn.core.examples import as_text
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Session
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import HasStore
 from sojourn.ports.context import STAGES, ContextBlock, ContextSource, Contribution, Request
 from sojourn.ports.runtime import BringsTools, Past, Runtime, TurnInput
 from sojourn.service.begun import Begun
@@ -49,7 +49,7 @@ class Prepared:
 class AgentService:
     """Prepares turns."""
 
-    def __init__(self, kit: AppContext, loading: Loading, spending: Spending) -> None:
+    def __init__(self, kit: HasStore, loading: Loading, spending: Spending) -> None:
         self._kit, self._loading, self._spending = kit, loading, spending
 
     async def prepare(self, begun: Begun, session: Session, runtime: Runtime, pen: Pen, hearing: Hearing) -> Prepared:

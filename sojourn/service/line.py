@@ -20,7 +20,7 @@ from sojourn.core.errors import (
     StoreUnavailable,
 )
 from sojourn.core.sessions import Lease, Session, TurnId
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import HasStore
 from sojourn.ports.runtime import Summarises
 from sojourn.ports.service import Turn
 from sojourn.ports.store import Along
@@ -51,7 +51,7 @@ class Line:
 
     def __init__(
         self,
-        kit: AppContext,
+        kit: HasStore,
         loading: Loading,
         turns: Turns,
         agent: AgentService,

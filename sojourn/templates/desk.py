@@ -12,7 +12,7 @@ from sojourn.core.budget import tokens
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.examples import as_text
 from sojourn.core.messages import Json
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import ScanContext
 from sojourn.ports.history import History
 from sojourn.templates.cleaning import Cleaner
 from sojourn.templates.extract import MAX_EXAMPLES, read
@@ -81,7 +81,7 @@ class Preview:
 class Desk:
     """Templates of one program: its library, its history, its inbox."""
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: ScanContext) -> None:
         self._kit = kit
         self.library: Library = library_of(kit)
         self._cleaner = Cleaner(kit.settings["templates.result_chars"])

@@ -6,14 +6,14 @@ from dataclasses import replace
 from functools import partial
 
 from sojourn.core.sessions import SessionId
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import HasStore
 from sojourn.templates import remembering
 from sojourn.templates.library import Kept, Library
 from sojourn.templates.opening import library_of
 from sojourn.templates.suggesting import Inbox
 
 
-async def forget(kit: AppContext, session: SessionId) -> list[str]:
+async def forget(kit: HasStore, session: SessionId) -> list[str]:
     """Removes every trace of a session from templates, suggestions and notes. Names what it changed."""
     changed = await forget_in(library_of(kit), session)
     return changed + [str(file) for file in remembering.forget(kit.settings.home)]

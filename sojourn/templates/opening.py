@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from sojourn.core.errors import NotFound
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import HasStore, ScanContext
 from sojourn.ports.history import History
 from sojourn.templates.folder import FOLDER, FolderLibrary
 from sojourn.templates.library import Library
 from sojourn.templates.records import RecordLibrary
 
 
-def library_of(kit: AppContext) -> Library:
+def library_of(kit: HasStore) -> Library:
     """Templates lie where the sessions lie: in a shared database, or as files in the home."""
     if kit.settings["database_url"]:
         return RecordLibrary(kit.store)
     return FolderLibrary(kit.settings.home / FOLDER)
 
 
-def history_of(kit: AppContext, home: Path | None = None) -> History:
+def history_of(kit: ScanContext, home: Path | None = None) -> History:
     """Our own store's past, or that of a Hermes home, which is only read."""
     if home is None:
         return kit.store.history()

@@ -11,7 +11,7 @@ from sojourn.core.events import Progress
 from sojourn.core.examples import as_text
 from sojourn.core.messages import Message, calls
 from sojourn.core.sessions import OWNER
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import HasStore
 from sojourn.ports.context import Contribution, Request, Stage
 from sojourn.templates.fitting import Fitted, cut, fitted
 from sojourn.templates.inject import as_messages
@@ -23,7 +23,7 @@ from sojourn.templates.relevance import ranked, within
 NAME = "templates"
 
 
-def make(kit: AppContext) -> TemplateSource:
+def make(kit: HasStore) -> TemplateSource:
     """The source of this program."""
     settings = kit.settings
     return TemplateSource(library_of(kit), automatic=settings["templates.automatic"], most=settings["templates.most"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sojourn.lazy import Lazy
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginContext
 from sojourn.ports.tool import Tool
 from sojourn.tools.calling import guard
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _HUB: Lazy[type[McpHub]] = Lazy("sojourn.tools.mcp_hub:McpHub")  # the MCP client library: an extra
 
 
-def make(kit: AppContext) -> list[Tool]:
+def make(kit: PluginContext) -> list[Tool]:
     """Each safe to call."""
     if not kit.configured("mcp").servers:
         return []

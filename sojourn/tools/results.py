@@ -17,7 +17,7 @@ from sojourn.core.messages import Json
 from sojourn.core.plain import plain
 from sojourn.core.redact import redact
 from sojourn.core.sessions import SessionId
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import ToolResult, Workspace
 
 QUICK = 100_000  # characters that are cleaned without a thread
@@ -72,7 +72,7 @@ def _keep(text: str, folder: Path) -> Path | None:
     return path
 
 
-def forget(kit: AppContext, session: SessionId) -> list[str]:
+def forget(kit: HasSettings, session: SessionId) -> list[str]:
     """Removes what a session's tools have kept."""
     folder = outputs(kit.settings.home, session)
     if not folder.exists():

@@ -11,10 +11,10 @@ from sojourn.lazy import Lazy, load_dotted
 
 ROOT = Path(__file__).parents[2] / "sojourn"
 DOTTED = re.compile(r"sojourn(\.\w+)+:\w+")
-TABLES = ("__main__.py", "cli/command_table.py", "plugins.py")
+TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py")
 # Modules of a package's own that need an extra: their package loads them only where it is installed and asked for.
 EXTRAS = {"sojourn.context.word_vectors", "sojourn.runtimes.offline.engine", "sojourn.tools.mcp_hub"}
-FILE_IO = set("open read_text read_bytes write_text write_bytes mkdir unlink touch iterdir glob stat exists".split())
+FILE_IO = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "mkdir", "unlink", "touch", "iterdir"}
 # Files of core and ports that still do I/O; the list only shrinks.
 STILL_DOING_IO = {"ports/skills.py"}
 

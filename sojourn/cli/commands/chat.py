@@ -14,7 +14,7 @@ from sojourn.cli.chat.oneshot import ask, judge
 from sojourn.cli.chat.talk import keep_file
 from sojourn.cli.command_table import RUN_CHAT
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.options import Command, SessionReference
+from sojourn.cli.options import JsonCommand, SessionReference
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
@@ -22,7 +22,7 @@ from sojourn.ports.service import Said, Service, Speaker
 from sojourn.ports.store import Listing
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @click.option("-q", "--question", metavar="TEXT", help="Ask this, print the answer, and leave.")
 @click.option("-c", "--continue", "goes_on", is_flag=True, help="Go on with the newest session.")
 @click.option("--session", type=SessionReference(), help="Go on with this session.")

@@ -6,7 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from sojourn.cli.context import CommandContext, emit, with_context
-from sojourn.cli.options import Command
+from sojourn.cli.options import JsonCommand
 
 # A title has spaces, and bash takes over what it is context: it has to be quoted unless the person did.
 _PLAIN = "COMPREPLY+=($value)"
@@ -16,7 +16,7 @@ _QUOTED = """case ${COMP_WORDS[COMP_CWORD]} in
             esac"""
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @with_context
 def completion(context: CommandContext, shell: str) -> None:

@@ -6,12 +6,12 @@ import click
 
 from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.doctor_checks import Check, run_checks
-from sojourn.cli.options import Command
+from sojourn.cli.options import JsonCommand
 from sojourn.cli.views.checks import print_checks
 from sojourn.cli.views.console import render
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @with_context
 def doctor(context: CommandContext) -> None:
     """Check that everything is in order. Exits with 1 if something is wrong."""

@@ -13,7 +13,7 @@ from sojourn.cli import json_output
 from sojourn.cli.command_table import COMPLETE_SOURCES
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.formatting import pluralize
-from sojourn.cli.options import Command, set_flag, yes_option
+from sojourn.cli.options import JsonCommand, set_flag, yes_option
 from sojourn.cli.views.console import render
 from sojourn.cli.views.imports import print_histories, print_import_reports
 from sojourn.cli.views.progress import progress_bars
@@ -39,7 +39,7 @@ def _turn_redaction_off(ctx: click.Context, param: click.Parameter, value: bool)
     set_flag("redact")(ctx, param, False if value else None)
 
 
-@click.command("import", cls=Command)
+@click.command("import", cls=JsonCommand)
 @click.argument("what", metavar="[SOURCE|PATH]", type=SourceOrPath(), required=False)
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @yes_option

@@ -10,7 +10,7 @@ from sojourn.cli import json_output
 from sojourn.cli.commands.sessions_edit import label_of
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.formatting import one_line, pluralize
-from sojourn.cli.options import Command, session_argument, yes_option
+from sojourn.cli.options import JsonCommand, session_argument, yes_option
 from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing, Removed, SessionStore
@@ -39,7 +39,7 @@ def _format_counts(removed: Removed) -> str:
     return ", ".join(parts) or "nothing"
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @session_argument(many=True)
 @yes_option
 @with_app
@@ -59,7 +59,7 @@ async def delete(context: CommandContext, app: AppContext, session: tuple[str, .
         emit([json_output.encode_removal(one) for one in done])
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @session_argument()
 @yes_option
 @click.option("--purge-backups", is_flag=True, help="Also delete the copies that may still hold it.")

@@ -10,7 +10,7 @@ import click
 
 from sojourn.cli import json_output
 from sojourn.cli.context import CommandContext, with_app
-from sojourn.cli.options import Command, session_argument
+from sojourn.cli.options import JsonCommand, session_argument
 from sojourn.core.errors import Conflict, TitleTaken
 from sojourn.core.sessions import Session, clean_tag
 from sojourn.ports.app import AppContext
@@ -38,7 +38,7 @@ def label_of(session: Session) -> str:
     return f'"{session.title}"' if session.title else session.id
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @session_argument()
 @click.argument("words", metavar="[TITLE]", nargs=-1)
 @click.option("--clear", is_flag=True, help="Take the title away.")
@@ -59,7 +59,7 @@ async def title(context: CommandContext, app: AppContext, session: str, words: t
     )
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @session_argument()
 @click.argument("tags", metavar="TAG...", nargs=-1, required=True)
 @with_app
@@ -70,7 +70,7 @@ async def tag(context: CommandContext, app: AppContext, session: str, tags: tupl
     _print_tags(context, new)
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @session_argument()
 @click.argument("tags", metavar="TAG...", nargs=-1, required=True)
 @with_app
@@ -94,7 +94,7 @@ def _print_tags(context: CommandContext, session: Session) -> None:
 def _make_switch(verb: str, about: str, told: str, how: Change) -> click.Command:
     """A command that sets one mark on any number of sessions."""
 
-    @click.command(verb, cls=Command, help=about)
+    @click.command(verb, cls=JsonCommand, help=about)
     @session_argument(many=True)
     @with_app
     async def switch(context: CommandContext, app: AppContext, session: tuple[str, ...]) -> None:
@@ -117,7 +117,7 @@ unarchive = _make_switch(
 )
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @session_argument()
 @click.option("--reason", default="ended by hand", show_default=True, help="Why, for the record.")
 @with_app

@@ -12,7 +12,7 @@ from sojourn.cli import json_output
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.exports import make_file_name, to_jsonl, to_markdown
 from sojourn.cli.formatting import pluralize
-from sojourn.cli.options import Command, SessionReference
+from sojourn.cli.options import JsonCommand, SessionReference
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.app import AppContext
@@ -23,7 +23,7 @@ _KINDS: dict[str, Writer] = {"jsonl": to_jsonl, "markdown": to_markdown}
 _PAGE_SESSIONS = 500
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @click.argument("session", type=SessionReference(), nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Every session, archived ones too.")
 @click.option(

@@ -9,7 +9,14 @@ import click
 
 from sojourn.cli import json_output
 from sojourn.cli.context import CommandContext, dump, emit, with_app
-from sojourn.cli.options import Command, SessionReference, session_argument, since_option, source_option, until_option
+from sojourn.cli.options import (
+    JsonCommand,
+    SessionReference,
+    session_argument,
+    since_option,
+    source_option,
+    until_option,
+)
 from sojourn.cli.transcript_model import fold_messages, is_undone
 from sojourn.cli.views.console import render
 from sojourn.cli.views.hits import print_hits
@@ -20,7 +27,7 @@ from sojourn.ports.app import AppContext
 from sojourn.ports.store import Search
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @session_argument()
 @click.option("--full", is_flag=True, help="Unfold tool calls; show reasoning.")
 @click.option("--all", "every", is_flag=True, help="Also what was undone.")
@@ -48,7 +55,7 @@ async def show(
         render(context, print_transcript, one, fold_messages(rows), full=full, hidden=hidden)
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @click.argument("words", nargs=-1, required=True)
 @click.option("--role", "roles", multiple=True, metavar="ROLE", help="Only user, assistant, tool …; may be repeated.")
 @source_option

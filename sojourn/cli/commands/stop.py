@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from sojourn.cli.context import CommandContext, with_app
-from sojourn.cli.options import Command, session_argument
+from sojourn.cli.options import JsonCommand, session_argument
 from sojourn.ports.app import AppContext
 from sojourn.ports.service import Speaker
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @session_argument()
 @with_app
 async def stop(context: CommandContext, app: AppContext, session: str) -> None:

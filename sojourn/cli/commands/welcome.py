@@ -12,7 +12,7 @@ from sojourn.cli.commands.imports import preview_imports, run_imports, select_im
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.doctor_checks import to_check
 from sojourn.cli.formatting import pluralize
-from sojourn.cli.options import Command
+from sojourn.cli.options import JsonCommand
 from sojourn.cli.views.console import render
 from sojourn.cli.views.sessions import print_sessions
 from sojourn.cli.views.welcome import print_greeting, print_next_steps
@@ -24,7 +24,7 @@ from sojourn.ports.store import Listing
 _MAX_SESSIONS = 10
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @with_app
 async def welcome(context: CommandContext, app: AppContext) -> None:
     """A first look: health, histories found, your sessions.

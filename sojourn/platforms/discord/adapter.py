@@ -22,7 +22,7 @@ from sojourn.platforms.discord.missed import missed, now
 from sojourn.platforms.discord.refusals import listening, translated
 from sojourn.platforms.discord.settings import NAME, DiscordSettings
 from sojourn.platforms.position import Heard, Position
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, NoThreadHere, PlatformInfo, SendRefused, Sent
 from sojourn.ports.records import RecordStore
 
@@ -151,7 +151,7 @@ class Discord:
         return (await self._open()).get_partial_messageable(_number(place.chat))
 
 
-def make(kit: AppContext) -> Discord:
+def make(kit: PluginContext) -> Discord:
     return Discord(kit.configured(NAME), kit.store)
 
 

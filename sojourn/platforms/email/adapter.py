@@ -25,7 +25,7 @@ from sojourn.core.places import Place
 from sojourn.platforms.email.letters import NAME, Letter, inbound, is_proven, place_of, read, thread_of, write
 from sojourn.platforms.email.settings import EmailSettings
 from sojourn.platforms.position import Position
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class Email:
 
     info = PlatformInfo(name=NAME, label="E-mail", max_chars=_MOST)
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._settings: EmailSettings = kit.configured(NAME)
         self.account = self._settings.address.lower()
         self._position = Position(kit.store, NAME, self.account)

@@ -18,7 +18,7 @@ from sojourn.core.errors import BadInput
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.irc.line import IrcLine, Said
 from sojourn.platforms.irc.settings import IrcSettings
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginAccess
 from sojourn.ports.platform import Inbound, PlatformInfo, Refusal, SendRefused, Sent
 
 NAME = "irc"
@@ -36,7 +36,7 @@ class Irc:
 
     info = PlatformInfo(name=NAME, label="IRC", max_chars=_MOST, counting="bytes", prefix="!")
 
-    def __init__(self, kit: AppContext, mint: Callable[[str], str] = new_id) -> None:
+    def __init__(self, kit: PluginAccess, mint: Callable[[str], str] = new_id) -> None:
         self._settings: IrcSettings = kit.configured(NAME)
         self._mint = mint
         self._line: IrcLine | None = None

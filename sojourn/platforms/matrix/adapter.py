@@ -36,7 +36,7 @@ from sojourn.core.places import Place, Sender
 from sojourn.platforms.matrix.content import MOST, is_join, relation, without_quote, words
 from sojourn.platforms.matrix.settings import MatrixSettings
 from sojourn.platforms.position import Position
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
 
 NAME = "matrix"
@@ -63,7 +63,7 @@ class Matrix:
 
     info = PlatformInfo(name=NAME, label="Matrix", max_chars=MOST, prefix="!")
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._settings: MatrixSettings = kit.configured(NAME)
         self.account = self._settings.user
         if not self.account.startswith("@") or ":" not in self.account:

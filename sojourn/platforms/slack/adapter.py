@@ -25,7 +25,7 @@ from sojourn.platforms.slack.mrkdwn import to_mrkdwn
 from sojourn.platforms.slack.refusals import code_of, hint_for, kind_of, refused
 from sojourn.platforms.slack.settings import NAME, SlackSettings
 from sojourn.platforms.slack.socket import Socket
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, SendRefused, Sent
 from sojourn.ports.records import RecordStore
 
@@ -207,7 +207,7 @@ class Slack:
         return self._web
 
 
-def make(kit: AppContext) -> Slack:
+def make(kit: PluginContext) -> Slack:
     return Slack(kit.configured(NAME), kit.store)
 
 

@@ -16,7 +16,7 @@ from sojourn.platforms.telegram.html import to_html
 from sojourn.platforms.telegram.messages import inbound, message_id, named, number_of, place_of, pressed
 from sojourn.platforms.telegram.refusals import Discreet, Flooded, Line, kind_of, refused
 from sojourn.platforms.telegram.settings import NAME, TelegramSettings
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginAccess
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, SendRefused, Sent
 
 _MOST_NAME = 128
@@ -161,7 +161,7 @@ class Telegram:
         return self._bot
 
 
-def make(kit: AppContext) -> Telegram:
+def make(kit: PluginAccess) -> Telegram:
     return Telegram(kit.configured(NAME))
 
 

@@ -28,7 +28,7 @@ from sojourn.core.places import Place, Sender
 from sojourn.platforms.rest import Rest
 from sojourn.platforms.webhook.settings import Route, WebhookSettings
 from sojourn.platforms.webhook.signing import is_signed, sign
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginAccess
 from sojourn.ports.platform import Inbound, PlatformInfo, SendRefused, Sent
 
 NAME = "webhook"
@@ -48,7 +48,7 @@ class Webhook:
 
     info = PlatformInfo(name=NAME, label="Webhook", max_chars=_MOST, system=True)
 
-    def __init__(self, kit: AppContext) -> None:
+    def __init__(self, kit: PluginAccess) -> None:
         settings: WebhookSettings = kit.configured(NAME)
         self._host, self._port, self._routes = settings.host, settings.port, settings.each()
         self.account = f"{self._host}:{self._port}"

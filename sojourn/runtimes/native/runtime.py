@@ -14,7 +14,7 @@ from sojourn.core.errors import BadConfig, KeyRefused, RuntimeUnreachable, Sojou
 from sojourn.core.messages import text_of
 from sojourn.core.plain import plain
 from sojourn.core.settings import Settings
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import HasSettings
 from sojourn.ports.runtime import Given, Ready, TurnInput
 from sojourn.runtimes.models.catalogue import list_models
 from sojourn.runtimes.models.choice import Choice, chosen, named
@@ -127,5 +127,5 @@ class Native:
             self._http = None
 
 
-def make(kit: AppContext) -> Native:
+def make(kit: HasSettings) -> Native:
     return Native(kit.settings)

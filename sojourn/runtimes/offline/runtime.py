@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn.core.events import Done
 from sojourn.core.settings import Settings
 from sojourn.lazy import Lazy
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import Given, Ready, Remember, TurnInput
 from sojourn.runtimes.models.local import USUAL, LocalServer, detect, for_chat
 from sojourn.runtimes.offline.acting import Acting
@@ -171,5 +171,5 @@ def _latin(text: str) -> bool:
     return sum(char.isascii() for char in letters) > 0.8 * len(letters)
 
 
-def make(kit: AppContext) -> Offline:
+def make(kit: PluginAccess) -> Offline:
     return Offline(kit.settings, kit.load)
