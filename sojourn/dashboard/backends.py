@@ -14,11 +14,11 @@ from urllib.parse import unquote
 
 import httpx2
 
-from sojourn.core.errors import BadInput, StoreReadOnly
+from sojourn.core.errors import BadInput, PluginDown, PluginTimeout, StoreReadOnly
 from sojourn.core.manifest import Manifest
 from sojourn.core.settings import Settings
 from sojourn.dashboard.child import RAISED, Given
-from sojourn.dashboard.running import PluginDown, PluginTimeout, Running, start
+from sojourn.dashboard.running import Running, start
 
 MOST_ANSWER = 16 * 1024 * 1024
 MOST_AT_ONCE = 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from sojourn.core.errors import NotAllowed, PlatformDown, PlatformFailed, ThreadsUnsupported
+from sojourn.core.errors import NotAllowed, NoThreadHere, PlatformDown, PlatformFailed, SendRefused, ThreadsUnsupported
 from sojourn.core.handoff import Handoff
 from sojourn.core.places import Place
 from sojourn.core.sessions import Session
@@ -12,7 +12,7 @@ from sojourn.core.wire import to_wire
 from sojourn.gateway.desk import Desk
 from sojourn.gateway.homes import Home
 from sojourn.gateway.letters import place_in
-from sojourn.ports.platform import CanThread, NoThreadHere, PlatformAdapter, SendRefused
+from sojourn.ports.platform import CanThread, PlatformAdapter
 from sojourn.ports.records import Record
 
 _KIND = "handoff_place"

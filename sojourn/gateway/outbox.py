@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Literal
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import Conflict, NotFound, PlatformDown, SojournError, StoreUnavailable
+from sojourn.core.errors import Conflict, NotFound, PlatformDown, SendRefused, SojournError, StoreUnavailable
 from sojourn.gateway.letters import Parcel, parcel_of
 from sojourn.gateway.line import Line
 from sojourn.gateway.render import AGAIN, file_line, split
 from sojourn.ports.journal import Line as LineName
 from sojourn.ports.journal import Outgoing
-from sojourn.ports.platform import CanAsk, CanSendFiles, File, PlatformAdapter, SendRefused, Sent
+from sojourn.ports.platform import CanAsk, CanSendFiles, File, PlatformAdapter, Sent
 from sojourn.ports.store import Store
 
 PATIENCE = 25.0  # seconds a network may take to answer

@@ -14,7 +14,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.routing import BaseRoute, Match
 from starlette.types import Lifespan
 
-from sojourn.core.errors import BadInput, SojournError
+from sojourn.core.errors import BadInput, PluginFailed, SojournError
 from sojourn.http.shapes import PluginInfo
 from sojourn.ports.app import AppContext
 from sojourn.ports.plugin import Part, Plugin, dotted_name
@@ -22,12 +22,6 @@ from sojourn.ports.plugin import Part, Plugin, dotted_name
 logger = logging.getLogger(__name__)
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 _BEGINNING, _END = 10.0, 0.7  # seconds a plugin may take to start and to stop
-
-
-class PluginFailed(SojournError):
-    """A plugin's routes are not there, because it could not be loaded."""
-
-    code, status = "plugin_failed", 503
 
 
 class Mounts:

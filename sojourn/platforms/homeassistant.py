@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sojourn.core.errors import BadInput, PlatformDown
+from sojourn.core.errors import BadInput, PlatformDown, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.json_socket import JsonSocket, open_socket
 from sojourn.platforms.rest import Rest
 from sojourn.ports.app import PluginAccess
-from sojourn.ports.platform import Inbound, PlatformInfo, SendRefused, Sent
+from sojourn.ports.platform import Inbound, PlatformInfo, Sent
 from sojourn.ports.plugin import Plugin
 
 NAME = "homeassistant"

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.core.errors import BadInput, PlatformDown, ThreadsUnsupported
+from sojourn.core.errors import BadInput, PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.json_socket import open_socket
@@ -21,7 +21,7 @@ from sojourn.platforms.position import Heard, Position
 from sojourn.platforms.rest import Rest
 from sojourn.platforms.signs import name_of
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import File, Inbound, PlatformInfo, SendRefused, Sent
+from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 from sojourn.ports.plugin import Plugin
 
 NAME = "mattermost"

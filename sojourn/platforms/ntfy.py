@@ -15,13 +15,13 @@ from typing import Any
 
 import httpx2
 
-from sojourn.core.errors import BadInput
+from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.position import Position
 from sojourn.platforms.rest import Rest
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import File, Inbound, PlatformInfo, SendRefused, Sent
+from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 from sojourn.ports.plugin import Plugin
 
 NAME = "ntfy"

@@ -6,12 +6,13 @@ import pytest
 
 from sojourn import config
 from sojourn.app import App
+from sojourn.core.errors import Refusal
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.api_server.chats import ApiServer, Chats
 from sojourn.platforms.local import Local
 from sojourn.platforms.local_rooms import Rooms
 from sojourn.ports.app import AppContext
-from sojourn.ports.platform import Button, File, PlatformAdapter, Refusal
+from sojourn.ports.platform import Button, File, PlatformAdapter
 from sojourn.testing.fake_platform import ANN, BEN, KEY, FakeNetwork, FakePlatform, PlainPlatform
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Posted

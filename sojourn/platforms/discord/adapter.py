@@ -14,7 +14,7 @@ from typing import Final
 
 import discord
 
-from sojourn.core.errors import ThreadsUnsupported
+from sojourn.core.errors import NoThreadHere, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.discord.line import Line
 from sojourn.platforms.discord.messages import inbound, named, place_of, pressed
@@ -23,7 +23,7 @@ from sojourn.platforms.discord.refusals import listening, translated
 from sojourn.platforms.discord.settings import NAME, DiscordSettings
 from sojourn.platforms.position import Heard, Position
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import Button, File, Inbound, NoThreadHere, PlatformInfo, SendRefused, Sent
+from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 from sojourn.ports.records import RecordStore
 
 _MOST, _MOST_NAME = 2000, 100

@@ -20,13 +20,21 @@ import aiosmtplib
 from imap_tools import A, BaseMailBox, H, MailBox, MailBoxStartTls, MailBoxUnencrypted, MailMessageFlags
 from imap_tools.errors import ImapToolsError, MailboxLoginError
 
-from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SojournError, ThreadsUnsupported
+from sojourn.core.errors import (
+    BadInput,
+    KeyRefused,
+    PlatformDown,
+    Refusal,
+    SendRefused,
+    SojournError,
+    ThreadsUnsupported,
+)
 from sojourn.core.places import Place
 from sojourn.platforms.email.letters import NAME, Letter, inbound, is_proven, place_of, read, thread_of, write
 from sojourn.platforms.email.settings import EmailSettings
 from sojourn.platforms.position import Position
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
+from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
 T = TypeVar("T")
 _MOST = 50_000

@@ -14,12 +14,12 @@ import uuid
 from collections.abc import AsyncGenerator, Callable
 from datetime import datetime
 
-from sojourn.core.errors import BadInput
+from sojourn.core.errors import BadInput, Refusal, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.irc.line import IrcLine, Said
 from sojourn.platforms.irc.settings import IrcSettings
 from sojourn.ports.app import PluginAccess
-from sojourn.ports.platform import Inbound, PlatformInfo, Refusal, SendRefused, Sent
+from sojourn.ports.platform import Inbound, PlatformInfo, Sent
 
 NAME = "irc"
 _MOST = 350  # bytes: a line has 512, from which the server takes names and addresses

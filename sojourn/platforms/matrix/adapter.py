@@ -31,13 +31,21 @@ from nio import (
     SyncResponse,
 )
 
-from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SojournError, ThreadsUnsupported
+from sojourn.core.errors import (
+    BadInput,
+    KeyRefused,
+    PlatformDown,
+    Refusal,
+    SendRefused,
+    SojournError,
+    ThreadsUnsupported,
+)
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.matrix.content import MOST, is_join, relation, without_quote, words
 from sojourn.platforms.matrix.settings import MatrixSettings
 from sojourn.platforms.position import Position
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
+from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
 NAME = "matrix"
 _LONGEST = 120.0  # seconds for any one answer

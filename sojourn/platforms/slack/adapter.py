@@ -13,7 +13,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from sojourn.core.errors import PlatformDown, ThreadsUnsupported
+from sojourn.core.errors import PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.markup import escaped
 from sojourn.platforms.position import Heard, Position
@@ -26,7 +26,7 @@ from sojourn.platforms.slack.refusals import code_of, hint_for, kind_of, refused
 from sojourn.platforms.slack.settings import NAME, SlackSettings
 from sojourn.platforms.slack.socket import Socket
 from sojourn.ports.app import PluginContext
-from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, SendRefused, Sent
+from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 from sojourn.ports.records import RecordStore
 
 _MOST = 39_000  # Slack cuts at 40,000, and what is escaped counts more

@@ -23,13 +23,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as At
 
-from sojourn.core.errors import BadInput, PlatformDown
+from sojourn.core.errors import BadInput, PlatformDown, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.rest import Rest
 from sojourn.platforms.webhook.settings import Route, WebhookSettings
 from sojourn.platforms.webhook.signing import is_signed, sign
 from sojourn.ports.app import PluginAccess
-from sojourn.ports.platform import Inbound, PlatformInfo, SendRefused, Sent
+from sojourn.ports.platform import Inbound, PlatformInfo, Sent
 
 NAME = "webhook"
 _MOST = 20_000
