@@ -83,7 +83,8 @@ class Mounts:
             raise BadInput(
                 f"{dotted_name(part)} gave {type(router).__name__}.", hint="It must be `router(kit) -> APIRouter`."
             )
-        get_openapi(title=plugin.name, version="0", routes=router.routes)  # what cannot be described breaks here
+        if not dotted_name(part).startswith("sojourn."):  # a test describes ours; what cannot be described breaks here
+            get_openapi(title=plugin.name, version="0", routes=router.routes)
         return router
 
     def plugins(self) -> list[PluginInfo]:

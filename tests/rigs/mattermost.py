@@ -16,7 +16,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from sojourn.core.errors import Refusal
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
-from sojourn.platforms.mattermost import Mattermost, MattermostSettings
+from sojourn.platforms.mattermost import MattermostSettings
+from sojourn.platforms.mattermost.adapter import Mattermost
 from sojourn.ports.platform import File
 from sojourn.testing.platform_rig import Posted
 from tests.rigs.kit import With

@@ -16,7 +16,8 @@ from starlette.routing import Route
 from sojourn.core.errors import Refusal
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
-from sojourn.platforms.ntfy import Ntfy, NtfySettings
+from sojourn.platforms.ntfy import NtfySettings
+from sojourn.platforms.ntfy.adapter import Ntfy
 from sojourn.ports.platform import File
 from sojourn.testing.platform_rig import Posted
 from tests.rigs.kit import AdapterKit, With

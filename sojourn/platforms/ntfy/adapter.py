@@ -10,33 +10,21 @@ import json
 import re
 import time
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
 
 from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
-from sojourn.core.settings import Secret
+from sojourn.platforms.ntfy import NAME, NtfySettings
 from sojourn.platforms.position import Position
 from sojourn.platforms.rest import Rest
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
-from sojourn.ports.plugin import Plugin
 
-NAME = "ntfy"
 _MOST = 4096  # bytes; what is longer becomes a file there
 _OURS = "sojourn"
 _SILENCE = 120.0  # seconds; the server gives a sign of life every 45
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NtfySettings:
-    """From [plugins.ntfy] and SOJOURN_NTFY_…"""
-
-    topic: str
-    server: str = "https://ntfy.sh"
-    token: Secret = field(default_factory=Secret)
 
 
 class Ntfy:
@@ -106,11 +94,3 @@ class Ntfy:
 
     async def close(self) -> None:
         await self._http.close()
-
-
-plugin = Plugin(
-    name=NAME,
-    summary="Talk over an ntfy topic.",
-    platforms={NAME: "sojourn.platforms.ntfy:Ntfy"},
-    settings=NtfySettings,
-)

@@ -10,34 +10,23 @@ import hashlib
 import json
 import re
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sojourn.core.errors import BadInput, PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
-from sojourn.core.settings import Secret
 from sojourn.platforms.json_socket import open_socket
+from sojourn.platforms.mattermost import NAME, MattermostSettings
 from sojourn.platforms.position import Heard, Position
 from sojourn.platforms.rest import Rest
 from sojourn.platforms.signs import name_of
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
-from sojourn.ports.plugin import Plugin
 
-NAME = "mattermost"
 _API = "/api/v4"
 _MOST = 16_383
 _AROUND = 5_000  # milliseconds: posts of several channels may be told out of order
 _INVITED = ("user_added", "group_added", "direct_added", "channel_created")
 _KINDS: Mapping[str, PlaceKind] = {"D": "dm", "G": "group", "O": "channel", "P": "channel"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MattermostSettings:
-    """From [plugins.mattermost] and SOJOURN_MATTERMOST_…"""
-
-    url: str
-    token: Secret  # of a bot account
 
 
 class Mattermost:
@@ -222,11 +211,3 @@ def _names_us(post: Mapping[str, Any], me: Mapping[str, Any]) -> bool:
 def _check(text: str) -> None:
     if len(text) > _MOST:
         raise SendRefused(f"{len(text):,} characters are too many for one message.", kind="too_long")
-
-
-plugin = Plugin(
-    name=NAME,
-    summary="Talk in Mattermost channels and threads.",
-    platforms={NAME: "sojourn.platforms.mattermost:Mattermost"},
-    settings=MattermostSettings,
-)

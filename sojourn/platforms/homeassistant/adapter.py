@@ -12,33 +12,19 @@ import json
 import re
 import uuid
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sojourn.core.errors import BadInput, PlatformDown, SendRefused
 from sojourn.core.places import Place, Sender
-from sojourn.core.settings import Secret
+from sojourn.platforms.homeassistant import NAME, HomeAssistantSettings
 from sojourn.platforms.json_socket import JsonSocket, open_socket
 from sojourn.platforms.rest import Rest
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.platform import Inbound, PlatformInfo, Sent
-from sojourn.ports.plugin import Plugin
 
-NAME = "homeassistant"
 _MOST = 4000
 _CHANGED = "state_changed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HomeAssistantSettings:
-    """From [plugins.homeassistant] and SOJOURN_HOMEASSISTANT_…"""
-
-    token: Secret  # a long-lived access token
-    url: str = "http://homeassistant.local:8123"
-    notify: str = "persistent_notification"  # where answers go when an event does not say
-    events: tuple[str, ...] = ("sojourn_message",)
-    entities: tuple[str, ...] = ()  # whose changes are messages
 
 
 class HomeAssistant:
@@ -134,11 +120,3 @@ def _change(data: Mapping[str, Any]) -> str:
         return ""
     name = (new.get("attributes") or {}).get("friendly_name") or data["entity_id"]
     return f"{name}: {old.get('state', 'unknown')} → {new.get('state', 'gone')}"
-
-
-plugin = Plugin(
-    name=NAME,
-    summary="Hear what happens at home, and notify.",
-    platforms={NAME: "sojourn.platforms.homeassistant:HomeAssistant"},
-    settings=HomeAssistantSettings,
-)
