@@ -269,14 +269,14 @@ class Registry:
         except Exception as error:  # a third-party module may raise anything while it is imported
             if isinstance(error, ModuleNotFoundError) and _package(error.name or "") != _package(dotted):
                 raise Missing(
-                    f"{dotted} needs the package {error.name}, which is not installed.", hint=self._how_to_get(dotted)
+                    f"{dotted} needs the package {error.name}, which is not installed.", hint=self._install_hint(dotted)
                 ) from error
             raise SojournError(
                 f"{dotted} cannot be loaded: {type(error).__name__}: {error}.",
                 hint="Update or remove the package it belongs to.",
             ) from error
 
-    def _how_to_get(self, dotted: str) -> str:
+    def _install_hint(self, dotted: str) -> str:
         extra = next(
             (one.extra for one in self._built_ins.values() if dotted.startswith(_module(one.plugin.dotted))), ""
         )
@@ -289,7 +289,7 @@ class Registry:
         if name in self.problems:
             raise self.problems[name]
         try:
-            self._loaded[name] = self._open(name)
+            self._loaded[name] = self._load_plugin(name)
         except NotFound:
             raise
         except SojournError as error:
@@ -297,7 +297,7 @@ class Registry:
             raise
         return self._loaded[name]
 
-    def _open(self, name: str) -> Plugin:
+    def _load_plugin(self, name: str) -> Plugin:
         if name in self._built_ins:
             return self.load(self._built_ins[name].plugin)
         if name in self.third_party():
@@ -321,7 +321,7 @@ class Registry:
                     )
         return self._third_party
 
-    def _working(self, names: Iterable[str]) -> list[Plugin]:
+    def _load_working(self, names: Iterable[str]) -> list[Plugin]:
         found: list[Plugin] = []
         for name in names:
             try:
@@ -332,12 +332,12 @@ class Registry:
 
     def all(self) -> list[Plugin]:
         """Every plugin that works; ours first."""
-        return self._working([*self._built_ins, *self.third_party()])
+        return self._load_working([*self._built_ins, *self.third_party()])
 
     def offering(self, what: str) -> list[Plugin]:
         """The plugins that bring something of a kind: sources, runtimes, platforms, tools, context."""
         ours = [one.name for one in self._built_ins.values() if what in one.offers]
-        return [plugin for plugin in self._working([*ours, *self.third_party()]) if getattr(plugin, what)]
+        return [plugin for plugin in self._load_working([*ours, *self.third_party()]) if getattr(plugin, what)]
 
     def with_sources(self) -> list[Plugin]:
         """The plugins that can read foreign histories."""
@@ -348,7 +348,7 @@ class Registry:
         found: dict[str, str] = {}
         for one in self._built_ins.values():
             found.update(one.commands)
-        for plugin in self._working(self.third_party()):
+        for plugin in self._load_working(self.third_party()):
             for part in plugin.commands:
                 found.setdefault(command_name(part), plugin.summary)
         return found
@@ -356,7 +356,7 @@ class Registry:
     def command(self, name: str) -> Any:
         """The click command of that name, or None when no plugin brings it."""
         ours = [one.name for one in self._built_ins.values() if name in one.commands]
-        for plugin in [self.plugin(ours[0])] if ours else self._working(self.third_party()):
+        for plugin in [self.plugin(ours[0])] if ours else self._load_working(self.third_party()):
             for part in plugin.commands:
                 if command_name(part) == name:
                     return self.load(part)

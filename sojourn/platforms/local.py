@@ -24,6 +24,6 @@ class Local(RoomsAccount):
 plugin = Plugin(
     name=LOCAL,
     summary="Rooms with threads inside Sojourn: try the gateway and hand-offs without any account.",
-    platforms={LOCAL: "sojourn.platforms.local:Local"},
+    platforms={LOCAL: Local},
     routes=("sojourn.platforms.local_api:router",),
 )

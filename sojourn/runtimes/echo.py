@@ -35,4 +35,4 @@ def make(kit: HasSettings) -> Echo:
     return Echo()
 
 
-plugin = Plugin(name="echo", summary="Repeats what it hears.", runtimes={"echo": "sojourn.runtimes.echo:make"})
+plugin = Plugin(name="echo", summary="Repeats what it hears.", runtimes={"echo": make})
