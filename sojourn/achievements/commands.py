@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import click
 from rich.console import Console
@@ -22,21 +22,10 @@ from sojourn.achievements.service import AchievementsService
 from sojourn.achievements.snapshot import session_rows
 from sojourn.achievements.stdio_server import serve_lines
 from sojourn.core.errors import BadInput, NotFound
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings
+from sojourn.ports.cli import CliContext
 
 _LONG = 0.4  # seconds after which a scan deserves a bar
-
-
-class Given(Protocol):
-    """What the command line puts into click's context."""
-
-    json: bool
-    no_color: bool
-
-    @property
-    def kit(self) -> Kit: ...
-    def run(self, work: Callable[[Kit], Coroutine[Any, Any, None]]) -> None: ...
-    def insist(self, question: str, *, yes: bool) -> None: ...
 
 
 _home = click.option(
@@ -57,7 +46,7 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
     """The badges your history has earned."""
     if context.invoked_subcommand is not None:
         return
-    given: Given = context.obj
+    given: CliContext = context.obj
     with _scans(given, home) as scans:
         _scan(scans, full=full, quiet=as_json or given.json)
         shown = AchievementsService(scans).achievements()
@@ -81,7 +70,7 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
 @click.pass_context
 def explain(context: click.Context, badge: str, home: Path | None, as_json: bool, limit: int, after: str) -> None:
     """What a badge counts, and the messages that made it move."""
-    given: Given = context.obj
+    given: CliContext = context.obj
     with _scans(given, home) as scans:
         if badge not in {one.id for one in scans.book.achievements}:
             raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements --json` has their ids.")
@@ -101,8 +90,8 @@ def explain(context: click.Context, badge: str, home: Path | None, as_json: bool
 @click.pass_context
 def install_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool) -> None:
     """Let the dashboard of a real Hermes show these badges, under the same name and routes."""
-    given: Given = context.obj
-    plugin = HermesPlugin(_hermes_home_of(given.kit, hermes_home), sys.executable)
+    given: CliContext = context.obj
+    plugin = HermesPlugin(_hermes_home_of(given.app, hermes_home), sys.executable)
     _changed(given, plugin.changes_to_install(), yes, "Make these changes?")
     plugin.install()
     click.echo("Installed. Restart `hermes dashboard` to see it.")
@@ -114,8 +103,8 @@ def install_hermes_plugin(context: click.Context, hermes_home: Path | None, yes:
 @click.pass_context
 def uninstall_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool) -> None:
     """Put things back as they were. Unlock dates stay."""
-    given: Given = context.obj
-    plugin = HermesPlugin(_hermes_home_of(given.kit, hermes_home), sys.executable)
+    given: CliContext = context.obj
+    plugin = HermesPlugin(_hermes_home_of(given.app, hermes_home), sys.executable)
     _changed(given, plugin.changes_to_uninstall(), yes, "Undo these changes?")
     plugin.uninstall()
     click.echo("Uninstalled. Restart `hermes dashboard`; its own achievements are back.")
@@ -126,9 +115,9 @@ def uninstall_hermes_plugin(context: click.Context, hermes_home: Path | None, ye
 @click.pass_context
 def answer_hermes(context: click.Context, hermes_home: Path) -> None:
     """Answers the plugin inside a Hermes dashboard: one request per line in, one answer per line out."""
-    given: Given = context.obj
+    given: CliContext = context.obj
     folder = hermes_home / "plugins" / "hermes-achievements"
-    scans = of_hermes_home(given.kit, hermes_home, folder=folder, gentle=True)
+    scans = of_hermes_home(given.app, hermes_home, folder=folder, gentle=True)
     try:
         serve_lines(AchievementsService(scans), sys.stdin.buffer, sys.stdout.buffer)
     finally:
@@ -139,8 +128,8 @@ def answer_hermes(context: click.Context, hermes_home: Path) -> None:
 
 
 @contextmanager
-def _scans(given: Given, home: Path | None) -> Iterator[ScanCoordinator]:
-    kit = given.kit
+def _scans(given: CliContext, home: Path | None) -> Iterator[ScanCoordinator]:
+    kit = given.app
     scans = of_store(kit) if home is None else of_hermes_home(kit, home)
     try:
         yield scans
@@ -149,7 +138,7 @@ def _scans(given: Given, home: Path | None) -> Iterator[ScanCoordinator]:
         given.run(_nothing)  # lets go of the store, if it was opened
 
 
-async def _nothing(_kit: Kit) -> None:
+async def _nothing(_kit: HasSettings) -> None:
     return None
 
 
@@ -192,16 +181,16 @@ def _whole(scans: ScanCoordinator, shown: dict[str, Any], category: str | None) 
     }
 
 
-def _hermes_home_of(kit: Kit, given: Path | None) -> Path:
+def _hermes_home_of(kit: HasSettings, given: Path | None) -> Path:
     if given is not None:
         return given
     place = kit.settings.places.get("HERMES_HOME")
     return Path(place) if place else kit.settings.user_home / ".hermes"
 
 
-def _changed(given: Given, changes: list[str], yes: bool, question: str) -> None:
+def _changed(given: CliContext, changes: list[str], yes: bool, question: str) -> None:
     if not changes:
         raise BadInput("There is nothing to change.", hint="It is already so.")
     for change in changes:
         click.echo(f"  {change}")
-    given.insist(question, yes=yes)
+    given.confirm(question, yes=yes)

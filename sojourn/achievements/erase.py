@@ -13,12 +13,12 @@ from sojourn.achievements.factory import store_shelf
 from sojourn.achievements.rules import RuleBook
 from sojourn.core.errors import StoreLocked
 from sojourn.core.sessions import SessionId
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasStore
 
 _PATIENCE = 30.0  # seconds to wait for a running scan, which may be writing about that very session
 
 
-def forget(kit: Kit, session: SessionId) -> list[str]:
+def forget(kit: HasStore, session: SessionId) -> list[str]:
     """Removes every trace of a session from what scans of our own store have kept. Names what it changed."""
     return forget_in(store_shelf(kit), session)
 

@@ -14,14 +14,14 @@ from starlette.concurrency import run_in_threadpool
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.factory import of_store
 from sojourn.achievements.service import MOST_WAIT, AchievementsService, parse_wait
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginContext
 
 Seconds = Annotated[float | None, Query(ge=0, le=MOST_WAIT, description="Join the very first scan for so long.")]
 _FAILED: dict[int | str, dict[str, Any]] = {503: {"description": "The very first scan failed; `detail` says why."}}
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such badge."}}
 
 
-def router(kit: Kit) -> APIRouter:
+def router(kit: PluginContext) -> APIRouter:
     """The routes for our own store."""
     return routes(lambda: of_store(kit, gentle=True))
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from sojourn.core.errors import BadInput, NotFound, ThreadsUnsupported
+from sojourn.core.errors import BadInput, NotFound, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.rooms import Note, Rooms, room_name
 from sojourn.ports.gateway_store import GatewayStore
-from sojourn.ports.platform import Button, Inbound, PlatformInfo, SendRefused, Sent
+from sojourn.ports.platform import Button, Inbound, PlatformInfo, Sent
 
 MOST = 8000  # characters of one message of ours
 US = Sender(id="sojourn", name="Sojourn", is_bot=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.gateway.adapters import list_configured
 from sojourn.gateway.host import Gateway
-from sojourn.plugins import BUILT_INS, Registry, Stranger
+from sojourn.plugins import BUILT_INS, Registry, ThirdParty
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-platform.md"
 
@@ -46,7 +46,7 @@ async def test_a_gateway_serves_the_example(example, monkeypatch, home):
         (letters / folder).mkdir(parents=True)
     monkeypatch.setenv("SOJOURN_FOLDER_PATH", str(letters))
     kit = App(config.load({"gateway.owners": "folder:ann", "agent.runtime": "echo"}))
-    kit.registry = Registry(BUILT_INS, lambda: [Stranger(name, dotted)])
+    kit.registry = Registry(BUILT_INS, lambda: [ThirdParty(name, dotted)])
     assert list_configured(kit) == ["local", "folder"]
     running = asyncio.create_task(Gateway(kit).run())
     (letters / "in" / "ann-1.txt").write_text("the roses bloom", "utf-8")

@@ -15,7 +15,7 @@ from sojourn.platforms.api_server.chats import Chats
 from sojourn.platforms.api_server.settings import NAME
 from sojourn.platforms.rooms import Note
 from sojourn.platforms.rooms_adapter import place_of
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginContext
 
 Status = Literal["running", "asked", "done"]
 
@@ -41,7 +41,7 @@ def key_of(settings: Settings, place: Place, sender: Sender) -> str:
 class Answers:
     """Looks into the gateway's journal for how it goes."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._store, self._settings, self._chats = kit.store, kit.settings, kit.shared(Chats)
 
     async def check_served(self) -> None:

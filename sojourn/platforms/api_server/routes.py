@@ -15,7 +15,7 @@ from sojourn.platforms.api_server.settings import NAME, ApiServerSettings
 from sojourn.platforms.rooms import room_name
 from sojourn.platforms.rooms_adapter import US
 from sojourn.platforms.rooms_api import Press, Words, frames, is_in, shown
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginContext, Shared
 
 Chat = Annotated[str, Path(max_length=300, description="A name you choose; # begins one for several people.")]
 Number = Annotated[int, Path(ge=1, le=10**12, description="The message's number in the chat.")]
@@ -38,14 +38,14 @@ class Headline(BaseModel):
     name: str = Field(min_length=1, max_length=200)
 
 
-def router(kit: Kit) -> APIRouter:
+def router(kit: PluginContext) -> APIRouter:
     api = APIRouter()
     _talking(api, kit)
     _reading(api, kit)
     return api
 
 
-def _talking(api: APIRouter, kit: Kit) -> None:
+def _talking(api: APIRouter, kit: PluginContext) -> None:
     settings: ApiServerSettings = kit.configured(NAME)
 
     async def answered(note: Any, wait: float) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def _talking(api: APIRouter, kit: Kit) -> None:
         return {"thread": await kit.shared(Chats).open_thread(chat, headline.name, US)}
 
 
-def _reading(api: APIRouter, kit: Kit) -> None:
+def _reading(api: APIRouter, kit: Shared) -> None:
     @api.get("/chats", summary="Chats in which something was said")
     async def chats() -> dict[str, list[str]]:
         return {"chats": await kit.shared(Chats).names()}

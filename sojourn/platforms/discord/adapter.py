@@ -14,7 +14,7 @@ from typing import Final
 
 import discord
 
-from sojourn.core.errors import ThreadsUnsupported
+from sojourn.core.errors import NoThreadHere, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
 from sojourn.platforms.discord.backfill import missed, now
@@ -22,8 +22,8 @@ from sojourn.platforms.discord.errors import listening, translated
 from sojourn.platforms.discord.gateway_client import GatewayClient
 from sojourn.platforms.discord.messages import inbound, named, place_of, pressed
 from sojourn.platforms.discord.settings import NAME, DiscordSettings
-from sojourn.ports.kit import Kit
-from sojourn.ports.platform import Button, File, Inbound, NoThreadHere, PlatformInfo, SendRefused, Sent
+from sojourn.ports.app import PluginContext
+from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 from sojourn.ports.records import RecordStore
 
 _MOST, _MOST_NAME = 2000, 100
@@ -151,7 +151,7 @@ class Discord:
         return (await self._open()).get_partial_messageable(_number(place.chat))
 
 
-def make(kit: Kit) -> Discord:
+def make(kit: PluginContext) -> Discord:
     return Discord(kit.configured(NAME), kit.store)
 
 

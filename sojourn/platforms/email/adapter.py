@@ -20,13 +20,21 @@ import aiosmtplib
 from imap_tools import A, BaseMailBox, H, MailBox, MailBoxStartTls, MailBoxUnencrypted, MailMessageFlags
 from imap_tools.errors import ImapToolsError, MailboxLoginError
 
-from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SojournError, ThreadsUnsupported
+from sojourn.core.errors import (
+    BadInput,
+    KeyRefused,
+    PlatformDown,
+    Refusal,
+    SendRefused,
+    SojournError,
+    ThreadsUnsupported,
+)
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore
 from sojourn.platforms.email.mail import NAME, Mail, inbound, is_proven, place_of, read, thread_of, write
 from sojourn.platforms.email.settings import EmailSettings
-from sojourn.ports.kit import Kit
-from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
+from sojourn.ports.app import PluginContext
+from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
 T = TypeVar("T")
 _MOST = 50_000
@@ -46,7 +54,7 @@ class Email:
 
     info = PlatformInfo(name=NAME, label="E-mail", max_chars=_MOST)
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._settings: EmailSettings = kit.configured(NAME)
         self.account = self._settings.address.lower()
         self._position = CursorStore(kit.store, NAME, self.account)

@@ -10,14 +10,14 @@ from telegram import Bot, CallbackQuery, InlineKeyboardButton, InlineKeyboardMar
 from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
-from sojourn.core.errors import PlatformDown, ThreadsUnsupported
+from sojourn.core.errors import PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.telegram.errors import FloodWait, TelegramRequest, TokenLogFilter, kind_of, refused
 from sojourn.platforms.telegram.html import to_html
 from sojourn.platforms.telegram.messages import inbound, message_id, named, number_of, place_of, pressed
 from sojourn.platforms.telegram.settings import NAME, TelegramSettings
-from sojourn.ports.kit import Kit
-from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, SendRefused, Sent
+from sojourn.ports.app import PluginAccess
+from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 
 _MOST_NAME = 128
 _PICTURES = ("image/jpeg", "image/png", "image/webp")
@@ -165,7 +165,7 @@ class Telegram:
         return self._bot
 
 
-def make(kit: Kit) -> Telegram:
+def make(kit: PluginAccess) -> Telegram:
     return Telegram(kit.configured(NAME))
 
 
