@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.report import Bar, limit, save_result
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.events import Metadata
 from sojourn.core.places import Sender
 from sojourn.gateway.handoff_requests import HandoffRequests

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.report import limit, save_result
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.context.facts import Facts
 from sojourn.core.messages import Message, assistant, user
 from sojourn.core.sessions import OWNER

@@ -17,7 +17,7 @@ from fastapi import APIRouter, Query, Request
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import assistant
 from sojourn.http.sse_response import EventStream
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
 
@@ -55,11 +55,11 @@ class Paced:
         pass
 
 
-def make(kit: Kit) -> Paced:
+def make(kit: AppContext) -> Paced:
     return Paced()
 
 
-def router(kit: Kit) -> APIRouter:
+def router(kit: AppContext) -> APIRouter:
     """The same voice without us: what is added is measured against this."""
     made = APIRouter()
 

@@ -24,9 +24,9 @@ import psycopg
 from bench.handoff import settings
 from bench.report import RESULTS, Bar, limit, save_result
 from sojourn import config
+from sojourn.app import App
 from sojourn.client.discovery import Server, announced
 from sojourn.client.remote import RemoteService
-from sojourn.compose import App
 from sojourn.core.events import Done
 from sojourn.core.places import Sender
 from sojourn.gateway.host import Gateway

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.report import Bar, save_result
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.context.ranking import Index, asked
 from sojourn.context.senses import Senses
 from sojourn.context.shortlist import Shortlist, spoken

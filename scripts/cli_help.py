@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli.given import Given
+from sojourn.cli.context import CommandContext
 from sojourn.cli.main import sojourn
 from sojourn.plugins import Registry
 
@@ -26,7 +26,7 @@ def _refuse(flags: object) -> object:
 
 def contexts() -> Iterator[click.Context]:
     """Every command that is not hidden, as its words on the command line. Built-in plugins included."""
-    given = Given(build=_refuse, read_settings=_refuse, plugins=Registry(strangers=list))  # type: ignore[arg-type]
+    given = CommandContext(build=_refuse, read_settings=_refuse, plugins=Registry(third_party=list))  # type: ignore[arg-type]
     root = click.Context(sojourn, info_name="sojourn", obj=given, terminal_width=WIDTH, **sojourn.context_settings)
     yield from _below(root)
 

@@ -11,9 +11,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sojourn import compose
-from sojourn.cli.folding import fold
-from sojourn.cli.table import view
+from sojourn.app import build
+from sojourn.cli.transcript_model import fold_messages
+from sojourn.cli.views.hits import print_hits
+from sojourn.cli.views.sessions import print_sessions
+from sojourn.cli.views.transcript import print_transcript
 from sojourn.ports.store import Listing, SearchQuery
 
 IMAGES = Path(__file__).parents[1] / "docs" / "img"
@@ -35,23 +37,24 @@ def save(console: Console, name: str, command: str) -> None:
 
 
 async def main(home: str) -> None:
-    kit = compose.build({"home": home, "database_url": ""})
+    kit = build({"home": home, "database_url": ""})
     await kit.add_samples()
     store = kit.store
     sessions = await store.find(Listing())
     now = max(one.last_active for one in sessions) + 2 * DAY
 
     shown = screen()
-    view("sessions")(shown, sessions, now=now)
+    print_sessions(shown, sessions, now=now)
     save(shown, "cli-sessions", "sojourn sessions list")
 
     one = await store.resolve("Sample: hunting a flaky test")
     shown = screen()
-    view("transcript")(shown, one, fold([row async for row in store.read(one.id, messages_only=True)]), full=False)
+    rows = [row async for row in store.read(one.id, messages_only=True)]
+    print_transcript(shown, one, fold_messages(rows), full=False)
     save(shown, "cli-transcript", "sojourn sessions show 'Sample: hunting a flaky test'")
 
     shown = screen()
-    view("hits")(shown, await store.search(SearchQuery(text="test")), now=now)
+    print_hits(shown, await store.search(SearchQuery(text="test")), now=now)
     save(shown, "cli-search", "sojourn sessions search test")
     await kit.close()
 

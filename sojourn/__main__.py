@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import gc
 import sys
+from typing import TYPE_CHECKING
 
 from sojourn import __version__
-from sojourn.cli.table import load
+from sojourn.lazy import Lazy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sojourn.launch import run
+
+    Run = Callable[[Sequence[str]], int]
+    _run: Run = run
+
+RUN: Lazy[Run] = Lazy("sojourn.launch:run")
 
 
 def main() -> int:
-    if sys.argv[1:] == ["--version"]:  # scripts ask this often, so nothing is loaded for it
+    if sys.argv[1:] == ["--version"]:  # scripts ask this often, so the command line is not loaded for it
         sys.stdout.write(f"sojourn {__version__}\n")
         return 0
-    gc.set_threshold(20_000)  # starting makes many objects and hardly any garbage
-    given = load("sojourn.cli.given:Given")(
-        build=lambda flags: load("sojourn.compose:build")(flags),
-        read_settings=lambda flags: load("sojourn.config:load")(flags),
-        plugins=load("sojourn.plugins:Registry")(),
-    )
-    return int(load("sojourn.cli.edge:start")(sys.argv[1:], given))
+    return RUN.load()(sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -22,21 +22,21 @@ def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] 
     user_home = Path(env["HOME"]) if env.get("HOME") else Path.home()
     home_setting = SETTINGS_BY_NAME["home"]
     raw_home = given.get("home") or env.get(home_setting.variable) or home_setting.default
-    home = _path(str(raw_home), user_home)
+    home = _parse_path(str(raw_home), user_home)
     file = home / "config.toml"
-    table = _read(file)
+    table = _read_toml(file)
     plugins = table.pop("plugins", {})
     if not isinstance(plugins, dict) or not all(isinstance(one, dict) for one in plugins.values()):
         raise BadConfig(
             f"{file}: `plugins` must hold one table per plugin.", hint="Write [plugins.name] and its keys below."
         )
     written = dict(_flatten(table))
-    _refuse_unknown(written, file)
+    _reject_unknown(written, file)
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for setting in SETTINGS:
-        raw, origin, where = _chosen(setting, given, env, written, file)
-        values[setting.name] = home if setting.name == "home" else _form(setting, raw, where, user_home)
+        raw, origin, where = _choose_value(setting, given, env, written, file)
+        values[setting.name] = home if setting.name == "home" else _parse_value(setting, raw, where, user_home)
         origins[setting.name] = origin
     places = {name: env[name] for name in HOME_VARIABLES if env.get(name)}
     variables = {name: value for name, value in env.items() if name.startswith("SOJOURN_") and value}
@@ -53,7 +53,7 @@ def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] 
     )
 
 
-def _chosen(
+def _choose_value(
     setting: Setting, flags: Mapping[str, Any], env: Mapping[str, str], file: Mapping[str, Any], path: Path
 ) -> tuple[Any, str, str]:
     """The value that wins, where it came from, and how to name that place in an error."""
@@ -66,7 +66,7 @@ def _chosen(
     return setting.default, "default", setting.name
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read_toml(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:
@@ -87,14 +87,14 @@ def _flatten(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
             yield f"{before}{key}", value
 
 
-def _refuse_unknown(written: Mapping[str, Any], file: Path) -> None:
+def _reject_unknown(written: Mapping[str, Any], file: Path) -> None:
     for name in written:
         if name not in SETTINGS_BY_NAME or name == "home":
             known = ", ".join(sorted(set(SETTINGS_BY_NAME) - {"home"}))
             raise BadConfig(f"{file}: there is no setting `{name}`.", hint=f"Settings are: {known}.")
 
 
-def _form(setting: Setting, raw: Any, where: str, user_home: Path) -> Any:
+def _parse_value(setting: Setting, raw: Any, where: str, user_home: Path) -> Any:
     """The value in its type, or an error that says what was expected."""
     if setting.kind == "yes/no":
         word = str(raw).strip().lower()
@@ -105,29 +105,31 @@ def _form(setting: Setting, raw: Any, where: str, user_home: Path) -> Any:
             number = None if isinstance(raw, (bool, float)) else int(raw)
         except (TypeError, ValueError):
             number = None
-        if number is not None and _fits(setting, number):
+        if number is not None and _is_in_range(setting, number):
             return number
     elif setting.kind == "decimal":
         try:
             amount = None if isinstance(raw, bool) else float(raw)
         except (TypeError, ValueError):
             amount = None
-        if amount is not None and isfinite(amount) and _fits(setting, amount):
+        if amount is not None and isfinite(amount) and _is_in_range(setting, amount):
             return amount
     elif setting.kind == "secret" and isinstance(raw, (str, int)):
         return Secret(raw)
     elif setting.kind == "path":
-        return _path(str(raw), user_home)
+        return _parse_path(str(raw), user_home)
     elif isinstance(raw, str):
         return raw
-    raise BadConfig(f"{where} is {raw!r}, which is not {_expected(setting)}.", hint=f"Example: {setting.default!r}.")
+    raise BadConfig(
+        f"{where} is {raw!r}, which is not {_describe_kind(setting)}.", hint=f"Example: {setting.default!r}."
+    )
 
 
-def _fits(setting: Setting, number: float) -> bool:
+def _is_in_range(setting: Setting, number: float) -> bool:
     return setting.limits is None or setting.limits[0] <= number <= setting.limits[1]
 
 
-def _expected(setting: Setting) -> str:
+def _describe_kind(setting: Setting) -> str:
     if setting.kind == "number":
         return "a whole number" + _range(setting)
     if setting.kind == "decimal":
@@ -139,6 +141,6 @@ def _range(setting: Setting) -> str:
     return f" from {setting.limits[0]:g} to {setting.limits[1]:g}" if setting.limits else ""
 
 
-def _path(raw: str, user_home: Path) -> Path:
+def _parse_path(raw: str, user_home: Path) -> Path:
     path = user_home / raw[2:] if raw.startswith("~/") else user_home if raw == "~" else Path(raw)
     return path.absolute()

@@ -1,96 +1,198 @@
-"""Who offers what: built-ins by dotted name, strangers by entry point (`sojourn.plugins`).
+"""The plugin registry: built-in plugins, and those that installed packages announce (entry points `sojourn.plugins`).
 
-Nothing is imported before it is used: what a built-in offers is also said here, so that listing the
-commands or opening one store loads only what it needs. A plugin that cannot be loaded is remembered
-in `Registry.problems` by its name and does not take the rest down.
+A plugin is imported when it is used. A plugin that cannot be loaded is recorded in `Registry.problems` by its name and
+does not keep the others from working. Under `TYPE_CHECKING` this file imports what its lazies name, so that mypy
+and import-linter check them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from sojourn.core.errors import BadInput, MissingPackage, NotFound, SojournError
+from sojourn.lazy import Lazy, load_dotted
+from sojourn.ports.plugin import Plugin
 
-if TYPE_CHECKING:  # `sojourn --help` passes through this file and needs none of the ports
-    from sojourn.ports.plugin import Plugin
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+    from importlib.metadata import EntryPoints, entry_points
+    from pathlib import Path
 
-ENTRY_POINTS = "sojourn.plugins"
+    from sojourn.achievements.plugin import plugin as hermes_achievements
+    from sojourn.client import connect
+    from sojourn.context.offer import memory, skills, tasks
+    from sojourn.core.settings import Settings
+    from sojourn.dashboard import plugin as dashboard
+    from sojourn.dashboard.plugin_state import InstalledPages
+    from sojourn.gateway.plugin import plugin as gateway
+    from sojourn.histories import open_hermes_history, open_history
+    from sojourn.http import plugin as http_
+    from sojourn.importers.claude_code import plugin as claude_code
+    from sojourn.importers.codex import plugin as codex
+    from sojourn.importers.hermes import plugin as hermes
+    from sojourn.importers.opencode import plugin as opencode
+    from sojourn.platforms.api_server import plugin as api_server
+    from sojourn.platforms.discord import plugin as discord
+    from sojourn.platforms.email import plugin as email_
+    from sojourn.platforms.homeassistant import plugin as homeassistant
+    from sojourn.platforms.irc import plugin as irc
+    from sojourn.platforms.local import plugin as local
+    from sojourn.platforms.matrix import plugin as matrix
+    from sojourn.platforms.mattermost import plugin as mattermost
+    from sojourn.platforms.ntfy import plugin as ntfy
+    from sojourn.platforms.slack import plugin as slack
+    from sojourn.platforms.telegram import plugin as telegram
+    from sojourn.platforms.webhook import plugin as webhook
+    from sojourn.ports.history import History
+    from sojourn.ports.plugin import Part
+    from sojourn.ports.service import Service
+    from sojourn.ports.tool import CallJudge, Tool
+    from sojourn.runtimes.acp import plugin as acp
+    from sojourn.runtimes.echo import plugin as echo
+    from sojourn.runtimes.hermes import plugin as hermes_runtime
+    from sojourn.runtimes.native import plugin as native
+    from sojourn.runtimes.offline import plugin as offline
+    from sojourn.service.local import LocalService
+    from sojourn.stores.postgres import plugin as postgres
+    from sojourn.stores.sqlite import plugin as sqlite
+    from sojourn.templates.judge import judge
+    from sojourn.templates.plugin import plugin as templates
+    from sojourn.tools.calling import guard
+    from sojourn.tools.mcp_offer import plugin as mcp
+    from sojourn.tools.offer import plugin as tools
+
+    _PLUGINS: tuple[Plugin, ...] = (
+        sqlite,
+        postgres,
+        hermes,
+        echo,
+        native,
+        offline,
+        hermes_runtime,
+        acp,
+        claude_code,
+        codex,
+        opencode,
+        tools,
+        mcp,
+        memory,
+        skills,
+        tasks,
+        templates,
+        hermes_achievements,
+        local,
+        api_server,
+        telegram,
+        discord,
+        slack,
+        matrix,
+        email_,
+        irc,
+        ntfy,
+        webhook,
+        mattermost,
+        homeassistant,
+        gateway,
+        http_,
+        dashboard,
+    )
+    _connect: Callable[[Settings], Awaitable[Service]] = connect
+    _guard: Callable[[Any, Tool], Tool] = guard
+    _judge: CallJudge = judge
+    _open_history: tuple[Callable[[Path], History], ...] = (open_history, open_hermes_history)
+    _entry_points: Callable[..., EntryPoints] = entry_points
+
+T = TypeVar("T")
+ENTRY_POINT_GROUP = "sojourn.plugins"
+
+# Parts of the application that only some commands need.
+LOCAL_SERVICE: Lazy[type[LocalService]] = Lazy("sojourn.service.local:LocalService")
+CONNECT: Lazy[Callable[[Settings], Awaitable[Service]]] = Lazy("sojourn.client:connect")
+GUARD_TOOL: Lazy[Callable[[Any, Tool], Tool]] = Lazy("sojourn.tools.calling:guard")
+CALL_JUDGE: Lazy[CallJudge] = Lazy("sojourn.templates.judge:judge")
+OPEN_HISTORY: Lazy[Callable[[Path], History]] = Lazy("sojourn.histories:open_history")
+OPEN_HERMES_HISTORY: Lazy[Callable[[Path], History]] = Lazy("sojourn.histories:open_hermes_history")
+INSTALLED_PAGES: Lazy[type[InstalledPages]] = Lazy("sojourn.dashboard.plugin_state:InstalledPages")
+ENTRY_POINTS: Lazy[Callable[..., EntryPoints]] = Lazy("importlib.metadata:entry_points")  # as large as click
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltIn:
-    """A module of ours that ends in `plugin = Plugin(...)`, and what it holds."""
+    """A plugin of ours.
+
+    What it offers is repeated here only as far as start-up needs it: `sojourn --help` lists commands without importing
+    a plugin, and a turn imports the plugins with runtimes, tools and context, but no platform.
+    """
 
     name: str
-    module: str
-    offers: frozenset[str] = frozenset()  # which fields of its Plugin are filled: sources, runtimes, tools …
+    plugin: Lazy[Plugin]
+    offers: tuple[str, ...] = ()  # which of sources, runtimes, platforms, tools and context the plugin has
     commands: Mapping[str, str] = field(default_factory=dict)  # name, and one line about it
-    extra: str = ""  # what pip must bring first
+    extra: str = ""  # the extra of our package that brings what the plugin needs
 
 
 BUILT_INS = (
-    BuiltIn(name="sqlite", module="sojourn.stores.sqlite"),
-    BuiltIn(name="postgres", module="sojourn.stores.postgres", extra="postgres"),
-    BuiltIn(name="hermes", module="sojourn.importers.hermes", offers=frozenset({"sources"})),
-    BuiltIn(name="echo", module="sojourn.runtimes.echo", offers=frozenset({"runtimes"})),
-    BuiltIn(name="native", module="sojourn.runtimes.native", offers=frozenset({"runtimes"})),
-    BuiltIn(name="offline", module="sojourn.runtimes.offline", offers=frozenset({"runtimes", "tools"})),
-    BuiltIn(name="hermes-runtime", module="sojourn.runtimes.hermes", offers=frozenset({"runtimes"})),
-    BuiltIn(name="acp", module="sojourn.runtimes.acp", offers=frozenset({"runtimes"})),
-    BuiltIn(name="claude-code", module="sojourn.importers.claude_code", offers=frozenset({"sources"})),
-    BuiltIn(name="codex", module="sojourn.importers.codex", offers=frozenset({"sources"})),
-    BuiltIn(name="opencode", module="sojourn.importers.opencode", offers=frozenset({"sources"})),
-    BuiltIn(name="tools", module="sojourn.tools.offer", offers=frozenset({"tools"})),
-    BuiltIn(name="mcp", module="sojourn.tools.mcp_offer", offers=frozenset({"tools"})),
+    BuiltIn(name="sqlite", plugin=Lazy("sojourn.stores.sqlite:plugin")),
+    BuiltIn(name="postgres", plugin=Lazy("sojourn.stores.postgres:plugin"), extra="postgres"),
+    BuiltIn(name="hermes", plugin=Lazy("sojourn.importers.hermes:plugin"), offers=("sources",)),
+    BuiltIn(name="echo", plugin=Lazy("sojourn.runtimes.echo:plugin"), offers=("runtimes",)),
+    BuiltIn(name="native", plugin=Lazy("sojourn.runtimes.native:plugin"), offers=("runtimes",)),
+    BuiltIn(name="offline", plugin=Lazy("sojourn.runtimes.offline:plugin"), offers=("runtimes", "tools")),
+    BuiltIn(name="hermes-runtime", plugin=Lazy("sojourn.runtimes.hermes:plugin"), offers=("runtimes",)),
+    BuiltIn(name="acp", plugin=Lazy("sojourn.runtimes.acp:plugin"), offers=("runtimes",)),
+    BuiltIn(name="claude-code", plugin=Lazy("sojourn.importers.claude_code:plugin"), offers=("sources",)),
+    BuiltIn(name="codex", plugin=Lazy("sojourn.importers.codex:plugin"), offers=("sources",)),
+    BuiltIn(name="opencode", plugin=Lazy("sojourn.importers.opencode:plugin"), offers=("sources",)),
+    BuiltIn(name="tools", plugin=Lazy("sojourn.tools.offer:plugin"), offers=("tools",)),
+    BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp_offer:plugin"), offers=("tools",)),
     BuiltIn(
         name="memory",
-        module="sojourn.context.offer:memory",
-        offers=frozenset({"context"}),
+        plugin=Lazy("sojourn.context.offer:memory"),
+        offers=("context",),
         commands={"memory": "The facts that are remembered, and why something was recalled."},
     ),
     BuiltIn(
         name="skills",
-        module="sojourn.context.offer:skills",
-        offers=frozenset({"context"}),
+        plugin=Lazy("sojourn.context.offer:skills"),
+        offers=("context",),
         commands={"skills": "The skills there are, and which ones a request would bring up."},
     ),
-    BuiltIn(name="tasks", module="sojourn.context.offer:tasks", offers=frozenset({"context"})),
+    BuiltIn(name="tasks", plugin=Lazy("sojourn.context.offer:tasks"), offers=("context",)),
     BuiltIn(
         name="templates",
-        module="sojourn.templates.plugin",
-        offers=frozenset({"context"}),
+        plugin=Lazy("sojourn.templates.plugin:plugin"),
+        offers=("context",),
         commands={"templates": "Calls that worked before, ready for the next session."},
     ),
     BuiltIn(
         name="hermes-achievements",  # the address of its routes, which other programs know
-        module="sojourn.achievements.plugin",
+        plugin=Lazy("sojourn.achievements.plugin:plugin"),
         commands={"achievements": "The badges your history has earned."},
     ),
-    BuiltIn(name="local", module="sojourn.platforms.local", offers=frozenset({"platforms"})),
-    BuiltIn(name="api_server", module="sojourn.platforms.api_server", offers=frozenset({"platforms"})),
-    BuiltIn(name="telegram", module="sojourn.platforms.telegram", offers=frozenset({"platforms"}), extra="telegram"),
-    BuiltIn(name="discord", module="sojourn.platforms.discord", offers=frozenset({"platforms"}), extra="discord"),
-    BuiltIn(name="slack", module="sojourn.platforms.slack", offers=frozenset({"platforms"}), extra="slack"),
-    BuiltIn(name="matrix", module="sojourn.platforms.matrix", offers=frozenset({"platforms"}), extra="matrix"),
-    BuiltIn(name="email", module="sojourn.platforms.email", offers=frozenset({"platforms"}), extra="email"),
-    BuiltIn(name="irc", module="sojourn.platforms.irc", offers=frozenset({"platforms"})),
-    BuiltIn(name="ntfy", module="sojourn.platforms.ntfy", offers=frozenset({"platforms"})),
-    BuiltIn(name="webhook", module="sojourn.platforms.webhook", offers=frozenset({"platforms"})),
+    BuiltIn(name="local", plugin=Lazy("sojourn.platforms.local:plugin"), offers=("platforms",)),
+    BuiltIn(name="api_server", plugin=Lazy("sojourn.platforms.api_server:plugin"), offers=("platforms",)),
+    BuiltIn(name="telegram", plugin=Lazy("sojourn.platforms.telegram:plugin"), offers=("platforms",), extra="telegram"),
+    BuiltIn(name="discord", plugin=Lazy("sojourn.platforms.discord:plugin"), offers=("platforms",), extra="discord"),
+    BuiltIn(name="slack", plugin=Lazy("sojourn.platforms.slack:plugin"), offers=("platforms",), extra="slack"),
+    BuiltIn(name="matrix", plugin=Lazy("sojourn.platforms.matrix:plugin"), offers=("platforms",), extra="matrix"),
+    BuiltIn(name="email", plugin=Lazy("sojourn.platforms.email:plugin"), offers=("platforms",), extra="email"),
+    BuiltIn(name="irc", plugin=Lazy("sojourn.platforms.irc:plugin"), offers=("platforms",)),
+    BuiltIn(name="ntfy", plugin=Lazy("sojourn.platforms.ntfy:plugin"), offers=("platforms",)),
+    BuiltIn(name="webhook", plugin=Lazy("sojourn.platforms.webhook:plugin"), offers=("platforms",)),
     BuiltIn(
-        name="mattermost", module="sojourn.platforms.mattermost", offers=frozenset({"platforms"}), extra="mattermost"
+        name="mattermost", plugin=Lazy("sojourn.platforms.mattermost:plugin"), offers=("platforms",), extra="mattermost"
     ),
     BuiltIn(
         name="homeassistant",
-        module="sojourn.platforms.homeassistant",
-        offers=frozenset({"platforms"}),
+        plugin=Lazy("sojourn.platforms.homeassistant:plugin"),
+        offers=("platforms",),
         extra="homeassistant",
     ),
     BuiltIn(
         name="gateway",
-        module="sojourn.gateway.plugin",
+        plugin=Lazy("sojourn.gateway.plugin:plugin"),
         commands={
             "gateway": "Talk to your sessions from chat networks.",
             "handoff": "Hand a session over to a chat network.",
@@ -98,78 +200,86 @@ BUILT_INS = (
     ),
     BuiltIn(
         name="http",
-        module="sojourn.http",
+        plugin=Lazy("sojourn.http:plugin"),
         commands={
             "serve": "Serve your sessions over HTTP.",
             "dashboard": "Serve your sessions, and open them in a browser.",
         },
     ),
-    BuiltIn(name="dashboard", module="sojourn.dashboard"),
+    BuiltIn(name="dashboard", plugin=Lazy("sojourn.dashboard:plugin")),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Stranger:
-    """A plugin of somebody else, as its package announces it."""
+class ThirdParty:
+    """A third-party plugin, as its package announces it."""
 
     name: str
     dotted: str
 
 
-def announced() -> list[Stranger]:
-    """What installed packages announce under `sojourn.plugins`."""
-    entry_points = load("importlib.metadata:entry_points")  # by name: it takes as long as all of click
-    return [Stranger(one.name, one.value) for one in entry_points(group=ENTRY_POINTS)]
+def list_announced() -> list[ThirdParty]:
+    """Lists what installed packages announce under `sojourn.plugins`."""
+    return [ThirdParty(one.name, one.value) for one in ENTRY_POINTS.load()(group=ENTRY_POINT_GROUP)]
 
 
-def load(dotted: str) -> Any:
-    """What `package.module:attribute` (or `package.module`) stands for."""
-    module, _, attribute = dotted.partition(":")
-    found: Any = import_module(module)
-    for name in attribute.split(".") if attribute else ():
-        found = getattr(found, name)
-    return found
+def _module(dotted: str) -> str:
+    return dotted.partition(":")[0]
 
 
 def _package(dotted: str) -> str:
-    return dotted.partition(":")[0].partition(".")[0]
+    return _module(dotted).partition(".")[0]
 
 
-def command_name(dotted: str) -> str:
-    """The command a dotted name stands for: `shop.commands:sell_all` is `sell-all`."""
-    return dotted.rpartition(":")[2].strip("_").replace("_", "-")
+def command_name(part: Part) -> str:
+    """The name of a command: its own, or what its dotted name says (`shop.commands:sell_all` is `sell-all`)."""
+    if isinstance(part, str):
+        return part.rpartition(":")[2].strip("_").replace("_", "-")
+    return str(getattr(part, "name", ""))
 
 
 class Registry:
     """The plugins of this process, each loaded once and when it is first asked for."""
 
     def __init__(
-        self, built_ins: Iterable[BuiltIn] = BUILT_INS, strangers: Callable[[], Iterable[Stranger]] = announced
+        self, built_ins: Iterable[BuiltIn] = BUILT_INS, third_party: Callable[[], Iterable[ThirdParty]] = list_announced
     ) -> None:
         self._built_ins = {one.name: one for one in built_ins}
-        self._ask_strangers = strangers
-        self._strangers: dict[str, Stranger] | None = None
+        self._list_third_party = third_party
+        self._third_party: dict[str, ThirdParty] | None = None
         self._loaded: dict[str, Plugin] = {}
         self.problems: dict[str, SojournError] = {}
 
-    def load(self, dotted: str) -> Any:
-        """What a plugin's dotted name stands for; what is wrong with it is said in our words."""
+    @overload
+    def load(self, part: Lazy[T]) -> T: ...
+    @overload
+    def load(self, part: Part) -> Any: ...
+    def load(self, part: Any) -> Any:
+        """Imports a part that is given by its dotted name; any other object is returned as it is.
+
+        Raises Missing when the part needs a package that is not installed.
+        """
+        if not isinstance(part, (str, Lazy)):
+            return part
+        dotted = part if isinstance(part, str) else part.dotted
         try:
-            return load(dotted)
+            return load_dotted(dotted)
         except SojournError:
             raise
-        except Exception as error:  # a stranger's module may raise anything while it is imported
+        except Exception as error:  # a third-party module may raise anything while it is imported
             if isinstance(error, ModuleNotFoundError) and _package(error.name or "") != _package(dotted):
                 raise MissingPackage(
-                    f"{dotted} needs the package {error.name}, which is not installed.", hint=self._how_to_get(dotted)
+                    f"{dotted} needs the package {error.name}, which is not installed.", hint=self._install_hint(dotted)
                 ) from error
             raise SojournError(
                 f"{dotted} cannot be loaded: {type(error).__name__}: {error}.",
                 hint="Update or remove the package it belongs to.",
             ) from error
 
-    def _how_to_get(self, dotted: str) -> str:
-        extra = next((one.extra for one in self._built_ins.values() if dotted.startswith(one.module)), "")
+    def _install_hint(self, dotted: str) -> str:
+        extra = next(
+            (one.extra for one in self._built_ins.values() if dotted.startswith(_module(one.plugin.dotted))), ""
+        )
         return f'pip install "sojourn[{extra}]"' if extra else "Install it with pip, or remove the plugin."
 
     def plugin(self, name: str) -> Plugin:
@@ -179,7 +289,7 @@ class Registry:
         if name in self.problems:
             raise self.problems[name]
         try:
-            self._loaded[name] = self._open(name)
+            self._loaded[name] = self._load_plugin(name)
         except NotFound:
             raise
         except SojournError as error:
@@ -187,32 +297,31 @@ class Registry:
             raise
         return self._loaded[name]
 
-    def _open(self, name: str) -> Plugin:
+    def _load_plugin(self, name: str) -> Plugin:
         if name in self._built_ins:
-            dotted = self._built_ins[name].module
-        elif name in self.strangers():
-            dotted = self.strangers()[name].dotted
+            return self.load(self._built_ins[name].plugin)
+        if name in self.third_party():
+            dotted = self.third_party()[name].dotted
         else:
             raise NotFound(f'There is no plugin "{name}".', hint="`sojourn plugins` shows what there is.")
         found = self.load(dotted if ":" in dotted else f"{dotted}:plugin")
-        kind: type[Plugin] = load("sojourn.ports.plugin:Plugin")
-        if not isinstance(found, kind):
+        if not isinstance(found, Plugin):
             raise BadInput(f"{dotted} is not a Plugin.", hint="The module has to end in `plugin = Plugin(...)`.")
         return found
 
-    def strangers(self) -> dict[str, Stranger]:
+    def third_party(self) -> dict[str, ThirdParty]:
         """Plugins of others by name; ours cannot be replaced by one of the same name."""
-        if self._strangers is None:
-            told = list(self._ask_strangers())
-            self._strangers = {one.name: one for one in told if one.name not in self._built_ins}
+        if self._third_party is None:
+            told = list(self._list_third_party())
+            self._third_party = {one.name: one for one in told if one.name not in self._built_ins}
             for one in told:
                 if one.name in self._built_ins:
                     self.problems[f"{one.name} ({one.dotted})"] = BadInput(
                         f'The name "{one.name}" belongs to a built-in plugin.', hint="It needs another name."
                     )
-        return self._strangers
+        return self._third_party
 
-    def _working(self, names: Iterable[str]) -> list[Plugin]:
+    def _load_working(self, names: Iterable[str]) -> list[Plugin]:
         found: list[Plugin] = []
         for name in names:
             try:
@@ -223,12 +332,12 @@ class Registry:
 
     def all(self) -> list[Plugin]:
         """Every plugin that works; ours first."""
-        return self._working([*self._built_ins, *self.strangers()])
+        return self._load_working([*self._built_ins, *self.third_party()])
 
     def offering(self, what: str) -> list[Plugin]:
         """The plugins that bring something of a kind: sources, runtimes, platforms, tools, context."""
         ours = [one.name for one in self._built_ins.values() if what in one.offers]
-        return [plugin for plugin in self._working([*ours, *self.strangers()]) if getattr(plugin, what)]
+        return [plugin for plugin in self._load_working([*ours, *self.third_party()]) if getattr(plugin, what)]
 
     def with_sources(self) -> list[Plugin]:
         """The plugins that can read foreign histories."""
@@ -239,16 +348,16 @@ class Registry:
         found: dict[str, str] = {}
         for one in self._built_ins.values():
             found.update(one.commands)
-        for plugin in self._working(self.strangers()):
-            for dotted in plugin.commands:
-                found.setdefault(command_name(dotted), plugin.summary)
+        for plugin in self._load_working(self.third_party()):
+            for part in plugin.commands:
+                found.setdefault(command_name(part), plugin.summary)
         return found
 
     def command(self, name: str) -> Any:
         """The click command of that name, or None when no plugin brings it."""
         ours = [one.name for one in self._built_ins.values() if name in one.commands]
-        for plugin in [self.plugin(ours[0])] if ours else self._working(self.strangers()):
-            for dotted in plugin.commands:
-                if command_name(dotted) == name:
-                    return self.load(dotted)
+        for plugin in [self.plugin(ours[0])] if ours else self._load_working(self.third_party()):
+            for part in plugin.commands:
+                if command_name(part) == name:
+                    return self.load(part)
         return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import click
 from rich.console import Console
@@ -21,21 +21,10 @@ from sojourn.achievements.hermes_plugin import HermesPlugin
 from sojourn.achievements.service import AchievementsService, serve_lines
 from sojourn.achievements.snapshot import session_rows
 from sojourn.core.errors import BadInput, NotFound
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings
+from sojourn.ports.cli import CliContext
 
 _BAR_AFTER_SECONDS = 0.4  # a shorter scan shows no progress bar
-
-
-class Given(Protocol):
-    """What the command line puts into click's context."""
-
-    json: bool
-    no_color: bool
-
-    @property
-    def kit(self) -> Kit: ...
-    def run(self, work: Callable[[Kit], Coroutine[Any, Any, None]]) -> None: ...
-    def insist(self, question: str, *, yes: bool) -> None: ...
 
 
 _home = click.option(
@@ -58,7 +47,7 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
     """The badges your history has earned."""
     if context.invoked_subcommand is not None:
         return
-    given: Given = context.obj
+    given: CliContext = context.obj
     with _open_scans(given, home) as scans:
         _run_scan(scans, full=full, quiet=as_json or given.json)
         shown = AchievementsService(scans).achievements()
@@ -82,7 +71,7 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
 @click.pass_context
 def explain(context: click.Context, badge: str, home: Path | None, as_json: bool, limit: int, after: str) -> None:
     """What a badge counts, and the messages that made it move."""
-    given: Given = context.obj
+    given: CliContext = context.obj
     with _open_scans(given, home) as scans:
         if badge not in {one.id for one in scans.book.achievements}:
             raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements --json` has their ids.")
@@ -104,7 +93,7 @@ def explain(context: click.Context, badge: str, home: Path | None, as_json: bool
 def install_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
     """Let the dashboard of a real Hermes show these badges, under the same name and routes."""
     given = _with_json(context, as_json)
-    home = _find_hermes_home(given.kit, hermes_home)
+    home = _find_hermes_home(given.app, hermes_home)
     plugin = HermesPlugin(home, sys.executable)
     changes = _confirm(given, plugin.changes_to_install(), yes, "Make these changes?")
     plugin.install()
@@ -119,7 +108,7 @@ def install_hermes_plugin(context: click.Context, hermes_home: Path | None, yes:
 def uninstall_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
     """Put things back as they were. Unlock dates stay."""
     given = _with_json(context, as_json)
-    home = _find_hermes_home(given.kit, hermes_home)
+    home = _find_hermes_home(given.app, hermes_home)
     plugin = HermesPlugin(home, sys.executable)
     changes = _confirm(given, plugin.changes_to_uninstall(), yes, "Undo these changes?")
     plugin.uninstall()
@@ -132,9 +121,9 @@ def uninstall_hermes_plugin(context: click.Context, hermes_home: Path | None, ye
 @click.pass_context
 def answer_hermes(context: click.Context, hermes_home: Path) -> None:
     """Answers the plugin inside a Hermes dashboard: one request per line in, one answer per line out."""
-    given: Given = context.obj
+    given: CliContext = context.obj
     folder = hermes_home / "plugins" / "hermes-achievements"
-    scans = of_hermes_home(given.kit, hermes_home, folder=folder, gentle=True)
+    scans = of_hermes_home(given.app, hermes_home, folder=folder, gentle=True)
     try:
         serve_lines(AchievementsService(scans), sys.stdin.buffer, sys.stdout.buffer)
     finally:
@@ -145,8 +134,8 @@ def answer_hermes(context: click.Context, hermes_home: Path) -> None:
 
 
 @contextmanager
-def _open_scans(given: Given, home: Path | None) -> Iterator[ScanCoordinator]:
-    kit = given.kit
+def _open_scans(given: CliContext, home: Path | None) -> Iterator[ScanCoordinator]:
+    kit = given.app
     scans = of_store(kit) if home is None else of_hermes_home(kit, home)
     try:
         yield scans
@@ -155,7 +144,7 @@ def _open_scans(given: Given, home: Path | None) -> Iterator[ScanCoordinator]:
         given.run(_do_nothing)  # closes the store, if it was opened
 
 
-async def _do_nothing(_kit: Kit) -> None:
+async def _do_nothing(_kit: HasSettings) -> None:
     return None
 
 
@@ -198,31 +187,31 @@ def _to_json(scans: ScanCoordinator, shown: dict[str, Any], category: str | None
     }
 
 
-def _find_hermes_home(kit: Kit, given: Path | None) -> Path:
+def _find_hermes_home(kit: HasSettings, given: Path | None) -> Path:
     if given is not None:
         return given
     place = kit.settings.places.get("HERMES_HOME")
     return Path(place) if place else kit.settings.user_home / ".hermes"
 
 
-def _with_json(context: click.Context, as_json: bool) -> Given:
+def _with_json(context: click.Context, as_json: bool) -> CliContext:
     """The command line's context; `--json` counts after the command as well as before it."""
-    given: Given = context.obj
+    given: CliContext = context.obj
     given.json = given.json or as_json
     return given
 
 
-def _confirm(given: Given, changes: list[str], yes: bool, question: str) -> list[str]:
+def _confirm(given: CliContext, changes: list[str], yes: bool, question: str) -> list[str]:
     """Lists the changes and asks for consent; with `--json` they are part of the report instead."""
     if not changes:
         raise BadInput("There is nothing to change.", hint="It is already so.")
     if not given.json:
         click.echo("\n".join(f"  {change}" for change in changes))
-    given.insist(question, yes=yes)
+    given.confirm(question, yes=yes)
     return changes
 
 
-def _report(given: Given, home: Path, changes: list[str], *, is_installed: bool, text: str) -> None:
+def _report(given: CliContext, home: Path, changes: list[str], *, is_installed: bool, text: str) -> None:
     if given.json:
         click.echo(json.dumps({"installed": is_installed, "hermes_home": str(home), "changes": changes}))
     else:

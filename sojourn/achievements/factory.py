@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from sojourn.achievements import session_cache, snapshot, unlocks
 from sojourn.achievements.coordinator import ScanCoordinator
@@ -18,12 +18,10 @@ from sojourn.achievements.scan_job import ScanSettings
 from sojourn.achievements.session_cache import SessionCache
 from sojourn.core.errors import BadInput, StoreLocked
 from sojourn.core.sessions import SessionId
-from sojourn.ports.history import History
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings, HasStore, PluginAccess, PluginContext, ScanContext
 
 logger = logging.getLogger(__name__)
 FOLDER = Path("plugins") / "hermes-achievements"
-_HERMES_HISTORY = "sojourn.importers.hermes_history:HermesHistory"  # another package of the same layer: loaded by name
 
 
 @runtime_checkable
@@ -33,14 +31,14 @@ class CanKeepScans(Protocol):
     def shelf(self, name: str) -> DocumentStore: ...
 
 
-def of_store(kit: Kit, *, gentle: bool = False) -> ScanCoordinator:
+def of_store(kit: PluginContext, *, gentle: bool = False) -> ScanCoordinator:
     """The coordinator for our own store. A server sets `gentle`, so that scans run at low priority."""
     return ScanCoordinator(
         kit.store.history(), open_store_shelf(kit), book=build_rule_book(kit), settings=_settings(kit, gentle=gentle)
     )
 
 
-def build_rule_book(kit: Kit) -> RuleBook:
+def build_rule_book(kit: PluginAccess) -> RuleBook:
     """The built-in badges and those of plugins. Invalid badges of a plugin are left out with a warning."""
     whole = RuleBook()
     for plugin in kit.plugins():
@@ -52,7 +50,7 @@ def build_rule_book(kit: Kit) -> RuleBook:
     return whole
 
 
-def open_store_shelf(kit: Kit) -> DocumentStore:
+def open_store_shelf(kit: HasStore) -> DocumentStore:
     """The shelf for scans of our own store: the store itself if it can, else a folder of the home."""
     store = kit.store
     if isinstance(store, CanKeepScans):
@@ -60,18 +58,21 @@ def open_store_shelf(kit: Kit) -> DocumentStore:
     return FolderStore(kit.settings.home / FOLDER)
 
 
-def of_hermes_home(kit: Kit, home: Path, *, folder: Path | None = None, gentle: bool = False) -> ScanCoordinator:
+def of_hermes_home(
+    kit: ScanContext, home: Path, *, folder: Path | None = None, gentle: bool = False
+) -> ScanCoordinator:
     """The coordinator for a Hermes home, which is only read; its unlock dates are adopted."""
     real = home.resolve()
     base = real.parent if real.name == "state.db" else real
     kept = folder or kit.settings.home / "achievements" / f"hermes-{_short_hash(str(base))}"
-    make = cast("Callable[[Path], History]", kit.load(_HERMES_HISTORY))
     inherited = base / FOLDER / "state.json" if folder is None else None
     settings = _settings(kit, inherited, gentle=gentle)
-    return ScanCoordinator(make(home), FolderStore(kept), book=build_rule_book(kit), settings=settings)
+    return ScanCoordinator(
+        kit.open_hermes_history(home), FolderStore(kept), book=build_rule_book(kit), settings=settings
+    )
 
 
-def _settings(kit: Kit, inherited: Path | None = None, *, gentle: bool) -> ScanSettings:
+def _settings(kit: HasSettings, inherited: Path | None = None, *, gentle: bool) -> ScanSettings:
     ttl = kit.settings["achievements.ttl_seconds"]
     return ScanSettings(ttl_seconds=ttl, inherited_state=inherited, gentle=gentle)
 
@@ -83,7 +84,7 @@ def _short_hash(text: str) -> str:
 _LOCK_WAIT_SECONDS = 30.0  # a running scan may be writing about that very session
 
 
-def forget(kit: Kit, session: SessionId) -> list[str]:
+def forget(kit: HasStore, session: SessionId) -> list[str]:
     """Removes a session from the scan documents of our own store; returns the names of the changed ones."""
     return forget_in_shelf(open_store_shelf(kit), session)
 

@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.factory import of_store
 from sojourn.achievements.service import MAX_WAIT_SECONDS, AchievementsService, parse_wait
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginContext
 
 # Parsed by `parse_wait`, as in the drop-in: any number is clamped, and anything else is a bad request.
 Seconds = Annotated[
@@ -28,7 +28,7 @@ _FAILED: dict[int | str, dict[str, Any]] = {503: {"description": "The very first
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such badge."}}
 
 
-def router(kit: Kit) -> APIRouter:
+def router(kit: PluginContext) -> APIRouter:
     """The routes for our own store."""
     return routes(lambda: of_store(kit, gentle=True))
 

@@ -5,41 +5,40 @@ from __future__ import annotations
 import click
 
 from sojourn import __version__
-from sojourn.cli.given import Given
-from sojourn.cli.options import Present, Section, keep
-from sojourn.cli.table import COMMANDS, load
+from sojourn.cli.command_table import COMMANDS
+from sojourn.cli.context import CommandContext
+from sojourn.cli.options import Present, Section, set_flag
 
 
 class Commands(Section):
-    """Knows its commands by name and loads one when it is used."""
+    """The commands of the table, then those of plugins; each is imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS, *(name for name in _brought(ctx) if name not in COMMANDS)]
+        return [*COMMANDS, *(name for name in _list_plugin_commands(ctx) if name not in COMMANDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
-            found = load(COMMANDS[cmd_name][0])
-        else:
-            given = ctx.find_object(Given)
-            found = given.plugins.command(cmd_name) if given else None
+            return COMMANDS[cmd_name].command.load()
+        context = ctx.find_object(CommandContext)
+        found = context.plugins.command(cmd_name) if context else None
         return found if isinstance(found, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, about) for name, (_, about) in COMMANDS.items()]
-        rows += [(name, about) for name, about in _brought(ctx).items() if name not in COMMANDS]
+        rows += [(name, about) for name, about in _list_plugin_commands(ctx).items() if name not in COMMANDS]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
 
-def _brought(ctx: click.Context) -> dict[str, str]:
-    given = ctx.find_object(Given)
-    return dict(given.plugins.commands()) if given else {}
+def _list_plugin_commands(ctx: click.Context) -> dict[str, str]:
+    context = ctx.find_object(CommandContext)
+    return dict(context.plugins.commands()) if context else {}
 
 
 def _no_color(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    given = ctx.find_object(Given)
-    if value and given is not None:
-        given.no_color, ctx.color = True, False
+    context = ctx.find_object(CommandContext)
+    if value and context is not None:
+        context.no_color, ctx.color = True, False
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -48,7 +47,7 @@ def _no_color(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     metavar="FOLDER",
     is_eager=True,
     expose_value=False,
-    callback=keep("home"),
+    callback=set_flag("home"),
     help="The folder that holds everything (SOJOURN_HOME; ~/.sojourn).",
 )
 @click.option(
@@ -56,7 +55,7 @@ def _no_color(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     metavar="URL",
     is_eager=True,
     expose_value=False,
-    callback=keep("database_url"),
+    callback=set_flag("database_url"),
     help="Use a PostgreSQL store (SOJOURN_DATABASE_URL).",
 )
 @click.option(

@@ -11,31 +11,33 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sojourn.cli.given import Given
-from sojourn.cli.table import load
+from sojourn.cli.command_table import COMPLETE_SESSIONS
+from sojourn.cli.context import CommandContext
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from sojourn.lazy import Lazy
+
 F = TypeVar("F", bound=Callable[..., Any])
-_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
+_UNIT_SECONDS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
 
 
-def keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    """A flag that is a setting: what it says beats the environment and the file."""
+def set_flag(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """Returns the callback of a flag that sets a setting; it beats the environment and the file."""
 
     def callback(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-        given = ctx.find_object(Given)
-        if value is not None and given is not None:
-            given.flags[name] = value
+        context = ctx.find_object(CommandContext)
+        if value is not None and context is not None:
+            context.flags[name] = value
 
     return callback
 
 
 def _json(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    given = ctx.find_object(Given)
-    if value and given is not None:
-        given.json = True
+    context = ctx.find_object(CommandContext)
+    if value and context is not None:
+        context.json = True
 
 
 def json_option() -> click.Option:
@@ -44,7 +46,7 @@ def json_option() -> click.Option:
     )
 
 
-class Command(click.Command):
+class JsonCommand(click.Command):
     """A command that also speaks JSON."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -53,23 +55,22 @@ class Command(click.Command):
 
 
 class Section(click.Group):
-    """A group of such commands. Those that come `later` are known by where they are, and loaded when they are used."""
+    """A group of such commands. Its `lazy` ones are imported when they are used."""
 
-    command_class = Command
+    command_class = JsonCommand
     group_class = type
 
-    def __init__(self, *args: Any, later: Mapping[str, str] | None = None, **options: Any) -> None:
+    def __init__(self, *args: Any, lazy: Mapping[str, Lazy[click.Command]] | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
         self.params.append(json_option())
-        self._later = later or {}
+        self._lazy = lazy or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*self.commands, *self._later]  # in the order of the file, which is the order of use
+        return [*self.commands, *self._lazy]  # in the order of the file, which is the order of use
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in self._later:
-            found: click.Command = load(self._later[cmd_name])
-            return found
+        if cmd_name in self._lazy:
+            return self._lazy[cmd_name].load()
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(
@@ -101,15 +102,15 @@ class Moment(click.ParamType[float]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         text = str(value).strip().lower()
         if hit := re.fullmatch(r"(\d{1,6})\s*([mhdwy])", text):
-            return time.time() - int(hit[1]) * _UNITS[hit[2]]
+            return time.time() - int(hit[1]) * _UNIT_SECONDS[hit[2]]
         try:
-            return self._read(text)
+            return self._parse(text)
         except (ValueError, OverflowError, OSError):
             self.fail(
                 f'"{value}" is not a time. Say 30m, 12h, 7d, 2w, today, 2026-01-31 or 2026-01-31T18:00.', param, ctx
             )
 
-    def _read(self, text: str) -> float:
+    def _parse(self, text: str) -> float:
         today = datetime.now().astimezone().date()
         days = {"today": today, "yesterday": today - timedelta(days=1)}
         try:
@@ -120,21 +121,20 @@ class Moment(click.ParamType[float]):
         return (start + timedelta(days=1) if self.end else start).timestamp()
 
 
-class SessionWords(click.ParamType[str]):
+class SessionReference(click.ParamType[str]):
     """A session by id, beginning of an id, or title. The store decides; here it is only completed."""
 
     name = "session"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        given = ctx.find_object(Given)
-        if given is None:
+        context = ctx.find_object(CommandContext)
+        if context is None:
             return []
-        found: list[CompletionItem] = load("sojourn.cli.completing:sessions")(given, incomplete)
-        return found
+        return COMPLETE_SESSIONS.load()(context, incomplete)
 
 
 def session_argument(*, many: bool = False) -> Callable[[F], F]:
-    return click.argument("session", type=SessionWords(), nargs=-1 if many else 1, required=True)
+    return click.argument("session", type=SessionReference(), nargs=-1 if many else 1, required=True)
 
 
 def source_option(function: F) -> F:

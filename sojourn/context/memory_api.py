@@ -12,7 +12,7 @@ from sojourn.context.facts import LONGEST, Facts
 from sojourn.context.memory_commands import as_value
 from sojourn.context.used import used_in
 from sojourn.core.sessions import OWNER
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasStore
 
 FactId = Annotated[str, Path(pattern=r"^[0-9a-f]{8}$", description="The id of a fact.")]
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such thing."}}
@@ -54,7 +54,7 @@ class UsedShape(BaseModel):
     left_out: list[str]
 
 
-def router(kit: Kit) -> APIRouter:
+def router(kit: HasStore) -> APIRouter:
     """The routes for the owner's memory."""
     api = APIRouter()
 

@@ -10,11 +10,13 @@ from datetime import UTC, datetime
 import click
 
 from sojourn.context.facts import Fact, Facts
-from sojourn.context.given import Given, as_json
 from sojourn.context.used import Used, used_in
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasStore
+from sojourn.ports.cli import CliContext
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
 
 @click.group(invoke_without_command=True)
@@ -29,7 +31,7 @@ def memory(context: click.Context, as_json: bool) -> None:
 @memory.command("list")
 @as_json
 @click.pass_obj
-def list_facts(given: Given, as_json: bool) -> None:
+def list_facts(given: CliContext, as_json: bool) -> None:
     """Every fact, oldest first."""
     facts: list[Fact] = given.run(lambda kit: Facts(kit.store, OWNER).all())
     _show(facts, as_json or given.json, "Nothing is remembered yet. Add a fact with `sojourn memory add TEXT`.")
@@ -40,7 +42,7 @@ def list_facts(given: Given, as_json: bool) -> None:
 @click.option("--why", default="", metavar="REASON", help="Why it is worth remembering.")
 @as_json
 @click.pass_obj
-def add(given: Given, text: tuple[str, ...], why: str, as_json: bool) -> None:
+def add(given: CliContext, text: tuple[str, ...], why: str, as_json: bool) -> None:
     """Remember a fact."""
     fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).add(" ".join(text), why=why))
     _say(f"Remembered as {fact.id}: {fact.text}", fact, as_json or given.json)
@@ -51,7 +53,7 @@ def add(given: Given, text: tuple[str, ...], why: str, as_json: bool) -> None:
 @click.argument("text", nargs=-1, required=True)
 @as_json
 @click.pass_obj
-def edit(given: Given, id: str, text: tuple[str, ...], as_json: bool) -> None:
+def edit(given: CliContext, id: str, text: tuple[str, ...], as_json: bool) -> None:
     """Say a fact in other words."""
     fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).edit(id, " ".join(text)))
     _say(f"{fact.id} is now: {fact.text}", fact, as_json or given.json)
@@ -62,9 +64,9 @@ def edit(given: Given, id: str, text: tuple[str, ...], as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @as_json
 @click.pass_obj
-def delete(given: Given, id: str, yes: bool, as_json: bool) -> None:
+def delete(given: CliContext, id: str, yes: bool, as_json: bool) -> None:
     """Forget a fact."""
-    given.insist(f"Forget {id}?", yes=yes)
+    given.confirm(f"Forget {id}?", yes=yes)
     fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).delete(id))
     _say(f"Forgotten: {fact.text}", fact, as_json or given.json)
 
@@ -73,7 +75,7 @@ def delete(given: Given, id: str, yes: bool, as_json: bool) -> None:
 @click.argument("text", nargs=-1, required=True)
 @as_json
 @click.pass_obj
-def search(given: Given, text: tuple[str, ...], as_json: bool) -> None:
+def search(given: CliContext, text: tuple[str, ...], as_json: bool) -> None:
     """The facts that have words of a text."""
     facts: list[Fact] = given.run(lambda kit: Facts(kit.store, OWNER).search(" ".join(text)))
     _show(facts, as_json or given.json, "No fact has these words.")
@@ -84,10 +86,10 @@ def search(given: Given, text: tuple[str, ...], as_json: bool) -> None:
 @click.option("--turn", default="last", show_default=True, metavar="ID", help="A turn's id, or `all`.")
 @as_json
 @click.pass_obj
-def why(given: Given, session: str, turn: str, as_json: bool) -> None:
+def why(given: CliContext, session: str, turn: str, as_json: bool) -> None:
     """What was put before the runtime in a turn, and why."""
 
-    async def read(kit: Kit) -> list[Used]:
+    async def read(kit: HasStore) -> list[Used]:
         found = await kit.store.resolve(session, principal=OWNER)
         return await used_in(kit.store, found.id, "" if turn == "all" else turn)
 

@@ -15,8 +15,8 @@ from sojourn.context.packing import packed
 from sojourn.context.ranking import Index
 from sojourn.context.words import words
 from sojourn.core.sessions import OWNER
+from sojourn.ports.app import HasSettings, Shared
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
-from sojourn.ports.kit import Kit
 
 MOST_FILES, LARGEST, MOST_SHOWN = 2000, 512 * 1024, 4
 _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")
@@ -35,7 +35,7 @@ class Section:
 class Notes:
     """The notes of this process: `kit.shared(Notes)`. A file is read again when its time or size changed."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: HasSettings) -> None:
         given = str(kit.settings["memory.notes"])
         self.folder = kit.settings.user_home / given.removeprefix("~/") if given else kit.settings.home / "notes"
         self._read: dict[str, tuple[tuple[int, int], list[Section]]] = {}
@@ -134,7 +134,7 @@ class NoteSource:
     name = "notes"
     stage: Stage = "memory"
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: Shared) -> None:
         self._kit = kit
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
@@ -154,5 +154,5 @@ class NoteSource:
         return packed(blocks, request.budget, problems)
 
 
-def make(kit: Kit) -> NoteSource:
+def make(kit: Shared) -> NoteSource:
     return NoteSource(kit)

@@ -20,8 +20,8 @@ from sojourn.context.senses import Senses
 from sojourn.context.words import is_small, stem
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import SessionId
+from sojourn.ports.app import PluginContext
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
-from sojourn.ports.kit import Kit
 from sojourn.ports.store import SearchHit, SearchQuery, SessionStore
 from sojourn.text.token_count import truncate_to_tokens
 from sojourn.text.tokenizer import is_unspaced, tokenize
@@ -60,7 +60,7 @@ class Recall:
     name = "recall"
     stage: Stage = "memory"
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._kit = kit
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
@@ -118,7 +118,7 @@ class Recall:
 _ROLES = ("user", "assistant")
 
 
-def make(kit: Kit) -> Recall:
+def make(kit: PluginContext) -> Recall:
     return Recall(kit)
 
 

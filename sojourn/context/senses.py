@@ -10,14 +10,18 @@ import asyncio
 import logging
 import threading
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from sojourn.core.errors import SojournError
-from sojourn.ports.kit import Kit
+from sojourn.lazy import Lazy
+from sojourn.ports.app import PluginContext
 
 logger = logging.getLogger(__name__)
 
-WORDS = "sojourn.context.word_vectors:WordVectors"
+if TYPE_CHECKING:
+    from sojourn.context.word_vectors import WordVectors
+
+WORDS: Lazy[type[WordVectors]] = Lazy("sojourn.context.word_vectors:WordVectors")  # its library is an extra
 
 
 class Sense(Protocol):
@@ -35,7 +39,7 @@ class Senses:
     is there waits `patience` seconds at most and then goes without.
     """
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._kit = kit
         self._made: dict[str, Sense | None] = {}
         self._making: dict[str, threading.Thread] = {}
@@ -43,7 +47,7 @@ class Senses:
 
     def words(self, patience: float | None = None) -> Sense | None:
         """Knows words that are near each other: thousands of texts a second."""
-        return self._sense(WORDS, patience)
+        return self._sense(WORDS.dotted, patience)
 
     async def close(self) -> None:
         """What is half made is waited for: a thread that is left behind in an import may take the process down."""
@@ -60,6 +64,6 @@ class Senses:
 
     def _make(self, dotted: str) -> None:
         try:
-            self._made[dotted] = cast(Sense, self._kit.load(dotted)(self._kit))  # type: ignore[operator]
+            self._made[dotted] = self._kit.load(WORDS)(self._kit)
         except SojournError as error:  # not installed, or not the file we know: words alone have to do
             logger.info("without %s: %s", dotted, error)

@@ -13,8 +13,8 @@ from sojourn.context.senses import Senses
 from sojourn.context.shortlist import Ranked, Shortlist
 from sojourn.context.words import words
 from sojourn.core.skills import Skill, SkillProblem
+from sojourn.ports.app import PluginContext
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
-from sojourn.ports.kit import Kit
 from sojourn.ports.skills import read_skills, skill_folders
 from sojourn.text.token_count import truncate_to_tokens
 
@@ -34,7 +34,7 @@ class _Read:
 class Shelf:
     """The skills of this process: `kit.shared(Shelf)`. Reads and ranks, so use it in a thread."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._kit = kit
         self._read: _Read | None = None
         self._reading = threading.Lock()
@@ -68,7 +68,7 @@ class SkillSource:
     name = "skills"
     stage: Stage = "skills"
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._kit = kit
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
@@ -82,7 +82,7 @@ class SkillSource:
         return packed(blocks, min(BUDGET, request.budget))
 
 
-def make(kit: Kit) -> SkillSource:
+def make(kit: PluginContext) -> SkillSource:
     return SkillSource(kit)
 
 

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from sojourn.context.skills import Shelf
 from sojourn.context.skills_commands import SHOWN, as_value, named, ranked_value
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import Shared
 
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such skill."}}
 
@@ -41,7 +41,7 @@ class RankedShape(BaseModel):
     reason: str
 
 
-def router(kit: Kit) -> APIRouter:
+def router(kit: Shared) -> APIRouter:
     """The routes for the skills of this installation."""
     api = APIRouter()
 

@@ -6,13 +6,16 @@ import json
 
 import click
 
-from sojourn.context.given import Given, as_json
 from sojourn.context.shortlist import Ranked
 from sojourn.context.skills import Shelf
 from sojourn.core.errors import NotFound
 from sojourn.core.messages import Json
 from sojourn.core.skills import Skill, SkillProblem
+from sojourn.ports.cli import CliContext
 from sojourn.ports.skills import skill_folders
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+
 
 SHOWN = 10  # of a ranking
 
@@ -29,9 +32,9 @@ def skills(context: click.Context, as_json: bool) -> None:
 @skills.command("list")
 @as_json
 @click.pass_obj
-def list_skills(given: Given, as_json: bool) -> None:
+def list_skills(given: CliContext, as_json: bool) -> None:
     """Every skill, and every SKILL.md that cannot be used."""
-    found, folders = given.kit.shared(Shelf).found(), skill_folders(given.kit.settings)
+    found, folders = given.app.shared(Shelf).found(), skill_folders(given.app.settings)
     if as_json or given.json:
         click.echo(json.dumps([as_value(one) for one in found], ensure_ascii=False, indent=1))
         return
@@ -49,9 +52,9 @@ def list_skills(given: Given, as_json: bool) -> None:
 @click.argument("name")
 @as_json
 @click.pass_obj
-def view(given: Given, name: str, as_json: bool) -> None:
+def view(given: CliContext, name: str, as_json: bool) -> None:
     """One skill in full."""
-    one = named(given.kit.shared(Shelf), name)
+    one = named(given.app.shared(Shelf), name)
     if as_json or given.json:
         click.echo(json.dumps({**as_value(one), "body": one.body}, ensure_ascii=False, indent=1))
         return
@@ -65,9 +68,9 @@ def view(given: Given, name: str, as_json: bool) -> None:
 @click.argument("request", nargs=-1, required=True)
 @as_json
 @click.pass_obj
-def why(given: Given, request: tuple[str, ...], as_json: bool) -> None:
+def why(given: CliContext, request: tuple[str, ...], as_json: bool) -> None:
     """Which skills a request would bring up, best first, and why."""
-    kit = given.kit
+    kit = given.app
     ranked = kit.shared(Shelf).rank(" ".join(request), wait=True)[:SHOWN]
     most = int(kit.settings["skills.shortlist"])
     if as_json or given.json:

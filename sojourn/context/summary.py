@@ -16,8 +16,8 @@ from sojourn.context.extract import extract
 from sojourn.context.packing import packed
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, text_of
+from sojourn.ports.app import AgentContext
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
-from sojourn.ports.kit import Kit
 from sojourn.ports.records import Record
 from sojourn.ports.runtime import CanComplete
 from sojourn.text.token_count import estimate_tokens, truncate_to_tokens
@@ -55,7 +55,7 @@ class ConversationSummary:
     name = "summary"
     stage: Stage = "memory"
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: AgentContext) -> None:
         self._kit = kit
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
@@ -132,7 +132,7 @@ class ConversationSummary:
         return None
 
 
-def make(kit: Kit) -> ConversationSummary:
+def make(kit: AgentContext) -> ConversationSummary:
     return ConversationSummary(kit)
 
 

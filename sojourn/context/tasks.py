@@ -26,8 +26,8 @@ from sojourn.core.tasks import (
     to_json,
     to_progress_detail,
 )
+from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
-from sojourn.ports.kit import Kit
 from sojourn.ports.records import Record
 
 KIND = "tasks"
@@ -45,7 +45,7 @@ class TaskSource:
     name = "tasks"
     stage: Stage = "tasks"
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: HasStore) -> None:
         self._kit = kit
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
@@ -131,7 +131,7 @@ def _brought_up(graph: TaskGraph, states: Mapping[str, TaskState]) -> TaskGraph:
     return replace(graph, tasks=tuple(tasks))
 
 
-def make(kit: Kit) -> TaskSource:
+def make(kit: HasStore) -> TaskSource:
     return TaskSource(kit)
 
 

@@ -10,8 +10,8 @@ from sojourn.context.packing import pack, told, written
 from sojourn.context.ranking import Index
 from sojourn.core.events import Progress
 from sojourn.core.sessions import Principal
+from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
-from sojourn.ports.kit import Kit
 from sojourn.text.token_count import estimate_tokens
 
 
@@ -21,7 +21,7 @@ class UserMemory:
     name = "facts"
     stage: Stage = "memory"
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: HasStore) -> None:
         self._kit = kit
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
@@ -42,7 +42,7 @@ class UserMemory:
         return ContextContribution(blocks=tuple(kept), shown=shown, left_out=note)
 
 
-def make(kit: Kit) -> UserMemory:
+def make(kit: HasStore) -> UserMemory:
     return UserMemory(kit)
 
 

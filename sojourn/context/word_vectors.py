@@ -11,7 +11,7 @@ import wordllama
 from numpy.typing import NDArray
 
 from sojourn.core.errors import MissingPackage
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings
 
 _MOST = 20_000  # vectors that are kept in memory
 
@@ -19,7 +19,7 @@ _MOST = 20_000  # vectors that are kept in memory
 class WordVectors:
     """The mean of a text's word vectors; what all texts have in common is taken off before they are compared."""
 
-    def __init__(self, _kit: Kit) -> None:
+    def __init__(self, _kit: HasSettings) -> None:
         try:
             # Its own lookup misses the files it ships, and would then download them.
             self._model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)

@@ -34,8 +34,13 @@
     │   └── Interrupted               interrupted          9   503   the process ended in the middle of a turn
     ├── PlatformFailed                platform_failed     10   502   a chat network refused or failed
     │   ├── PlatformDown              platform_down       10   503   the connection is lost
+    │   ├── SendRefused               send_refused        10   502   the network did not accept a message
     │   └── ThreadsUnsupported        threads_unsupported 10   422   the chat cannot hold threads
-    └── ServerUnreachable             server_unreachable  11   503   our server does not answer or start
+    │       └── NoThreadHere          threads_unsupported 10   422   the same, and what the place really is
+    ├── ServerUnreachable             server_unreachable  11   503   our server does not answer or start
+    └── PluginFailed                  plugin_failed        1   503   a plugin could not be loaded
+        └── PluginDown                plugin_down          1   502   a plugin's process gave no proper answer
+            └── PluginTimeout         plugin_timeout       1   504   it did not answer in time
 
 An error carries a stable `code`, a message (what happened, naming the value) and a `hint` (what to do next). The leaf
 that meets a foreign exception translates it once, with `from`.
@@ -44,7 +49,12 @@ that meets a foreign exception translates it once, with `from`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from sojourn.core.places import Place
+
+Refusal = Literal["too_long", "bad_format", "forbidden", "not_found", "rate_limited", "transient", "unknown"]
 
 
 class SojournError(Exception):
@@ -214,12 +224,48 @@ class PlatformDown(PlatformFailed):
     code, status, retryable = "platform_down", 503, True
 
 
+class SendRefused(PlatformFailed):
+    """The network did not take a message. `kind` says whether trying again, or plainer, makes sense."""
+
+    code = "send_refused"
+
+    def __init__(self, message: str, *, kind: Refusal, retry_after: float | None = None, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.kind, self.retry_after = kind, retry_after
+
+
 class ThreadsUnsupported(PlatformFailed):
     code, status = "threads_unsupported", 422
 
 
+class NoThreadHere(ThreadsUnsupported):
+    """There is no thread, and asking has shown what the place really is: its name alone did not tell."""
+
+    def __init__(self, message: str, *, place: Place, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.place = place
+
+
 class ServerUnreachable(SojournError):
     code, exit_code, status, retryable = "server_unreachable", 11, 503, True
+
+
+class PluginFailed(SojournError):
+    """A plugin's routes are missing, because the plugin could not be loaded."""
+
+    code, status = "plugin_failed", 503
+
+
+class PluginDown(PluginFailed):
+    """A plugin's process gave no proper answer: it crashed, raised, could not start, or wrote too much."""
+
+    code, status, retryable = "plugin_down", 502, True
+
+
+class PluginTimeout(PluginDown):
+    """A plugin's process did not answer in time."""
+
+    code, status = "plugin_timeout", 504
 
 
 def error_class(code: str) -> type[SojournError]:

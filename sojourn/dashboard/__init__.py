@@ -6,6 +6,6 @@ plugin = Plugin(
     name="dashboard",
     summary="The pages in the browser, and what only they ask for.",
     routes=("sojourn.dashboard.api:router",),
-    pages=("sojourn.dashboard.pages:router",),
-    hosts=("sojourn.dashboard.proxy:router",),
+    page_routes=("sojourn.dashboard.pages:router",),
+    catch_all_routes=("sojourn.dashboard.proxy:router",),
 )

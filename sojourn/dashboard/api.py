@@ -12,7 +12,7 @@ from sojourn.core.settings import SETTINGS, Secret
 from sojourn.dashboard.import_job import Imports, ImportState
 from sojourn.dashboard.insights import Insights
 from sojourn.dashboard.plugin_list import add_switches
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 
 _NO_SOURCE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such history."}}
 _BUSY: dict[int | str, dict[str, Any]] = {409: {"description": "An import runs already."}}
@@ -42,7 +42,7 @@ class Added(BaseModel):
     sessions: int
 
 
-def router(kit: Kit) -> APIRouter:
+def router(kit: AppContext) -> APIRouter:
     """The routes for the owner's pages."""
     api = APIRouter()
     imports, insights = Imports(kit), Insights(kit)

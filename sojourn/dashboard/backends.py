@@ -14,11 +14,11 @@ from urllib.parse import unquote
 
 import httpx2
 
-from sojourn.core.errors import BadInput, StoreReadOnly
+from sojourn.core.errors import BadInput, PluginDown, PluginTimeout, StoreReadOnly
 from sojourn.core.plugin_manifest import Manifest
 from sojourn.core.settings import Settings
 from sojourn.dashboard.plugin_main import RAISED, Given
-from sojourn.dashboard.plugin_process import PluginDown, PluginTimeout, Running, start
+from sojourn.dashboard.plugin_process import Running, start
 
 MOST_ANSWER = 16 * 1024 * 1024
 MOST_AT_ONCE = 16

@@ -12,7 +12,7 @@ from sojourn.dashboard.backends import Backend, stamp
 from sojourn.dashboard.consents import Consents
 from sojourn.dashboard.plugin_folders import Folder, find
 from sojourn.dashboard.plugin_state import Listed, listed
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginAccess
 
 _LOOK = 1.0  # seconds between two looks whether somebody turned a plugin off elsewhere
 
@@ -20,7 +20,7 @@ _LOOK = 1.0  # seconds between two looks whether somebody turned a plugin off el
 class PluginHost:
     """For one server: who is on right now, and their programs. Turning on and off needs no restart."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginAccess) -> None:
         self._kit, self._consents = kit, Consents(kit.settings.home)
         self._taken = frozenset(one.name for one in kit.plugins())
         self._keys: dict[str, str] = {}

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pydantic import BaseModel
 
 from sojourn.core.errors import Conflict, NotFound, SojournError
+from sojourn.ports.app import Histories
 from sojourn.ports.importer import FoundHistory
-from sojourn.ports.kit import Kit
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class ImportState(BaseModel):
 class Imports:
     """The imports of this server."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: Histories) -> None:
         self._kit, self._state = kit, ImportState()
         self._task: asyncio.Task[None] | None = None
 
@@ -62,7 +62,7 @@ class Imports:
             state.done, state.of = done, of
 
         try:
-            report = asdict(await self._kit.rescue(found, progress=told))
+            report = asdict(await self._kit.import_history(found, progress=told))
             state.report = {**report, "skipped": [list(one) for one in report["skipped"]]}
             state.error = str(report["problem"])
         except SojournError as error:

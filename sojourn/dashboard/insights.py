@@ -6,25 +6,25 @@ import asyncio
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sojourn.core.sessions import OWNER, Session
 from sojourn.dashboard.counters import Tally
+from sojourn.ports.app import AgentContext
 from sojourn.ports.history import HasToolExchanges
-from sojourn.ports.kit import Kit
 from sojourn.ports.store import Listing
+from sojourn.ports.tool import CallJudge
 
 _PAGE = 1000
 _TOP = 10
-_JUDGE = "sojourn.templates.judge:judge"  # by name: no leaf knows another
 
 
 class Insights:
     """Sums over all sessions, made again only when something changed."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: AgentContext) -> None:
         self._kit = kit
         self._made: dict[int, tuple[int, dict[str, Any]]] = {}
 
@@ -129,11 +129,11 @@ def _brief(session: Session, **more: float) -> dict[str, Any]:
     }
 
 
-def _tools(kit: Kit, most: int) -> dict[str, Any]:
+def _tools(kit: AgentContext, most: int) -> dict[str, Any]:
     history = kit.store.history()
     if not isinstance(history, HasToolExchanges):
         return {"sessions": 0, "seconds": 0.0, "tools": []}
-    judge: Callable[..., Any] = kit.load(_JUDGE)  # type: ignore[assignment]
+    judge = kit.call_judge()
     begun = time.monotonic()
     try:
         newest = [one.id for one in history.sessions()[:most]]
@@ -151,7 +151,7 @@ def _tools(kit: Kit, most: int) -> dict[str, Any]:
     }
 
 
-def _calls(rows: list[Any], judge: Callable[..., Any]) -> Iterable[tuple[str, bool]]:
+def _calls(rows: list[Any], judge: CallJudge) -> Iterable[tuple[str, bool]]:
     asked: dict[str, tuple[str, Any]] = {}
     for _, role, content, _, calls, _, call_id, effect, extra in rows:
         for call in _json(calls) or ():

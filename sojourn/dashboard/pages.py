@@ -18,7 +18,7 @@ from sojourn.core.errors import MissingPackage, NotFound
 from sojourn.dashboard import plugin_frames
 from sojourn.dashboard.dynamic_routes import Live
 from sojourn.dashboard.host import PluginHost
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import Shared
 
 STATIC = Path(__file__).with_name("static")
 # Where the application has pages; each of them is the same document, and the script shows the right one.
@@ -92,7 +92,7 @@ class Built:
         return self._files[name]
 
 
-def router(kit: Kit) -> APIRouter:
+def router(kit: Shared) -> APIRouter:
     """The pages of this installation, and those of plugins that are on."""
     host = kit.shared(PluginHost)
     api = routes(Built(STATIC), host.has_tab)

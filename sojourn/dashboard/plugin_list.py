@@ -14,7 +14,7 @@ from sojourn.dashboard.confining import version
 from sojourn.dashboard.host import PluginHost
 from sojourn.dashboard.plugin_frames import Frames
 from sojourn.dashboard.plugin_state import Listed, turn_off, turn_on
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginContext
 
 Name = Annotated[str, InPath(min_length=1, max_length=64)]
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such plugin."}}
@@ -57,7 +57,7 @@ class Agreed(BaseModel):
     needs: list[str] = Field(max_length=20)
 
 
-def add_switches(api: APIRouter, kit: Kit) -> None:
+def add_switches(api: APIRouter, kit: PluginContext) -> None:
     """The routes under `/api/plugins/dashboard/plugins`."""
     host = kit.shared(PluginHost)
     frames = Frames(host)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import httpx2
 
-from sojourn.core.errors import SojournError
+from sojourn.core.errors import PluginDown
 from sojourn.core.settings import CHILD_VARIABLES, Settings
 from sojourn.dashboard.plugin_main import ALIVE, Given
 
@@ -25,18 +25,6 @@ MOST_WORDS = 16 * 1024  # bytes of its last words that are remembered
 _SIP, _PAUSE = 64 * 1024, 0.05  # who floods its output is read no faster than a sip per pause
 _END = 3.0  # seconds an end may take
 _NO_KEEPING = httpx2.Limits(max_keepalive_connections=0)  # a program that raised hangs up: a kept line would be dead
-
-
-class PluginDown(SojournError):
-    """A plugin's program did not give a proper answer: it crashed, raised, could not start, or said too much."""
-
-    code, status, retryable = "plugin_down", 502, True
-
-
-class PluginTimeout(PluginDown):
-    """A plugin's program did not answer in time."""
-
-    code, status = "plugin_timeout", 504
 
 
 class Running:

@@ -9,7 +9,7 @@ from sojourn.core.errors import BadConfig, BadInput, Conflict, NotFound
 from sojourn.core.plugin_manifest import NAME, Manifest, parse_manifest
 from sojourn.dashboard.consents import Consents, State
 from sojourn.dashboard.plugin_folders import Folder, find_all
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginAccess
 from sojourn.ports.plugin import Plugin
 
 
@@ -25,7 +25,26 @@ class Listed:
     hint: str = ""
 
 
-def listed(kit: Kit) -> list[Listed]:
+class InstalledPages:
+    """The dashboard plugins of a home, for the command line."""
+
+    def __init__(self, app: PluginAccess) -> None:
+        self._app = app
+
+    def list_pages(self) -> list[Listed]:
+        return listed(self._app)
+
+    def find_page(self, name: str) -> Listed:
+        return third_party(self._app, name)
+
+    def enable(self, name: str, needs: Sequence[str] | None = None) -> Listed:
+        return turn_on(self._app, name, needs)
+
+    def disable(self, name: str) -> bool:
+        return turn_off(self._app, name)
+
+
+def listed(kit: PluginAccess) -> list[Listed]:
     """Every plugin with a manifest: ours first, then those in the home, whatever state they are in."""
     plugins = kit.plugins()
     ours = [_built_in(one) for one in plugins if one.manifest]
@@ -53,7 +72,7 @@ def _state(consents: Consents, folder: Folder) -> Listed:
     return Listed(name=folder.name, state=state, manifest=folder.manifest, problem=problem, hint=hint)
 
 
-def turn_on(kit: Kit, name: str, needs: Sequence[str] | None = None) -> Listed:
+def turn_on(kit: PluginAccess, name: str, needs: Sequence[str] | None = None) -> Listed:
     """`needs`: what the person was shown; if it declares something else by now, nothing is turned on. Conflict."""
     one = third_party(kit, name)
     if one.manifest is None:
@@ -64,7 +83,7 @@ def turn_on(kit: Kit, name: str, needs: Sequence[str] | None = None) -> Listed:
     return third_party(kit, name)
 
 
-def turn_off(kit: Kit, name: str) -> bool:
+def turn_off(kit: PluginAccess, name: str) -> bool:
     """Whether it was on. A plugin that was removed from the disk can be turned off too."""
     was_on = bool(NAME.fullmatch(name)) and Consents(kit.settings.home).take_back(name)
     if not was_on:
@@ -72,7 +91,7 @@ def turn_off(kit: Kit, name: str) -> bool:
     return was_on
 
 
-def third_party(kit: Kit, name: str) -> Listed:
+def third_party(kit: PluginAccess, name: str) -> Listed:
     for one in listed(kit):
         if one.name == name:
             if one.built_in:

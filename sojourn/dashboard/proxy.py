@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from sojourn.dashboard.backends import Asked, checked
 from sojourn.dashboard.dynamic_routes import Live
 from sojourn.dashboard.host import PluginHost
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import Shared
 
 PREFIX = "/api/plugins/"
 MOST_BODY = 8 * 1024 * 1024
@@ -29,7 +29,7 @@ _GUARD = {
 }
 
 
-def router(kit: Kit) -> APIRouter:
+def router(kit: Shared) -> APIRouter:
     """One route for all of them; it is there for a plugin as long as the plugin is on."""
     host = kit.shared(PluginHost)
     api = APIRouter()

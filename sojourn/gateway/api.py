@@ -21,7 +21,7 @@ from sojourn.gateway.handoff_requests import HandoffRequests
 from sojourn.gateway.host import Gateway
 from sojourn.gateway.pairing import Identities
 from sojourn.gateway.status import delivery, shown, status
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext, HasStore
 
 _FAULTS: dict[int | str, dict[str, Any]] = {
     404: {"description": "There is no such session, hand-off, code or platform."},
@@ -52,7 +52,7 @@ class Code(BaseModel):
     name: str = Field(default="", max_length=100)
 
 
-def router(kit: Kit) -> APIRouter:
+def router(kit: AppContext) -> APIRouter:
     """The routes, and the gateway itself while the server runs."""
     api = APIRouter(lifespan=_beside(kit))
 
@@ -144,13 +144,13 @@ async def _frames(steps: AsyncGenerator[Handoff, None]) -> AsyncGenerator[bytes,
             yield b"event: step\ndata: %b\n\n" % json.dumps(shown(step)).encode()
 
 
-async def _title(kit: Kit, session: SessionId) -> str | None:
+async def _title(kit: HasStore, session: SessionId) -> str | None:
     with suppress(NotFound):  # deleted at this moment
         return (await kit.store.get(session)).title
     return None
 
 
-def _beside(kit: Kit) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _beside(kit: AppContext) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """Runs the gateway beside the server."""
 
     @asynccontextmanager

@@ -6,9 +6,8 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Callable, Coroutine
 from contextlib import aclosing, suppress
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
@@ -19,7 +18,8 @@ from sojourn.gateway.handoff_requests import HandoffRequests
 from sojourn.gateway.host import Gateway
 from sojourn.gateway.pairing import Identities
 from sojourn.gateway.status import lines_of, shown, status
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext, HasStore
+from sojourn.ports.cli import CliContext
 
 _WORDS: dict[State, str] = {
     "requested": "asked for; waiting for a gateway",
@@ -32,15 +32,6 @@ _WORDS: dict[State, str] = {
 _json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
 
-class Given(Protocol):
-    """What the command line puts into click's context."""
-
-    flags: dict[str, Any]
-    json: bool
-
-    def run(self, work: Callable[[Kit], Coroutine[Any, Any, Any]]) -> Any: ...
-
-
 @click.group()
 def gateway() -> None:
     """Talk to your sessions from chat networks."""
@@ -49,7 +40,7 @@ def gateway() -> None:
 @gateway.command()
 @click.option("--platforms", metavar="NAMES", help="Which networks, separated by commas (gateway.platforms).")
 @click.pass_obj
-def run(given: Given, platforms: str | None) -> None:
+def run(given: CliContext, platforms: str | None) -> None:
     """Serve chat networks until stopped, without the HTTP API.
 
     Without any configuration it serves the rooms of `local`.
@@ -59,7 +50,7 @@ def run(given: Given, platforms: str | None) -> None:
     given.run(_run)
 
 
-async def _run(kit: Kit) -> None:
+async def _run(kit: AppContext) -> None:
     made = Gateway(kit)
     working, stop = asyncio.create_task(made.run()), asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -83,7 +74,7 @@ async def _run(kit: Kit) -> None:
 @gateway.command("status")
 @_json
 @click.pass_obj
-def show_status(given: Given, as_json: bool) -> None:
+def show_status(given: CliContext, as_json: bool) -> None:
     """Which gateways are alive, and how their lines get on."""
     found = given.run(lambda kit: status(kit.store))
     click.echo(json.dumps(found) if as_json or given.json else "\n".join(lines_of(found)))
@@ -103,7 +94,7 @@ def show_status(given: Given, as_json: bool) -> None:
 @click.option("--remove", metavar="PLATFORM:PERSON", help="Lets somebody out again.")
 @_json
 @click.pass_obj
-def pair(given: Given, code: str | None, who: str, name: str, remove: str | None, as_json: bool) -> None:
+def pair(given: CliContext, code: str | None, who: str, name: str, remove: str | None, as_json: bool) -> None:
     """Let somebody in who was given a code. Without one: who waits, and who is in."""
     found = given.run(lambda kit: _pair(Identities(kit.store, kit.settings), code, who == "owner", name, remove))
     click.echo(json.dumps(found) if as_json or given.json else "\n".join(found["told"]))
@@ -135,7 +126,7 @@ async def _pair(people: Identities, code: str | None, owner: bool, name: str, re
 @click.option("--detach", is_flag=True, help="Do not wait for the end.")
 @_json
 @click.pass_obj
-def handoff(given: Given, session: str, to: str, seconds: float | None, detach: bool, as_json: bool) -> None:
+def handoff(given: CliContext, session: str, to: str, seconds: float | None, detach: bool, as_json: bool) -> None:
     """Hand a session over to a chat network. Ends with 0 only when it has arrived.
 
     SESSION is an id, the beginning of one, or a title. Without a chat it lands in the home channel.
@@ -156,7 +147,7 @@ def handoff(given: Given, session: str, to: str, seconds: float | None, detach: 
     raise _error(done)
 
 
-async def _hand_over(kit: Kit, words: str, to: str, *, detach: bool, quiet: bool) -> tuple[Session, Handoff]:
+async def _hand_over(kit: HasStore, words: str, to: str, *, detach: bool, quiet: bool) -> tuple[Session, Handoff]:
     session, requests = await kit.store.resolve(words), HandoffRequests(kit.store, kit.settings)
     platform, _, target = to.partition(":")
     asked = last = await requests.ask(session.id, platform, target=target, waits=not detach)

@@ -15,18 +15,18 @@ from sojourn.gateway.home_channels import HomeChannels
 from sojourn.gateway.pairing import Identities, Identity
 from sojourn.gateway.payloads import ReplyTarget, SessionKeys
 from sojourn.gateway.render import DUPLICATE_MARK, measure_length, split_text
+from sojourn.ports.app import AppContext
 from sojourn.ports.gateway_store import AccountKey as LineName
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
-from sojourn.ports.kit import Kit
 from sojourn.ports.service import Caller, Service
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 
 
 @dataclass(slots=True)
 class GatewayContext:
     """The store, the service, who is who and what goes where. `owner` names this gateway in every row it works on."""
 
-    kit: Kit
+    kit: AppContext
     owner: str
     lines: dict[LineName, PlatformConnection] = field(default_factory=dict)
     keys: SessionKeys = field(init=False)
@@ -45,7 +45,7 @@ class GatewayContext:
         return self.kit.settings
 
     @property
-    def store(self) -> WholeStore:
+    def store(self) -> Store:
         return self.kit.store
 
     @property

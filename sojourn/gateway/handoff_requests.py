@@ -14,7 +14,7 @@ from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId
 from sojourn.core.settings import Settings
 from sojourn.gateway.home_channels import HomeChannels, no_home
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 
 LOCAL_SURFACES = ("cli", "web")  # where a session can go without a network: somebody picks it up there
 _CARRY = 3600.0  # seconds for which a hand-off may be picked up when nobody waits for it
@@ -23,7 +23,7 @@ _CARRY = 3600.0  # seconds for which a hand-off may be picked up when nobody wai
 class HandoffRequests:
     """For the terminal, for chats, for the API."""
 
-    def __init__(self, store: WholeStore, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings) -> None:
         self._store, self._homes = store, HomeChannels(store, settings)
         self._wait = float(settings["handoff.wait_seconds"])
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 
 from sojourn.core.codec import encode_value
-from sojourn.core.errors import NotAllowed, PlatformDown, PlatformFailed, ThreadsUnsupported
+from sojourn.core.errors import NotAllowed, NoThreadHere, PlatformDown, PlatformFailed, SendRefused, ThreadsUnsupported
 from sojourn.core.handoff import Handoff
 from sojourn.core.places import Place
 from sojourn.core.sessions import Session
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.home_channels import HomeChannel
 from sojourn.gateway.payloads import place_from
-from sojourn.ports.platform import CanThread, NoThreadHere, PlatformAdapter, SendRefused
+from sojourn.ports.platform import CanThread, PlatformAdapter
 from sojourn.ports.records import Record
 
 _KIND = "handoff_place"

@@ -24,8 +24,8 @@ from sojourn.gateway.inbox_worker import InboxWorker
 from sojourn.gateway.outbox_worker import OutboxWorker
 from sojourn.gateway.turn_runner import TurnRunner
 from sojourn.gateway.watchers import SessionWatchers
+from sojourn.ports.app import AppContext
 from sojourn.ports.gateway_store import ConnectionHealth, Heartbeat
-from sojourn.ports.kit import Kit
 from sojourn.ports.platform import PlatformAdapter
 
 HEARTBEAT_SECONDS = 5.0
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 class Gateway:
     """All of it. `adapters` are those of the settings, unless others are given."""
 
-    def __init__(self, kit: Kit, adapters: Sequence[PlatformAdapter] | None = None) -> None:
+    def __init__(self, kit: AppContext, adapters: Sequence[PlatformAdapter] | None = None) -> None:
         if kit.settings["gateway.when_busy"] not in _WAYS:
             raise BadConfig(
                 f"gateway.when_busy is {kit.settings['gateway.when_busy']!r}.",

@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import Literal
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import Conflict, NotFound, PlatformDown, SojournError, StoreUnavailable
+from sojourn.core.errors import Conflict, NotFound, PlatformDown, SendRefused, SojournError, StoreUnavailable
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.payloads import OutboundPayload, decode_outbound
 from sojourn.gateway.render import DUPLICATE_MARK, file_line, split_text
 from sojourn.ports.gateway_store import AccountKey as LineName
 from sojourn.ports.gateway_store import Outgoing
-from sojourn.ports.platform import CanAsk, CanSendFiles, File, PlatformAdapter, SendRefused, Sent
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.platform import CanAsk, CanSendFiles, File, PlatformAdapter, Sent
+from sojourn.ports.store import Store
 
 PATIENCE = 25.0  # seconds a network may take to answer
 GIVE_UP = 86_400.0  # seconds after which something is too old to be sent
@@ -33,7 +33,7 @@ class OutboxWorker:
     """The sender of one gateway, for the lines it holds."""
 
     def __init__(
-        self, journal: WholeStore, owner: str, lines: Mapping[LineName, PlatformConnection], *, seconds: float = 20.0
+        self, journal: Store, owner: str, lines: Mapping[LineName, PlatformConnection], *, seconds: float = 20.0
     ) -> None:
         self._journal, self._owner, self._lines, self._seconds = journal, owner, lines, seconds
         self._tasks: set[asyncio.Task[None]] = set()

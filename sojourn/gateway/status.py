@@ -10,13 +10,13 @@ from sojourn.core.codec import encode_value
 from sojourn.core.handoff import Handoff
 from sojourn.gateway.payloads import decode_outbound
 from sojourn.ports.gateway_store import Outgoing
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 
 _GIST = 200  # characters of a message that a list shows
 _STALE = 120.0  # seconds after which something that waits has waited too long
 
 
-async def status(store: WholeStore) -> dict[str, Any]:
+async def status(store: Store) -> dict[str, Any]:
     """Every gateway that is alive, its lines, and what is under way."""
     gateways, now = await store.gateways(), time.time()
     waiting = await store.list_pending_handoffs()

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sojourn.core.errors import SojournError
 from sojourn.core.sessions import SessionId
 from sojourn.http.sse_response import Streams
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import ServiceAccess
 
 _LOOK = 5.0  # seconds between two looks, at most
 
@@ -28,7 +28,7 @@ class Activity:
     def started(self, session: SessionId) -> None:
         self._talking.add(session)
 
-    async def _turns(self, kit: Kit) -> bool:
+    async def _turns(self, kit: ServiceAccess) -> bool:
         """Whether a turn that was started here still runs. What cannot be asked may still be running."""
         for session in list(self._talking):
             try:
@@ -40,7 +40,7 @@ class Activity:
             self._talking.discard(session)
         return False
 
-    async def until_idle(self, kit: Kit, streams: Streams, seconds: float) -> None:
+    async def until_idle(self, kit: ServiceAccess, streams: Streams, seconds: float) -> None:
         """Returns when for that long, from now on, nobody asked, followed, or was being answered."""
         self.last = time.monotonic()
         while True:

@@ -24,10 +24,10 @@ from sojourn.http.auth import AuthMiddleware
 from sojourn.http.browser_sessions import BrowserSessions
 from sojourn.http.plugin_routes import PluginRoutes
 from sojourn.http.sse_response import Streams
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 
 
-def make_app(kit: Kit, *, token: str, host: str = "127.0.0.1") -> FastAPI:
+def make_app(kit: AppContext, *, token: str, host: str = "127.0.0.1") -> FastAPI:
     """All that is served. `host` is where the server listens; it decides which names it answers to.
 
     The pages that show the document are left out: they would load scripts from elsewhere.

@@ -20,8 +20,7 @@ from sojourn.http.turn_body import Key, TurnBody
 from sojourn.http.turns import TALKING
 from sojourn.ports.records import Record
 from sojourn.ports.service import Caller, Service, Turn
-from sojourn.ports.store import Log
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Log, Store
 
 router = APIRouter(prefix="/api/chat", tags=["chat"])
 _BEGUN = "begun_by_key"  # a record's kind: under `<principal>/<key>`, the session that a request began
@@ -45,7 +44,7 @@ async def of_turn(turn: Turn, log: Log) -> AsyncGenerator[Recorded, None]:
                     return
 
 
-async def _opened(wanted: Chat, key: str | None, service: Service, store: WholeStore, speaker: Caller) -> SessionId:
+async def _opened(wanted: Chat, key: str | None, service: Service, store: Store, speaker: Caller) -> SessionId:
     """A session for a request that names none: a new one, or the one it got when it was sent before."""
     mark = f"{speaker.principal}/{key}"
     if key and (known := await store.get_record(_BEGUN, mark)):

@@ -13,9 +13,10 @@ import click
 
 from sojourn.core.errors import ServerUnreachable
 from sojourn.http import server_file
-from sojourn.http.serve_command import Given
+from sojourn.http.server import serve
 from sojourn.http.server_file import Announcement
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
+from sojourn.ports.cli import CliContext
 
 _PATIENCE = 5.0
 
@@ -25,7 +26,7 @@ _PATIENCE = 5.0
 @click.option("--port", metavar="NUMBER", help="0 takes a free one (SOJOURN_PORT; 8790).")
 @click.option("--no-open", is_flag=True, help="Only print the link.")
 @click.pass_obj
-def dashboard(given: Given, host: str | None, port: str | None, no_open: bool) -> None:
+def dashboard(given: CliContext, host: str | None, port: str | None, no_open: bool) -> None:
     """Serve your sessions, and open them in a browser.
 
     The link that is printed works once, within an hour. Where a server of this home runs already, it is asked for a
@@ -36,7 +37,7 @@ def dashboard(given: Given, host: str | None, port: str | None, no_open: bool) -
     given.run(lambda kit: _open(kit, no_open=no_open))
 
 
-async def _open(kit: Kit, *, no_open: bool) -> None:
+async def _open(kit: AppContext, *, no_open: bool) -> None:
     other = server_file.read(kit.settings.home)
     if other is not None and server_file.is_serving(other):
         return _show(other.address, _link_of(other), no_open=no_open)
@@ -46,7 +47,7 @@ async def _open(kit: Kit, *, no_open: bool) -> None:
         if sys.stdout.isatty():
             click.echo("\nCtrl-C stops it.")
 
-    await kit.load("sojourn.http.server:serve")(kit, told)  # type: ignore[operator]
+    await serve(kit, told)
 
 
 def _show(address: str, link: str, *, no_open: bool) -> None:

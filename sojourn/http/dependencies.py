@@ -15,9 +15,9 @@ from sojourn.core.codec import encode_value
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId
 from sojourn.http.sse_response import Streams
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.service import Caller, Service
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 
 BIGGEST = 2**63 - 1  # the largest number every store can hold
 SURFACE = r"^[a-z0-9][a-z0-9_-]{0,49}$"
@@ -25,20 +25,20 @@ CURSOR = r"^[0-9a-f]{16}-([0-9a-f]{2}){1,255}$"
 Anything = dict[int | str, dict[str, Any]]
 
 
-def kit(request: Request) -> Kit:
-    return cast(Kit, request.app.state.kit)
+def kit(request: Request) -> AppContext:
+    return cast(AppContext, request.app.state.kit)
 
 
-def store(request: Request) -> WholeStore:
+def store(request: Request) -> Store:
     """A store that cannot be opened raises here, and that is the answer; next time it is tried again."""
     return kit(request).store
 
 
-async def _kit(request: Request) -> Kit:
+async def _kit(request: Request) -> AppContext:
     return kit(request)
 
 
-async def _store(request: Request) -> WholeStore:
+async def _store(request: Request) -> Store:
     return store(request)
 
 
@@ -74,8 +74,8 @@ async def _exactly(request: Request) -> bool:
     return request.headers.get("sojourn-form") == "exact"
 
 
-KitHere = Annotated[Kit, Depends(_kit)]
-StoreHere = Annotated[WholeStore, Depends(_store)]
+KitHere = Annotated[AppContext, Depends(_kit)]
+StoreHere = Annotated[Store, Depends(_store)]
 ServiceHere = Annotated[Service, Depends(_service)]
 StreamsHere = Annotated[Streams, Depends(_streams)]
 Asker = Annotated[Principal, Depends(_principal)]

@@ -1,24 +1,15 @@
-"""`sojourn serve`. The web framework is loaded by name, when the command runs and not when it is listed."""
+"""`sojourn serve`: the HTTP API, the dashboard and the gateway in one process."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
-from sojourn.ports.kit import Kit
-
-
-class Given(Protocol):
-    """What the command line puts into click's context."""
-
-    flags: dict[str, Any]
-    json: bool
-
-    def run(self, work: Callable[[Kit], Coroutine[Any, Any, None]]) -> None: ...
+from sojourn.http import server
+from sojourn.ports.cli import CliContext
 
 
 @click.command()
@@ -28,7 +19,9 @@ class Given(Protocol):
 @click.option("--no-gateway", is_flag=True, help="Leave chat networks alone (gateway.embedded).")
 @click.option("--until-idle", is_flag=True, hidden=True)  # what `sojourn chat` starts for itself
 @click.pass_obj
-def serve(given: Given, host: str | None, port: str | None, as_json: bool, no_gateway: bool, until_idle: bool) -> None:
+def serve(
+    given: CliContext, host: str | None, port: str | None, as_json: bool, no_gateway: bool, until_idle: bool
+) -> None:
     """Serve your sessions over HTTP, until stopped.
 
     Everything but /healthz needs the token that is printed at start: Authorization: Bearer TOKEN.
@@ -42,7 +35,7 @@ def serve(given: Given, host: str | None, port: str | None, as_json: bool, no_ga
         given.flags["gateway.platforms"] = "local"
     given.json = given.json or as_json
     told = _briefly if until_idle else _json if given.json else _told
-    given.run(lambda kit: kit.load("sojourn.http.server:serve")(kit, told, until_idle=until_idle))  # type: ignore[operator]
+    given.run(lambda kit: server.serve(kit, told, until_idle=until_idle))
 
 
 def _briefly(ready: Any) -> None:

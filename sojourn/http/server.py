@@ -27,7 +27,7 @@ from sojourn.http.app import make_app
 from sojourn.http.auth import is_loopback
 from sojourn.http.server_file import Announcement
 from sojourn.http.sse_response import Streams
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AgentContext, AppContext
 
 _GIVE_WAY = 0.001  # seconds after which a busy thread lets another one run: the one that writes must not starve
 _PATIENCE = 1  # seconds that requests under way may take after the word to stop
@@ -44,7 +44,7 @@ class Ready:
     link: str = ""  # opens the dashboard, once
 
 
-async def serve(kit: Kit, told: Callable[[Ready], None], *, until_idle: bool = False) -> None:
+async def serve(kit: AppContext, told: Callable[[Ready], None], *, until_idle: bool = False) -> None:
     """Serves until SIGTERM or SIGINT, or until nobody needs it. `told` hears when it is ready."""
     settings = kit.settings
     host, port = str(settings["server.host"]), int(settings["server.port"])
@@ -89,7 +89,7 @@ async def serve(kit: Kit, told: Callable[[Ready], None], *, until_idle: bool = F
             server_file.remove(settings.home, said)
 
 
-async def _rest(server: uvicorn.Server, app: FastAPI, kit: Kit, ready: asyncio.Event) -> None:
+async def _rest(server: uvicorn.Server, app: FastAPI, kit: AgentContext, ready: asyncio.Event) -> None:
     """Stops a server that was started for somebody who has gone."""
     await ready.wait()
     activity: Activity = app.state.activity

@@ -15,7 +15,7 @@ from sojourn.core.health import Health
 from sojourn.http import schemas
 from sojourn.http.dependencies import KitHere, StoreHere
 from sojourn.http.plugin_routes import PluginRoutes
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasStore
 
 router = APIRouter(tags=["status"])
 _WORKING = ("healthy", "read-only")
@@ -23,7 +23,7 @@ _PATIENCE = 5.0  # seconds a health check may take before slow counts as broken
 _SICK = {503: {"description": "The store cannot be used now; says why.", "model": schemas.Health}}
 
 
-async def health_of(kit: Kit) -> Health:
+async def health_of(kit: HasStore) -> Health:
     """The store's health, also when there is no store to ask."""
     try:
         return await asyncio.wait_for(kit.store.health(), _PATIENCE)

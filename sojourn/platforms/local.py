@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sojourn.platforms.rooms import LOCAL, Rooms
 from sojourn.platforms.rooms_adapter import MAX_CHARS, RoomsAdapter
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import PlatformInfo
 from sojourn.ports.plugin import Plugin
 
@@ -17,13 +17,13 @@ class Local(RoomsAdapter):
 
     info = PlatformInfo(name=LOCAL, label="Local rooms", max_chars=MAX_CHARS, owner="owner")
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         super().__init__(self.info, kit.shared(Rooms), kit.store)
 
 
 plugin = Plugin(
     name=LOCAL,
     summary="Rooms with threads inside Sojourn: try the gateway and hand-offs without any account.",
-    platforms={LOCAL: "sojourn.platforms.local:Local"},
+    platforms={LOCAL: Local},
     routes=("sojourn.platforms.local_api:router",),
 )

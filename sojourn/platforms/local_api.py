@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 from sojourn.core.places import Sender
 from sojourn.platforms.rooms import Rooms, parse_room_name
 from sojourn.platforms.rooms_api import ButtonPressBody, RoomMessageBody, is_in, to_json, to_sse_frames
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import Shared
 
 Room = Annotated[str, Path(max_length=300, description="Its name; # begins one for several people.")]
 Number = Annotated[int, Path(ge=1, le=10**12, description="The message's number in the room.")]
@@ -22,7 +22,7 @@ _FAULTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def router(kit: Kit) -> APIRouter:
+def router(kit: Shared) -> APIRouter:
     api = APIRouter()
 
     @api.get("/rooms", summary="Rooms in which something was said")

@@ -8,8 +8,7 @@ from typing import Any
 
 import httpx2
 
-from sojourn.core.errors import BadConfig, KeyRefused, PlatformDown, SojournError
-from sojourn.ports.platform import Refusal, SendRefused
+from sojourn.core.errors import BadConfig, KeyRefused, PlatformDown, Refusal, SendRefused, SojournError
 
 _KINDS: Mapping[int, Refusal] = {
     400: "bad_format",

@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 from sojourn.core.codec import decode_value, encode_value
 from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.places import Sender
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasStore
 from sojourn.ports.platform import Button
 from sojourn.ports.records import Record
 
@@ -69,7 +69,7 @@ def parse_room_name(words: str) -> str:
 class Rooms:
     """All rooms of one platform in this store; those who write in other processes are seen as well."""
 
-    def __init__(self, kit: Kit, platform: str = LOCAL) -> None:
+    def __init__(self, kit: HasStore, platform: str = LOCAL) -> None:
         self._store = kit.store
         self._notes, self._unheard, self._keys = (f"{platform}_{kind}" for kind in ("note", "to_hear", "key"))
         self._last: dict[str, int] = {}  # the highest number seen of each room

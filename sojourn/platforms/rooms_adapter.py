@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from sojourn.core.errors import BadInput, NotFound, ThreadsUnsupported
+from sojourn.core.errors import BadInput, NotFound, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.rooms import RoomMessage, Rooms, parse_room_name
 from sojourn.ports.gateway_store import GatewayStore
-from sojourn.ports.platform import Button, Inbound, PlatformInfo, SendRefused, Sent
+from sojourn.ports.platform import Button, Inbound, PlatformInfo, Sent
 
 MAX_CHARS = 8000  # characters of one message of ours
 AGENT_SENDER = Sender(id="sojourn", name="Sojourn", is_bot=True)

@@ -7,11 +7,9 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from sojourn.core.errors import PlatformFailed, ThreadsUnsupported
 from sojourn.core.places import Place, Sender
 
 Counting = Literal["characters", "utf16", "bytes"]
-Refusal = Literal["too_long", "bad_format", "forbidden", "not_found", "rate_limited", "transient", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,24 +63,6 @@ class Sent:
 
     place: Place
     id: str
-
-
-class SendRefused(PlatformFailed):
-    """The network did not take a message. `kind` says whether trying again, or plainer, makes sense."""
-
-    code = "send_refused"
-
-    def __init__(self, message: str, *, kind: Refusal, retry_after: float | None = None, hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.kind, self.retry_after = kind, retry_after
-
-
-class NoThreadHere(ThreadsUnsupported):
-    """There is no thread, and asking has shown what the place really is: its name alone did not tell."""
-
-    def __init__(self, message: str, *, place: Place, hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.place = place
 
 
 class PlatformAdapter(Protocol):

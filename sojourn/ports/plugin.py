@@ -1,44 +1,77 @@
-"""Plugin: what a module offers. Built-ins and strangers come through the same door."""
+"""Plugin: what a module offers. Built-in and third-party plugins are declared the same way."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-if TYPE_CHECKING:  # every plugin passes through here
+if TYPE_CHECKING:  # every plugin imports this module
     from sojourn.core.badges import Achievement, MetricRule
     from sojourn.core.settings import Settings
     from sojourn.ports.importer import Importer
-    from sojourn.ports.whole import WholeStore
+    from sojourn.ports.store import Store
+    from sojourn.ports.tool import Tool
 
-StoreFactory: TypeAlias = "Callable[[Settings], WholeStore]"
+StoreFactory: TypeAlias = "Callable[[Settings], Store]"
+Part: TypeAlias = "str | Callable[..., Any]"
+
+
+class NamedPart(Protocol):
+    """A class with a name, such as a runtime: it is called with the application and makes one."""
+
+    name: str
+
+    def __call__(self, app: Any) -> Any: ...
+
+
+Parts: TypeAlias = "Mapping[str, Part] | Sequence[NamedPart]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
-    """One small file ends in `plugin = Plugin(...)`.
+    """A module declares what it offers in `plugin = Plugin(...)`.
 
-    What is heavy is given by its dotted name (`package.module:attribute`) and loaded when used:
-    `runtimes` and `platforms` by their own name, each `make(kit)`; `tools`, each `make(kit) -> list of Tool`;
-    `context`, each `make(kit) -> ContextSource`; a click command; `router(kit) -> APIRouter`;
-    `forget(kit, session) -> list of what went`.
+    A part is an object, or its dotted name `package.module:attribute`. A dotted name is imported when the part is
+    used, so a plugin gives by name what is heavy. Parts are called with the application (`sojourn.ports.app`):
+
+    runtimes, platforms: by their names, each `make(app)`; or a list of classes that have a `name`.
+    tools: each a Tool, or `make(app) -> list[Tool]`. context: each `make(app) -> ContextSource`.
+    routes: each `router(app) -> APIRouter`, mounted at `/api/plugins/<name>`.
+    page_routes: the same, mounted at the root, without a token. Pages hold nothing private.
+    catch_all_routes: the same, mounted at `/api/plugins` after all other routes.
+    commands: click commands. erasers: each `forget(app, session) -> list[str]`, the files it erased something from.
+    settings: a dataclass that is filled from `[plugins.<name>]`; `app.configured(name)` returns it.
+    manifest: the plugin's tab in the dashboard, with the keys of a `manifest.json`.
     """
 
     name: str
     summary: str
     store: StoreFactory | None = None
     sources: Sequence[Callable[[], Importer]] = ()
-    runtimes: Mapping[str, str] = field(default_factory=dict)
-    platforms: Mapping[str, str] = field(default_factory=dict)
-    tools: Sequence[str] = ()
-    context: Sequence[str] = ()
-    routes: Sequence[str] = ()
-    pages: Sequence[str] = ()  # as routes, but at the root and for everybody: pages hold nothing private
-    hosts: Sequence[str] = ()  # as routes, but at /api/plugins/ itself, after all others: for plugins that come and go
-    manifest: Mapping[str, object] = field(default_factory=dict)  # its tab in the dashboard, as in a manifest.json
-    commands: Sequence[str] = ()
-    forgets: Sequence[str] = ()
+    runtimes: Parts = field(default_factory=dict)
+    platforms: Parts = field(default_factory=dict)
+    tools: Sequence[Part | Tool] = ()
+    context: Sequence[Part] = ()
+    routes: Sequence[Part] = ()
+    page_routes: Sequence[Part] = ()
+    catch_all_routes: Sequence[Part] = ()
+    manifest: Mapping[str, object] = field(default_factory=dict)
+    commands: Sequence[Part] = ()
+    erasers: Sequence[Part] = ()
     metrics: Sequence[MetricRule] = ()
     achievements: Sequence[Achievement] = ()
-    settings: type | None = None  # a dataclass, filled from [plugins.<name>]
+    settings: type | None = None
+
+
+def parts_by_name(parts: Parts) -> dict[str, Part]:
+    """Runtimes or platforms by their names, in the order of the plugin."""
+    return dict(parts) if isinstance(parts, Mapping) else {one.name: one for one in parts}
+
+
+def dotted_name(part: Part) -> str:
+    """The dotted name of a part, for lists and error texts."""
+    if isinstance(part, str):
+        return part
+    kind = part if hasattr(part, "__qualname__") else getattr(part, "callback", None) or type(part)
+    return f"{kind.__module__}:{kind.__qualname__}"

@@ -10,7 +10,13 @@ from sojourn.core.events import Yielded
 from sojourn.core.health import Health
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.ports.records import Record
+from sojourn.ports.admin import StoreAdmin
+from sojourn.ports.blobs import BlobStore
+from sojourn.ports.gateway_store import GatewayStore
+from sojourn.ports.handoffs import HandoffStore
+from sojourn.ports.history import History
+from sojourn.ports.ingest import Ingest
+from sojourn.ports.records import Record, RecordStore
 from sojourn.text.query import Snippet
 
 Log = AsyncGenerator[Recorded, None]  # closing it ends the reading
@@ -182,3 +188,11 @@ class SessionStore(Protocol):
 
 
 StoreKind = Literal["memory", "sqlite", "postgres"]
+
+
+class Store(SessionStore, Ingest, StoreAdmin, BlobStore, RecordStore, HandoffStore, GatewayStore, Protocol):
+    """A database of ours: the sum of the store ports. A part asks for the smaller port it uses."""
+
+    def history(self) -> History:
+        """Opens the same data for scanners: synchronous, picklable, read-only."""
+        ...

@@ -125,3 +125,31 @@ def _asks_plainly(called: str) -> Asks:
         return Question(id="", text=f"May I use {called}?", tool=called, detail=detail)
 
     return question
+
+
+class CallVerdict(Protocol):
+    """Whether a call worked."""
+
+    @property
+    def success(self) -> bool: ...
+
+
+class CallJudge(Protocol):
+    """Tells from a tool's result whether its call worked."""
+
+    def __call__(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        result: str | None,
+        *,
+        extra: Mapping[str, Any] | None = None,
+        effect: str | None = None,
+    ) -> CallVerdict:
+        """Judges one call.
+
+        tool, arguments: the call as the model made it.
+        result: the text the tool returned; None if it returned nothing.
+        extra: what the runtime noted beside the result. effect: what the tool says it changed.
+        """
+        ...

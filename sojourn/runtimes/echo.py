@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import assistant
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
 from sojourn.text.ansi import strip_control
@@ -31,8 +31,8 @@ class Echo:
         """Nothing to let go of."""
 
 
-def make(kit: Kit) -> Echo:
+def make(kit: HasSettings) -> Echo:
     return Echo()
 
 
-plugin = Plugin(name="echo", summary="Repeats what it hears.", runtimes={"echo": "sojourn.runtimes.echo:make"})
+plugin = Plugin(name="echo", summary="Repeats what it hears.", runtimes={"echo": make})

@@ -20,8 +20,8 @@ from sojourn.core.events import Progress
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Session
 from sojourn.core.template_examples import render_examples
+from sojourn.ports.app import HasStore
 from sojourn.ports.context import CONTEXT_STAGES, ContextBlock, ContextContribution, ContextRequest, ContextSource
-from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import HasOwnTools, HistoryEntry, Runtime, TurnInput
 from sojourn.service.begun import Begun
 from sojourn.service.hearing import Hearing
@@ -49,7 +49,7 @@ class Prepared:
 class AgentService:
     """Prepares turns."""
 
-    def __init__(self, kit: Kit, loading: Loading, spending: Spending) -> None:
+    def __init__(self, kit: HasStore, loading: Loading, spending: Spending) -> None:
         self._kit, self._loading, self._spending = kit, loading, spending
 
     async def prepare(self, begun: Begun, session: Session, runtime: Runtime, pen: Pen, hearing: Hearing) -> Prepared:

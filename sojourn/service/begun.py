@@ -15,7 +15,7 @@ from sojourn.core.messages import Json
 from sojourn.core.sessions import Lease, Principal, SessionId, TurnId, new_turn_id
 from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.service import Caller, Turn, TurnRequest
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.service.log import LEASE_SECONDS
 from sojourn.service.process import is_dead, this_process
 
@@ -82,19 +82,19 @@ async def off_record(store: RecordStore, begun: Begun) -> None:
     await store.delete_record(KIND, begun.key)
 
 
-async def running(store: WholeStore, session: SessionId) -> Begun | None:
+async def running(store: Store, session: SessionId) -> Begun | None:
     """The turn that runs now, in whichever process. One whose end is written is over, though still on record."""
     found = [one for one in await on_record(store, session) if one.state == "running" and not is_dead(one.process)]
     return found[-1] if found and not await _is_over(store, session) else None
 
 
-async def _is_over(store: WholeStore, session: SessionId) -> bool:
+async def _is_over(store: Store, session: SessionId) -> bool:
     """Whether the last thing in the log is the end of a turn."""
     last = (await store.get(session)).last_seq
     return any([isinstance(kept.item, Done) async for kept in store.read(session, after=last - 1)])
 
 
-async def lease_soon(store: WholeStore, session: SessionId, *, holder: str, surface: str) -> Lease:
+async def lease_soon(store: Store, session: SessionId, *, holder: str, surface: str) -> Lease:
     """The lease, waiting for what only takes a moment: whoever has seen `done` may speak at once, though the
     turn has not let go yet. SessionBusy while a turn runs."""
     held_since = set[float]()
@@ -112,7 +112,7 @@ async def lease_soon(store: WholeStore, session: SessionId, *, holder: str, surf
     return await store.lease(session, holder=holder, surface=surface, seconds=LEASE_SECONDS)
 
 
-async def break_lease(store: WholeStore, session: SessionId) -> None:
+async def break_lease(store: Store, session: SessionId) -> None:
     """The lease of a dead process is worth nothing; nobody has to wait until it runs out."""
     found = await store.get(session)
     if found.driver is not None:

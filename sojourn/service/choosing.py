@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from sojourn.core.errors import Conflict, NotFound, RuntimeFailed, SojournError
 from sojourn.core.sessions import Session, SessionId
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AgentContext
 from sojourn.ports.records import Record
 from sojourn.ports.runtime import CanSteer, RuntimeStatus
 from sojourn.ports.service import RuntimeInfo, TurnRequest
@@ -36,7 +36,7 @@ class Chosen:
 class Choosing:
     """Asks runtimes whether they are ready, and remembers the answer for a moment."""
 
-    def __init__(self, kit: Kit, loading: Loading) -> None:
+    def __init__(self, kit: AgentContext, loading: Loading) -> None:
         self._kit, self._loading = kit, loading
         self._default, self._until = "", 0.0
 

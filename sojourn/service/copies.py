@@ -10,10 +10,10 @@ from pathlib import Path
 
 from sojourn.core.errors import BadInput
 from sojourn.ports.admin import Progress, StoreAdmin
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.service.moving import move
 
-OpenAt = Callable[[Path], WholeStore]  # the file store of a home folder
+OpenAt = Callable[[Path], Store]  # the file store of a home folder
 
 
 async def save(here: StoreAdmin, open_at: OpenAt, target: Path, progress: Progress | None = None) -> Path:

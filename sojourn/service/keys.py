@@ -11,14 +11,14 @@ from sojourn.core.errors import Conflict
 from sojourn.core.sessions import TurnId
 from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.service import Turn
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.service.begun import PAUSE, Begun, on_record
 
 _KIND = "idempotency"
 _AT_ONCE = 3.0  # seconds within which a turn is on record once its key is taken
 
 
-async def earlier(store: WholeStore, begun: Begun) -> Turn | None:
+async def earlier(store: Store, begun: Begun) -> Turn | None:
     """The turn that was already started for this key. Conflict if that was for other words."""
     known = await store.get_record(_KIND, _key(begun)) if begun.said.key else None
     if known is None:
@@ -34,7 +34,7 @@ async def earlier(store: WholeStore, begun: Begun) -> Turn | None:
     return None
 
 
-async def _has_begun(store: WholeStore, turn: Turn, known: Record) -> bool:
+async def _has_begun(store: Store, turn: Turn, known: Record) -> bool:
     """Whether anything came of the claim. A process that died right after it left nothing behind but the key."""
     while True:
         if any(one.id == turn.id for one in await on_record(store, turn.session)):

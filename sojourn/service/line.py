@@ -20,7 +20,7 @@ from sojourn.core.errors import (
     StoreUnavailable,
 )
 from sojourn.core.sessions import Lease, Session, TurnId
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasStore
 from sojourn.ports.runtime import CanComplete
 from sojourn.ports.service import Turn
 from sojourn.ports.store import SideWrites
@@ -50,7 +50,13 @@ class Line:
     """Starts turns as tasks of this process and looks after them."""
 
     def __init__(
-        self, kit: Kit, loading: Loading, turns: Turns, agent: AgentService, recovery: Recovery, closing: asyncio.Event
+        self,
+        kit: HasStore,
+        loading: Loading,
+        turns: Turns,
+        agent: AgentService,
+        recovery: Recovery,
+        closing: asyncio.Event,
     ) -> None:
         self._kit, self._store, self._loading, self._turns = kit, kit.store, loading, turns
         self._agent, self._recovery, self._closing = agent, recovery, closing

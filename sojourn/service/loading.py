@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+from sojourn.ports.app import AgentParts
 from sojourn.ports.context import CanLearn, ContextSource
-from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import Runtime
 from sojourn.ports.tool import Tool
 
@@ -20,7 +20,7 @@ _FRESH = 1.0  # seconds for which the tools are the same
 class Loading:
     """The parts of a kit, made in a thread, one at a time."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: AgentParts) -> None:
         self._kit, self._one = kit, asyncio.Lock()
         self._runtimes: dict[str, Runtime] = {}
         self._context: tuple[ContextSource, ...] | None = None

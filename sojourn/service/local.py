@@ -14,7 +14,7 @@ from sojourn.core.errors import BadInput, CannotSteer, NotAllowed, NotDriving, N
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AgentContext
 from sojourn.ports.service import Caller, RuntimeInfo, Turn, TurnRequest
 from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 class LocalService:
     """Turns run here as tasks; what other processes do is seen through the store."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: AgentContext) -> None:
         self._store, self._closing, self._tidied = kit.store, asyncio.Event(), asyncio.Event()
         loading, spending = Loading(kit), Spending(self._store, kit.settings)
         agent = AgentService(kit, loading, spending)

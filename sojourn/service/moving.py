@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn.core.errors import Conflict, StoreCorrupt
 from sojourn.ports.admin import Progress, StoreAdmin
-from sojourn.ports.kit import MoveReport
+from sojourn.ports.app import MoveReport
 
 _PAGE = 1000
 Row = tuple[Any, ...]

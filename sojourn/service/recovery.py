@@ -9,8 +9,7 @@ from collections.abc import Callable
 from sojourn.core.errors import Conflict, Interrupted, SessionBusy, SojournError
 from sojourn.core.events import Done
 from sojourn.core.sessions import Lease, Recorded, SessionId, TurnId
-from sojourn.ports.store import SideWrites
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import SideWrites, Store
 from sojourn.service.begun import KIND, Begun, break_lease, off_record, on_record
 from sojourn.service.course import Course, told
 from sojourn.service.log import held
@@ -24,7 +23,7 @@ logger = logging.getLogger(__name__)
 class Recovery:
     """`is_mine` tells turns that run here, which are left alone."""
 
-    def __init__(self, store: WholeStore, is_mine: Callable[[TurnId], bool]) -> None:
+    def __init__(self, store: Store, is_mine: Callable[[TurnId], bool]) -> None:
         self._store, self._is_mine = store, is_mine
 
     async def sweep(self, session: SessionId | None = None) -> int:

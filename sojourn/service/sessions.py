@@ -11,7 +11,7 @@ from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Message
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
 from sojourn.ports.service import Caller
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.service.agent import summary_place
 from sojourn.service.begun import lease_soon
 from sojourn.service.hearing import handed_over
@@ -25,7 +25,7 @@ _HANDOVER = 3.0  # seconds a running turn has to hand over by itself
 class Sessions:
     """Everything about sessions that is not a turn."""
 
-    def __init__(self, store: WholeStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     async def seen(self, session: SessionId, principal: Principal) -> Session:

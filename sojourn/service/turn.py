@@ -13,8 +13,8 @@ from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, RuntimeFaile
 from sojourn.core.events import Done, Failed, Progress, empty_mapping, encode_event
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Session
+from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextRequest
-from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import RuntimeOutput
 from sojourn.ports.store import SideWrites
 from sojourn.service.agent import AgentService
@@ -57,7 +57,7 @@ class Turns:
     """Runs turns, until `closing` is set: then those that run are interrupted."""
 
     def __init__(
-        self, kit: Kit, loading: Loading, agent: AgentService, spending: Spending, closing: asyncio.Event
+        self, kit: HasStore, loading: Loading, agent: AgentService, spending: Spending, closing: asyncio.Event
     ) -> None:
         self._kit, self._loading, self._agent = kit, loading, agent
         self._spending, self._closing = spending, closing

@@ -6,14 +6,14 @@ import json
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
-from sojourn.ports.kit import Kit
+from sojourn.ports.cli import CliContext
 from sojourn.templates import cli_view
 from sojourn.templates.extract import MAX_EXAMPLES
 from sojourn.templates.library import Kept, Shelf
@@ -24,15 +24,6 @@ from sojourn.templates.waiting import bar
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Given(Protocol):
-    """What the command line puts into click's context."""
-
-    json: bool
-    no_color: bool
-
-    def run(self, work: Callable[[Kit], Coroutine[Any, Any, T]]) -> T: ...
 
 
 def _json(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -72,7 +63,7 @@ def templates(context: click.Context) -> None:
 @_type
 @_shared
 @click.pass_obj
-def list_(given: Given, kind: str | None) -> None:
+def list_(given: CliContext, kind: str | None) -> None:
     """The templates there are, newest first."""
     shelf = _ask(given, lambda desk: desk.library.all())
     if kind is not None:
@@ -95,7 +86,7 @@ def list_(given: Given, kind: str | None) -> None:
 @_shared
 @click.pass_obj
 def create(
-    given: Given, session: str, name: str | None, kind: str | None, max_examples: int, home: Path | None
+    given: CliContext, session: str, name: str | None, kind: str | None, max_examples: int, home: Path | None
 ) -> None:
     """Make a template of what worked in a session."""
     kept = _ask(given, lambda desk: desk.create(session, name=name, kind=kind, most=max_examples, home=home))
@@ -108,7 +99,7 @@ def create(
 @_name
 @_shared
 @click.pass_obj
-def show(given: Given, name: str) -> None:
+def show(given: CliContext, name: str) -> None:
     """A template, or a suggestion by its id, with everything in it."""
     kept = _ask(given, lambda desk: _found(desk, name))
     if given.json:
@@ -134,7 +125,7 @@ async def _found(desk: TemplateService, name: str) -> Kept | Suggestion:
 @_name
 @_shared
 @click.pass_obj
-def delete(given: Given, name: str) -> None:
+def delete(given: CliContext, name: str) -> None:
     """Delete a template."""
     _ask(given, lambda desk: desk.delete(name))
     _say(given, f'"{name}" is deleted.', {"deleted": name})
@@ -145,7 +136,7 @@ def delete(given: Given, name: str) -> None:
 @click.option("--inbox", is_flag=True, help="Only show what waits; do not look for more.")
 @_shared
 @click.pass_obj
-def suggest(given: Given, home: Path | None, inbox: bool) -> None:
+def suggest(given: CliContext, home: Path | None, inbox: bool) -> None:
     """Look through the whole history for what comes back, and show what waits for a decision."""
 
     async def work(desk: TemplateService) -> tuple[Any, list[Suggestion]]:
@@ -170,7 +161,7 @@ def suggest(given: Given, home: Path | None, inbox: bool) -> None:
 @click.option("--name", metavar="NAME", help="The name of the template.")
 @_shared
 @click.pass_obj
-def approve(given: Given, suggestion: str, name: str | None) -> None:
+def approve(given: CliContext, suggestion: str, name: str | None) -> None:
     """Make a template of a suggestion."""
     kept = _ask(given, lambda desk: desk.inbox.approve(suggestion, name=name))
     _say(given, f'"{kept.template.name}" is a template now.', kept.template.to_dict())
@@ -181,7 +172,7 @@ def approve(given: Given, suggestion: str, name: str | None) -> None:
 @click.option("--never", is_flag=True, help="Never ask about it again.")
 @_shared
 @click.pass_obj
-def reject(given: Given, suggestion: str, never: bool) -> None:
+def reject(given: CliContext, suggestion: str, never: bool) -> None:
     """Turn a suggestion down. It comes back when its evidence has doubled, unless --never."""
     gone = _ask(given, lambda desk: desk.inbox.reject(suggestion, never=never))
     later = "will never be asked about again" if never else "is turned down"
@@ -197,7 +188,7 @@ def reject(given: Given, suggestion: str, never: bool) -> None:
 @_shared
 @click.pass_obj
 def edit(
-    given: Given, name: str, new_name: str | None, kind: str | None, description: str | None, drop: tuple[int, ...]
+    given: CliContext, name: str, new_name: str | None, kind: str | None, description: str | None, drop: tuple[int, ...]
 ) -> None:
     """Change a template, or a suggestion by its id. Without options: in your editor."""
     changes = Changes(name=new_name, kind=kind, description=description, drop=drop)
@@ -223,7 +214,7 @@ def _in_editor(template: SessionTemplate) -> Json:
 @templates.command()
 @_shared
 @click.pass_obj
-def stats(given: Given) -> None:
+def stats(given: CliContext) -> None:
     """Does it help? Sessions with each template beside those of its type without."""
     compared = _ask(given, lambda desk: desk.stats())
     if given.json:
@@ -237,7 +228,7 @@ def stats(given: Given) -> None:
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @_shared
 @click.pass_obj
-def export(given: Given, name: str, file: Path | None) -> None:
+def export(given: CliContext, name: str, file: Path | None) -> None:
     """Write a template as JSON to a file, or to the screen."""
     kept = _ask(given, lambda desk: desk.library.get(name))
     text = json.dumps(kept.template.to_dict(), indent=2, ensure_ascii=False)
@@ -256,7 +247,7 @@ def export(given: Given, name: str, file: Path | None) -> None:
 @click.option("--replace", "replaces", is_flag=True, help="Also where a template of that name is there.")
 @_shared
 @click.pass_obj
-def import_(given: Given, files: tuple[Path, ...], replaces: bool) -> None:
+def import_(given: CliContext, files: tuple[Path, ...], replaces: bool) -> None:
     """Take in templates from JSON files."""
     given_ones = [_json_of(file) for file in files]
 
@@ -279,11 +270,11 @@ def _json_of(file: Path) -> Json:
 # -- parts ---------------------------------------------------------------------
 
 
-def _ask(given: Given, work: Callable[[TemplateService], Coroutine[Any, Any, T]]) -> T:
+def _ask(given: CliContext, work: Callable[[TemplateService], Coroutine[Any, Any, T]]) -> T:
     return given.run(lambda kit: work(TemplateService(kit)))
 
 
-def _console(given: Given) -> Console:
+def _console(given: CliContext) -> Console:
     return Console(no_color=given.no_color or None)
 
 
@@ -291,7 +282,7 @@ def _emit(value: Json) -> None:
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
-def _say(given: Given, sentence: str, value: Json) -> None:
+def _say(given: CliContext, sentence: str, value: Json) -> None:
     if given.json:
         _emit(value)
     else:

@@ -10,8 +10,8 @@ from sojourn.core.events import Progress
 from sojourn.core.messages import Message, tool_calls_of
 from sojourn.core.sessions import OWNER
 from sojourn.core.template_examples import render_examples
+from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextContribution, ContextRequest, Stage
-from sojourn.ports.kit import Kit
 from sojourn.templates.effectiveness import Outcome
 from sojourn.templates.factory import library_of
 from sojourn.templates.inject import as_messages
@@ -23,7 +23,7 @@ from sojourn.text.token_count import estimate_tokens
 NAME = "templates"
 
 
-def make(kit: Kit) -> TemplateSource:
+def make(kit: HasStore) -> TemplateSource:
     """The source of this program."""
     settings = kit.settings
     return TemplateSource(library_of(kit), automatic=settings["templates.automatic"], most=settings["templates.most"])

@@ -6,14 +6,14 @@ from dataclasses import replace
 from functools import partial
 
 from sojourn.core.sessions import SessionId
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasStore
 from sojourn.templates import mining_cache
 from sojourn.templates.factory import library_of
 from sojourn.templates.library import Kept, Library
 from sojourn.templates.suggestions import Inbox
 
 
-async def forget(kit: Kit, session: SessionId) -> list[str]:
+async def forget(kit: HasStore, session: SessionId) -> list[str]:
     """Removes every trace of a session from templates, suggestions and notes. Names what it changed."""
     changed = await forget_in(library_of(kit), session)
     return changed + [str(file) for file in mining_cache.forget(kit.settings.home)]

@@ -10,5 +10,5 @@ plugin = Plugin(
     context=("sojourn.templates.context_source:make",),
     routes=("sojourn.templates.plugin_api:router",),
     commands=("sojourn.templates.commands:templates",),
-    forgets=("sojourn.templates.erase:forget",),
+    erasers=("sojourn.templates.erase:forget",),
 )

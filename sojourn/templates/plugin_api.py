@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import ScanContext
 from sojourn.templates.extract import MAX_EXAMPLES
 from sojourn.templates.library import Kept
 from sojourn.templates.model import task_type
@@ -55,7 +55,7 @@ class Previewing(BaseModel):
     budget: int = Field(default=TOKENS, ge=0, le=1_000_000, description="Tokens there is room for, as in a turn.")
 
 
-def router(kit: Kit) -> APIRouter:
+def router(kit: ScanContext) -> APIRouter:
     """List, show, create, approve, edit, delete, preview; every answer comes from the library as it is now."""
     desk = TemplateService(kit)
     api = APIRouter()

@@ -11,8 +11,8 @@ from typing import Any
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.core.template_examples import render_examples
+from sojourn.ports.app import ScanContext
 from sojourn.ports.history import History
-from sojourn.ports.kit import Kit
 from sojourn.templates.create import session_in, template_of
 from sojourn.templates.effectiveness import Comparison, Outcome, compared
 from sojourn.templates.extract import MAX_EXAMPLES, read
@@ -81,7 +81,7 @@ class Preview:
 class TemplateService:
     """Templates of one program: its library, its history, its inbox."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: ScanContext) -> None:
         self._kit = kit
         self.library: Library = library_of(kit)
         self._cleaner = Cleaner(kit.settings["templates.result_chars"])

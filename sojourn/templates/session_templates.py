@@ -10,13 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sojourn.app import build
 from sojourn.core.errors import BadInput, NotFound
+from sojourn.ports.app import AppContext
 from sojourn.ports.history import History
-from sojourn.ports.kit import Kit
 from sojourn.templates import tool_names
 from sojourn.templates.create import chosen, session_in, template_of
 from sojourn.templates.extract import MAX_EXAMPLES, examples, read, task_type_of
-from sojourn.templates.factory import has_history, history_at, history_of, library_of, program
+from sojourn.templates.factory import has_history, history_of, library_of
 from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.inject import inject
 from sojourn.templates.library import Library, Unreadable
@@ -45,8 +46,8 @@ class SessionTemplates:
         self.unreadable: Sequence[Unreadable] = ()  # what the last listing could not read
 
     @cached_property
-    def _kit(self) -> Kit:
-        return program()
+    def _kit(self) -> AppContext:
+        return build()
 
     @cached_property
     def _library(self) -> Library:
@@ -57,9 +58,9 @@ class SessionTemplates:
         if self._given is not None:
             return self._given
         if self._home is not None:
-            return history_at(self._home)
+            return self._kit.open_history(self._home)
         if self._folder is not None and has_history(self._folder.parent):
-            return history_at(self._folder.parent)
+            return self._kit.open_history(self._folder.parent)
         return history_of(self._kit)
 
     def _talk(self, session_id: str) -> Conversation:

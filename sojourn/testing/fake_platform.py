@@ -12,9 +12,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, ThreadsUnsupported
+from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, Refusal, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
-from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
+from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 from sojourn.testing.platform_rig import Posted
 
 ANN, BEN = Sender(id="42", name="Ann"), Sender(id="43", name="Ben")

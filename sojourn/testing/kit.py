@@ -1,26 +1,27 @@
-"""SmallKit: a Kit with exactly what a test gives it."""
+"""SmallKit: a AppContext with exactly what a test gives it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import SETTINGS, Settings
+from sojourn.lazy import Lazy, load_dotted
 from sojourn.ports.admin import Progress
+from sojourn.ports.app import AppContext, ImportReport, MoveReport
 from sojourn.ports.context import CONTEXT_STAGES, ContextSource
+from sojourn.ports.history import History
 from sojourn.ports.importer import FoundHistory
-from sojourn.ports.kit import ImportReport, Kit, MoveReport
+from sojourn.ports.pages import PluginPages
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import Runtime
 from sojourn.ports.service import Service
-from sojourn.ports.store import Removed
-from sojourn.ports.tool import Tool
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Removed, Store
+from sojourn.ports.tool import CallJudge, Tool
 
 T = TypeVar("T")
 
@@ -38,13 +39,13 @@ def settings_with(home: Path, **values: Any) -> Settings:
 class SmallKit:
     """What is not given is not there; imports and moves are for the real one."""
 
-    store: WholeStore
+    store: Store
     settings: Settings
     runtimes: Sequence[Runtime] = ()
     given_tools: Sequence[Tool] = ()
     given_context: Sequence[ContextSource] = ()
     given_plugins: Sequence[Plugin] = ()
-    make_service: Callable[[Kit], Service] | None = None
+    make_service: Callable[[AppContext], Service] | None = None
     _service: Service | None = None
     _shared: dict[type, Any] = field(default_factory=dict)
 
@@ -54,9 +55,8 @@ class SmallKit:
     def plugin_problems(self) -> Mapping[str, SojournError]:
         return {}
 
-    def load(self, dotted: str) -> object:
-        module, _, attribute = dotted.partition(":")
-        return getattr(import_module(module), attribute)
+    def load(self, part: Any) -> Any:
+        return load_dotted(part if isinstance(part, str) else part.dotted) if isinstance(part, (str, Lazy)) else part
 
     def configured(self, plugin: str) -> Any:
         return None
@@ -95,7 +95,7 @@ class SmallKit:
     def find_histories(self, path: Path | None = None, source: str = "") -> list[FoundHistory]:
         return []
 
-    async def rescue(
+    async def import_history(
         self,
         found: FoundHistory,
         *,
@@ -103,7 +103,19 @@ class SmallKit:
         principal: Principal = OWNER,
         progress: Progress | None = None,
     ) -> ImportReport:
-        raise BadInput("A small kit brings in no histories.", hint="Use `sojourn.compose.build` for that.")
+        raise BadInput("A small kit brings in no histories.", hint="Use `sojourn.app.build` for that.")
+
+    def open_hermes_history(self, home: Path) -> History:
+        raise BadInput("A small kit opens no histories.", hint="Use `sojourn.app.build` for that.")
+
+    def open_history(self, home: Path) -> History:
+        raise BadInput("A small kit opens no histories.", hint="Use `sojourn.app.build` for that.")
+
+    def call_judge(self) -> CallJudge:
+        raise BadInput("A small kit judges no calls.", hint="Use `sojourn.app.build` for that.")
+
+    def plugin_pages(self) -> PluginPages:
+        raise BadInput("A small kit has no dashboard.", hint="Use `sojourn.app.build` for that.")
 
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
         return await self.store.forget(session)
@@ -118,7 +130,7 @@ class SmallKit:
         await self.store.restore(source, progress)
 
     async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
-        raise BadInput("A small kit moves no stores.", hint="Use `sojourn.compose.build` for that.")
+        raise BadInput("A small kit moves no stores.", hint="Use `sojourn.app.build` for that.")
 
     async def add_samples(self) -> int:
         return 0

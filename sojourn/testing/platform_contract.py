@@ -20,9 +20,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, ThreadsUnsupported
+from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, build_session_key
-from sojourn.ports.platform import CanThread, PlatformAdapter, SendRefused
+from sojourn.ports.platform import CanThread, PlatformAdapter
 from sojourn.testing.platform_abilities import PlatformAbilities
 from sojourn.testing.platform_rig import PICTURE, Ear, PlatformRig, Trial, check_lacks
 from sojourn.testing.platform_steps import a_text, ability, hear_one, key, listening, need, ours

@@ -8,8 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args, runtime_checkable
 
+from sojourn.core.errors import Refusal
 from sojourn.core.places import Place, PlaceKind, Sender
-from sojourn.ports.platform import Button, File, Inbound, PlatformAdapter, Refusal
+from sojourn.ports.platform import Button, File, Inbound, PlatformAdapter
 
 # What can be tried on a network. What one cannot do stands in its rig's `lacks`, each with the reason.
 Trial = Literal[

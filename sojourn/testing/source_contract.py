@@ -24,10 +24,9 @@ from pathlib import Path
 
 from sojourn.core.messages import Message, tool_calls_of
 from sojourn.core.sessions import SessionId
+from sojourn.ports.app import ImportReport
 from sojourn.ports.importer import FoundHistory, HistoryReader, Importer, SessionEntry, Transcript
-from sojourn.ports.kit import ImportReport
-from sojourn.ports.store import Listing
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Listing, Store
 from sojourn.testing.store_steps import dump
 
 Rescue = Callable[..., Awaitable[ImportReport]]
@@ -89,7 +88,7 @@ def trace(folder: Path) -> dict[str, str]:
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-async def kept(store: WholeStore) -> dict[str, list[Message]]:
+async def kept(store: Store) -> dict[str, list[Message]]:
     """What was brought in: the messages of each session, by its id where it came from."""
     found: dict[str, list[Message]] = {}
     for session in await store.find(Listing(archived=None, limit=1000)):
@@ -157,22 +156,20 @@ class SourceContract:
 
     # being brought in
     async def test_everything_is_brought_in_as_it_was_read(
-        self, history: History, store: WholeStore, rescue: Rescue
+        self, history: History, store: Store, rescue: Rescue
     ) -> None:
         report = await rescue(store, history.source, history.found())
         assert (report.found, report.imported, report.skipped) == (history.sessions, history.sessions, ())
         assert await kept(store) == {one.native_id: list(one.messages) for one in every(history)}
         assert (await store.verify()).clean
 
-    async def test_a_dry_run_tells_and_brings_nothing(
-        self, history: History, store: WholeStore, rescue: Rescue
-    ) -> None:
+    async def test_a_dry_run_tells_and_brings_nothing(self, history: History, store: Store, rescue: Rescue) -> None:
         report = await rescue(store, history.source, history.found(), dry_run=True)
         assert (report.found, report.imported, report.dry_run) == (history.sessions, history.sessions, True)
         assert await store.is_empty()
 
     async def test_again_nothing_is_read_and_nothing_changes(
-        self, history: History, store: WholeStore, rescue: Rescue
+        self, history: History, store: Store, rescue: Rescue
     ) -> None:
         await rescue(store, history.source, history.found())
         before, watched = await dump(store), _Watched(history.source)
@@ -181,9 +178,7 @@ class SourceContract:
         assert watched.read_ids == []
         assert await dump(store) == before
 
-    async def test_what_is_new_comes_and_nothing_else(
-        self, history: History, store: WholeStore, rescue: Rescue
-    ) -> None:
+    async def test_what_is_new_comes_and_nothing_else(self, history: History, store: Store, rescue: Rescue) -> None:
         await rescue(store, history.source, history.found())
         before, watched = await kept(store), _Watched(history.source)
         new = history.grow()
@@ -196,14 +191,14 @@ class SourceContract:
             assert after[native][: len(messages)] == messages or native in watched.read_ids
         assert sum(map(len, after.values())) == sum(map(len, before.values())) + new
 
-    async def test_nothing_is_written_to_it(self, history: History, store: WholeStore, rescue: Rescue) -> None:
+    async def test_nothing_is_written_to_it(self, history: History, store: Store, rescue: Rescue) -> None:
         before = trace(history.user_home)
         for _ in range(2):
             await rescue(store, history.source, history.found())
         assert trace(history.user_home) == before
 
     async def test_what_is_damaged_is_named_and_the_rest_comes(
-        self, history: History, store: WholeStore, rescue: Rescue
+        self, history: History, store: Store, rescue: Rescue
     ) -> None:
         name = history.spoil()
         found = history.source.find(history.user_home, history.environment)
@@ -212,9 +207,7 @@ class SourceContract:
         assert any(name in why for why in told)
         assert sum(report.imported for report in reports) >= history.sessions - 1
 
-    async def test_what_was_forgotten_does_not_come_back(
-        self, history: History, store: WholeStore, rescue: Rescue
-    ) -> None:
+    async def test_what_was_forgotten_does_not_come_back(self, history: History, store: Store, rescue: Rescue) -> None:
         await rescue(store, history.source, history.found())
         native = next(one.native_id for one in reversed(every(history)) if one.messages)
         await store.forget(SessionId(native))
@@ -229,7 +222,7 @@ class KilledContract:
     """Needs `half` besides: a function that runs the same import in a process which is killed half-way."""
 
     async def test_an_import_that_was_killed_goes_on(
-        self, history: History, store: WholeStore, rescue: Rescue, half: Callable[[], None]
+        self, history: History, store: Store, rescue: Rescue, half: Callable[[], None]
     ) -> None:
         half()
         begun = await kept(store)

@@ -11,8 +11,7 @@ from sojourn.core.errors import Conflict, LeaseLost
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import user
 from sojourn.ports.records import Record
-from sojourn.ports.store import SideWrites
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import SideWrites, Store
 from sojourn.testing.store_secrets import KEY
 from sojourn.testing.store_steps import begin, contents, everything, turn
 
@@ -22,9 +21,7 @@ MARK = Record(kind="mark", key="here", value={"n": 1})
 class AlongContract:
     """A turn begins and ends in one step: its words, its records, its lease."""
 
-    async def test_records_come_with_the_words_they_belong_to(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_records_come_with_the_words_they_belong_to(self, store: Store, again: Store | None) -> None:
         session = await begin(store, "a")
         await store.put_record(replace(MARK, key="old"))
         await store.put_record(replace(MARK, key="gone"))
@@ -40,7 +37,7 @@ class AlongContract:
         marks = {one.key: (one.value["n"], one.revision, one.session) for one in await other.list_records("mark")}
         assert marks == {"here": (1, 1, session), "old": (2, 2, None)}
 
-    async def test_nothing_is_kept_when_a_record_is_there_already(self, store: WholeStore) -> None:
+    async def test_nothing_is_kept_when_a_record_is_there_already(self, store: Store) -> None:
         session = await begin(store, "a")
         await store.put_record(MARK)
         along = SideWrites(new=(replace(MARK, key="first"), MARK), drop=(("mark", "here"),), release_lease=True)
@@ -51,9 +48,7 @@ class AlongContract:
         assert await contents(store, session) == ["a", "c"]
         assert [one.key for one in await store.list_records("mark")] == ["here"]
 
-    async def test_of_two_who_bring_the_same_record_one_is_kept(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_of_two_who_bring_the_same_record_one_is_kept(self, store: Store, again: Store | None) -> None:
         sessions = [await begin(store), await begin(store)]
         leases = [await store.lease(one, holder="a test", surface="cli") for one in sessions]
         stores = (store, again or store)
@@ -66,7 +61,7 @@ class AlongContract:
         said = [await contents(store, session) for session in sessions]
         assert sorted(said) == [[], ["b"]]
 
-    async def test_the_lease_ends_with_the_last_words(self, store: WholeStore) -> None:
+    async def test_the_lease_ends_with_the_last_words(self, store: Store) -> None:
         session = await begin(store)
         lease = await store.lease(session, holder="a test", surface="cli")
         await store.append(lease, [Chunk("b"), Done()], along=SideWrites(release_lease=True))
@@ -75,7 +70,7 @@ class AlongContract:
         await store.renew(await store.lease(session, holder="the next", surface="cli"), 0)
         assert len(await everything(store.read(session))) == 2
 
-    async def test_who_has_lost_the_lease_changes_no_record(self, store: WholeStore) -> None:
+    async def test_who_has_lost_the_lease_changes_no_record(self, store: Store) -> None:
         session = await begin(store)
         old = await store.lease(session, holder="a test", surface="cli")
         await store.put_record(replace(MARK, key="stays"))
@@ -84,7 +79,7 @@ class AlongContract:
             await store.append(old, [user("late")], along=SideWrites(new=(MARK,), drop=(("mark", "stays"),)))
         assert [one.key for one in await store.list_records("mark")] == ["stays"]
 
-    async def test_secrets_in_what_goes_along_are_blacked_out(self, store: WholeStore) -> None:
+    async def test_secrets_in_what_goes_along_are_blacked_out(self, store: Store) -> None:
         session = await begin(store)
         async with turn(store, session) as lease:
             await store.append(lease, [user("b")], along=SideWrites(new=(replace(MARK, value={"key": KEY}),)))
@@ -92,7 +87,7 @@ class AlongContract:
         assert kept is not None
         assert KEY not in str(kept.value)
 
-    async def test_with_no_words_nothing_goes_along(self, store: WholeStore) -> None:
+    async def test_with_no_words_nothing_goes_along(self, store: Store) -> None:
         session = await begin(store)
         async with turn(store, session) as lease:
             assert await store.append(lease, [], along=SideWrites(new=(MARK,), release_lease=True)) == []

@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.core.errors import Conflict, NotFound
 from sojourn.core.sessions import OWNER
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.testing.store_secrets import KEY, traces
 from sojourn.testing.store_steps import GUEST, NOBODY, ODD, begin, dump
 
@@ -18,7 +18,7 @@ HERE, THERE = "telegram:dm:1", "matrix:room:!x"
 class BindingsContract:
     """place ↔ session, changed by compare-and-swap."""
 
-    async def test_a_place_is_bound_to_a_session(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_place_is_bound_to_a_session(self, store: Store, again: Store | None) -> None:
         session = await begin(store)
         assert await store.binding(HERE) is None
         bound = await store.bind(HERE, session, details={"chat": 1})
@@ -33,7 +33,7 @@ class BindingsContract:
         assert bound.updated_at > 0
         assert await (again or store).binding(HERE) == bound
 
-    async def test_what_was_there_before_can_be_brought_back(self, store: WholeStore) -> None:
+    async def test_what_was_there_before_can_be_brought_back(self, store: Store) -> None:
         old, new = await begin(store), await begin(store)
         await store.bind(HERE, old, details={"chat": 1})
         bound = await store.bind(HERE, new)
@@ -42,14 +42,14 @@ class BindingsContract:
         back = await store.bind(HERE, bound.previous)
         assert (back.session, back.previous) == (old, new)
 
-    async def test_binding_the_same_again_keeps_what_was_before(self, store: WholeStore) -> None:
+    async def test_binding_the_same_again_keeps_what_was_before(self, store: Store) -> None:
         old, new = await begin(store), await begin(store)
         await store.bind(HERE, old)
         await store.bind(HERE, new)
         bound = await store.bind(HERE, new, details={"chat": 2})
         assert (bound.session, bound.previous, bound.details, bound.revision) == (new, old, {"chat": 2}, 3)
 
-    async def test_a_session_that_goes_to_another_place_leaves_the_first(self, store: WholeStore) -> None:
+    async def test_a_session_that_goes_to_another_place_leaves_the_first(self, store: Store) -> None:
         session, before = await begin(store), await begin(store)
         await store.bind(HERE, before)
         await store.bind(HERE, session)
@@ -61,9 +61,7 @@ class BindingsContract:
         back = await store.bind(HERE, session)
         assert (back.session, back.previous) == (session, None)
 
-    async def test_a_place_is_bound_only_at_the_revision_that_was_seen(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_place_is_bound_only_at_the_revision_that_was_seen(self, store: Store, again: Store | None) -> None:
         one, two = await begin(store), await begin(store)
         seen = await store.bind(HERE, one, expect=0)
         with pytest.raises(Conflict, match="revision 1"):
@@ -73,9 +71,7 @@ class BindingsContract:
             await store.bind(HERE, one, expect=seen.revision)
         assert [one.session for one in await store.bindings()] == [two]
 
-    async def test_one_of_many_who_bind_a_new_place_at_once_wins(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_one_of_many_who_bind_a_new_place_at_once_wins(self, store: Store, again: Store | None) -> None:
         sessions = [await begin(store) for _ in range(6)]
         tries = [
             (again or store if n % 2 else store).bind(HERE, session, expect=0) for n, session in enumerate(sessions)
@@ -83,19 +79,19 @@ class BindingsContract:
         done = await asyncio.gather(*tries, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Binding"] + ["Conflict"] * 5
 
-    async def test_a_session_never_has_two_places(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_session_never_has_two_places(self, store: Store, again: Store | None) -> None:
         session = await begin(store)
         await asyncio.gather(*((again or store if n % 2 else store).bind(f"place {n}", session) for n in range(6)))
         assert len(await store.bindings(session=session)) == 1
 
-    async def test_another_persons_session_is_not_bound(self, store: WholeStore) -> None:
+    async def test_another_persons_session_is_not_bound(self, store: Store) -> None:
         session = await begin(store)
         for one, person in ((session, GUEST), (NOBODY, OWNER)):
             with pytest.raises(NotFound):
                 await store.bind(HERE, one, principal=person)
         assert await store.bindings() == []
 
-    async def test_bindings_are_listed_by_person_session_and_beginning(self, store: WholeStore) -> None:
+    async def test_bindings_are_listed_by_person_session_and_beginning(self, store: Store) -> None:
         mine, theirs = await begin(store), await begin(store, principal=GUEST)
         await store.bind(THERE, mine)
         await store.bind(HERE, theirs, principal=GUEST)
@@ -105,7 +101,7 @@ class BindingsContract:
         assert [one.place for one in await store.bindings(prefix="telegram:")] == [HERE]
         assert await store.bindings(prefix="telegram:DM") == []
 
-    async def test_unbinding_says_whether_it_was_bound(self, store: WholeStore) -> None:
+    async def test_unbinding_says_whether_it_was_bound(self, store: Store) -> None:
         bound = await store.bind(HERE, await begin(store))
         with pytest.raises(Conflict):
             await store.unbind(HERE, expect=9)
@@ -113,7 +109,7 @@ class BindingsContract:
         assert await store.unbind(HERE) is False
         assert await store.binding(HERE) is None
 
-    async def test_a_deleted_session_is_neither_bound_nor_brought_back(self, store: WholeStore) -> None:
+    async def test_a_deleted_session_is_neither_bound_nor_brought_back(self, store: Store) -> None:
         old, new, gone = await begin(store), await begin(store), await begin(store)
         await store.bind(HERE, old)
         await store.bind(HERE, new)
@@ -127,7 +123,7 @@ class BindingsContract:
         assert not {old, gone} & set(repr(await dump(store)).split("'"))
         assert (await store.verify()).clean
 
-    async def test_odd_characters_and_secrets_in_a_binding(self, store: WholeStore) -> None:
+    async def test_odd_characters_and_secrets_in_a_binding(self, store: Store) -> None:
         bound = await store.bind(ODD, await begin(store), details={ODD: f"{KEY} {ODD}"})
         assert (bound.place, bound.details) == (ODD, {ODD: f"[redacted:api-key] {ODD}"})
         assert await store.binding(ODD) == bound

@@ -12,7 +12,7 @@ from sojourn.core.handoff import Handoff, HandoffId, State, Step
 from sojourn.core.messages import user
 from sojourn.core.sessions import SessionId
 from sojourn.ports.records import Record
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.testing.store_steps import Fresh, begin, contents, rows, say, turn
 from sojourn.testing.store_upkeep import move
 from sojourn.testing.store_wheel import refusals
@@ -21,11 +21,11 @@ GONE = -1.0
 STEPS: tuple[Step, ...] = ("thread_ready", "bound", "turn_done", "delivered")
 
 
-async def ask(store: WholeStore, session: SessionId, seconds: float = 60.0) -> Handoff:
+async def ask(store: Store, session: SessionId, seconds: float = 60.0) -> Handoff:
     return await store.request_handoff(session, "telegram", surface="cli", seconds=seconds)
 
 
-async def at(store: WholeStore, session: SessionId, state: State, seconds: float = 60.0) -> Handoff:
+async def at(store: Store, session: SessionId, state: State, seconds: float = 60.0) -> Handoff:
     """A hand-off to telegram that has come so far, in the hands of one who holds it for so many seconds."""
     handoff = await ask(store, session)
     if state == "requested":
@@ -37,12 +37,12 @@ async def at(store: WholeStore, session: SessionId, state: State, seconds: float
     return claimed
 
 
-async def shown(store: WholeStore, session: SessionId) -> tuple[str | None, str | None, str | None]:
+async def shown(store: Store, session: SessionId) -> tuple[str | None, str | None, str | None]:
     kept = await store.get(session)
     return kept.handoff_state, kept.handoff_platform, kept.handoff_error
 
 
-async def wheel(store: WholeStore, session: SessionId) -> tuple[str | None, int]:
+async def wheel(store: Store, session: SessionId) -> tuple[str | None, int]:
     kept = await store.get(session)
     return kept.driver, kept.driver_fence
 
@@ -51,7 +51,7 @@ class HandoffStepsContract:
     """A step is made from the state that was seen, or not at all."""
 
     # the steps
-    async def test_the_whole_way(self, store: WholeStore) -> None:
+    async def test_the_whole_way(self, store: Store) -> None:
         session = await begin(store, "a")
         claimed = await at(store, session, "claimed")
         ready = await store.advance_handoff(claimed, "thread_ready", thread_id="77", note="a new thread")
@@ -72,12 +72,12 @@ class HandoffStepsContract:
         assert await shown(store, session) == ("completed", "telegram", None)
         assert await wheel(store, session) == ("telegram:77", 2)
 
-    async def test_steps_with_nothing_to_do_are_left_out(self, store: WholeStore) -> None:
+    async def test_steps_with_nothing_to_do_are_left_out(self, store: Store) -> None:
         session = await begin(store, "a")
         bound = await store.advance_handoff(await at(store, session, "claimed"), "bound", note="no threads there")
         assert (await store.complete_handoff(bound, message_id="m1")).message_id == "m1"
 
-    async def test_no_step_is_made_out_of_order(self, store: WholeStore) -> None:
+    async def test_no_step_is_made_out_of_order(self, store: Store) -> None:
         requested, claimed, bound = [
             await at(store, await begin(store), state) for state in ("requested", "claimed", "bound")
         ]
@@ -96,9 +96,7 @@ class HandoffStepsContract:
             with pytest.raises(Conflict, match="early"):
                 await store.complete_handoff(handoff)
 
-    async def test_a_step_is_made_only_from_the_state_that_was_seen(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_step_is_made_only_from_the_state_that_was_seen(self, store: Store, again: Store | None) -> None:
         session = await begin(store, "a")
         claimed = await at(store, session, "claimed")
         bound = await (again or store).advance_handoff(claimed, "bound")
@@ -112,7 +110,7 @@ class HandoffStepsContract:
         assert await store.get_handoff(bound.id) == bound
         assert await wheel(store, session) == ("telegram", 2)
 
-    async def test_one_of_two_steps_at_once_is_made(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_one_of_two_steps_at_once_is_made(self, store: Store, again: Store | None) -> None:
         session = await begin(store, "a")
         claimed = await at(store, session, "claimed")
         done = await asyncio.gather(
@@ -125,14 +123,14 @@ class HandoffStepsContract:
         state = (await store.get_handoff(claimed.id)).state
         assert (await wheel(store, session))[0] == ("telegram" if state == "bound" else "cli")
 
-    async def test_who_drives_is_said_when_it_is_bound(self, store: WholeStore) -> None:
+    async def test_who_drives_is_said_when_it_is_bound(self, store: Store) -> None:
         claimed = await at(store, await begin(store), "claimed")
         with pytest.raises(BadInput):
             await store.advance_handoff(claimed, "thread_ready", surface="telegram")
 
     # the wheel
     async def test_the_wheel_moves_at_bound_and_the_giver_can_write_no_more(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: Store, again: Store | None
     ) -> None:
         session = await begin(store, "a")
         lease = await store.lease(session, holder="me", surface="cli", seconds=GONE)
@@ -145,7 +143,7 @@ class HandoffStepsContract:
             await store.put_record(Record(kind="k", key="k", value=1, session=session), lease=lease)
         assert await contents(store, session) == ["a"]
 
-    async def test_the_receiver_writes_from_bound_on(self, store: WholeStore) -> None:
+    async def test_the_receiver_writes_from_bound_on(self, store: Store) -> None:
         session = await begin(store, "a")
         bound = await at(store, session, "bound")
         async with turn(store, session, "telegram") as lease:
@@ -153,7 +151,7 @@ class HandoffStepsContract:
         await store.complete_handoff(await store.advance_handoff(bound, "delivered"))
         assert await contents(store, session) == ["a", "here now"]
 
-    async def test_the_givers_exit_ends_nothing_once_it_was_handed_over(self, store: WholeStore) -> None:
+    async def test_the_givers_exit_ends_nothing_once_it_was_handed_over(self, store: Store) -> None:
         session = await begin(store, "a")
         lease = await store.lease(session, holder="me", surface="cli", seconds=GONE)
         await store.complete_handoff(await at(store, session, "delivered"))
@@ -161,7 +159,7 @@ class HandoffStepsContract:
         kept = await store.get(session)
         assert (kept.ended_at, kept.end_reason, kept.driver) == (None, None, "telegram")
 
-    async def test_a_session_that_had_ended_goes_on_where_it_arrives(self, store: WholeStore) -> None:
+    async def test_a_session_that_had_ended_goes_on_where_it_arrives(self, store: Store) -> None:
         session = await begin(store, "a")
         async with turn(store, session) as lease:
             await store.end(lease, "cli_close")
@@ -169,7 +167,7 @@ class HandoffStepsContract:
         kept = await store.get(session)
         assert (kept.ended_at, kept.end_reason) == (None, None)
 
-    async def test_a_wheel_that_moved_meanwhile_is_not_handed_over(self, store: WholeStore, fresh: Fresh) -> None:
+    async def test_a_wheel_that_moved_meanwhile_is_not_handed_over(self, store: Store, fresh: Fresh) -> None:
         claimed, other = await at(store, await begin(store, "a"), "claimed"), fresh()
         await move(store, other)
         row = {**(await rows(store, "sessions"))[0], "id": "moved", "driver_fence": 9}
@@ -181,7 +179,7 @@ class HandoffStepsContract:
             await other.advance_handoff(stale, "bound")
         assert (await other.get_handoff(stale.id)).state == "claimed"
 
-    async def test_taking_the_wheel_back_ends_the_hand_off(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_taking_the_wheel_back_ends_the_hand_off(self, store: Store, again: Store | None) -> None:
         session = await begin(store, "a")
         bound = await at(store, session, "bound")
         lease = await store.lease(session, holder="phone", surface="telegram")
@@ -194,7 +192,7 @@ class HandoffStepsContract:
         assert await shown(store, session) == ("failed", "telegram", "The wheel was taken by cli.")
         await say(store, session, "b")
 
-    async def test_the_receiver_driving_again_ends_nothing(self, store: WholeStore) -> None:
+    async def test_the_receiver_driving_again_ends_nothing(self, store: Store) -> None:
         session = await begin(store, "a")
         bound = await at(store, session, "bound")
         await store.drive(session, "telegram")
@@ -204,7 +202,7 @@ class HandoffStepsContract:
 
     # failing
     @pytest.mark.parametrize("state", ["claimed", "thread_ready"])
-    async def test_failing_before_it_arrived_leaves_the_giver_as_it_was(self, store: WholeStore, state: State) -> None:
+    async def test_failing_before_it_arrived_leaves_the_giver_as_it_was(self, store: Store, state: State) -> None:
         session = await begin(store, "a")
         failed = await store.fail_handoff(await at(store, session, state), "no_home", "No home channel.")
         assert (failed.state, failed.error_code, failed.error) == ("failed", "no_home", "No home channel.")
@@ -213,9 +211,7 @@ class HandoffStepsContract:
         await say(store, session, "b")
 
     @pytest.mark.parametrize("state", ["bound", "turn_done"])
-    async def test_failing_before_anything_was_delivered_gives_the_wheel_back(
-        self, store: WholeStore, state: State
-    ) -> None:
+    async def test_failing_before_anything_was_delivered_gives_the_wheel_back(self, store: Store, state: State) -> None:
         session = await begin(store, "a")
         handoff = await at(store, session, state)
         lease = await store.lease(session, holder="gateway", surface="telegram")
@@ -225,7 +221,7 @@ class HandoffStepsContract:
         assert await shown(store, session) == ("failed", "telegram", "send_failed")
         await say(store, session, "b")
 
-    async def test_a_wheel_in_other_hands_is_not_given_back(self, store: WholeStore, fresh: Fresh) -> None:
+    async def test_a_wheel_in_other_hands_is_not_given_back(self, store: Store, fresh: Fresh) -> None:
         bound, other = await at(store, await begin(store, "a"), "bound"), fresh()
         session = {**(await rows(store, "sessions"))[0], "driver": "web"}
         await other.import_rows("sessions", [tuple(session.values())])
@@ -233,12 +229,12 @@ class HandoffStepsContract:
         await other.fail_handoff(bound, "send_failed")
         assert await wheel(other, bound.session) == ("web", 2)
 
-    async def test_failing_after_the_delivery_leaves_the_wheel_there(self, store: WholeStore) -> None:
+    async def test_failing_after_the_delivery_leaves_the_wheel_there(self, store: Store) -> None:
         session = await begin(store, "a")
         await store.fail_handoff(await at(store, session, "delivered"), "late")
         assert await wheel(store, session) == ("telegram", 2)
 
-    async def test_what_is_over_stays_over(self, store: WholeStore) -> None:
+    async def test_what_is_over_stays_over(self, store: Store) -> None:
         session = await begin(store, "a")
         failed = await store.fail_handoff(await at(store, session, "claimed"), "x")
         for attempt in (
@@ -254,7 +250,7 @@ class HandoffStepsContract:
         assert await store.get_handoff(failed.id) == failed
 
     # calling it off
-    async def test_waiting_too_long_ends_only_what_nobody_has_picked_up(self, store: WholeStore) -> None:
+    async def test_waiting_too_long_ends_only_what_nobody_has_picked_up(self, store: Store) -> None:
         session, other = await begin(store, "a"), await begin(store, "b")
         ended = await store.cancel_handoff((await ask(store, session)).id, as_="expired", error="Waited 60 s.")
         assert (ended.state, ended.error_code, ended.error) == ("expired", "expired", "Waited 60 s.")
@@ -265,9 +261,7 @@ class HandoffStepsContract:
             await store.cancel_handoff(claimed.id, as_="expired")
         assert await shown(store, other) == ("running", "telegram", None)
 
-    async def test_a_waiter_and_an_owner_at_once_do_not_both_win(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_waiter_and_an_owner_at_once_do_not_both_win(self, store: Store, again: Store | None) -> None:
         for _ in range(5):
             session = await begin(store)
             asked = await ask(store, session)
@@ -278,7 +272,7 @@ class HandoffStepsContract:
             )
             assert isinstance(waited, Handoff) != isinstance(claimed, Handoff)
 
-    async def test_a_person_may_call_it_off_until_it_has_arrived(self, store: WholeStore) -> None:
+    async def test_a_person_may_call_it_off_until_it_has_arrived(self, store: Store) -> None:
         states: tuple[State, ...] = ("requested", "claimed", "thread_ready")
         for state in states:
             session = await begin(store, "a")
@@ -296,7 +290,7 @@ class HandoffStepsContract:
             assert (await wheel(store, session))[0] == "telegram"
 
     # nothing is stuck
-    async def test_a_request_that_nobody_picked_up_does_not_block_the_giver(self, store: WholeStore) -> None:
+    async def test_a_request_that_nobody_picked_up_does_not_block_the_giver(self, store: Store) -> None:
         session = await begin(store, "a")
         asked = await ask(store, session, seconds=GONE)
         assert await store.list_pending_handoffs() == []
@@ -305,14 +299,14 @@ class HandoffStepsContract:
         assert (await store.get_handoff(asked.id)).state == "expired"
         assert (await shown(store, session))[0] == "failed"
 
-    async def test_a_stale_request_makes_room_for_a_new_one(self, store: WholeStore) -> None:
+    async def test_a_stale_request_makes_room_for_a_new_one(self, store: Store) -> None:
         session = await begin(store, "a")
         old = await ask(store, session, seconds=GONE)
         await ask(store, session)
         assert [one.state for one in await store.handoffs(session)] == ["requested", "expired"]
         assert old.id == (await store.handoffs(session))[1].id
 
-    async def test_stale_ones_are_swept_up(self, store: WholeStore) -> None:
+    async def test_stale_ones_are_swept_up(self, store: Store) -> None:
         waiting = await ask(store, await begin(store))
         carried = await at(store, await begin(store), "claimed")
         stale = await ask(store, await begin(store), seconds=GONE)
@@ -321,7 +315,7 @@ class HandoffStepsContract:
         assert (await store.get_handoff(waiting.id)).state == "requested"
         assert (await store.get_handoff(carried.id)).state == "claimed"
 
-    async def test_an_abandoned_one_past_its_time_frees_the_giver(self, store: WholeStore) -> None:
+    async def test_an_abandoned_one_past_its_time_frees_the_giver(self, store: Store) -> None:
         session = await begin(store, "a")
         asked = await ask(store, session, seconds=0.05)
         claimed = await store.claim_handoff("dead", id=asked.id, seconds=GONE)
@@ -331,7 +325,7 @@ class HandoffStepsContract:
         assert (await store.get_handoff(asked.id)).state == "expired"
 
     @pytest.mark.parametrize("state", ["bound", "turn_done", "delivered"])
-    async def test_what_has_arrived_can_always_be_finished(self, store: WholeStore, state: State) -> None:
+    async def test_what_has_arrived_can_always_be_finished(self, store: Store, state: State) -> None:
         session = await begin(store, "a")
         handoff = await at(store, session, state, seconds=GONE)
         assert await store.expire_handoffs() == []
@@ -340,7 +334,7 @@ class HandoffStepsContract:
         assert (taken.id, taken.state) == (handoff.id, state)
         assert (await store.complete_handoff(taken)).state == "completed"
 
-    async def test_a_session_whose_carrier_is_gone_can_be_deleted(self, store: WholeStore) -> None:
+    async def test_a_session_whose_carrier_is_gone_can_be_deleted(self, store: Store) -> None:
         session = await begin(store, "a")
         handoff = await at(store, session, "bound", seconds=GONE)
         assert (await store.delete(session)).rows["handoffs"] == 1

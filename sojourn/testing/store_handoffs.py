@@ -13,7 +13,7 @@ import pytest
 from sojourn.core.errors import Conflict, LeaseLost, NotDriving, NotFound, SessionBusy
 from sojourn.core.handoff import HandoffId, State
 from sojourn.core.messages import user
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.testing.store_handoff_steps import GONE, STEPS, HandoffStepsContract, ask, at, shown, wheel
 from sojourn.testing.store_secrets import KEY, traces
 from sojourn.testing.store_steps import NOBODY, ODD, Fresh, begin, contents, dump, first, retitled, turn
@@ -25,9 +25,7 @@ class HandoffsContract(HandoffStepsContract):
     """requested → claimed → thread_ready → bound → turn_done → delivered → completed."""
 
     # asking
-    async def test_a_request_is_kept_and_shown_on_the_session(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_request_is_kept_and_shown_on_the_session(self, store: Store, again: Store | None) -> None:
         session = await begin(store, "a")
         asked = await store.request_handoff(session, "telegram", surface="cli", target="42", by="chat on laptop")
         assert (asked.session, asked.platform, asked.target, asked.from_surface, asked.by, asked.state) == (
@@ -43,19 +41,19 @@ class HandoffsContract(HandoffStepsContract):
         assert await (again or store).get_handoff_state(session) == asked
         assert await shown(store, session) == ("pending", "telegram", None)
 
-    async def test_a_session_without_a_hand_off_has_none(self, store: WholeStore) -> None:
+    async def test_a_session_without_a_hand_off_has_none(self, store: Store) -> None:
         session = await begin(store, "a")
         assert await store.get_handoff_state(session) is None
         assert await store.handoffs(session) == await store.list_pending_handoffs() == []
         assert await shown(store, session) == (None, None, None)
 
-    async def test_an_empty_session_can_be_handed_off(self, store: WholeStore) -> None:
+    async def test_an_empty_session_can_be_handed_off(self, store: Store) -> None:
         session = (await store.create()).id
         await store.complete_handoff(await at(store, session, "bound"))
         assert await shown(store, session) == ("completed", "telegram", None)
         assert await wheel(store, session) == ("telegram", 1)
 
-    async def test_a_session_that_is_gone_is_not_handed_off(self, store: WholeStore) -> None:
+    async def test_a_session_that_is_gone_is_not_handed_off(self, store: Store) -> None:
         gone = await begin(store)
         await store.delete(gone)
         for session in (gone, NOBODY):
@@ -65,7 +63,7 @@ class HandoffsContract(HandoffStepsContract):
         with pytest.raises(NotFound):
             await store.get_handoff(HandoffId("h_0"))
 
-    async def test_a_running_turn_is_not_handed_off(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_running_turn_is_not_handed_off(self, store: Store, again: Store | None) -> None:
         session = await begin(store)
         async with turn(store, session) as lease:
             with pytest.raises(SessionBusy, match="a test"):
@@ -73,7 +71,7 @@ class HandoffsContract(HandoffStepsContract):
             await store.append(lease, [user("still here")])
         await ask(store, session)
 
-    async def test_only_who_drives_may_hand_over(self, store: WholeStore) -> None:
+    async def test_only_who_drives_may_hand_over(self, store: Store) -> None:
         session = await begin(store)
         await store.drive(session, "web")
         with pytest.raises(NotDriving, match="web"):
@@ -82,7 +80,7 @@ class HandoffsContract(HandoffStepsContract):
 
     @pytest.mark.parametrize("state", ["requested", "claimed", *STEPS])
     async def test_a_second_request_is_told_which_one_is_under_way(
-        self, store: WholeStore, again: WholeStore | None, state: State
+        self, store: Store, again: Store | None, state: State
     ) -> None:
         session = await begin(store, "a")
         under_way = await at(store, session, state)
@@ -90,15 +88,13 @@ class HandoffsContract(HandoffStepsContract):
             await (again or store).request_handoff(session, "discord", surface="cli")
         assert await store.handoffs(session) == [under_way]
 
-    async def test_one_of_two_requests_at_once_is_kept(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_one_of_two_requests_at_once_is_kept(self, store: Store, again: Store | None) -> None:
         session = await begin(store, "a")
         both = [ask(one, session) for one in (store, again or store) for _ in range(3)]
         done = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["BeingHandedOver"] * 5 + ["Handoff"]
 
-    async def test_a_turn_and_a_request_at_once_do_not_both_win(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_turn_and_a_request_at_once_do_not_both_win(self, store: Store, again: Store | None) -> None:
         for _ in range(5):
             session = await begin(store)
             done = await asyncio.gather(
@@ -106,7 +102,7 @@ class HandoffsContract(HandoffStepsContract):
             )
             assert [type(one).__name__ for one in done] in (["Lease", "SessionBusy"], ["BeingHandedOver", "Handoff"])
 
-    async def test_after_one_has_ended_another_can_be_asked_for(self, store: WholeStore) -> None:
+    async def test_after_one_has_ended_another_can_be_asked_for(self, store: Store) -> None:
         session = await begin(store, "a")
         first = await store.fail_handoff(await at(store, session, "claimed"), "no_home", "No home channel.")
         second = await ask(store, session)
@@ -117,7 +113,7 @@ class HandoffsContract(HandoffStepsContract):
     # while it waits
     @pytest.mark.parametrize("state", ["requested", "claimed", "thread_ready"])
     async def test_nobody_starts_a_turn_on_a_session_that_is_leaving(
-        self, store: WholeStore, again: WholeStore | None, state: State
+        self, store: Store, again: Store | None, state: State
     ) -> None:
         for said in ([], ["a"]):  # with a driver, and without
             session = await begin(store, *said)
@@ -129,7 +125,7 @@ class HandoffsContract(HandoffStepsContract):
             assert await contents(store, session) == said
 
     @pytest.mark.parametrize("state", ["requested", "claimed", "thread_ready"])
-    async def test_nobody_takes_the_wheel_of_a_session_that_is_leaving(self, store: WholeStore, state: State) -> None:
+    async def test_nobody_takes_the_wheel_of_a_session_that_is_leaving(self, store: Store, state: State) -> None:
         session = await begin(store, "a")
         under_way = await at(store, session, state)
         before = await wheel(store, session)
@@ -139,7 +135,7 @@ class HandoffsContract(HandoffStepsContract):
         assert await store.get_handoff(under_way.id) == under_way
 
     @pytest.mark.parametrize("state", ["requested", "claimed", *STEPS])
-    async def test_a_clean_up_does_not_delete_what_is_handed_over(self, store: WholeStore, state: State) -> None:
+    async def test_a_clean_up_does_not_delete_what_is_handed_over(self, store: Store, state: State) -> None:
         session = await begin(store, "a")
         under_way = await at(store, session, state)
         for attempt in (store.delete(session), store.forget(session)):
@@ -147,14 +143,14 @@ class HandoffsContract(HandoffStepsContract):
                 await attempt
         assert await contents(store, session) == ["a"]
 
-    async def test_a_lease_that_ran_out_is_worth_nothing_after_a_request(self, store: WholeStore) -> None:
+    async def test_a_lease_that_ran_out_is_worth_nothing_after_a_request(self, store: Store) -> None:
         session = await begin(store, "a")
         lease = await store.lease(session, holder="me", surface="cli", seconds=GONE)
         await ask(store, session)
         assert await refusals(store, lease) == {"LeaseLost"}
         assert await contents(store, session) == ["a"]
 
-    async def test_the_giver_may_read_and_retitle_meanwhile(self, store: WholeStore) -> None:
+    async def test_the_giver_may_read_and_retitle_meanwhile(self, store: Store) -> None:
         session = await begin(store, "a")
         seen = await store.get(session)
         await ask(store, session)
@@ -164,7 +160,7 @@ class HandoffsContract(HandoffStepsContract):
         assert (kept.title, kept.handoff_state) == ("Garden", "pending")
         assert await contents(store, session) == ["a"]
 
-    async def test_a_late_title_of_before_the_hand_over_is_refused(self, store: WholeStore) -> None:
+    async def test_a_late_title_of_before_the_hand_over_is_refused(self, store: Store) -> None:
         session = await begin(store, "a")
         claimed = await at(store, session, "claimed")
         seen = await store.get(session)
@@ -173,9 +169,7 @@ class HandoffsContract(HandoffStepsContract):
             await retitled(store, seen, "Late title")
 
     # claiming
-    async def test_a_claim_names_its_owner_and_shows_that_it_runs(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_claim_names_its_owner_and_shows_that_it_runs(self, store: Store, again: Store | None) -> None:
         session = await begin(store, "a")
         asked = await ask(store, session)
         claimed = await (again or store).claim_handoff("gateway 1", seconds=60)
@@ -187,7 +181,7 @@ class HandoffsContract(HandoffStepsContract):
         assert await store.claim_handoff("gateway 2") is None
         assert await store.list_pending_handoffs() == []
 
-    async def test_the_oldest_is_claimed_first_and_only_by_who_has_its_platform(self, store: WholeStore) -> None:
+    async def test_the_oldest_is_claimed_first_and_only_by_who_has_its_platform(self, store: Store) -> None:
         sessions = [await begin(store) for _ in range(3)]
         asked = [
             await store.request_handoff(session, platform, surface="cli")
@@ -201,7 +195,7 @@ class HandoffsContract(HandoffStepsContract):
         claimed = [await store.claim_handoff("me", platforms=["telegram", "irc"]) for _ in range(3)]
         assert [one and one.id for one in claimed] == [asked[0].id, asked[2].id, None]
 
-    async def test_one_that_is_named_is_claimed_or_none(self, store: WholeStore) -> None:
+    async def test_one_that_is_named_is_claimed_or_none(self, store: Store) -> None:
         one, other = await ask(store, await begin(store)), await ask(store, await begin(store))
         claimed = await store.claim_handoff("me", id=other.id)
         assert claimed is not None
@@ -210,15 +204,13 @@ class HandoffsContract(HandoffStepsContract):
         assert await store.claim_handoff("me", id=other.id, platforms=["matrix"]) is None
         assert [found.id for found in await store.list_pending_handoffs()] == [one.id]
 
-    async def test_each_is_claimed_by_exactly_one_of_many(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_each_is_claimed_by_exactly_one_of_many(self, store: Store, again: Store | None) -> None:
         asked = [await ask(store, await begin(store)) for _ in range(6)]
         claims = [one.claim_handoff(f"{n}") for n in range(8) for one in (store, again or store)]
         claimed = [one.id for one in await asyncio.gather(*claims) if one is not None]
         assert sorted(claimed) == sorted(one.id for one in asked)
 
-    async def test_what_a_dead_owner_left_is_taken_up_where_it_was(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_what_a_dead_owner_left_is_taken_up_where_it_was(self, store: Store, again: Store | None) -> None:
         session = await begin(store, "a")
         left = await store.claim_handoff("dead", id=(await ask(store, session)).id, seconds=60)
         assert left is not None
@@ -231,7 +223,7 @@ class HandoffsContract(HandoffStepsContract):
         assert (taken.state, taken.thread_id, taken.place) == ("thread_ready", "77", "telegram:thread:77")
         assert (taken.owner, taken.fence, taken.claimed_at) == ("alive", 2, left.claimed_at)
 
-    async def test_an_owner_that_was_given_up_cannot_go_on(self, store: WholeStore) -> None:
+    async def test_an_owner_that_was_given_up_cannot_go_on(self, store: Store) -> None:
         session = await begin(store, "a")
         left = await at(store, session, "claimed", seconds=GONE)
         taken = await store.claim_handoff("alive")
@@ -246,14 +238,14 @@ class HandoffsContract(HandoffStepsContract):
                 await attempt
         assert await store.get_handoff(bound.id) == bound
 
-    async def test_an_owner_whose_time_ran_out_is_good_while_nobody_took_it(self, store: WholeStore) -> None:
+    async def test_an_owner_whose_time_ran_out_is_good_while_nobody_took_it(self, store: Store) -> None:
         claimed = await at(store, await begin(store), "claimed", seconds=GONE)
         renewed = await store.renew_handoff(claimed, 60)
         assert renewed.until > claimed.until
         assert await store.claim_handoff("other") is None
         await store.complete_handoff(await store.advance_handoff(renewed, "bound"))
 
-    async def test_what_was_never_claimed_or_is_over_cannot_be_renewed(self, store: WholeStore) -> None:
+    async def test_what_was_never_claimed_or_is_over_cannot_be_renewed(self, store: Store) -> None:
         asked = await ask(store, await begin(store))
         over = await store.fail_handoff(await at(store, await begin(store), "claimed"), "x")
         for one in (asked, over):
@@ -261,20 +253,20 @@ class HandoffsContract(HandoffStepsContract):
                 await store.renew_handoff(one)
 
     # keeping
-    async def test_the_hand_offs_of_all_sessions_are_told_newest_first(self, store: WholeStore) -> None:
+    async def test_the_hand_offs_of_all_sessions_are_told_newest_first(self, store: Store) -> None:
         asked = [await ask(store, await begin(store)) for _ in range(3)]
         assert [one.id for one in await store.handoffs(None)] == [one.id for one in reversed(asked)]
         assert [one.id for one in await store.handoffs(None, limit=1)] == [asked[2].id]
         assert [one.id for one in await store.handoffs(asked[0].session)] == [asked[0].id]
 
-    async def test_hand_offs_are_forgotten_with_their_session(self, store: WholeStore) -> None:
+    async def test_hand_offs_are_forgotten_with_their_session(self, store: Store) -> None:
         session = await begin(store, "a")
         asked = await store.request_handoff(session, "telegram", surface="cli", target="canary", by="canary")
         await store.cancel_handoff(asked.id, error="canary")
         await store.forget(session)
         assert "canary" not in repr(await dump(store))
 
-    async def test_odd_characters_and_secrets_in_a_hand_off(self, store: WholeStore) -> None:
+    async def test_odd_characters_and_secrets_in_a_hand_off(self, store: Store) -> None:
         session = await begin(store, "a")
         asked = await store.request_handoff(session, ODD, surface="cli", target=ODD, by=ODD)
         claimed = await store.claim_handoff(ODD, platforms=[ODD])
@@ -290,9 +282,7 @@ class HandoffsContract(HandoffStepsContract):
         assert await traces(store, "Ab1Ab1") == []
 
     @pytest.mark.parametrize("state", ["requested", "claimed", *STEPS])
-    async def test_every_step_is_told_to_those_who_watch(
-        self, store: WholeStore, again: WholeStore | None, state: State
-    ) -> None:
+    async def test_every_step_is_told_to_those_who_watch(self, store: Store, again: Store | None, state: State) -> None:
         session = await begin(store, "a")
         handoff = await at(store, session, state)
         before = await store.last_change()
@@ -308,9 +298,7 @@ class HandoffsContract(HandoffStepsContract):
         [change] = await watching
         assert (change.session, change.kind) == (session, "handoff")
 
-    async def test_a_request_wakes_a_gateway_in_another_process(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_request_wakes_a_gateway_in_another_process(self, store: Store, again: Store | None) -> None:
         session = await begin(store, "a")
         before = await store.last_change()
         watching = asyncio.ensure_future(first(1, (again or store).watch_changes(after=before), seconds=1.5))
@@ -321,7 +309,7 @@ class HandoffsContract(HandoffStepsContract):
         assert claimed is not None
         assert claimed.id == asked.id
 
-    async def test_a_moved_store_goes_on_with_its_hand_offs(self, store: WholeStore, fresh: Fresh) -> None:
+    async def test_a_moved_store_goes_on_with_its_hand_offs(self, store: Store, fresh: Fresh) -> None:
         session, other = await begin(store, "a"), fresh()
         claimed = await at(store, session, "claimed")
         await move(store, other)

@@ -11,16 +11,16 @@ from typing import Any
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId
 from sojourn.ports.history import Changes, HasChangeFeed, HasToolExchanges, History, SessionFacts
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.testing.store_steps import GUEST, NOBODY, answers, asks, begin, bring, foreign, rows, say, turn
 
 
-def past(store: WholeStore) -> closing[History]:
+def past(store: Store) -> closing[History]:
     """A history that is closed after use."""
     return closing(store.history())
 
 
-def live(store: WholeStore, session: str) -> list[tuple[Any, ...]]:
+def live(store: Store, session: str) -> list[tuple[Any, ...]]:
     """The live rows of a session without their numbers."""
     with past(store) as history:
         [(named, found)] = list(history.messages([session]))
@@ -28,12 +28,12 @@ def live(store: WholeStore, session: str) -> list[tuple[Any, ...]]:
     return [row[1:] for row in found]
 
 
-def facts_of(store: WholeStore) -> list[SessionFacts]:
+def facts_of(store: Store) -> list[SessionFacts]:
     with past(store) as history:
         return history.sessions()
 
 
-def _follow(known: dict[str, SessionFacts], told: Changes | None, named: set[str], store: WholeStore) -> None:
+def _follow(known: dict[str, SessionFacts], told: Changes | None, named: set[str], store: Store) -> None:
     """Brings what is known up to date, and compares it with a list made from scratch."""
     assert told is not None
     assert {facts.id for facts in told.facts} == named
@@ -46,14 +46,14 @@ def _follow(known: dict[str, SessionFacts], told: Changes | None, named: set[str
 class HistoryContract:
     """Synchronous, picklable, read-only; all people, archived sessions too."""
 
-    async def test_sessions_come_newest_start_first_and_ties_as_they_were_added(self, store: WholeStore) -> None:
+    async def test_sessions_come_newest_start_first_and_ties_as_they_were_added(self, store: Store) -> None:
         starts = {"d": 100.0, "b": 300.0, "c": 200.0, "a": 200.0, "e": 200.0}
         await bring(store, *(foreign(id, started_at=at) for id, at in starts.items()))
         later = await store.get(SessionId("c"))
         await store.change(later, replace(later, pinned=True))
         assert [facts.id for facts in facts_of(store)] == ["b", "c", "a", "e", "d"]
 
-    async def test_facts_tell_what_a_session_is_and_whether_it_changed(self, store: WholeStore) -> None:
+    async def test_facts_tell_what_a_session_is_and_whether_it_changed(self, store: Store) -> None:
         one = foreign(
             "abc",
             "a",
@@ -74,13 +74,13 @@ class HistoryContract:
         assert (facts.rows, facts.active_rows) == (4, 3)
         assert facts.last_row == max(row["id"] for row in await rows(store, "messages"))
 
-    async def test_an_empty_session_has_facts_too(self, store: WholeStore) -> None:
+    async def test_an_empty_session_has_facts_too(self, store: Store) -> None:
         made = await store.create(principal=GUEST)
         [facts] = facts_of(store)
         assert (facts.rows, facts.active_rows, facts.last_row, facts.last_active) == (0, 0, 0, made.started_at)
         assert live(store, made.id) == []
 
-    async def test_messages_are_the_live_rows_in_order_as_bytes(self, store: WholeStore) -> None:
+    async def test_messages_are_the_live_rows_in_order_as_bytes(self, store: Store) -> None:
         parts = json.dumps([{"type": "text", "text": "ü"}], ensure_ascii=False)
         call = asks("terminal", '{"a": 1}', text="später")
         session = await begin(
@@ -95,7 +95,7 @@ class HistoryContract:
             (b"tool", b"ok", False, None, b"terminal"),
         ]
 
-    async def test_exchanges_tell_which_answer_belongs_to_which_call(self, store: WholeStore) -> None:
+    async def test_exchanges_tell_which_answer_belongs_to_which_call(self, store: Store) -> None:
         call = assistant("I look.", [ToolCall(id="c1", name="terminal", arguments="{}")])
         answer = replace(tool_result(ToolCall(id="c1", name="terminal"), "nul \x00"), effect_disposition="none")
         undone = replace(user("undone"), active=False)
@@ -111,12 +111,12 @@ class HistoryContract:
             (b"user", b"thanks", False, None, None, None, None, b'{"by": "Ada"}'),
         ]
 
-    async def test_facts_say_whose_a_session_is(self, store: WholeStore) -> None:
+    async def test_facts_say_whose_a_session_is(self, store: Store) -> None:
         await store.create(principal=GUEST)
         await store.create()
         assert {facts.principal for facts in facts_of(store)} == {"owner", GUEST}
 
-    async def test_messages_come_session_by_session_as_asked(self, store: WholeStore) -> None:
+    async def test_messages_come_session_by_session_as_asked(self, store: Store) -> None:
         one, other = await begin(store, "a"), await begin(store, "b", "c")
         with past(store) as history:
             found = list(history.messages([other, one, other]))
@@ -126,11 +126,11 @@ class HistoryContract:
             (other, [b"b", b"c"]),
         ]
 
-    async def test_odd_characters_come_back_as_the_bytes_they_were(self, store: WholeStore) -> None:
+    async def test_odd_characters_come_back_as_the_bytes_they_were(self, store: Store) -> None:
         session = await begin(store, "nul \x00 and \x1a", b"bad \xff byte".decode("utf-8", "surrogateescape"))
         assert [row[1] for row in live(store, session)] == [b"nul \x00 and \x1a", b"bad \xff byte"]
 
-    async def test_previews_are_the_opening_words_of_a_person(self, store: WholeStore) -> None:
+    async def test_previews_are_the_opening_words_of_a_person(self, store: Store) -> None:
         one = await begin(store, assistant("Welcome"), "Plan\nthe garden", "and more")
         long, none = await begin(store, "word " * 50), await begin(store, assistant("alone"))
         parts = await begin(store, Message(role="user", content='[{"type": "text", "text": "x"}]', structured=True))
@@ -141,13 +141,13 @@ class HistoryContract:
         assert none not in found
         assert found[parts] == ""
 
-    async def test_a_history_can_be_sent_to_another_process(self, store: WholeStore) -> None:
+    async def test_a_history_can_be_sent_to_another_process(self, store: Store) -> None:
         session = await begin(store, "a", "b")
         with past(store) as here, closing(pickle.loads(pickle.dumps(here))) as there:
             assert there.sessions() == here.sessions()
             assert list(there.messages([session])) == list(here.messages([session]))
 
-    async def test_a_closed_history_opens_again_when_used(self, store: WholeStore) -> None:
+    async def test_a_closed_history_opens_again_when_used(self, store: Store) -> None:
         history = store.history()
         await begin(store, "a")
         assert len(history.sessions()) == 1
@@ -155,7 +155,7 @@ class HistoryContract:
         assert len(history.sessions()) == 1
         history.close()
 
-    async def test_a_history_sees_what_is_kept_later_and_its_mark_moves(self, store: WholeStore) -> None:
+    async def test_a_history_sees_what_is_kept_later_and_its_mark_moves(self, store: Store) -> None:
         session = await begin(store, "a")
         with past(store) as history:
             assert [len(found) for _, found in history.messages([session])] == [1]
@@ -165,7 +165,7 @@ class HistoryContract:
             assert [len(found) for _, found in history.messages([session])] == [2]
             assert before is None or history.mark() != before
 
-    async def test_a_history_that_is_kept_open_tells_the_same_as_a_new_one(self, store: WholeStore) -> None:
+    async def test_a_history_that_is_kept_open_tells_the_same_as_a_new_one(self, store: Store) -> None:
         session, other = await begin(store, "a", "b"), await begin(store, "c")
         with past(store) as kept:
             assert kept.sessions() == facts_of(store)
@@ -183,7 +183,7 @@ class HistoryContract:
             await store.create()
             assert kept.sessions() == facts_of(store)
 
-    async def test_changes_tell_what_is_different_and_nothing_else(self, store: WholeStore) -> None:
+    async def test_changes_tell_what_is_different_and_nothing_else(self, store: Store) -> None:
         session, other = await begin(store, "a", "b"), await begin(store, "c")
         with past(store) as kept:
             if not isinstance(kept, HasChangeFeed):
@@ -206,7 +206,7 @@ class HistoryContract:
             assert kept.sessions() == facts_of(store)
             assert kept.changes() == Changes(())  # what a list has told is no news
 
-    async def test_what_is_not_there_has_no_rows(self, store: WholeStore) -> None:
+    async def test_what_is_not_there_has_no_rows(self, store: Store) -> None:
         await begin(store, "a")
         assert live(store, NOBODY) == []
         with past(store) as history:

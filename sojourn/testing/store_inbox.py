@@ -14,7 +14,7 @@ from sojourn.core.errors import BadInput, LeaseLost, NotFound
 from sojourn.core.sessions import TurnId
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.platform import File
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.testing.store_secrets import KEY, traces
 from sojourn.testing.store_steps import NOBODY, ODD, begin, dump
 
@@ -22,7 +22,7 @@ GONE = -1.0
 HOME = "telegram:dm:1"
 
 
-async def come_in(store: WholeStore, *names: str, place: str = HOME, platform: str = "telegram") -> list[Incoming]:
+async def come_in(store: Store, *names: str, place: str = HOME, platform: str = "telegram") -> list[Incoming]:
     """Messages by their ids, in this order."""
     kept = [
         await store.add_incoming(platform, "bot", name, place=place, payload={"text": f"words of {name}"})
@@ -31,7 +31,7 @@ async def come_in(store: WholeStore, *names: str, place: str = HOME, platform: s
     return [one for one in kept if one is not None]
 
 
-async def take(store: WholeStore, owner: str = "me", seconds: float = 60.0) -> Incoming:
+async def take(store: Store, owner: str = "me", seconds: float = 60.0) -> Incoming:
     [item] = await store.claim_incoming(owner, seconds=seconds)
     return item
 
@@ -39,7 +39,7 @@ async def take(store: WholeStore, owner: str = "me", seconds: float = 60.0) -> I
 class InboxContract:
     """waiting → running → done | failed."""
 
-    async def test_a_message_is_kept_as_it_came(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_message_is_kept_as_it_came(self, store: Store, again: Store | None) -> None:
         kept = await store.add_incoming("telegram", "bot", "m1", place=HOME, payload={"text": "hello", "n": [1]})
         assert kept is not None
         assert (kept.platform, kept.account, kept.message_id, kept.place, kept.payload, kept.state) == (
@@ -53,7 +53,7 @@ class InboxContract:
         assert kept.received_at > 0
         assert await (again or store).incoming() == [kept]
 
-    async def test_a_message_that_comes_again_is_kept_once(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_message_that_comes_again_is_kept_once(self, store: Store, again: Store | None) -> None:
         [first] = await come_in(store, "m1")
         assert await come_in(again or store, "m1") == []
         await store.finish_incoming(await take(store))
@@ -64,17 +64,17 @@ class InboxContract:
             assert await store.add_incoming(platform, account, "m1", place=HOME, payload=None)
 
     async def test_one_of_many_who_keep_the_same_message_at_once_has_it(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: Store, again: Store | None
     ) -> None:
         kept = await asyncio.gather(*(come_in(one, "m1") for one in (store, again or store) for _ in range(4)))
         assert sorted(len(one) for one in kept) == [0] * 7 + [1]
 
-    async def test_what_is_no_json_is_not_kept(self, store: WholeStore) -> None:
+    async def test_what_is_no_json_is_not_kept(self, store: Store) -> None:
         with pytest.raises(BadInput):
             await store.add_incoming("telegram", "bot", "m1", place=HOME, payload=b"bytes")
         assert await store.incoming() == []
 
-    async def test_odd_characters_and_secrets_in_a_message(self, store: WholeStore) -> None:
+    async def test_odd_characters_and_secrets_in_a_message(self, store: Store) -> None:
         kept = await store.add_incoming(ODD, ODD, ODD, place=ODD, payload={ODD: f"{KEY} {ODD}"})
         assert kept is not None
         assert (kept.platform, kept.account, kept.message_id, kept.place) == (ODD,) * 4
@@ -87,7 +87,7 @@ class InboxContract:
 
     # files
     async def test_files_come_along_as_they_are_until_the_message_is_done(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: Store, again: Store | None
     ) -> None:
         files = [
             File(name=ODD, media_type="image/png", data=bytes(range(256)) * 50),
@@ -102,7 +102,7 @@ class InboxContract:
         await store.finish_incoming(item)
         assert await store.incoming_files(item) == ()
 
-    async def test_files_go_with_their_message(self, store: WholeStore) -> None:
+    async def test_files_go_with_their_message(self, store: Store) -> None:
         session = await begin(store)
         for name in ("m1", "m2"):
             file = File(name="f", media_type="text/plain", data=b"canary " + name.encode())
@@ -117,7 +117,7 @@ class InboxContract:
         assert "canary" not in repr(await dump(store))
 
     # claiming
-    async def test_a_claim_has_an_owner_and_a_number(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_claim_has_an_owner_and_a_number(self, store: Store, again: Store | None) -> None:
         [kept] = await come_in(store, "m1")
         taken = await take(again or store, "gateway 1")
         assert (taken.id, taken.state, taken.owner, taken.fence, taken.attempts) == (
@@ -130,10 +130,10 @@ class InboxContract:
         assert taken.until > kept.received_at
         assert await store.claim_incoming("gateway 2") == []
 
-    async def test_nothing_waits_in_an_empty_inbox(self, store: WholeStore) -> None:
+    async def test_nothing_waits_in_an_empty_inbox(self, store: Store) -> None:
         assert await store.claim_incoming("me") == await store.claim_incoming("me", limit=0) == []
 
-    async def test_a_place_is_worked_on_in_order_one_at_a_time(self, store: WholeStore) -> None:
+    async def test_a_place_is_worked_on_in_order_one_at_a_time(self, store: Store) -> None:
         await come_in(store, "a1", "a2", place="a")
         await come_in(store, "b1", place="b")
         first = await store.claim_incoming("me", limit=9)
@@ -142,12 +142,12 @@ class InboxContract:
         await store.finish_incoming(first[0])
         assert [one.message_id for one in await store.claim_incoming("me", limit=9)] == ["a2"]
 
-    async def test_the_oldest_come_first_and_no_more_than_asked_for(self, store: WholeStore) -> None:
+    async def test_the_oldest_come_first_and_no_more_than_asked_for(self, store: Store) -> None:
         for place in "abcd":
             await come_in(store, place, place=place)
         assert [one.message_id for one in await store.claim_incoming("me", limit=3)] == ["a", "b", "c"]
 
-    async def test_only_lines_and_places_that_are_served_are_claimed(self, store: WholeStore) -> None:
+    async def test_only_lines_and_places_that_are_served_are_claimed(self, store: Store) -> None:
         await come_in(store, "t", place="t")
         await come_in(store, "m", place="m", platform="matrix")
         assert await store.claim_incoming("me", lines=[]) == []
@@ -157,7 +157,7 @@ class InboxContract:
         assert [one.message_id for one in await store.claim_incoming("me", lines=lines, limit=9)] == ["m"]
         assert [one.message_id for one in await store.claim_incoming("me", place="t", limit=9)] == ["t"]
 
-    async def test_what_waits_behind_a_running_one_can_be_taken_ahead(self, store: WholeStore) -> None:
+    async def test_what_waits_behind_a_running_one_can_be_taken_ahead(self, store: Store) -> None:
         await come_in(store, "m1", "m2", "m3")
         running = await take(store)
         [steer] = await store.claim_incoming("me", place=HOME, ahead=True)
@@ -167,13 +167,11 @@ class InboxContract:
         await store.finish_incoming(running)
         assert (await take(store)).message_id == "m3"
 
-    async def test_no_message_is_claimed_twice_by_many_at_once(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_no_message_is_claimed_twice_by_many_at_once(self, store: Store, again: Store | None) -> None:
         for place in range(6):
             await come_in(store, f"{place}.1", f"{place}.2", place=f"p{place}")
 
-        async def work(one: WholeStore, owner: str) -> list[str]:
+        async def work(one: Store, owner: str) -> list[str]:
             done: list[str] = []
             for _ in range(60):
                 for item in await one.claim_incoming(owner, limit=2):
@@ -185,13 +183,11 @@ class InboxContract:
         every = [name for some in done for name in some]
         assert sorted(every) == sorted(f"{place}.{n}" for place in range(6) for n in (1, 2))
 
-    async def test_one_place_is_never_worked_on_by_two_at_once(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_one_place_is_never_worked_on_by_two_at_once(self, store: Store, again: Store | None) -> None:
         await come_in(store, *(f"m{n}" for n in range(12)))
         at_work, seen = 0, list[str]()
 
-        async def work(one: WholeStore, owner: str) -> None:
+        async def work(one: Store, owner: str) -> None:
             nonlocal at_work
             while len(seen) < 12:
                 await asyncio.sleep(0)  # a store in memory never waits: let the others have their turn
@@ -209,7 +205,7 @@ class InboxContract:
 
     # owners that die
     async def test_what_a_dead_owner_left_is_taken_up_with_what_is_known_of_it(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: Store, again: Store | None
     ) -> None:
         session = await begin(store)
         await come_in(store, "m1", "m2")
@@ -220,7 +216,7 @@ class InboxContract:
         assert (taken.message_id, taken.owner, taken.fence, taken.attempts) == ("m1", "heir", 2, 2)
         assert (taken.session, taken.turn) == (session, "t_1")
 
-    async def test_an_owner_that_was_given_up_cannot_go_on(self, store: WholeStore) -> None:
+    async def test_an_owner_that_was_given_up_cannot_go_on(self, store: Store) -> None:
         await come_in(store, "m1")
         left = await take(store, "dead", GONE)
         taken = await take(store, "heir")
@@ -234,13 +230,13 @@ class InboxContract:
                 await attempt
         assert (await store.finish_incoming(taken)).state == "done"
 
-    async def test_an_owner_whose_time_ran_out_is_good_while_nobody_took_it(self, store: WholeStore) -> None:
+    async def test_an_owner_whose_time_ran_out_is_good_while_nobody_took_it(self, store: Store) -> None:
         await come_in(store, "m1")
         item = await store.update_incoming(await take(store, seconds=GONE), seconds=60)
         assert await store.claim_incoming("other") == []
         assert (await store.finish_incoming(item)).state == "done"
 
-    async def test_what_is_done_is_not_done_again(self, store: WholeStore) -> None:
+    async def test_what_is_done_is_not_done_again(self, store: Store) -> None:
         await come_in(store, "m1")
         item = await take(store)
         done = await store.finish_incoming(item)
@@ -256,28 +252,28 @@ class InboxContract:
         assert await store.claim_incoming("me") == []
 
     # letting go
-    async def test_what_is_let_go_waits_again_in_its_place(self, store: WholeStore) -> None:
+    async def test_what_is_let_go_waits_again_in_its_place(self, store: Store) -> None:
         await come_in(store, "m1", "m2")
         released = await store.release_incoming(await take(store), error="busy")
         assert (released.state, released.owner, released.error) == ("waiting", "", "busy")
         taken = await take(store, "other")
         assert (taken.message_id, taken.attempts, taken.fence) == ("m1", 2, 2)
 
-    async def test_what_is_to_wait_longer_keeps_its_place_waiting(self, store: WholeStore) -> None:
+    async def test_what_is_to_wait_longer_keeps_its_place_waiting(self, store: Store) -> None:
         await come_in(store, "m1", "m2")
         await store.release_incoming(await take(store), seconds=60)
         assert await store.claim_incoming("me", limit=9) == []
         await come_in(store, "b", place="another")
         assert [one.message_id for one in await store.claim_incoming("me", limit=9)] == ["b"]
 
-    async def test_a_failed_message_frees_its_place(self, store: WholeStore) -> None:
+    async def test_a_failed_message_frees_its_place(self, store: Store) -> None:
         await come_in(store, "m1", "m2")
         failed = await store.finish_incoming(await take(store), "failed", error="It broke.")
         assert (failed.state, failed.error) == ("failed", "It broke.")
         assert (await take(store)).message_id == "m2"
 
     # reading
-    async def test_the_inbox_is_listed_by_place_session_and_state(self, store: WholeStore) -> None:
+    async def test_the_inbox_is_listed_by_place_session_and_state(self, store: Store) -> None:
         session = await begin(store)
         await come_in(store, "a1", "a2", place="a")
         await come_in(store, "b1", place="b")
@@ -293,7 +289,7 @@ class InboxContract:
         assert await names(states=["waiting"]) == ["a2", "b1"]
         assert await names(states=["running", "done"], place="b") == []
 
-    async def test_messages_go_with_the_session_they_became(self, store: WholeStore) -> None:
+    async def test_messages_go_with_the_session_they_became(self, store: Store) -> None:
         session = await begin(store)
         await come_in(store, "canary", "other")
         item = await store.update_incoming(await take(store), session=session)
@@ -304,7 +300,7 @@ class InboxContract:
         assert (await take(store)).message_id == "other"
         assert (await store.verify()).clean
 
-    async def test_a_message_becomes_no_session_that_is_not_there(self, store: WholeStore) -> None:
+    async def test_a_message_becomes_no_session_that_is_not_there(self, store: Store) -> None:
         await come_in(store, "m1")
         item = await take(store)
         with pytest.raises(NotFound):

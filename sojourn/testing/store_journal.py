@@ -10,7 +10,7 @@ import pytest
 
 from sojourn.core.errors import LeaseLost
 from sojourn.ports.gateway_store import Heartbeat, Topic
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.testing.store_bindings import BindingsContract
 from sojourn.testing.store_inbox import GONE, HOME, InboxContract, come_in, take
 from sojourn.testing.store_outbox import OutboxContract, put, take_out
@@ -27,7 +27,7 @@ async def ring(bell: AsyncGenerator[None, None], seconds: float = 1.5) -> None:
 class GatewaysContract:
     """A gateway that beats is alive; a credential has one holder."""
 
-    async def test_a_gateway_is_seen_while_it_beats(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_gateway_is_seen_while_it_beats(self, store: Store, again: Store | None) -> None:
         health = {"telegram": {"last_received": 1.5, "oldest_waiting": None}}
         first = await store.beat(Heartbeat(id="g1", host="laptop", pid=4711, health=health), seconds=60)
         assert (first.id, first.host, first.pid, first.health) == ("g1", "laptop", 4711, health)
@@ -36,34 +36,32 @@ class GatewaysContract:
         assert (second.started_at, second.pid, second.health) == (first.started_at, 4712, {})
         assert await store.gateways() == [second]
 
-    async def test_a_gateway_that_stopped_beating_is_not_alive(self, store: WholeStore) -> None:
+    async def test_a_gateway_that_stopped_beating_is_not_alive(self, store: Store) -> None:
         await store.beat(Heartbeat(id="dead"), seconds=GONE)
         alive = await store.beat(Heartbeat(id="alive"))
         assert await store.gateways() == [alive]
         assert [one.id for one in await store.gateways(alive=False)] == ["alive", "dead"]
 
-    async def test_a_gateway_says_goodbye(self, store: WholeStore) -> None:
+    async def test_a_gateway_says_goodbye(self, store: Store) -> None:
         await store.beat(Heartbeat(id="g1"))
         assert await store.retire_gateway("g1") is True
         assert await store.retire_gateway("g1") is False
         assert await store.gateways(alive=False) == []
 
-    async def test_odd_characters_and_secrets_in_a_heartbeat(self, store: WholeStore) -> None:
+    async def test_odd_characters_and_secrets_in_a_heartbeat(self, store: Store) -> None:
         kept = await store.beat(Heartbeat(id=ODD, host=ODD, health={ODD: f"{KEY} {ODD}"}))
         assert (kept.id, kept.host, kept.health) == (ODD, ODD, {ODD: f"[redacted:api-key] {ODD}"})
         assert await store.gateways() == [kept]
 
     # credentials
-    async def test_a_credential_is_held_by_one_at_a_time(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_credential_is_held_by_one_at_a_time(self, store: Store, again: Store | None) -> None:
         held = await store.lease_credential("telegram:hash", "g1")
         assert held is not None
         assert (held.credential, held.owner, held.fence) == ("telegram:hash", "g1", 1)
         assert await (again or store).lease_credential("telegram:hash", "g2") is None
         assert await store.lease_credential("telegram:other", "g2") is not None
 
-    async def test_a_credential_fails_over_when_its_holder_is_gone(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_credential_fails_over_when_its_holder_is_gone(self, store: Store, again: Store | None) -> None:
         old = await store.lease_credential("c", "g1", seconds=GONE)
         assert old is not None
         new = await (again or store).lease_credential("c", "g2")
@@ -73,7 +71,7 @@ class GatewaysContract:
             await store.renew_credential(old)
         assert await store.lease_credential("c", "g1") is None
 
-    async def test_a_holder_renews_and_lets_go(self, store: WholeStore) -> None:
+    async def test_a_holder_renews_and_lets_go(self, store: Store) -> None:
         held = await store.lease_credential("c", "g1", seconds=1)
         assert held is not None
         renewed = await store.renew_credential(held, seconds=60)
@@ -87,12 +85,12 @@ class GatewaysContract:
         assert other is not None
         assert other.fence == 2
 
-    async def test_one_of_many_who_want_a_credential_has_it(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_one_of_many_who_want_a_credential_has_it(self, store: Store, again: Store | None) -> None:
         tries = [one.lease_credential("c", f"{n}") for n, one in enumerate([store, again or store] * 4)]
         assert sum(one is not None for one in await asyncio.gather(*tries)) == 1
 
     # how the lines get on
-    async def test_health_is_progress(self, store: WholeStore) -> None:
+    async def test_health_is_progress(self, store: Store) -> None:
         await come_in(store, "m1", "m2")
         await come_in(store, "x", place="x", platform="matrix")
         await store.finish_incoming(await take(store), "failed")
@@ -107,7 +105,7 @@ class GatewaysContract:
         assert (telegram.oldest_waiting, telegram.last_received) == (second.received_at, second.received_at)
         assert first.state == "failed"
 
-    async def test_old_rows_are_pruned_and_open_ones_stay(self, store: WholeStore) -> None:
+    async def test_old_rows_are_pruned_and_open_ones_stay(self, store: Store) -> None:
         await come_in(store, "done", "waiting")
         await store.finish_incoming(await take(store))
         await put(store, "sent", "pending")
@@ -124,7 +122,7 @@ class BellContract:
     """Whoever watches is woken from any process, and looks now and then in any case."""
 
     async def test_a_watcher_is_called_at_once_and_then_when_something_comes(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: Store, again: Store | None
     ) -> None:
         other, sessions = again or store, [await begin(store) for _ in range(5)]
         steps: list[tuple[Topic, Callable[[int], Awaitable[object]]]] = [
@@ -145,14 +143,14 @@ class BellContract:
             assert time.monotonic() - begun < 3, "it was not rung: somebody looked by himself"
             await bell.aclose()
 
-    async def test_what_comes_while_a_watcher_is_busy_is_told_when_it_is_back(self, store: WholeStore) -> None:
+    async def test_what_comes_while_a_watcher_is_busy_is_told_when_it_is_back(self, store: Store) -> None:
         bell = store.watch_gateway("inbox", seconds=30)
         await ring(bell)
         await come_in(store, "m1")
         await ring(bell)
         await bell.aclose()
 
-    async def test_a_watcher_of_everything_hears_everything(self, store: WholeStore) -> None:
+    async def test_a_watcher_of_everything_hears_everything(self, store: Store) -> None:
         bell = store.watch_gateway(seconds=30)
         await ring(bell)
         for step in (come_in(store, "m1"), put(store, "k1"), store.beat(Heartbeat(id="g1"))):
@@ -160,13 +158,13 @@ class BellContract:
             await ring(bell)
         await bell.aclose()
 
-    async def test_a_watcher_looks_now_and_then_although_nobody_rang(self, store: WholeStore) -> None:
+    async def test_a_watcher_looks_now_and_then_although_nobody_rang(self, store: Store) -> None:
         bell = store.watch_gateway(seconds=0.05)
         for _ in range(3):
             await ring(bell)
         await bell.aclose()
 
-    async def test_a_credential_that_is_free_again_is_rung(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_credential_that_is_free_again_is_rung(self, store: Store, again: Store | None) -> None:
         held = await store.lease_credential("c", "g1")
         assert held is not None
         bell = (again or store).watch_gateway("gateways", seconds=30)
@@ -177,7 +175,7 @@ class BellContract:
         await waiting
         await bell.aclose()
 
-    async def test_the_journal_is_no_change_of_a_session(self, store: WholeStore) -> None:
+    async def test_the_journal_is_no_change_of_a_session(self, store: Store) -> None:
         session = await begin(store)
         before = await store.last_change()
         await come_in(store, "m1")
@@ -186,9 +184,7 @@ class BellContract:
         await store.beat(Heartbeat(id="g1"))
         assert await store.changes(after=before) == []
 
-    async def test_a_moved_journal_goes_on_and_running_processes_stay_behind(
-        self, store: WholeStore, fresh: Fresh
-    ) -> None:
+    async def test_a_moved_journal_goes_on_and_running_processes_stay_behind(self, store: Store, fresh: Fresh) -> None:
         other = fresh()
         await come_in(store, "m1", "m2")
         await put(store, "k1")

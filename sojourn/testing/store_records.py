@@ -10,7 +10,7 @@ import pytest
 from sojourn.core.errors import BadInput, Conflict, LeaseLost, NotDriving, NotFound
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.records import Record
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.testing.store_secrets import KEY, traces
 from sojourn.testing.store_steps import GUEST, NOBODY, ODD, Fresh, begin, contents, dump, first, turn
 from sojourn.text.redaction import no_redaction
@@ -18,11 +18,11 @@ from sojourn.text.redaction import no_redaction
 MOOD = Record(kind="mood", key="today", value={"sunny": True})
 
 
-async def keys(store: WholeStore, kind: str = "mood", **asked: object) -> list[str]:
+async def keys(store: Store, kind: str = "mood", **asked: object) -> list[str]:
     return [record.key for record in await store.list_records(kind, **asked)]  # type: ignore[arg-type]
 
 
-async def fill(store: WholeStore, *names: str, **fields: object) -> None:
+async def fill(store: Store, *names: str, **fields: object) -> None:
     for name in names:
         await store.put_record(replace(MOOD, key=name, **fields))  # type: ignore[arg-type]
 
@@ -31,7 +31,7 @@ class RecordsContract:
     """A document has a revision; whoever changes it says which one it saw."""
 
     # putting and getting
-    async def test_a_record_comes_back_as_it_was_put(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_record_comes_back_as_it_was_put(self, store: Store, again: Store | None) -> None:
         kept = await store.put_record(MOOD)
         assert (kept.kind, kept.key, kept.value, kept.principal, kept.session) == (
             "mood",
@@ -44,38 +44,38 @@ class RecordsContract:
         assert kept.created_at == kept.updated_at > 0
         assert await (again or store).get_record("mood", "today") == kept
 
-    async def test_there_is_none_where_none_was_put(self, store: WholeStore) -> None:
+    async def test_there_is_none_where_none_was_put(self, store: Store) -> None:
         await store.put_record(MOOD)
         assert await store.get_record("mood", "Today") is None
         assert await store.get_record("weather", "today") is None
         assert await keys(store, "weather") == []
 
     @pytest.mark.parametrize("value", [None, True, 0, -1.5, "", ODD, [], {}, {"a": [1, {"b": None}]}, {ODD: ODD}])
-    async def test_any_json_is_kept(self, store: WholeStore, value: object) -> None:
+    async def test_any_json_is_kept(self, store: Store, value: object) -> None:
         await store.put_record(replace(MOOD, value=value))
         kept = await store.get_record("mood", "today")
         assert kept is not None
         assert kept.value == value
 
     @pytest.mark.parametrize("value", [{1, 2}, b"bytes", float("nan"), object()])
-    async def test_what_is_no_json_is_refused(self, store: WholeStore, value: object) -> None:
+    async def test_what_is_no_json_is_refused(self, store: Store, value: object) -> None:
         with pytest.raises(BadInput, match="JSON"):
             await store.put_record(replace(MOOD, value=value))
         assert await store.get_record("mood", "today") is None
 
-    async def test_a_record_without_a_name_is_refused(self, store: WholeStore) -> None:
+    async def test_a_record_without_a_name_is_refused(self, store: Store) -> None:
         for record in (replace(MOOD, kind=""), replace(MOOD, key="")):
             with pytest.raises(BadInput):
                 await store.put_record(record)
 
-    async def test_odd_names_are_told_apart(self, store: WholeStore) -> None:
+    async def test_odd_names_are_told_apart(self, store: Store) -> None:
         odd = [ODD, "a\x00", "a\x1a0000", "a\ud800", "a", "A", "á", "%", "_"]
         for name in odd:
             await store.put_record(Record(kind=name, key=name, value=name, principal=Principal(name)))
         for name in odd:
             assert [(one.key, one.value, one.principal) for one in await store.list_records(name)] == [(name,) * 3]
 
-    async def test_putting_again_replaces_and_counts(self, store: WholeStore) -> None:
+    async def test_putting_again_replaces_and_counts(self, store: Store) -> None:
         first = await store.put_record(MOOD)
         session = await begin(store)
         second = await store.put_record(replace(MOOD, value="rain", principal=GUEST, session=session))
@@ -85,9 +85,7 @@ class RecordsContract:
         assert await store.get_record("mood", "today") == second
 
     # compare and swap
-    async def test_a_change_is_made_only_at_the_revision_that_was_seen(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_change_is_made_only_at_the_revision_that_was_seen(self, store: Store, again: Store | None) -> None:
         seen = await store.put_record(MOOD, expect=0)
         await (again or store).put_record(replace(seen, value="theirs"), expect=seen.revision)
         with pytest.raises(Conflict, match="revision 2"):
@@ -96,27 +94,27 @@ class RecordsContract:
         assert kept is not None
         assert (kept.value, kept.revision) == ("theirs", 2)
 
-    async def test_what_must_be_new_is_refused_when_it_is_there(self, store: WholeStore) -> None:
+    async def test_what_must_be_new_is_refused_when_it_is_there(self, store: Store) -> None:
         await store.put_record(MOOD, expect=0)
         with pytest.raises(Conflict, match="already there"):
             await store.put_record(replace(MOOD, value="late"), expect=0)
 
-    async def test_what_was_deleted_meanwhile_is_not_changed(self, store: WholeStore) -> None:
+    async def test_what_was_deleted_meanwhile_is_not_changed(self, store: Store) -> None:
         seen = await store.put_record(MOOD)
         await store.delete_record("mood", "today")
         with pytest.raises(Conflict, match="gone"):
             await store.put_record(seen, expect=seen.revision)
         assert await store.get_record("mood", "today") is None
 
-    async def test_one_of_many_who_make_it_at_once_wins(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_one_of_many_who_make_it_at_once_wins(self, store: Store, again: Store | None) -> None:
         tries = [one.put_record(replace(MOOD, value=n), expect=0) for n in range(5) for one in (store, again or store)]
         done = await asyncio.gather(*tries, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Conflict"] * 9 + ["Record"]
 
-    async def test_counting_together_loses_nothing(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_counting_together_loses_nothing(self, store: Store, again: Store | None) -> None:
         await store.put_record(replace(MOOD, value=0))
 
-        async def count(one: WholeStore) -> None:
+        async def count(one: Store) -> None:
             for _ in range(5):
                 while True:
                     seen = await one.get_record("mood", "today")
@@ -132,21 +130,19 @@ class RecordsContract:
         assert kept is not None
         assert (kept.value, kept.revision) == (15, 16)
 
-    async def test_replacing_whatever_is_there_counts_each_time(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_replacing_whatever_is_there_counts_each_time(self, store: Store, again: Store | None) -> None:
         puts = [one.put_record(replace(MOOD, value=n)) for n in range(5) for one in (store, again or store)]
         assert sorted(kept.revision for kept in await asyncio.gather(*puts)) == list(range(1, 11))
 
     # deleting
-    async def test_deleting_says_whether_there_was_something(self, store: WholeStore) -> None:
+    async def test_deleting_says_whether_there_was_something(self, store: Store) -> None:
         await store.put_record(MOOD)
         assert await store.delete_record("mood", "today") is True
         assert await store.delete_record("mood", "today") is False
         assert await store.delete_record("mood", "today", expect=1) is False
         assert (await store.put_record(MOOD)).revision == 1
 
-    async def test_a_record_is_deleted_only_at_the_revision_that_was_seen(self, store: WholeStore) -> None:
+    async def test_a_record_is_deleted_only_at_the_revision_that_was_seen(self, store: Store) -> None:
         seen = await store.put_record(MOOD)
         now = await store.put_record(MOOD)
         with pytest.raises(Conflict, match="revision 2"):
@@ -155,14 +151,14 @@ class RecordsContract:
         assert await store.delete_record("mood", "today", expect=now.revision) is True
 
     # listing
-    async def test_records_are_listed_by_key_page_by_page(self, store: WholeStore) -> None:
+    async def test_records_are_listed_by_key_page_by_page(self, store: Store) -> None:
         await fill(store, "b", "a", "c", "B", "é", "日", "\uffff", "\U0001f44b")
         assert await keys(store) == ["B", "a", "b", "c", "é", "日", "\uffff", "\U0001f44b"]
         assert await keys(store, limit=2) == ["B", "a"]
         assert await keys(store, after="a", limit=3) == ["b", "c", "é"]
         assert await keys(store, after="\U0001f44b") == await keys(store, limit=0) == await keys(store, limit=-1) == []
 
-    async def test_records_are_listed_by_the_beginning_of_their_key(self, store: WholeStore) -> None:
+    async def test_records_are_listed_by_the_beginning_of_their_key(self, store: Store) -> None:
         await fill(store, "ab", "abc", "ab\U0010ffffz", "aB", "ac", "a%", "a%b", "a_b", "ab\x00")
         assert set(await keys(store, prefix="ab")) == {"ab", "abc", "ab\U0010ffffz", "ab\x00"}
         assert await keys(store, prefix="ab\U0010ffff") == ["ab\U0010ffffz"]
@@ -171,14 +167,14 @@ class RecordsContract:
         assert await keys(store, prefix="ab\x00") == ["ab\x00"]
         assert await keys(store, prefix="ab", after="ab", limit=1) == ["ab\x00"]
 
-    async def test_each_person_lists_what_is_theirs(self, store: WholeStore) -> None:
+    async def test_each_person_lists_what_is_theirs(self, store: Store) -> None:
         await fill(store, "mine")
         await fill(store, "theirs", principal=GUEST)
         assert await keys(store, principal=OWNER) == ["mine"]
         assert await keys(store, principal=GUEST) == ["theirs"]
         assert await keys(store) == ["mine", "theirs"]
 
-    async def test_records_of_a_session_are_listed(self, store: WholeStore) -> None:
+    async def test_records_of_a_session_are_listed(self, store: Store) -> None:
         session, other = await begin(store), await begin(store)
         await fill(store, "one", session=session)
         await fill(store, "two", session=other)
@@ -187,15 +183,13 @@ class RecordsContract:
         assert await keys(store, session=NOBODY) == []
 
     # the lease
-    async def test_a_record_is_put_while_the_lease_is_held(self, store: WholeStore) -> None:
+    async def test_a_record_is_put_while_the_lease_is_held(self, store: Store) -> None:
         session = await begin(store)
         async with turn(store, session) as lease:
             kept = await store.put_record(replace(MOOD, session=session), lease=lease)
             assert (await store.put_record(kept, expect=1, lease=lease)).revision == 2
 
-    async def test_a_late_record_is_refused_when_the_lease_was_lost(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_late_record_is_refused_when_the_lease_was_lost(self, store: Store, again: Store | None) -> None:
         session = await begin(store)
         lease = await store.lease(session, holder="one", surface="cli")
         await (again or store).renew(lease, 0)
@@ -206,7 +200,7 @@ class RecordsContract:
         assert await store.get_record("mood", "today") is None
 
     async def test_a_late_record_is_refused_after_another_surface_took_the_wheel(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: Store, again: Store | None
     ) -> None:
         session = await begin(store)
         lease = await store.lease(session, holder="one", surface="cli")
@@ -216,12 +210,12 @@ class RecordsContract:
         assert await store.get_record("mood", "today") is None
 
     # going with the session
-    async def test_a_record_needs_its_session(self, store: WholeStore) -> None:
+    async def test_a_record_needs_its_session(self, store: Store) -> None:
         with pytest.raises(NotFound):
             await store.put_record(replace(MOOD, session=NOBODY))
         assert await store.get_record("mood", "today") is None
 
-    async def test_records_go_with_their_session_and_its_sub_agents(self, store: WholeStore) -> None:
+    async def test_records_go_with_their_session_and_its_sub_agents(self, store: Store) -> None:
         session = await begin(store)
         helper = await begin(store, parent=session, source="subagent")
         branch = await begin(store, parent=session)
@@ -233,7 +227,7 @@ class RecordsContract:
         assert await keys(store) == ["c", "d"]
         assert (await store.verify()).clean
 
-    async def test_records_are_forgotten_with_their_session(self, store: WholeStore) -> None:
+    async def test_records_are_forgotten_with_their_session(self, store: Store) -> None:
         session = await begin(store)
         await store.put_record(Record(kind="mood", key="canary key", value="canary words", session=session))
         await store.forget(session)
@@ -242,7 +236,7 @@ class RecordsContract:
         assert session not in left
 
     async def test_a_record_put_while_its_session_is_deleted_does_not_stay_behind(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: Store, again: Store | None
     ) -> None:
         for n in range(10):
             session = await begin(store)
@@ -253,7 +247,7 @@ class RecordsContract:
 
     # telling others
     async def test_a_changed_record_changes_its_session_for_those_who_watch(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: Store, again: Store | None
     ) -> None:
         session = await begin(store)
         for step in (
@@ -267,14 +261,14 @@ class RecordsContract:
             [change] = await watching
             assert (change.session, change.kind) == (session, "changed")
 
-    async def test_a_record_without_a_session_is_nobodys_change(self, store: WholeStore) -> None:
+    async def test_a_record_without_a_session_is_nobodys_change(self, store: Store) -> None:
         await begin(store)
         before = await store.last_change()
         await store.put_record(MOOD)
         await store.delete_record("mood", "today")
         assert await store.changes(after=before) == []
 
-    async def test_a_record_leaves_its_sessions_revision_and_log_alone(self, store: WholeStore) -> None:
+    async def test_a_record_leaves_its_sessions_revision_and_log_alone(self, store: Store) -> None:
         session = await begin(store, "a")
         before = await store.get(session)
         await store.put_record(replace(MOOD, session=session))
@@ -282,7 +276,7 @@ class RecordsContract:
         assert await contents(store, session) == ["a"]
 
     # secrets and figures
-    async def test_secrets_in_records_are_blacked_out(self, store: WholeStore) -> None:
+    async def test_secrets_in_records_are_blacked_out(self, store: Store) -> None:
         kept = await store.put_record(replace(MOOD, value={"key": f"use {KEY}", "password": "correct-horse"}))
         assert kept.value == {"key": "use [redacted:api-key]", "password": "[redacted:password]"}
         assert await store.get_record("mood", "today") == kept
@@ -292,7 +286,7 @@ class RecordsContract:
         store = fresh(redactor=no_redaction)
         assert (await store.put_record(replace(MOOD, value=KEY))).value == KEY
 
-    async def test_records_are_counted_and_make_a_store_not_empty(self, store: WholeStore) -> None:
+    async def test_records_are_counted_and_make_a_store_not_empty(self, store: Store) -> None:
         await store.put_record(MOOD)
         assert (await store.stats()).records == 1
         assert (await store.verify()).checked["records"] == 1

@@ -8,8 +8,7 @@ from sojourn.core.errors import Forgotten, NotFound, SessionBusy
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.sessions import OWNER, SessionId
 from sojourn.ports.records import Record
-from sojourn.ports.store import Listing
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Listing, Store
 from sojourn.testing.store_steps import GUEST, asks, begin, bring, dump, foreign, found, rows, say, turn
 
 
@@ -17,7 +16,7 @@ class RemovalContract:
     """`delete` is explicit and thorough; `forget` leaves a hash that keeps it from coming back."""
 
     # delete
-    async def test_delete_says_what_it_removed(self, store: WholeStore) -> None:
+    async def test_delete_says_what_it_removed(self, store: Store) -> None:
         session = await begin(store, "a", Chunk("b"), asks("terminal"), details={"system_prompt": "Be kind."})
         await store.put_blob(session, b"picture", media_type="image/png")
         removed = await store.delete(session)
@@ -25,7 +24,7 @@ class RemovalContract:
         assert removed.session == session
         assert expected.items() <= removed.rows.items()
 
-    async def test_what_is_deleted_is_gone_everywhere(self, store: WholeStore) -> None:
+    async def test_what_is_deleted_is_gone_everywhere(self, store: Store) -> None:
         session, other = await begin(store, "apple", title="Apple"), await begin(store, "apple")
         await store.index()
         await store.delete(session)
@@ -36,7 +35,7 @@ class RemovalContract:
         assert session not in repr(await dump(store))
         assert (await store.verify()).clean
 
-    async def test_a_search_after_a_deletion_finds_what_was_kept_later(self, store: WholeStore) -> None:
+    async def test_a_search_after_a_deletion_finds_what_was_kept_later(self, store: Store) -> None:
         gone = await begin(store, "apple")
         await store.index()
         await store.delete(gone)
@@ -44,13 +43,13 @@ class RemovalContract:
         await store.index()
         assert await found(store, "apple") == [(session, 1)]
 
-    async def test_a_deleted_id_may_be_used_again_and_counts_from_one(self, store: WholeStore) -> None:
+    async def test_a_deleted_id_may_be_used_again_and_counts_from_one(self, store: Store) -> None:
         await begin(store, "a", "b", id=SessionId("mine"), title="Mine")
         await store.delete(SessionId("mine"))
         await begin(store, id=SessionId("mine"), title="Mine")
         assert [kept.seq for kept in await say(store, SessionId("mine"), "c")] == [1]
 
-    async def test_sub_agents_go_along_and_branches_stay(self, store: WholeStore) -> None:
+    async def test_sub_agents_go_along_and_branches_stay(self, store: Store) -> None:
         parent = await begin(store, "a")
         helper = await begin(store, "b", parent=parent, source="subagent")
         helpers_helper = await begin(store, "c", parent=helper, source="subagent")
@@ -62,9 +61,7 @@ class RemovalContract:
         assert [(one.id, one.parent_session_id) for one in left] == [(branch, None)]
         assert not {parent, helper, helpers_helper, delegate} & {row["id"] for row in await rows(store, "sessions")}
 
-    async def test_a_running_turn_is_not_deleted_from_under_its_holder(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_running_turn_is_not_deleted_from_under_its_holder(self, store: Store, again: Store | None) -> None:
         session = await begin(store, "a")
         async with turn(store, session) as lease:
             with pytest.raises(SessionBusy):
@@ -73,7 +70,7 @@ class RemovalContract:
                 await (again or store).forget(session)
             await store.append(lease, [Chunk("still here")])
 
-    async def test_a_running_sub_agent_keeps_its_parent_from_being_deleted(self, store: WholeStore) -> None:
+    async def test_a_running_sub_agent_keeps_its_parent_from_being_deleted(self, store: Store) -> None:
         parent = await begin(store, "a")
         helper = await begin(store, parent=parent, source="subagent")
         async with turn(store, helper):
@@ -81,12 +78,12 @@ class RemovalContract:
                 await store.delete(parent)
         assert (await store.delete(parent)).rows["sessions"] == 2
 
-    async def test_the_holder_of_the_turn_may_delete(self, store: WholeStore) -> None:
+    async def test_the_holder_of_the_turn_may_delete(self, store: Store) -> None:
         session = await begin(store, "a")
         lease = await store.lease(session, holder="me", surface="cli")
         assert (await store.delete(session, lease=lease)).rows["sessions"] == 1
 
-    async def test_what_another_session_still_uses_is_not_removed(self, store: WholeStore) -> None:
+    async def test_what_another_session_still_uses_is_not_removed(self, store: Store) -> None:
         one = await begin(store, details={"system_prompt": "Be kind."})
         other = await begin(store, details={"system_prompt": "Be kind."})
         for session in (one, other):
@@ -97,7 +94,7 @@ class RemovalContract:
         assert (await store.get(other)).details["system_prompt"] == "Be kind."
 
     # forget
-    async def test_forget_removes_and_leaves_a_hash_but_no_name(self, store: WholeStore) -> None:
+    async def test_forget_removes_and_leaves_a_hash_but_no_name(self, store: Store) -> None:
         session = await begin(store, "canary words", title="Canary")
         await store.index()
         removed = await store.forget(session)
@@ -108,14 +105,14 @@ class RemovalContract:
         assert "canary" not in left.lower()
         assert len(await rows(store, "tombstones")) == 1
 
-    async def test_a_forgotten_id_cannot_be_used_again(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_forgotten_id_cannot_be_used_again(self, store: Store, again: Store | None) -> None:
         session = await begin(store, "a", id=SessionId("mine"))
         await store.forget(session)
         for person in (OWNER, GUEST):
             with pytest.raises(Forgotten):
                 await (again or store).create(id=session, principal=person)
 
-    async def test_a_forgotten_session_is_not_imported_again(self, store: WholeStore) -> None:
+    async def test_a_forgotten_session_is_not_imported_again(self, store: Store) -> None:
         await bring(store, foreign("abc", "canary"), foreign("other", "words"))
         await store.forget(SessionId("abc"))
         assert "abc" not in await store.known("hermes", "/home/me/.hermes")
@@ -126,7 +123,7 @@ class RemovalContract:
         assert other.outcome == "updated"
         assert await found(store, "canary") == []
 
-    async def test_a_forgotten_session_is_recognised_by_its_origin(self, store: WholeStore) -> None:
+    async def test_a_forgotten_session_is_recognised_by_its_origin(self, store: Store) -> None:
         await begin(store, id=SessionId("abc"))
         [brought] = await bring(store, foreign("abc", "canary"), home="/odd \udcff home")
         assert brought.session == "hermes-abc"
@@ -138,7 +135,7 @@ class RemovalContract:
         [other] = await bring(store, foreign("abc", "another one"), home="/another/home")
         assert other.outcome == "imported"
 
-    async def test_forgotten_sub_agents_stay_away_too(self, store: WholeStore) -> None:
+    async def test_forgotten_sub_agents_stay_away_too(self, store: Store) -> None:
         parent = await begin(store, "a")
         helper = await begin(store, "b", parent=parent, source="subagent", id=SessionId("helper"))
         await store.forget(parent)
@@ -146,13 +143,13 @@ class RemovalContract:
             await store.create(id=helper)
         assert helper not in repr(await dump(store))
 
-    async def test_what_went_is_named_with_its_sub_agents(self, store: WholeStore) -> None:
+    async def test_what_went_is_named_with_its_sub_agents(self, store: Store) -> None:
         for take in (store.delete, store.forget):
             parent = await begin(store, "a")
             helper = await begin(store, "b", parent=parent, source="subagent")
             assert set((await take(parent)).sessions) == {parent, helper}
 
-    async def test_what_was_remembered_of_a_session_goes_when_it_is_forgotten(self, store: WholeStore) -> None:
+    async def test_what_was_remembered_of_a_session_goes_when_it_is_forgotten(self, store: Store) -> None:
         session, other = await begin(store, "a"), await begin(store, "b")
         for key, source in (("one", session), ("two", other), ("three", None)):
             value = {"text": f"canary {key} from {session}", "source_session": source}
@@ -164,7 +161,7 @@ class RemovalContract:
         assert len(await store.list_records("fact")) == 2, "to delete is not to forget"
 
     async def test_what_others_recalled_of_a_session_is_told_no_more_when_it_is_forgotten(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: Store, again: Store | None
     ) -> None:
         session, other = await begin(store, "a", title='my "canary" 100%'), await begin(store, "b", title="kept")
         quoted, about = 'From “my "canary" 100%”', {"title": "From “kept”", "origin": f"session {other}"}
@@ -187,7 +184,7 @@ class RemovalContract:
         assert told == [left, {"blocks": [left, about], "left_out": [gone]}]
         assert [kept.item async for kept in store.read(other)][-1] == spoken
 
-    async def test_a_store_goes_on_working_after_forgetting(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_store_goes_on_working_after_forgetting(self, store: Store, again: Store | None) -> None:
         other = await begin(again or store, "apple")
         await store.forget(await begin(store, "apple"))
         await say(again or store, other, "apple pie")

@@ -12,8 +12,7 @@ from sojourn.core.errors import BadInput
 from sojourn.core.events import Chunk
 from sojourn.core.messages import Message, assistant, user
 from sojourn.core.sessions import SessionId
-from sojourn.ports.store import SearchHit, SearchQuery
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import SearchHit, SearchQuery, Store
 from sojourn.testing.store_steps import (
     GUEST,
     ODD,
@@ -68,7 +67,7 @@ class SearchContract:
             ("tomatoes*", True),
         ],
     )
-    async def test_all_words_must_be_there_in_any_order(self, store: WholeStore, query: str, fits: bool) -> None:
+    async def test_all_words_must_be_there_in_any_order(self, store: Store, query: str, fits: bool) -> None:
         session = await begin(store, "My Garden has 42 tomatoes, naïve as I am; don't ask about the Straße")
         assert await found(store, query) == ([(session, 1)] if fits else [])
 
@@ -87,7 +86,7 @@ class SearchContract:
             ('"house" hill', True),
         ],
     )
-    async def test_a_phrase_is_words_one_after_the_other(self, store: WholeStore, query: str, fits: bool) -> None:
+    async def test_a_phrase_is_words_one_after_the_other(self, store: Store, query: str, fits: bool) -> None:
         await begin(store, "The red house\n stands on the hill")
         assert len(await found(store, query)) == fits
 
@@ -106,7 +105,7 @@ class SearchContract:
             ("数*", True),
         ],
     )
-    async def test_a_beginning_finds_what_begins_so(self, store: WholeStore, query: str, fits: bool) -> None:
+    async def test_a_beginning_finds_what_begins_so(self, store: Store, query: str, fits: bool) -> None:
         await begin(store, "Gardens on a hill, getUserName 数据")
         assert len(await found(store, query)) == fits
 
@@ -137,9 +136,7 @@ class SearchContract:
             ("https://x.org/a-b", True),
         ],
     )
-    async def test_an_identifier_is_found_however_it_is_spelled(
-        self, store: WholeStore, query: str, fits: bool
-    ) -> None:
+    async def test_an_identifier_is_found_however_it_is_spelled(self, store: Store, query: str, fits: bool) -> None:
         await begin(store, CODE)
         assert len(await found(store, query)) == fits
 
@@ -162,7 +159,7 @@ class SearchContract:
         ],
     )
     async def test_chinese_is_found_by_one_two_four_or_more_characters(
-        self, store: WholeStore, query: str, fits: bool
+        self, store: Store, query: str, fits: bool
     ) -> None:
         await begin(store, CHINESE)
         assert len(await found(store, query)) == fits
@@ -180,17 +177,17 @@ class SearchContract:
             ("大阪", False),
         ],
     )
-    async def test_japanese_is_found_by_its_characters(self, store: WholeStore, query: str, fits: bool) -> None:
+    async def test_japanese_is_found_by_its_characters(self, store: Store, query: str, fits: bool) -> None:
         await begin(store, JAPANESE)
         assert len(await found(store, query)) == fits
 
-    async def test_scripts_without_spaces_and_words_are_found_together(self, store: WholeStore) -> None:
+    async def test_scripts_without_spaces_and_words_are_found_together(self, store: Store) -> None:
         session = await begin(store, "用Python写的parser很快")
         for query in ("python", "parser 很快", "写的", "Python写"):
             assert await found(store, query) == [(session, 1)]
 
     # what is searched
-    async def test_messages_of_every_role_are_found_and_events_are_not(self, store: WholeStore) -> None:
+    async def test_messages_of_every_role_are_found_and_events_are_not(self, store: Store) -> None:
         session = await begin(
             store,
             "apple",
@@ -201,18 +198,18 @@ class SearchContract:
         )
         assert await found(store, "apple") == [(session, 5), (session, 3), (session, 2), (session, 1)]
 
-    async def test_what_a_tool_was_asked_is_found(self, store: WholeStore) -> None:
+    async def test_what_a_tool_was_asked_is_found(self, store: Store) -> None:
         session = await begin(store, asks("write_file", json.dumps({"path": "notes/tomato.md"})))
         for query in ("tomato", "write_file", "notes/tomato.md"):
             assert await found(store, query) == [(session, 1)]
 
-    async def test_structured_content_is_found_by_its_text(self, store: WholeStore) -> None:
+    async def test_structured_content_is_found_by_its_text(self, store: Store) -> None:
         parts = json.dumps([{"type": "text", "text": "blue\nwhale"}, {"type": "image", "url": "picture"}])
         session = await begin(store, Message(role="user", content=parts, structured=True))
         assert await found(store, '"blue whale"') == [(session, 1)]
         assert await found(store, "picture") == []
 
-    async def test_long_tool_output_is_found_by_its_head_and_its_tail(self, store: WholeStore) -> None:
+    async def test_long_tool_output_is_found_by_its_head_and_its_tail(self, store: Store) -> None:
         filler = "noise " * 50_000
         output = "headword " + filler[:TOOL_HEAD] + " middleword " + filler[TOOL_TAIL:] + " tailword"
         session = await begin(store, answers("terminal", output), output[:20_000] + " endword")
@@ -222,18 +219,18 @@ class SearchContract:
         assert await found(store, "middleword") == [(session, 2)]
         assert await found(store, "endword") == [(session, 2)]
 
-    async def test_a_huge_message_is_found_by_its_beginning(self, store: WholeStore) -> None:
+    async def test_a_huge_message_is_found_by_its_beginning(self, store: Store) -> None:
         session = await begin(store, "alpha " + "x " * MAX_CHARS + "omega")
         assert await found(store, "alpha") == [(session, 1)]
         assert await found(store, "omega") == []
 
-    async def test_one_endless_word_does_no_harm(self, store: WholeStore) -> None:
+    async def test_one_endless_word_does_no_harm(self, store: Store) -> None:
         session = await begin(store, "a" * 500_000 + " tail", "数据" * 100_000, "a_b" * 100_000)
         await store.index()
         assert await found(store, "a" * 64) == [(session, 1)]
         assert (session, 2) in await found(store, "数据数据")
 
-    async def test_odd_characters_do_not_stand_in_the_way(self, store: WholeStore) -> None:
+    async def test_odd_characters_do_not_stand_in_the_way(self, store: Store) -> None:
         session = await begin(store, f"before {ODD} after", replace(answers(ODD, ODD), role=ODD), "next\x00door")
         await store.index()
         await begin(store, "something after it")
@@ -243,7 +240,7 @@ class SearchContract:
         assert await found(store, "日本", roles=(ODD,)) == [(session, 2)]
         assert await store.search(SearchQuery(text="x \x00 \ud800 y")) == []
 
-    async def test_an_undone_message_is_not_found_and_a_summarised_one_is(self, store: WholeStore) -> None:
+    async def test_an_undone_message_is_not_found_and_a_summarised_one_is(self, store: Store) -> None:
         session = await begin(store, "apple", "apple", "apple")
         await store.index()
         async with turn(store, session) as lease:
@@ -251,32 +248,30 @@ class SearchContract:
             await store.set_flags(lease, [2], active=False, compacted=True)
         assert await found(store, "apple") == [(session, 3), (session, 2)]
 
-    async def test_an_archived_session_is_found(self, store: WholeStore) -> None:
+    async def test_an_archived_session_is_found(self, store: Store) -> None:
         session = await store.get(await begin(store, "apple"))
         await store.change(session, replace(session, archived=True))
         assert await found(store, "apple") == [(session.id, 1)]
 
-    async def test_nothing_is_found_where_nothing_is(self, store: WholeStore) -> None:
+    async def test_nothing_is_found_where_nothing_is(self, store: Store) -> None:
         assert await found(store, "apple") == []
         await begin(store, "pear")
         assert await found(store, "apple") == []
 
     @pytest.mark.parametrize("query", ["", "  ", "!?", '""', "*", "---", "\x00", "…"])
-    async def test_a_query_without_a_word_is_refused(self, store: WholeStore, query: str) -> None:
+    async def test_a_query_without_a_word_is_refused(self, store: Store, query: str) -> None:
         with pytest.raises(BadInput, match="no word"):
             await store.search(SearchQuery(text=query))
 
     # freshness
-    async def test_what_was_kept_a_moment_ago_is_found_by_everybody(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_what_was_kept_a_moment_ago_is_found_by_everybody(self, store: Store, again: Store | None) -> None:
         session = await begin(store, "apple")
         assert await found(again or store, "apple") == [(session, 1)]
         await store.index()
         await say(store, session, "apple again")
         assert await found(again or store, "apple") == [(session, 2), (session, 1)]
 
-    async def test_indexing_makes_no_difference_to_what_is_found(self, store: WholeStore) -> None:
+    async def test_indexing_makes_no_difference_to_what_is_found(self, store: Store) -> None:
         texts = (CODE, CHINESE, JAPANESE, "The red house", "x" * 100, ODD)
         session = await begin(store, *texts, asks("write_file", '{"path": "red.md"}'))
         queries = ("get_user", "错误信息", "ラーメン", '"red house"', "red", "x" * 70, "日本", "substitute")
@@ -285,14 +280,14 @@ class SearchContract:
         assert [await store.search(SearchQuery(text=query)) for query in queries] == before
         assert all(hit.session == session for hits in before for hit in hits)
 
-    async def test_indexing_again_has_nothing_to_do(self, store: WholeStore) -> None:
+    async def test_indexing_again_has_nothing_to_do(self, store: Store) -> None:
         await begin(store, "apple", "pear")
         await store.index()
         assert await store.index() == 0
         assert (await store.stats()).not_indexed == 0
 
     # filters
-    async def test_hits_are_narrowed_by_role_source_and_session(self, store: WholeStore) -> None:
+    async def test_hits_are_narrowed_by_role_source_and_session(self, store: Store) -> None:
         cli = await begin(store, "apple", assistant("apple"))
         web = await begin(store, "apple", source="web")
         assert await found(store, "apple", roles=("assistant",)) == [(cli, 2)]
@@ -301,7 +296,7 @@ class SearchContract:
         assert await found(store, "apple", session=cli, roles=("user",)) == [(cli, 1)]
         assert await found(store, "apple", session=cli, sources=("web",)) == []
 
-    async def test_hits_are_narrowed_by_what_is_known_of_their_session(self, store: WholeStore) -> None:
+    async def test_hits_are_narrowed_by_what_is_known_of_their_session(self, store: Store) -> None:
         ids = [await begin(store, "apple", title=f"apple {n}", model=one) for n, one in enumerate(MODELS)]
         for id_, tags, archived in ((ids[0], ("tree",), False), (ids[1], ("tree", "red"), True)):
             now = await store.get(id_)
@@ -319,13 +314,13 @@ class SearchContract:
         assert await sessions(archived=False, model="large") == [2]
         assert await sessions(archived=False, tags=("tree",), roles=("user",)) == [0]
 
-    async def test_hits_are_narrowed_by_time(self, store: WholeStore) -> None:
+    async def test_hits_are_narrowed_by_time(self, store: Store) -> None:
         session = await begin(store, *(replace(user("apple"), timestamp=at) for at in (100.0, 200.0, 300.0)))
         assert await found(store, "apple", since=200.0) == [(session, 3), (session, 2)]
         assert await found(store, "apple", until=200.0) == [(session, 1)]
         assert await found(store, "apple", since=150.0, until=300.0) == [(session, 2)]
 
-    async def test_hits_are_narrowed_by_tool(self, store: WholeStore) -> None:
+    async def test_hits_are_narrowed_by_tool(self, store: Store) -> None:
         session = await begin(
             store,
             "terminal apple",
@@ -338,13 +333,13 @@ class SearchContract:
         assert await found(store, "apple", tool="web_search") == [(session, 4)]
         assert await found(store, "apple", tool="web") == []
 
-    async def test_a_tool_alone_is_enough_to_look_for(self, store: WholeStore) -> None:
+    async def test_a_tool_alone_is_enough_to_look_for(self, store: Store) -> None:
         session = await begin(store, "hi", asks("mcp.files/read-all"), answers("mcp.files/read-all", "done"))
         assert await found(store, "", tool="mcp.files/read-all") == [(session, 3), (session, 2)]
         await store.index()
         assert await found(store, " ", tool="mcp.files/read-all") == [(session, 3), (session, 2)]
 
-    async def test_a_person_does_not_find_what_another_one_said(self, store: WholeStore) -> None:
+    async def test_a_person_does_not_find_what_another_one_said(self, store: Store) -> None:
         theirs = await begin(store, "apple", title="Apple pie", principal=GUEST)
         await store.index()
         assert await found(store, "apple") == []
@@ -352,7 +347,7 @@ class SearchContract:
         assert await found(store, "apple", principal=GUEST) == [(theirs, 0), (theirs, 1)]
 
     # hits
-    async def test_a_hit_says_where_it_is_from(self, store: WholeStore) -> None:
+    async def test_a_hit_says_where_it_is_from(self, store: Store) -> None:
         session = await begin(
             store, replace(answers("terminal", "an apple a day"), timestamp=123.5), source="web", title="Fruit"
         )
@@ -377,14 +372,12 @@ class SearchContract:
             ("blue whale", ["blue", "whale", "Whale"]),
         ],
     )
-    async def test_a_snippet_highlights_what_was_asked_for(
-        self, store: WholeStore, query: str, marks: list[str]
-    ) -> None:
+    async def test_a_snippet_highlights_what_was_asked_for(self, store: Store, query: str, marks: list[str]) -> None:
         await begin(store, "A blue whale, a Whale: getUser 错误信息")
         [hit] = await store.search(SearchQuery(text=query))
         assert marked(hit) == marks
 
-    async def test_a_snippet_is_a_short_piece_around_the_hit(self, store: WholeStore) -> None:
+    async def test_a_snippet_is_a_short_piece_around_the_hit(self, store: Store) -> None:
         await begin(store, "before " * 500 + "whale\n\tand " + "after " * 500)
         [hit] = await store.search(SearchQuery(text="whale"))
         assert len(hit.snippet.text) < 250
@@ -393,7 +386,7 @@ class SearchContract:
         assert "\n" not in hit.snippet.text
         assert marked(hit) == ["whale"]
 
-    async def test_the_most_recently_kept_comes_first_whatever_its_clock_says(self, store: WholeStore) -> None:
+    async def test_the_most_recently_kept_comes_first_whatever_its_clock_says(self, store: Store) -> None:
         one = await begin(store, replace(user("apple"), timestamp=900.0))
         other = await begin(store, replace(user("apple"), timestamp=100.0))
         await say(store, one, replace(user("apple"), timestamp=500.0))
@@ -401,7 +394,7 @@ class SearchContract:
 
     # pages
     @pytest.mark.parametrize("query", ["apple", '"an apple"', "title apple"])
-    async def test_paging_shows_each_hit_once_and_in_order(self, store: WholeStore, query: str) -> None:
+    async def test_paging_shows_each_hit_once_and_in_order(self, store: Store, query: str) -> None:
         for n in range(5):
             await begin(store, *("an apple a title" for _ in range(6)), title=f"an apple a title {n}")
             await store.index() if n == 2 else None
@@ -413,44 +406,44 @@ class SearchContract:
         assert len(whole) == 35
         assert paged == whole
 
-    async def test_a_rare_phrase_is_found_behind_many_near_misses(self, store: WholeStore) -> None:
+    async def test_a_rare_phrase_is_found_behind_many_near_misses(self, store: Store) -> None:
         session = await begin(store, "red house", *("house red" for _ in range(900)))
         await store.index()
         assert await found(store, '"red house"', limit=1) == [(session, 1)]
 
-    async def test_as_many_hits_as_asked_for(self, store: WholeStore) -> None:
+    async def test_as_many_hits_as_asked_for(self, store: Store) -> None:
         await begin(store, *("apple" for _ in range(30)), title="apple")
         assert [len(await found(store, "apple", limit=limit)) for limit in (0, 1, 2, 31, 99)] == [0, 1, 2, 31, 31]
         assert len(await found(store, "apple")) == 20
 
     # titles
-    async def test_titles_are_found_before_messages(self, store: WholeStore) -> None:
+    async def test_titles_are_found_before_messages(self, store: Store) -> None:
         session = await begin(store, "apple", title="Apple pie 数据库")
         other = await begin(store, "apple")
         assert await found(store, "apple") == [(session, 0), (other, 1), (session, 1)]
         [hit] = await store.search(SearchQuery(text='"apple pie" 数据', limit=1))
         assert (hit.role, hit.title, marked(hit)) == ("title", "Apple pie 数据库", ["Apple pie", "数据"])
 
-    async def test_titles_are_left_out_where_messages_are_meant(self, store: WholeStore) -> None:
+    async def test_titles_are_left_out_where_messages_are_meant(self, store: Store) -> None:
         session = await begin(store, "pear", title="Apple pie")
         for asked in ({"roles": ("user",)}, {"tool": "terminal"}, {"session": session}, {"sources": ("web",)}):
             assert await found(store, "apple", **asked) == []
         assert await found(store, "apple", sources=("cli",)) == [(session, 0)]
 
-    async def test_titles_are_narrowed_by_when_the_session_began(self, store: WholeStore) -> None:
+    async def test_titles_are_narrowed_by_when_the_session_began(self, store: Store) -> None:
         await bring(
             store, foreign("old", title="Apple", started_at=100.0), foreign("new", title="apple", started_at=200.0)
         )
         assert await found(store, "apple", since=150.0) == [("new", 0)]
         assert await found(store, "apple", until=150.0) == [("old", 0)]
 
-    async def test_a_changed_title_is_found_by_its_new_words_only(self, store: WholeStore) -> None:
+    async def test_a_changed_title_is_found_by_its_new_words_only(self, store: Store) -> None:
         session = await store.create(title="Apple pie")
         await retitled(store, session, "Plum cake")
         assert await found(store, "apple") == []
         assert await found(store, "plum") == [(session.id, 0)]
 
-    async def test_a_phrase_among_many_titles_is_found(self, store: WholeStore) -> None:
+    async def test_a_phrase_among_many_titles_is_found(self, store: Store) -> None:
         wanted = await begin(store, title="red house")
         await bring(store, *(foreign(f"s{n}", title=f"house red {n}", started_at=3e9) for n in range(250)))
         assert await found(store, '"red house"') == [(wanted, 0)]

@@ -10,15 +10,14 @@ import pytest
 from sojourn.core.errors import TitleTaken
 from sojourn.core.events import Chunk, Failed, Progress
 from sojourn.core.messages import Message, user
-from sojourn.ports.store import Listing
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Listing, Store
 from sojourn.testing.store_steps import Fresh, asks, begin, bring, contents, dump, first, foreign, found, say, turn
 from sojourn.text.redaction import no_redaction
 
 KEY = "sk-proj-" + "Ab1" * 12
 
 
-async def traces(store: WholeStore, needle: str) -> list[str]:
+async def traces(store: Store, needle: str) -> list[str]:
     """The tables in which something is still written."""
     return [table for table, rows in (await dump(store)).items() if needle in repr(rows)]
 
@@ -26,7 +25,7 @@ async def traces(store: WholeStore, needle: str) -> list[str]:
 class SecretsContract:
     """Nothing that is a secret reaches a row or the index, whichever way it came."""
 
-    async def test_a_secret_is_neither_kept_nor_found(self, store: WholeStore) -> None:
+    async def test_a_secret_is_neither_kept_nor_found(self, store: Store) -> None:
         session = await begin(
             store, f"my key is {KEY} ok", Chunk(KEY), Failed("x", KEY), Progress("tool", {"key": KEY})
         )
@@ -36,16 +35,16 @@ class SecretsContract:
         assert await found(store, "Ab1Ab1*") == []
         assert await traces(store, "Ab1Ab1") == []
 
-    async def test_every_text_of_a_message_is_blacked_out(self, store: WholeStore) -> None:
+    async def test_every_text_of_a_message_is_blacked_out(self, store: Store) -> None:
         texts = {f.name: KEY for f in fields(Message) if "str" in str(f.type) and f.name not in ("role", "native_id")}
         await begin(store, Message(role="user", **texts))  # type: ignore[arg-type]
         assert await traces(store, "Ab1Ab1") == []
 
-    async def test_what_append_returns_is_blacked_out_already(self, store: WholeStore) -> None:
+    async def test_what_append_returns_is_blacked_out_already(self, store: Store) -> None:
         kept = await say(store, await begin(store), f"key {KEY}", Chunk(KEY))
         assert "Ab1Ab1" not in repr(kept)
 
-    async def test_tool_calls_stay_readable_json(self, store: WholeStore) -> None:
+    async def test_tool_calls_stay_readable_json(self, store: Store) -> None:
         arguments = json.dumps({"command": f"export OPENAI_API_KEY={KEY}\nrun", "password": "correct-horse", "n": 1})
         session = await begin(store, asks("terminal", arguments))
         [kept] = [item.item async for item in store.read(session)]
@@ -57,12 +56,12 @@ class SecretsContract:
         assert "redacted" in asked["password"]
         assert await traces(store, "Ab1Ab1") == await traces(store, "correct-horse") == []
 
-    async def test_a_secret_at_the_edge_of_the_preview_is_not_shown_in_part(self, store: WholeStore) -> None:
+    async def test_a_secret_at_the_edge_of_the_preview_is_not_shown_in_part(self, store: Store) -> None:
         for before in (40, 60, 66, 70):
             session = await begin(store, "x" * before + f" {KEY} and more")
             assert "sk-proj" not in (await store.get(session)).preview
 
-    async def test_titles_and_session_fields_are_blacked_out(self, store: WholeStore) -> None:
+    async def test_titles_and_session_fields_are_blacked_out(self, store: Store) -> None:
         made = await store.create(
             title=f"Key {KEY}", cwd=f"/{KEY}", model=KEY, details={"system_prompt": KEY, "extra": {"k": KEY}}
         )
@@ -71,7 +70,7 @@ class SecretsContract:
         assert (await store.get(made.id)).title == "Also [redacted:api-key]"
         assert await found(store, "Ab1Ab1*") == []
 
-    async def test_titles_that_differ_by_a_secret_only_are_the_same_title(self, store: WholeStore) -> None:
+    async def test_titles_that_differ_by_a_secret_only_are_the_same_title(self, store: Store) -> None:
         await store.create(title=f"Key {KEY}")
         other = await store.create()
         with pytest.raises(TitleTaken):
@@ -79,13 +78,13 @@ class SecretsContract:
         with pytest.raises(TitleTaken):
             await store.change(other, replace(other, title=f"Key {KEY}Y"))
 
-    async def test_an_import_is_blacked_out(self, store: WholeStore) -> None:
+    async def test_an_import_is_blacked_out(self, store: Store) -> None:
         usage = [{"model": "m", "billing_base_url": "https://me:hunter2222@x.org"}]
         await bring(store, foreign("abc", f"key {KEY}", title=f"T {KEY}", records=[("meta", f'"{KEY}"')], usage=usage))
         await bring(store, foreign("abc", f"key {KEY}", f"more {KEY}"), mark="2")
         assert await traces(store, "Ab1Ab1") == await traces(store, "hunter2222") == []
 
-    async def test_words_to_a_turn_are_blacked_out(self, store: WholeStore) -> None:
+    async def test_words_to_a_turn_are_blacked_out(self, store: Store) -> None:
         session = await begin(store)
         async with turn(store, session) as lease:
             await store.send_control(session, "steer", {"text": f"use {KEY}"})

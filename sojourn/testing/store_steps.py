@@ -13,11 +13,10 @@ from sojourn.core.messages import Message, ToolCall, assistant, tool_result, use
 from sojourn.core.sessions import OWNER, Lease, Principal, Recorded, Session, SessionId
 from sojourn.ports.importer import Transcript
 from sojourn.ports.ingest import Ingested
-from sojourn.ports.store import SearchHit, SearchQuery, SessionStore
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import SearchHit, SearchQuery, SessionStore, Store
 
 T = TypeVar("T")
-Fresh = Callable[..., WholeStore]  # fresh() and fresh(redactor=keep): another empty store of the same kind
+Fresh = Callable[..., Store]  # fresh() and fresh(redactor=keep): another empty store of the same kind
 GUEST = Principal("guest")
 NOBODY = SessionId("20200101_000000_deadbeef")
 ODD = "nul \x00, substitute \x1a, the escape itself \x1a0000, lone \ud800 and \udcff, private \ue000, 日本 👋"
@@ -96,7 +95,7 @@ def foreign(native: str, *texts: str | Message, records: Sequence[tuple[str, str
 
 
 async def bring(
-    store: WholeStore,
+    store: Store,
     *transcripts: Transcript,
     mark: str = "1",
     source: str = "hermes",
@@ -107,7 +106,7 @@ async def bring(
     return await store.ingest(source, home, [(mark, one) for one in transcripts], principal=principal)
 
 
-async def rows(store: WholeStore, table: str) -> list[dict[str, Any]]:
+async def rows(store: Store, table: str) -> list[dict[str, Any]]:
     """A whole table, column by name."""
     columns = {name: columns for name, columns, _ in store.tables()}[table]
     return [dict(zip(columns, row, strict=True)) for row in await store.export_rows(table, after=None, limit=10_000)]
@@ -123,6 +122,6 @@ async def retitled(store: SessionStore, session: Session, title: str | None) -> 
     return await store.change(session, replace(session, title=title))
 
 
-async def dump(store: WholeStore) -> dict[str, list[tuple[Any, ...]]]:
+async def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of every table."""
     return {name: await store.export_rows(name, after=None, limit=10_000) for name, _, _ in store.tables()}

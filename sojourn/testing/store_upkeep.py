@@ -16,7 +16,7 @@ from sojourn.core.sessions import SessionId
 from sojourn.ports.gateway_store import OutgoingDraft
 from sojourn.ports.platform import File
 from sojourn.ports.records import Record
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.testing.store_steps import (
     GUEST,
     ODD,
@@ -36,7 +36,7 @@ from sojourn.testing.store_steps import (
 )
 
 
-async def a_bit_of_everything(store: WholeStore) -> SessionId:
+async def a_bit_of_everything(store: Store) -> SessionId:
     """A store in which every table has rows. Gives a session of it."""
     session = await begin(
         store,
@@ -74,7 +74,7 @@ async def a_bit_of_everything(store: WholeStore) -> SessionId:
     return session
 
 
-async def move(here: WholeStore, there: WholeStore, page: int = 2) -> None:
+async def move(here: Store, there: Store, page: int = 2) -> None:
     """Every table, page by page, as `store migrate` does."""
     for table, columns, key in here.tables():
         after: tuple[Any, ...] | None = None
@@ -84,7 +84,7 @@ async def move(here: WholeStore, there: WholeStore, page: int = 2) -> None:
             after = tuple(found[-1][columns.index(name)] for name in key)
 
 
-async def copied(store: WholeStore, target: Path) -> Path | None:
+async def copied(store: Store, target: Path) -> Path | None:
     """A copy, or None where a store says that it makes none and what to do instead."""
     try:
         return await store.backup(target)
@@ -98,32 +98,32 @@ class UpkeepContract:
     """An operator can count, prove and move what is kept; nothing is shown as healthy that is not."""
 
     # attachments
-    async def test_an_attachment_comes_back_by_its_hash(self, store: WholeStore) -> None:
+    async def test_an_attachment_comes_back_by_its_hash(self, store: Store) -> None:
         session, data = await begin(store), bytes(range(256)) * 100
         hash = await store.put_blob(session, data, media_type="image/png", name="picture.png")
         assert hash == hashlib.sha256(data).hexdigest()
         assert await store.get_blob(session, hash) == (data, "image/png")
 
-    async def test_equal_bytes_are_kept_once(self, store: WholeStore) -> None:
+    async def test_equal_bytes_are_kept_once(self, store: Store) -> None:
         one, other = await begin(store), await begin(store)
         for session, name in ((one, "a"), (one, "a"), (one, "b"), (other, "a")):
             await store.put_blob(session, b"same", media_type="text/plain", name=name)
         assert (len(await rows(store, "blobs")), len(await rows(store, "blob_uses"))) == (1, 3)
 
-    async def test_an_attachment_is_for_the_sessions_that_use_it(self, store: WholeStore) -> None:
+    async def test_an_attachment_is_for_the_sessions_that_use_it(self, store: Store) -> None:
         mine, other = await begin(store), await begin(store)
         hash = await store.put_blob(mine, b"mine", media_type="text/plain")
         for session, asked in ((other, hash), (mine, "0" * 64), (mine, "\ud800"), (mine, "\0")):
             with pytest.raises(NotFound):
                 await store.get_blob(session, asked)
 
-    async def test_an_empty_attachment_and_an_odd_name_are_fine(self, store: WholeStore) -> None:
+    async def test_an_empty_attachment_and_an_odd_name_are_fine(self, store: Store) -> None:
         session = await begin(store)
         hash = await store.put_blob(session, b"", media_type=ODD, name=ODD)
         assert await store.get_blob(session, hash) == (b"", ODD)
 
     # figures and proofs
-    async def test_stats_count_what_is_there(self, store: WholeStore) -> None:
+    async def test_stats_count_what_is_there(self, store: Store) -> None:
         await begin(store, "a", Chunk("b"), assistant("c"))
         await begin(store, "d", source="web")
         stats = await store.stats()
@@ -136,24 +136,24 @@ class UpkeepContract:
         assert stats.kind
         assert stats.place
 
-    async def test_stats_of_an_empty_store_are_zeros(self, store: WholeStore) -> None:
+    async def test_stats_of_an_empty_store_are_zeros(self, store: Store) -> None:
         stats = await store.stats()
         assert (stats.sessions, stats.messages, stats.events, stats.not_indexed) == (0, 0, 0, 0)
         assert (stats.sessions_by_source, stats.messages_by_role) == ({}, {})
 
-    async def test_a_used_store_verifies_clean(self, store: WholeStore) -> None:
+    async def test_a_used_store_verifies_clean(self, store: Store) -> None:
         await a_bit_of_everything(store)
         await store.index()
         verdict = await store.verify()
         assert (verdict.clean, verdict.problems) == (True, ())
         assert verdict.checked == {"sessions": 3, "messages": 7, "events": 2, "records": 1}
 
-    async def test_verify_tells_its_progress(self, store: WholeStore) -> None:
+    async def test_verify_tells_its_progress(self, store: Store) -> None:
         told: list[tuple[str, int, int]] = []
         await store.verify(lambda what, done, of: told.append((what, done, of)))
         assert all(done <= of for _, done, of in told)
 
-    async def test_a_row_without_its_session_is_a_problem(self, store: WholeStore) -> None:
+    async def test_a_row_without_its_session_is_a_problem(self, store: Store) -> None:
         await begin(store, "a", Chunk("b"), id=SessionId("abc"))
         broken = {"last_seq": 1, "message_count": 5}
         columns = {name: columns for name, columns, _ in store.tables()}["sessions"]
@@ -164,7 +164,7 @@ class UpkeepContract:
         assert not verdict.clean
         assert all(verdict.problems)
 
-    async def test_a_healthy_store_says_so(self, store: WholeStore) -> None:
+    async def test_a_healthy_store_says_so(self, store: Store) -> None:
         for _ in range(2):
             health = await store.health()
             assert (health.state, health.readable, health.code, health.error) == ("healthy", True, "ok", "")
@@ -172,7 +172,7 @@ class UpkeepContract:
             await begin(store, "a")
 
     # moving
-    async def test_a_moved_store_has_equal_rows(self, store: WholeStore, fresh: Fresh) -> None:
+    async def test_a_moved_store_has_equal_rows(self, store: Store, fresh: Fresh) -> None:
         await a_bit_of_everything(store)
         other = fresh()
         assert await other.is_empty()
@@ -181,7 +181,7 @@ class UpkeepContract:
         assert await dump(other) == await dump(store)
         assert all((await dump(store)).values()), "every table had something to move"
 
-    async def test_a_moved_store_works_as_before(self, store: WholeStore, fresh: Fresh) -> None:
+    async def test_a_moved_store_works_as_before(self, store: Store, fresh: Fresh) -> None:
         session = await a_bit_of_everything(store)
         await store.index()
         other = fresh()
@@ -194,7 +194,7 @@ class UpkeepContract:
         assert await found(other, "hello") == await found(store, "hello") != []
         assert (await other.verify()).clean
 
-    async def test_numbers_go_on_after_a_move(self, store: WholeStore, fresh: Fresh) -> None:
+    async def test_numbers_go_on_after_a_move(self, store: Store, fresh: Fresh) -> None:
         session = await a_bit_of_everything(store)
         other = fresh()
         await move(store, other)
@@ -205,14 +205,14 @@ class UpkeepContract:
         ]
         assert a == b or b > max(row["id"] for row in await rows(store, "messages") if row["content"] != "next")
 
-    async def test_what_was_forgotten_stays_away_after_a_move(self, store: WholeStore, fresh: Fresh) -> None:
+    async def test_what_was_forgotten_stays_away_after_a_move(self, store: Store, fresh: Fresh) -> None:
         await bring(store, foreign("abc", "one"))
         await store.forget(SessionId("abc"))
         other = fresh()
         await move(store, other)
         assert [one.outcome for one in await bring(other, foreign("abc", "one"))] == ["forgotten"]
 
-    async def test_a_lease_does_not_move_along_and_its_number_does(self, store: WholeStore, fresh: Fresh) -> None:
+    async def test_a_lease_does_not_move_along_and_its_number_does(self, store: Store, fresh: Fresh) -> None:
         session = await begin(store, "a")
         old = await store.lease(session, holder="me", surface="cli")
         other = fresh()
@@ -221,7 +221,7 @@ class UpkeepContract:
         assert new.fence > old.fence
 
     async def test_moving_into_a_store_that_was_emptied_makes_everything_findable(
-        self, store: WholeStore, fresh: Fresh
+        self, store: Store, fresh: Fresh
     ) -> None:
         other = fresh()
         used = await begin(other, *(f"pear {n}" for n in range(20)))
@@ -234,12 +234,12 @@ class UpkeepContract:
         await other.index()
         assert await found(other, "apple") == [(session, 1)]
 
-    async def test_a_store_that_remembers_something_is_not_empty(self, store: WholeStore) -> None:
+    async def test_a_store_that_remembers_something_is_not_empty(self, store: Store) -> None:
         assert await store.is_empty()
         await store.forget(await begin(store, "a"))
         assert not await store.is_empty()
 
-    async def test_a_page_that_cannot_be_taken_leaves_nothing_behind(self, store: WholeStore, fresh: Fresh) -> None:
+    async def test_a_page_that_cannot_be_taken_leaves_nothing_behind(self, store: Store, fresh: Fresh) -> None:
         await begin(store, "a")
         page = await store.export_rows("sessions", after=None, limit=10)
         other = fresh()
@@ -249,7 +249,7 @@ class UpkeepContract:
 
     # copies
     async def test_a_copy_can_be_made_and_brought_back_or_is_refused_with_a_hint(
-        self, store: WholeStore, tmp_path: Path
+        self, store: Store, tmp_path: Path
     ) -> None:
         session = await begin(store, "kept")
         if (copy := await copied(store, tmp_path / "copy.db")) is None:
@@ -259,7 +259,7 @@ class UpkeepContract:
         assert await contents(store, session) == ["kept"]
         assert [kept.seq for kept in await say(store, session, "again")] == [2]
 
-    async def test_a_copy_never_replaces_a_file(self, store: WholeStore, tmp_path: Path) -> None:
+    async def test_a_copy_never_replaces_a_file(self, store: Store, tmp_path: Path) -> None:
         (tmp_path / "mine.db").write_text("precious")
         await begin(store, user("a"))
         with pytest.raises(BadInput):

@@ -13,7 +13,7 @@ from sojourn.core.errors import NotFound
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import user
 from sojourn.core.sessions import Change, Recorded, SessionId
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.testing.store_steps import NOBODY, begin, bring, everything, first, foreign, retitled, say, turn
 
 
@@ -22,7 +22,7 @@ class WatchContract:
 
     # one session
     async def test_a_watcher_sees_what_is_there_and_what_another_process_adds(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: Store, again: Store | None
     ) -> None:
         session, other = await begin(store, "before"), again or store
         watching = asyncio.ensure_future(first(3, other.watch(session)))
@@ -35,9 +35,7 @@ class WatchContract:
         assert [item.seq for item in seen] == [1, 2, 3]
 
     @pytest.mark.parametrize("where", ["in this process", "in another process"])
-    async def test_step_by_step_nobody_waits_for_a_clock(
-        self, store: WholeStore, again: WholeStore | None, where: str
-    ) -> None:
+    async def test_step_by_step_nobody_waits_for_a_clock(self, store: Store, again: Store | None, where: str) -> None:
         session, other = await begin(store), (again if where == "in another process" else None) or store
         log, feed = other.watch(session), other.watch_changes(after=await store.last_change())
         async with (
@@ -56,20 +54,18 @@ class WatchContract:
                 assert (seen.seq, heard.payload) == (n, n)
             assert time.monotonic() - begun < 3.0, "each step should take a moment, not a look now and then"
 
-    async def test_a_watcher_may_begin_after_a_number(self, store: WholeStore) -> None:
+    async def test_a_watcher_may_begin_after_a_number(self, store: Store) -> None:
         session = await begin(store, "a", "b", "c")
         assert [item.seq for item in await first(1, store.watch(session, after=2))] == [3]
 
-    async def test_a_watcher_who_is_ahead_waits(self, store: WholeStore) -> None:
+    async def test_a_watcher_who_is_ahead_waits(self, store: Store) -> None:
         session = await begin(store, "a")
         watching = asyncio.ensure_future(first(1, store.watch(session, after=1)))
         await asyncio.sleep(0.05)
         await say(store, session, "b")
         assert [item.seq for item in await watching] == [2]
 
-    async def test_many_watchers_see_everything_once_and_in_order(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_many_watchers_see_everything_once_and_in_order(self, store: Store, again: Store | None) -> None:
         session, other = await begin(store), again or store
         watching = [asyncio.ensure_future(first(200, one.watch(session), 20)) for one in (store, other, store, other)]
         async with turn(store, session) as lease:
@@ -78,7 +74,7 @@ class WatchContract:
         for seen in await asyncio.gather(*watching):
             assert [item.seq for item in seen] == list(range(1, 201))
 
-    async def test_a_watcher_is_not_told_of_other_sessions(self, store: WholeStore) -> None:
+    async def test_a_watcher_is_not_told_of_other_sessions(self, store: Store) -> None:
         mine, other = await begin(store), await begin(store)
         watching = asyncio.ensure_future(first(1, store.watch(mine)))
         await asyncio.sleep(0.05)
@@ -86,7 +82,7 @@ class WatchContract:
         [kept] = await say(store, mine, "for you")
         assert await watching == [kept]
 
-    async def test_a_watch_ends_when_the_session_is_deleted(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_watch_ends_when_the_session_is_deleted(self, store: Store, again: Store | None) -> None:
         session = await begin(store, "a")
         watching = asyncio.ensure_future(everything(store.watch(session)))
         await asyncio.sleep(0.1)
@@ -94,11 +90,11 @@ class WatchContract:
         async with asyncio.timeout(10):
             assert [item.seq for item in await watching] == [1]
 
-    async def test_an_unknown_session_cannot_be_watched(self, store: WholeStore) -> None:
+    async def test_an_unknown_session_cannot_be_watched(self, store: Store) -> None:
         with pytest.raises(NotFound):
             await first(1, store.watch(NOBODY))
 
-    async def test_a_watcher_who_left_does_not_hold_up_the_others(self, store: WholeStore) -> None:
+    async def test_a_watcher_who_left_does_not_hold_up_the_others(self, store: Store) -> None:
         session, seen = await begin(store), list[Recorded]()
 
         async def watch() -> None:
@@ -113,7 +109,7 @@ class WatchContract:
         assert [item.seq for item in await first(1, store.watch(session))] == [1]
         assert seen == []
 
-    async def test_a_watcher_can_leave_at_the_very_moment_something_happens(self, store: WholeStore) -> None:
+    async def test_a_watcher_can_leave_at_the_very_moment_something_happens(self, store: Store) -> None:
         session = await begin(store)
         async with turn(store, session) as lease:
             for steps in range(40):
@@ -129,7 +125,7 @@ class WatchContract:
                     )
 
     # the feed
-    async def test_the_feed_tells_what_happened_to_which_session(self, store: WholeStore) -> None:
+    async def test_the_feed_tells_what_happened_to_which_session(self, store: Store) -> None:
         one, other = await begin(store, "a"), await store.create()
         await retitled(store, await store.get(one), "Garden")
         await store.send_control(one, "stop")
@@ -137,7 +133,7 @@ class WatchContract:
         told = [(change.session, change.kind) for change in await store.changes()]
         assert told == [(one, "created"), (one, "log"), (one, "changed"), (one, "control"), (other.id, "deleted")]
 
-    async def test_numbers_of_the_feed_only_grow(self, store: WholeStore) -> None:
+    async def test_numbers_of_the_feed_only_grow(self, store: Store) -> None:
         session, numbers = await begin(store), [await store.last_change()]
         for n in range(5):
             await say(store, session, f"{n}")
@@ -148,7 +144,7 @@ class WatchContract:
         numbers.append(await store.last_change())
         assert numbers == sorted(set(numbers))
 
-    async def test_who_has_read_the_feed_gets_only_what_is_new(self, store: WholeStore) -> None:
+    async def test_who_has_read_the_feed_gets_only_what_is_new(self, store: Store) -> None:
         assert (await store.changes(), await store.last_change()) == ([], 0)
         session = await begin(store, "a")
         last = await store.last_change()
@@ -156,20 +152,20 @@ class WatchContract:
         await say(store, session, "b")
         assert [(change.session, change.kind) for change in await store.changes(after=last)] == [(session, "log")]
 
-    async def test_a_deletion_reaches_who_has_read_everything(self, store: WholeStore) -> None:
+    async def test_a_deletion_reaches_who_has_read_everything(self, store: Store) -> None:
         session = await begin(store, "a", source="cli")
         last = await store.last_change()
         await store.delete(session)
         [change] = await store.changes(after=last)
         assert (change.session, change.kind) == (session, "deleted")
 
-    async def test_a_session_does_not_fill_the_feed(self, store: WholeStore) -> None:
+    async def test_a_session_does_not_fill_the_feed(self, store: Store) -> None:
         session = await begin(store)
         for n in range(30):
             await say(store, session, f"{n}")
         assert [change.kind for change in await store.changes()] == ["created", "log"]
 
-    async def test_pieces_of_an_answer_are_no_news_for_lists(self, store: WholeStore) -> None:
+    async def test_pieces_of_an_answer_are_no_news_for_lists(self, store: Store) -> None:
         session = await begin(store, "a")
         before, last = await store.get(session), await store.last_change()
         async with turn(store, session) as lease:
@@ -182,7 +178,7 @@ class WatchContract:
             assert (await store.get(session)).last_active > before.last_active
 
     async def test_who_watches_a_session_elsewhere_hears_its_pieces_at_once(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: Store, again: Store | None
     ) -> None:
         """Rung for each of them: who only looks by itself now and then would need seconds for all."""
         session, other = await begin(store, "a"), again or store
@@ -198,7 +194,7 @@ class WatchContract:
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
 
-    async def test_the_feed_is_read_in_pages(self, store: WholeStore) -> None:
+    async def test_the_feed_is_read_in_pages(self, store: Store) -> None:
         made = [await begin(store) for _ in range(7)]
         seen: list[Change] = []
         while page := await store.changes(after=seen[-1].n if seen else 0, limit=3):
@@ -206,9 +202,7 @@ class WatchContract:
             seen += page
         assert [change.session for change in seen] == made
 
-    async def test_who_watches_the_feed_hears_of_another_process(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_who_watches_the_feed_hears_of_another_process(self, store: Store, again: Store | None) -> None:
         old, other = await begin(store), again or store
         watching = asyncio.ensure_future(first(4, store.watch_changes()))
         await asyncio.sleep(0.1)
@@ -219,27 +213,27 @@ class WatchContract:
         assert time.monotonic() - begun < 1.5
         assert told == {(old, "created"), (new, "created"), (new, "log"), (old, "deleted")}
 
-    async def test_who_watches_the_feed_may_begin_after_a_number(self, store: WholeStore) -> None:
+    async def test_who_watches_the_feed_may_begin_after_a_number(self, store: Store) -> None:
         await begin(store, "a")
         last = await store.last_change()
         new = await begin(store, "b", Done())
         told = await first(2, store.watch_changes(after=last))
         assert {change.session for change in told} == {new}
 
-    async def test_an_import_is_told_in_the_feed(self, store: WholeStore) -> None:
+    async def test_an_import_is_told_in_the_feed(self, store: Store) -> None:
         await bring(store, foreign("abc", "one"))
         last = await store.last_change()
         assert [(change.session, change.kind) for change in await store.changes()] == [("abc", "created")]
         await bring(store, foreign("abc", "one", "two"), mark="2")
         assert [(change.session, change.kind) for change in await store.changes(after=last)] == [("abc", "log")]
 
-    async def test_an_import_of_nothing_new_is_not_told(self, store: WholeStore) -> None:
+    async def test_an_import_of_nothing_new_is_not_told(self, store: Store) -> None:
         await bring(store, foreign("abc", "one"))
         last = await store.last_change()
         await bring(store, foreign("abc", "one"))
         assert await store.changes(after=last) == []
 
-    async def test_what_is_forgotten_is_told_without_its_name(self, store: WholeStore) -> None:
+    async def test_what_is_forgotten_is_told_without_its_name(self, store: Store) -> None:
         session = await begin(store, "a")
         await store.create(parent=session, source="subagent")
         last = await store.last_change()
@@ -247,14 +241,14 @@ class WatchContract:
         assert [(change.session, change.kind) for change in await store.changes(after=last)] == [("", "deleted")]
         assert [change.session for change in await store.changes()] == [SessionId("")]
 
-    async def test_a_flag_set_is_told_in_the_feed(self, store: WholeStore) -> None:
+    async def test_a_flag_set_is_told_in_the_feed(self, store: Store) -> None:
         session = await begin(store, "a")
         last = await store.last_change()
         async with turn(store, session) as lease:
             await store.set_flags(lease, [1], active=False, compacted=False)
         assert [change.kind for change in await store.changes(after=last)] == ["log"]
 
-    async def test_driving_and_ending_are_told_in_the_feed(self, store: WholeStore) -> None:
+    async def test_driving_and_ending_are_told_in_the_feed(self, store: Store) -> None:
         session = await begin(store, "a")
         last = await store.last_change()
         await store.drive(session, "cli")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sojourn.core.errors import BadConfig, NotAllowed
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Question, Tool, Workspace
 
 Word = Literal["ask", "always", "deny"]
@@ -49,7 +49,7 @@ def read_policy(raw: str) -> Policy:
 class Approvals:
     """Decides whether a call may go on."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: HasSettings) -> None:
         self.policy = read_policy(str(kit.settings["tools.approval"]))
 
     async def allow(self, tool: Tool, question: Question | None, at: Workspace) -> None:

@@ -20,7 +20,7 @@ from dataclasses import replace
 from sojourn.core.arguments import check
 from sojourn.core.errors import BadInput, NotAllowed, SojournError
 from sojourn.core.messages import Json
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginContext
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.tools.approvals import Approvals
 from sojourn.tools.results import fitted
@@ -30,7 +30,7 @@ GRACE = 5.0  # seconds a tool has beyond the limit to tidy up and say what it ha
 LONGER = {"delegate_task": "tools.delegate_seconds"}  # tools with a limit of their own
 
 
-def guard(kit: Kit, tool: Tool) -> Tool:
+def guard(kit: PluginContext, tool: Tool) -> Tool:
     """The same tool, safe to call: `tool.run` asks, limits and redacts. One that is safe already stays as it is."""
     if isinstance(tool.run, Call):
         return tool
@@ -41,7 +41,7 @@ def guard(kit: Kit, tool: Tool) -> Tool:
 class Call:
     """`run` of a guarded tool."""
 
-    def __init__(self, kit: Kit, tool: Tool) -> None:
+    def __init__(self, kit: PluginContext, tool: Tool) -> None:
         self._kit, self._tool = kit, tool
 
     async def __call__(self, at: Workspace, given: Mapping[str, Json]) -> ToolResult:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.commands import folder_for, run_to_end
 from sojourn.tools.judging import dangers_in_code
@@ -32,7 +32,7 @@ runpy.run_path({path!r}, run_name="__main__")
 """
 
 
-def execute_code_tool(kit: Kit) -> Tool:
+def execute_code_tool(kit: HasSettings) -> Tool:
     def asks(_: Workspace, given: Mapping[str, Json]) -> Question | None:
         code = given["code"]
         reasons = dangers_in_code(code)

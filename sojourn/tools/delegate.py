@@ -10,7 +10,7 @@ from sojourn.core.errors import NotAllowed, SojournError
 from sojourn.core.events import Done, Failed, Metadata, Progress
 from sojourn.core.messages import Json, Message, text_of
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AgentContext, HasSettings, HasStore
 from sojourn.ports.service import Caller, Service, Turn, TurnRequest
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 
@@ -21,7 +21,7 @@ TASK = "You are a sub-agent with one task. Do it, then answer with the result on
 class Delegated:
     """How many tasks each turn has given away."""
 
-    def __init__(self, _: Kit) -> None:
+    def __init__(self, _: HasSettings) -> None:
         self._by_turn: dict[TurnId, int] = {}
 
     def count(self, turn: TurnId, most: int) -> None:
@@ -33,7 +33,7 @@ class Delegated:
         self._by_turn[turn] = self._by_turn.get(turn, 0) + 1
 
 
-def delegate_task_tool(kit: Kit) -> Tool:
+def delegate_task_tool(kit: AgentContext) -> Tool:
     def asks(_: Workspace, __: Mapping[str, Json]) -> Question | None:
         return None  # what the sub-agent does is asked about when it does it
 
@@ -59,7 +59,7 @@ def delegate_task_tool(kit: Kit) -> Tool:
     return delegate_task
 
 
-async def _thinking_with(kit: Kit, at: Workspace) -> tuple[str, str]:
+async def _thinking_with(kit: HasStore, at: Workspace) -> tuple[str, str]:
     """The runtime and model of the turn that gives the task away: its sub-agent has the same."""
     found = ("", "")
     async with aclosing(kit.store.read(at.session)) as log:
@@ -69,7 +69,7 @@ async def _thinking_with(kit: Kit, at: Workspace) -> tuple[str, str]:
     return found
 
 
-async def _finish(kit: Kit, turn: Turn, by: Caller, at: Workspace) -> ToolResult:
+async def _finish(kit: AgentContext, turn: Turn, by: Caller, at: Workspace) -> ToolResult:
     """Watches the sub-agent to its end; if the time is up or we are stopped, it is stopped too."""
     seconds = float(kit.settings["tools.delegate_seconds"])
     try:

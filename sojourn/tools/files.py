@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from sojourn.core.errors import BadInput, Conflict, NotAllowed, NotFound
 from sojourn.core.messages import Json
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings, PluginContext, Shared
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.opening import Place, binary_kind, open_file, write_file_at
 from sojourn.tools.places import question_about_reading, question_about_writing, writable
@@ -21,7 +21,7 @@ MARK = "[redacted:"
 class Reading:
     """Remembers what was asked about, so that what is read is what was allowed."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: HasSettings) -> None:
         self.settings = kit.settings
         self._asked: dict[tuple[str, str], Place] = {}
 
@@ -40,7 +40,7 @@ class Reading:
         return place
 
 
-def read_file_tool(kit: Kit) -> Tool:
+def read_file_tool(kit: Shared) -> Tool:
     reading = kit.shared(Reading)
 
     def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
@@ -66,7 +66,7 @@ def read_file_tool(kit: Kit) -> Tool:
     return read_file
 
 
-def write_file_tool(kit: Kit) -> Tool:
+def write_file_tool(kit: PluginContext) -> Tool:
     changing = kit.shared(Changing)
 
     def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
@@ -99,7 +99,7 @@ def write_file_tool(kit: Kit) -> Tool:
 class Changing:
     """One change of a file at a time."""
 
-    def __init__(self, _: Kit) -> None:
+    def __init__(self, _: HasSettings) -> None:
         self._locks: dict[str, asyncio.Lock] = {}
 
     def lock(self, place: Place) -> asyncio.Lock:

@@ -11,7 +11,7 @@ from mimetypes import guess_type
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginContext
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.files import Reading
 from sojourn.tools.opening import Place, open_file
@@ -19,7 +19,7 @@ from sojourn.tools.opening import Place, open_file
 LARGEST = 20 * 1024 * 1024  # bytes
 
 
-def send_file_tool(kit: Kit) -> Tool:
+def send_file_tool(kit: PluginContext) -> Tool:
     reading = kit.shared(Reading)
 
     def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:

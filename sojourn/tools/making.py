@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AgentContext, Shared
 from sojourn.ports.tool import Tool
 from sojourn.tools.calling import guard
 from sojourn.tools.code import execute_code_tool
@@ -21,7 +21,7 @@ from sojourn.tools.terminal import terminal_tool
 from sojourn.tools.todo import todo_tool
 from sojourn.tools.web import web_fetch_tool
 
-MAKERS: tuple[Callable[[Kit], Tool], ...] = (
+MAKERS: tuple[Callable[[AgentContext], Tool], ...] = (
     terminal_tool,
     process_tool,
     execute_code_tool,
@@ -43,10 +43,10 @@ MAKERS: tuple[Callable[[Kit], Tool], ...] = (
 class Ours:
     """The tools of one kit, made once; they share what they remember."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: AgentContext) -> None:
         self.tools = tuple(guard(kit, maker(kit)) for maker in MAKERS)
 
 
-def make(kit: Kit) -> list[Tool]:
+def make(kit: Shared) -> list[Tool]:
     """The same each time."""
     return list(kit.shared(Ours).tools)

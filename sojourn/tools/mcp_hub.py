@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Json
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginAccess
 from sojourn.ports.tool import Tool, ToolResult, Workspace
 from sojourn.tools.mcp_servers import Line, McpServer, read_server
 
@@ -29,7 +29,7 @@ LONGEST = 64  # characters of a tool's name that every model provider takes
 class McpHub:
     """The servers, their lines, and what they offer."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginAccess) -> None:
         self._home: Path = kit.settings.home
         self._lock = threading.Lock()
         self._loop = asyncio.new_event_loop()

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import TYPE_CHECKING
 
-from sojourn.ports.kit import Kit
+from sojourn.lazy import Lazy
+from sojourn.ports.app import PluginContext
 from sojourn.ports.tool import Tool
 from sojourn.tools.calling import guard
 
+if TYPE_CHECKING:
+    from sojourn.tools.mcp_hub import McpHub
 
-class _Hub(Protocol):
-    def tools(self) -> Sequence[Tool]: ...
+_HUB: Lazy[type[McpHub]] = Lazy("sojourn.tools.mcp_hub:McpHub")  # the MCP client library: an extra
 
 
-def make(kit: Kit) -> list[Tool]:
+def make(kit: PluginContext) -> list[Tool]:
     """Each safe to call."""
     if not kit.configured("mcp").servers:
         return []
-    hub = kit.shared(cast(type[_Hub], kit.load("sojourn.tools.mcp_hub:McpHub")))
+    hub = kit.shared(kit.load(_HUB))
     return [guard(kit, tool) for tool in hub.tools()]

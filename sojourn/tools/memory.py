@@ -12,7 +12,7 @@ from typing import Literal
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasStore
 from sojourn.ports.records import Record
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.text.redaction import redact
@@ -22,7 +22,7 @@ LONGEST = 2000
 MOST = 500
 
 
-def memory_tool(kit: Kit) -> Tool:
+def memory_tool(kit: HasStore) -> Tool:
     def asks(_: Workspace, __: Mapping[str, Json]) -> Question | None:
         return None  # a list the person sees and edits, not their files
 
@@ -64,18 +64,18 @@ def _clean(text: str) -> str:
     return said
 
 
-async def _facts(kit: Kit, at: Workspace) -> list[Record]:
+async def _facts(kit: HasStore, at: Workspace) -> list[Record]:
     found = await kit.store.list_records(KIND, principal=at.principal, prefix=f"{at.principal}/", limit=MOST + 1)
     return sorted(found, key=lambda one: (one.created_at, one.key))
 
 
-async def _listed(kit: Kit, at: Workspace) -> ToolResult:
+async def _listed(kit: HasStore, at: Workspace) -> ToolResult:
     found = await _facts(kit, at)
     lines = [f"{one.key.rpartition('/')[2]}: {one.value['text']}" for one in found]
     return ToolResult(text="\n".join(lines) or "Nothing is remembered yet.", facts={"count": len(lines)})
 
 
-async def _added(kit: Kit, at: Workspace, said: str, why: str) -> ToolResult:
+async def _added(kit: HasStore, at: Workspace, said: str, why: str) -> ToolResult:
     known = await _facts(kit, at)
     for one in known:
         if str(one.value["text"]).casefold() == said.casefold():

@@ -6,5 +6,5 @@ plugin = Plugin(
     name="tools",
     summary="Files, commands, the web, past sessions, memory, skills and sub-agents.",
     tools=("sojourn.tools.making:make",),
-    forgets=("sojourn.tools.results:forget",),
+    erasers=("sojourn.tools.results:forget",),
 )

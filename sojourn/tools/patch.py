@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.messages import Json
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings, PluginContext
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.files import Changing, difference, refuse_stand_ins, text_of, unchanged
 from sojourn.tools.opening import Place, remove_file_at, write_file_at
@@ -26,7 +26,7 @@ class _Draft:
     after: str | None
 
 
-def patch_tool(kit: Kit) -> Tool:
+def patch_tool(kit: PluginContext) -> Tool:
     changing = kit.shared(Changing)
 
     def drafts(at: Workspace, given: Mapping[str, Json]) -> list[_Draft]:
@@ -75,7 +75,7 @@ def patch_tool(kit: Kit) -> Tool:
     return patch
 
 
-def _by_diff(kit: Kit, at: Workspace, diff: str, path: str) -> list[_Draft]:
+def _by_diff(kit: HasSettings, at: Workspace, diff: str, path: str) -> list[_Draft]:
     changes = read_diff(diff)
     if path and len(changes) > 1:
         raise BadInput("The diff changes several files.", hint="Leave `path` out.")

@@ -14,7 +14,7 @@ from typing import Literal
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings, Shared
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.calling import failed
 from sojourn.tools.children import Child, Output, ended, start
@@ -45,7 +45,7 @@ class Running:
 class Processes:
     """All that run, by session."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: HasSettings) -> None:
         self._kit = kit
         self._by_session: dict[SessionId, dict[str, Running]] = {}
         self._count = 0
@@ -80,7 +80,7 @@ class Processes:
         await asyncio.gather(*(ended(child) for child in every))
 
 
-def process_tool(kit: Kit) -> Tool:
+def process_tool(kit: Shared) -> Tool:
     processes = kit.shared(Processes)
 
     def asks(_: Workspace, given: Mapping[str, Json]) -> Question | None:

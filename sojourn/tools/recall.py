@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import SessionId
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasStore
 from sojourn.ports.store import SearchHit, SearchQuery
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
 
@@ -16,7 +16,7 @@ AROUND = 6  # messages shown before and after a place
 PIECE = 1500  # characters of one message
 
 
-def session_search_tool(kit: Kit) -> Tool:
+def session_search_tool(kit: HasStore) -> Tool:
     @tool(guests=True)
     async def session_search(
         at: Workspace, query: str = "", session: str = "", around: int = 0, limit: int = 10
@@ -55,7 +55,7 @@ def _line(hit: SearchHit) -> str:
     return f'- "{hit.title or "untitled"}", {_day(hit.timestamp)}, {who}: {hit.snippet.text}\n  [{place}]'
 
 
-async def _part(kit: Kit, session: SessionId, title: str, around: int) -> ToolResult:
+async def _part(kit: HasStore, session: SessionId, title: str, around: int) -> ToolResult:
     kept = [
         (one.seq, one.at, one.item)
         async for one in kit.store.read(session, messages_only=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import ToolResult, Workspace
 from sojourn.text.ansi import strip_control
 from sojourn.text.redaction import redact
@@ -72,7 +72,7 @@ def _keep(text: str, folder: Path) -> Path | None:
     return path
 
 
-def forget(kit: Kit, session: SessionId) -> list[str]:
+def forget(kit: HasSettings, session: SessionId) -> list[str]:
     """Removes what a session's tools have kept."""
     folder = outputs(kit.settings.home, session)
     if not folder.exists():

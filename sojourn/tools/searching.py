@@ -12,7 +12,7 @@ from typing import Literal
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.core.settings import Settings
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginContext
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.children import ended, start
 from sojourn.tools.files import Reading
@@ -33,7 +33,7 @@ class _Asked:
     seconds: float
 
 
-def search_files_tool(kit: Kit) -> Tool:
+def search_files_tool(kit: PluginContext) -> Tool:
     reading = kit.shared(Reading)
 
     def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:

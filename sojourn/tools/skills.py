@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.skills import Skill, SkillProblem
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings
 from sojourn.ports.skills import read_skills, skill_folders
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
 from sojourn.tools.opening import Place, open_file
@@ -17,7 +17,7 @@ from sojourn.tools.windows import window
 FILES = 100  # of a skill's folder that are named
 
 
-def skills_list_tool(kit: Kit) -> Tool:
+def skills_list_tool(kit: HasSettings) -> Tool:
     @tool(guests=True)
     async def skills_list(at: Workspace, about: str = "") -> ToolResult:
         """Lists the skills there are: instructions for particular kinds of work. Read one with skill_view.
@@ -38,7 +38,7 @@ def skills_list_tool(kit: Kit) -> Tool:
     return skills_list
 
 
-def skill_view_tool(kit: Kit) -> Tool:
+def skill_view_tool(kit: HasSettings) -> Tool:
     @tool(guests=True)
     async def skill_view(at: Workspace, name: str, file: str = "") -> ToolResult:
         """Shows a skill's instructions, or a file that belongs to it.
@@ -68,7 +68,7 @@ def skill_view_tool(kit: Kit) -> Tool:
     return skill_view
 
 
-async def _read(kit: Kit) -> list[Skill | SkillProblem]:
+async def _read(kit: HasSettings) -> list[Skill | SkillProblem]:
     return await asyncio.to_thread(read_skills, skill_folders(kit.settings))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.commands import folder_for, run_to_end, shell
 from sojourn.tools.judging import dangers_in
@@ -19,7 +19,7 @@ def ask_about_command(command: str, verb: str = "Run") -> Question:
     return Question(id="", text=f"{verb} this command?{why}", detail=command, dangerous=bool(reasons))
 
 
-def terminal_tool(kit: Kit) -> Tool:
+def terminal_tool(kit: HasSettings) -> Tool:
     def asks(_: Workspace, given: Mapping[str, Json]) -> Question | None:
         return ask_about_command(given["command"])
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasStore
 from sojourn.ports.records import Record
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 
@@ -15,7 +15,7 @@ STATES = {"open": "[ ]", "doing": "[~]", "done": "[x]", "dropped": "[-]"}
 MOST, LONGEST = 100, 500
 
 
-def todo_tool(kit: Kit) -> Tool:
+def todo_tool(kit: HasStore) -> Tool:
     def asks(_: Workspace, __: Mapping[str, Json]) -> Question | None:
         return None  # it only changes its own list
 

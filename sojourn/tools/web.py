@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 import httpx2
 
 from sojourn.core.errors import BadInput, PlatformDown
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
 from sojourn.tools.addresses import Target, target_of
 from sojourn.tools.pages import readable
@@ -33,7 +33,7 @@ class _Page:
     leads_to: str = ""
 
 
-def web_fetch_tool(kit: Kit) -> Tool:
+def web_fetch_tool(kit: HasSettings) -> Tool:
     allowed = {one.strip().lower() for one in str(kit.settings["tools.private_hosts"]).split(",")} - {""}
 
     @tool(guests=True)

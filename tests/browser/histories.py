@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.events import Yielded
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId

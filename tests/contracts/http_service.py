@@ -12,7 +12,7 @@ import uvicorn
 
 from sojourn.client import RemoteService, Server
 from sojourn.http.app import make_app
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 
 TOKEN = "a-token-for-tests"
 
@@ -30,7 +30,7 @@ class _Uvicorn(uvicorn.Server):
 class Served:
     """`with Served(make_kit) as served`: the kit is made, used and closed in the server's thread."""
 
-    def __init__(self, make_kit: Callable[[], Kit]) -> None:
+    def __init__(self, make_kit: Callable[[], AppContext]) -> None:
         self._make_kit, self._ready = make_kit, threading.Event()
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.server = Server(address=f"http://127.0.0.1:{self._socket.getsockname()[1]}", token=TOKEN)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Store
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sqlite.store import SqliteStore
 
@@ -46,7 +46,7 @@ class Gateway:
         return [line[1:] for line in self.said if line[0] == word]
 
 
-async def settled(store: WholeStore) -> None:
+async def settled(store: Store) -> None:
     """Everything was answered and sent."""
     async with asyncio.timeout(60):
         async for _ in store.watch_gateway(seconds=0.2):
@@ -56,7 +56,7 @@ async def settled(store: WholeStore) -> None:
                 return
 
 
-async def work_through(kind: str, place: str, store: WholeStore) -> None:
+async def work_through(kind: str, place: str, store: Store) -> None:
     for number in range(MESSAGES):
         await store.add_incoming("local", "a", f"m{number}", place=f"p{number % PLACES}", payload=number)
     gateways = [Gateway(kind, place, f"g{number}") for number in range(3)]
@@ -71,7 +71,7 @@ async def work_through(kind: str, place: str, store: WholeStore) -> None:
     await judge(store, victim, gateways[1:])
 
 
-async def judge(store: WholeStore, victim: Gateway, others: list[Gateway]) -> None:
+async def judge(store: Store, victim: Gateway, others: list[Gateway]) -> None:
     done = await store.incoming(limit=1000)
     sent = await store.outgoing(limit=1000)
     assert {one.state for one in done} == {"done"}

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
+from sojourn.core.errors import Refusal
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.platforms.api_server.chats import ApiServer, Chats
 from sojourn.platforms.local import Local
 from sojourn.platforms.rooms import Rooms
-from sojourn.ports.kit import Kit
-from sojourn.ports.platform import Button, File, PlatformAdapter, Refusal
+from sojourn.ports.app import AppContext
+from sojourn.ports.platform import Button, File, PlatformAdapter
 from sojourn.testing.fake_platform import ANN, BEN, KEY, FakeNetwork, FakePlatform, PlainPlatform
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Posted
@@ -90,7 +91,7 @@ class LocalRig:
     threads: Sequence[PlaceKind] = ("dm", "group")
     people = (Sender(id="owner", name="You"), Sender(id="ben", name="Ben"))
 
-    def __init__(self, kit: Kit, kind: type[Local | ApiServer], rooms: type[Rooms]) -> None:
+    def __init__(self, kit: AppContext, kind: type[Local | ApiServer], rooms: type[Rooms]) -> None:
         self._kit, self._kind, self._rooms = kit, kind, kit.shared(rooms)
 
     def connect(self) -> PlatformAdapter:

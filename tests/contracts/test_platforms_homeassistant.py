@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from sojourn.core.errors import BadInput
-from sojourn.platforms.homeassistant import HomeAssistant
+from sojourn.platforms.homeassistant.adapter import HomeAssistant
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
 from tests.rigs.house import HouseRig

@@ -4,9 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from sojourn.core.errors import BadInput, PlatformDown
+from sojourn.core.errors import BadInput, PlatformDown, SendRefused
 from sojourn.platforms.irc.adapter import Irc
-from sojourn.ports.platform import SendRefused
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
 from tests.rigs.ngircd import IrcRig, Person, ngircd

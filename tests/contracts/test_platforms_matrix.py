@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.core.errors import BadInput
+from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place
 from sojourn.platforms.matrix.adapter import Matrix
-from sojourn.ports.platform import SendRefused
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
 from tests.rigs.synapse import MatrixRig, World, synapse

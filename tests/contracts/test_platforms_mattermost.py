@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.core.errors import BadInput, ThreadsUnsupported
 from sojourn.core.places import build_session_key
-from sojourn.platforms.mattermost import Mattermost
+from sojourn.platforms.mattermost.adapter import Mattermost
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
 from tests.rigs.mattermost import US, MattermostRig

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from sojourn.core.errors import BadConfig, BadInput
-from sojourn.platforms.ntfy import Ntfy, NtfySettings
+from sojourn.platforms.ntfy import NtfySettings
+from sojourn.platforms.ntfy.adapter import Ntfy
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
 from tests.rigs.kit import AdapterKit

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, ThreadsUnsupported
+from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import build_session_key
-from sojourn.ports.platform import Button, File, SendRefused, Sent
+from sojourn.ports.platform import Button, File, Sent
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Ear
 from tests.rigs.slack import ANN, DM, GARDEN, TEAM, US, Refused, slack_rig

@@ -6,9 +6,9 @@ import traceback
 
 import pytest
 
-from sojourn.core.errors import KeyRefused, PlatformDown, ThreadsUnsupported
+from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import build_session_key
-from sojourn.ports.platform import Button, SendRefused
+from sojourn.ports.platform import Button
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Ear
 from tests.rigs.telegram import ANN, BOT, CHATS, FORUM, GROUP, NAME, NO_TOPICS, TOKEN, Refused, telegram_rig

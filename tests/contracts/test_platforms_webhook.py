@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from sojourn.core.errors import BadConfig, PlatformDown
+from sojourn.core.errors import BadConfig, PlatformDown, SendRefused
 from sojourn.core.settings import Secret
 from sojourn.platforms.webhook import WebhookSettings
 from sojourn.platforms.webhook.adapter import Webhook
 from sojourn.platforms.webhook.signature import sign
-from sojourn.ports.platform import SendRefused
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
 from tests.rigs.hooks import SECRET, HookRig

@@ -12,7 +12,7 @@ from sojourn.core.errors import KeyRefused, RateLimited, RuntimeFailed, RuntimeT
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json
 from sojourn.core.settings import Settings
-from sojourn.plugins import load
+from sojourn.plugins import Registry
 from sojourn.ports.runtime import RuntimeStatus, SaveState
 from sojourn.ports.tool import Tool, ToolResult, Workspace
 from sojourn.runtimes.echo import Echo
@@ -218,7 +218,7 @@ class OfflineRig:
 class TestOfflineRules(RuntimeContract):
     @pytest.fixture
     async def rig(self) -> AsyncIterator[OfflineRig]:
-        offline = Offline(settings(model__local_file="/nowhere"), load)
+        offline = Offline(settings(model__local_file="/nowhere"), Registry().load)
         yield OfflineRig(offline, usage="rules use no tokens", speaks_slowly="rules answer at once")
         await offline.close()
 
@@ -229,7 +229,7 @@ class TestOfflineModel(RuntimeContract):
 
     @pytest.fixture
     async def rig(self) -> AsyncIterator[OfflineRig]:
-        offline = Offline(settings(), load)
+        offline = Offline(settings(), Registry().load)
         assert "SmolLM2" in (await offline.ready()).detail, "fetch it with scripts/model"
         made = OfflineRig(offline)
         asked = "Say hello to my cat."

@@ -18,8 +18,7 @@ from sojourn.core.messages import Message, assistant, user
 from sojourn.core.sessions import Lease, Principal, SessionId
 from sojourn.ports.gateway_store import OutgoingDraft
 from sojourn.ports.records import Record
-from sojourn.ports.store import Listing, SearchHit, SearchQuery
-from sojourn.ports.whole import WholeStore
+from sojourn.ports.store import Listing, SearchHit, SearchQuery, Store
 from sojourn.stores.memory import MemoryStore
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sqlite.store import SqliteStore
@@ -136,7 +135,7 @@ MOMENTS = ("claimed_at", "bound_at", "finished_at")
 class Hand:
     """Does the same steps to one store as others do to theirs, and tells what it was told."""
 
-    store: WholeStore
+    store: Store
     run: int  # the stores are used again and again: each run has ids and a person of its own
     leases: dict[SessionId, Lease] = field(default_factory=dict)
     handoff: Handoff | None = None
@@ -347,7 +346,7 @@ class Trio:
     """The three stores, and a loop to ask them in."""
 
     ask: Callable[[Any], Any]
-    stores: dict[str, WholeStore]
+    stores: dict[str, Store]
     run: Iterator[int] = field(default_factory=itertools.count)
 
     async def same(self, sequence: list[tuple[Any, ...]]) -> None:
@@ -363,7 +362,7 @@ class Trio:
 
 @pytest.fixture
 def trio(databases: Callable[[], str], home: Path) -> Iterator[Trio]:
-    stores: dict[str, WholeStore] = {
+    stores: dict[str, Store] = {
         "memory": MemoryStore(),
         "sqlite": SqliteStore(home / "state.db"),
         "postgres": PostgresStore(databases()),

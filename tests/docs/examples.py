@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from sojourn import config
 from sojourn.compose import App
+
+from sojourn import config
 from sojourn.plugins import BUILT_INS, Registry, Stranger
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"

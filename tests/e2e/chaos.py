@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.errors import SojournError, StoreUnavailable
 from sojourn.core.places import Sender
 from sojourn.core.sessions import SessionId, TurnId

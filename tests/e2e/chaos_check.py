@@ -11,7 +11,7 @@ from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Metadata
 from sojourn.core.messages import Message

@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.errors import PlatformDown
 from sojourn.core.places import Place
 from sojourn.gateway.host import Gateway

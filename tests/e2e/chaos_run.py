@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from tests.e2e.chaos import Actor, Gateways, Restarts
 from tests.e2e.chaos_check import Check, calm
 from tests.e2e.chaos_gateway import LOST

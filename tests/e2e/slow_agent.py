@@ -11,11 +11,12 @@ from collections.abc import AsyncGenerator
 from itertools import count
 from typing import Any
 
-from sojourn import compose, config
+from sojourn import config
+from sojourn.app import App
 from sojourn.core.events import Chunk, Done, Progress
 from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.sessions import SessionId
-from sojourn.plugins import BUILT_INS, Registry, Stranger
+from sojourn.plugins import BUILT_INS, Registry, ThirdParty
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
 from sojourn.ports.service import Caller, TurnRequest
@@ -55,10 +56,10 @@ def make(kit: Any) -> Slow:
 plugin = Plugin(name="slow", summary="For tests.", runtimes={"slow": "tests.e2e.slow_agent:make"})
 
 
-def app(home: str) -> compose.App:
+def app(home: str) -> App:
     store = [one for one in BUILT_INS if one.name == "sqlite"]
-    registry = Registry(store, strangers=lambda: [Stranger("slow", "tests.e2e.slow_agent")])
-    return compose.App(config.load({"home": home, "agent.runtime": "slow"}), registry)
+    registry = Registry(store, third_party=lambda: [ThirdParty("slow", "tests.e2e.slow_agent")])
+    return App(config.load({"home": home, "agent.runtime": "slow"}), registry)
 
 
 async def hang(home: str) -> None:

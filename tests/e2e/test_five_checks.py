@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.context.facts import Facts
 from sojourn.core.events import Chunk, Done, Metadata, Progress, decode_event, encode_event
 from sojourn.core.messages import Message, assistant, text_of, tool_calls_of, user

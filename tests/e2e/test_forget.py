@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.context.facts import Facts
 from sojourn.core.errors import Forgotten, NotFound
 from sojourn.core.events import Chunk, Done

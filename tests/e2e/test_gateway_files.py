@@ -4,7 +4,7 @@ import asyncio
 from contextlib import asynccontextmanager
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.gateway.host import Gateway
 from sojourn.testing.fake_platform import FakeNetwork, FakePlatform
 from sojourn.testing.model_steps import Call, Say

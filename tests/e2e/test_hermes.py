@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.ports.store import Listing
 from sojourn.stores.sqlite.store import SqliteStore
@@ -98,7 +98,7 @@ async def test_a_hermes_that_is_writing_is_neither_blocked_nor_changed(home: Pat
     [found] = app.find_histories(place)
     reports = []
     for _ in range(4):
-        reports.append(await app.rescue(found))
+        reports.append(await app.import_history(found))
         await asyncio.sleep(0.3)
     assert all(not report.problem and not report.skipped for report in reports)
     assert reports[0].imported > 0
@@ -125,7 +125,7 @@ async def test_reading_a_hermes_home_leaves_no_trace_in_it(home: Path, hermes: P
     before = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in place.iterdir()}
     app = App(config.load({"home": str(home)}))
     [found] = app.find_histories()
-    assert (await app.rescue(found)).imported == 1
+    assert (await app.import_history(found)).imported == 1
     assert [session.id for session in await app.store.find(Listing())] == ["one"]
     await app.close()
     assert {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in place.iterdir()} == before

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.context.skills import Shelf
 
 LIBRARY = Path(__file__).parents[1] / "data" / "skills" / "library"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.errors import BadConfig, Conflict, NotDriving
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import Message, user
@@ -30,7 +30,7 @@ async def filled(home: Path) -> App:
     (hermes / "state.db").write_bytes(gzip.decompress((GOLDEN / "tiny" / "state.db.gz").read_bytes()))
     app = App(config.load({"home": str(home)}))
     [found] = app.find_histories()
-    assert (await app.rescue(found)).imported == 12
+    assert (await app.import_history(found)).imported == 12
     session = await app.store.create(title="odd \x1a one")
     lease = await app.store.lease(session.id, holder="test", surface="cli")
     odd = Message(role="tool", content="a\0b\ud800", tool_name="x", timestamp=0.1 + 0.2)

@@ -9,7 +9,7 @@ import pytest
 
 from sojourn import config
 from sojourn.core.errors import RuntimeFailed
-from sojourn.plugins import load
+from sojourn.plugins import Registry
 from sojourn.runtimes.offline.engine import Engine
 from sojourn.runtimes.offline.runtime import Offline
 from sojourn.runtimes.offline.weights import NAME, find_weights
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 async def offline() -> AsyncIterator[Offline]:
-    made = Offline(config.load({"model.detect": False}), load)
+    made = Offline(config.load({"model.detect": False}), Registry().load)
     yield made
     await made.close()
 
@@ -62,7 +62,7 @@ async def test_it_opens_no_port_and_leaves_nothing_behind():
 async def test_other_bytes_under_the_same_name_are_refused(home: Path):
     (home / "models").mkdir(parents=True)
     (home / "models" / NAME).write_bytes(b"GGUF but not the one we know")
-    offline = Offline(config.load({"model.detect": False}), load)
+    offline = Offline(config.load({"model.detect": False}), Registry().load)
     shown = await run_turn(offline, turn_input("Why is the sky blue?"))
     assert isinstance(shown.error, RuntimeFailed)
     assert "SHA-256" in str(shown.error)
@@ -72,13 +72,13 @@ async def test_other_bytes_under_the_same_name_are_refused(home: Path):
 async def test_a_file_that_is_no_model_is_an_error_of_ours(tmp_path: Path):
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"not a model at all")
-    offline = Offline(config.load({"model.detect": False, "model.local_file": str(broken)}), load)
+    offline = Offline(config.load({"model.detect": False, "model.local_file": str(broken)}), Registry().load)
     shown = await run_turn(offline, turn_input("Why is the sky blue?"))
     assert isinstance(shown.error, RuntimeFailed)
 
 
 async def test_without_the_file_it_works_by_rules_and_says_how_to_get_more(tmp_path: Path):
-    offline = Offline(config.load({"model.detect": False, "model.local_file": str(tmp_path / "none")}), load)
+    offline = Offline(config.load({"model.detect": False, "model.local_file": str(tmp_path / "none")}), Registry().load)
     ready = await offline.ready()
     assert (ready.ok, "rules only" in ready.detail, "models.md" in ready.hint) == (True, True, True)
     shutil.rmtree(tmp_path)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.messages import user
-from sojourn.plugins import load
+from sojourn.plugins import Registry
 from sojourn.ports.runtime import HistoryEntry, SaveState
 from sojourn.ports.tool import ToolResult
 from sojourn.runtimes.offline.runtime import Offline
@@ -22,7 +22,7 @@ class Talk:
 
     def __init__(self, kit: App, root: Path) -> None:
         self.kit, self.root = kit, root
-        self.offline = Offline(kit.settings, load)
+        self.offline = Offline(kit.settings, Registry().load)
         self.state: dict[str, Any] = {}
         self.history: list[HistoryEntry] = []
         self.session: Any = None
@@ -169,7 +169,7 @@ async def test_a_tool_that_is_missing_is_named(talk: Talk):
 async def test_a_local_server_is_offered_at_once(talk: Talk):
     with ModelServer(models=["llama3:8b"]) as model:
         usual = ((int(model.origin.rpartition(":")[2]), "ollama"),)
-        offline = Offline(config.load({"model.local_file": "/nowhere"}), load, usual=usual)
+        offline = Offline(config.load({"model.local_file": "/nowhere"}), Registry().load, usual=usual)
         assert "Ollama is running here with llama3:8b" in (await offline.ready()).hint
         assert "/runtime native" in (await run_turn(offline, turn_input("hi"))).text
 

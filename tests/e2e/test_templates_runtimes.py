@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import compose, config
+from sojourn import config
+from sojourn.app import App
 from sojourn.core.messages import Message
 from sojourn.core.template_examples import is_example
 from sojourn.plugins import BUILT_INS, Registry
@@ -52,15 +53,15 @@ SEARCHED = ToolCallExample("web_search", {"query": "where is it?"}, "the blog's 
 KNOWN = replace(TEMPLATE, template=replace(TEMPLATE.template, examples=[*TEMPLATE.template.examples, SEARCHED]))
 
 
-async def program(home: Path, settings: str) -> compose.App:
+async def program(home: Path, settings: str) -> App:
     home.mkdir(parents=True, exist_ok=True)
     (home / "config.toml").write_text(settings)
     await FolderLibrary(home / "session-templates").save(KNOWN)
     registry = Registry([one for one in BUILT_INS if one.name in NEEDED], lambda: ())
-    return compose.App(config.load({"home": str(home), "agent.titles": False}), registry)
+    return App(config.load({"home": str(home), "agent.titles": False}), registry)
 
 
-async def kept_messages(kit: compose.App, session) -> list[Message]:
+async def kept_messages(kit: App, session) -> list[Message]:
     found = [one.item async for one in kit.store.read(session, messages_only=True)]
     return [one for one in found if isinstance(one, Message)]
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import compose, config
+from sojourn import config
 from sojourn.achievements.factory import of_store
+from sojourn.app import App
 from sojourn.core.messages import Message
 from sojourn.core.template_examples import is_example
 from sojourn.plugins import BUILT_INS, Registry
@@ -51,7 +52,7 @@ async def kit(home, model, request):
         "agent.titles": False,
     }
     registry = Registry([one for one in BUILT_INS if one.name not in OTHERS], lambda: ())
-    made = compose.App(config.load(flags), registry)
+    made = App(config.load(flags), registry)
     yield made
     await made.close()
 

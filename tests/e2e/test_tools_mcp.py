@@ -206,7 +206,7 @@ async def test_server_over_http(home, tmp_path):
 
 async def test_nothing_is_loaded_when_no_server_is_configured(home):
     script = (
-        "import sys\nfrom sojourn.compose import build\nbuild().tools()\n"
+        "import sys\nfrom sojourn.app import build\nbuild().tools()\n"
         "sys.exit(any(name.split('.')[0] in ('mcp', 'pydantic_ai') for name in sys.modules))\n"
     )
     done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", script])

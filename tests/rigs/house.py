@@ -12,10 +12,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from sojourn.core.errors import Refusal
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
-from sojourn.platforms.homeassistant import HomeAssistant, HomeAssistantSettings
-from sojourn.ports.platform import File, Refusal
+from sojourn.platforms.homeassistant import HomeAssistantSettings
+from sojourn.platforms.homeassistant.adapter import HomeAssistant
+from sojourn.ports.platform import File
 from sojourn.testing.platform_rig import Posted
 from tests.rigs.kit import With
 from tests.rigs.server import WebRig

@@ -21,11 +21,12 @@ from typing import Any, Self
 import aiosmtplib
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
+from sojourn.core.errors import Refusal
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.email import EmailSettings
 from sojourn.platforms.email.adapter import Email
-from sojourn.ports.platform import File, Refusal
+from sojourn.ports.platform import File
 from sojourn.testing.hermes_rig import free_port
 from sojourn.testing.platform_rig import Posted
 from tests.rigs.kit import AdapterKit, With

@@ -13,10 +13,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from sojourn.core.errors import Refusal
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
-from sojourn.platforms.mattermost import Mattermost, MattermostSettings
-from sojourn.ports.platform import File, Refusal
+from sojourn.platforms.mattermost import MattermostSettings
+from sojourn.platforms.mattermost.adapter import Mattermost
+from sojourn.ports.platform import File
 from sojourn.testing.platform_rig import Posted
 from tests.rigs.kit import With
 from tests.rigs.server import WebRig

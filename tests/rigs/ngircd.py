@@ -11,11 +11,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
+from sojourn.core.errors import Refusal
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.irc import IrcSettings
 from sojourn.platforms.irc.adapter import Irc
-from sojourn.ports.platform import File, Refusal
+from sojourn.ports.platform import File
 from sojourn.testing.hermes_rig import free_port
 from sojourn.testing.platform_rig import Posted
 from tests.rigs.kit import AdapterKit, With

@@ -13,10 +13,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from sojourn.core.errors import Refusal
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
-from sojourn.platforms.ntfy import Ntfy, NtfySettings
-from sojourn.ports.platform import File, Refusal
+from sojourn.platforms.ntfy import NtfySettings
+from sojourn.platforms.ntfy.adapter import Ntfy
+from sojourn.ports.platform import File
 from sojourn.testing.platform_rig import Posted
 from tests.rigs.kit import AdapterKit, With
 from tests.rigs.server import WebServer

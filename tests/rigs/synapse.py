@@ -15,11 +15,12 @@ from urllib.parse import quote
 
 import httpx2
 
+from sojourn.core.errors import Refusal
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.core.settings import Secret
 from sojourn.platforms.matrix import MatrixSettings
 from sojourn.platforms.matrix.adapter import Matrix
-from sojourn.ports.platform import File, PlatformAdapter, Refusal
+from sojourn.ports.platform import File, PlatformAdapter
 from sojourn.testing.hermes_rig import free_port
 from sojourn.testing.platform_rig import Posted
 from tests.rigs.kit import AdapterKit, With

@@ -6,7 +6,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from aiohttp import web
 
-from sojourn.ports.platform import PlatformAdapter, Refusal
+from sojourn.core.errors import Refusal
+from sojourn.ports.platform import PlatformAdapter
 from sojourn.testing.platform_rig import Ear, PlatformRig
 from tests.rigs.loopback import serving
 

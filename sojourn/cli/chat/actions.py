@@ -15,7 +15,9 @@ from rich.text import Text
 
 from sojourn.cli.chat.slash import Slash
 from sojourn.cli.chat.talk import Talk
-from sojourn.cli.words import ago, many, one_line, printable
+from sojourn.cli.formatting import format_age as ago
+from sojourn.cli.formatting import one_line, printable
+from sojourn.cli.formatting import pluralize as many
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.sessions import Session, clean_title
 from sojourn.ports.store import Listing

@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 
-from sojourn.cli.words import lasted, one_line, printable
+from sojourn.cli.formatting import format_duration as lasted
+from sojourn.cli.formatting import one_line, printable
 from sojourn.core.errors import error_from_code
 from sojourn.core.events import Chunk, Done, Failed, Progress
 from sojourn.core.messages import Message, text_of

@@ -24,7 +24,8 @@ from rich.markdown import Markdown
 from sojourn.cli.chat.actions import Actions
 from sojourn.cli.chat.slash import find, parse
 from sojourn.cli.chat.talk import Talk
-from sojourn.cli.words import lasted, one_line
+from sojourn.cli.formatting import format_duration as lasted
+from sojourn.cli.formatting import one_line
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, text_of
 

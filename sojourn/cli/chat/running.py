@@ -7,13 +7,13 @@ from pathlib import Path
 from sojourn.cli.chat.actions import Actions, program
 from sojourn.cli.chat.prompt import Terminal, TerminalPaper
 from sojourn.cli.chat.talk import Talk
-from sojourn.cli.given import Given
+from sojourn.cli.context import CommandContext
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Listing
 
 
 async def run(
-    given: Given,
+    given: CommandContext,
     service: Service,
     by: Caller,
     *,

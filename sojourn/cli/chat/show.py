@@ -13,7 +13,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from sojourn.cli.chat.blocks import Blocks
-from sojourn.cli.words import lasted, many, one_line, printable
+from sojourn.cli.formatting import format_duration as lasted
+from sojourn.cli.formatting import one_line, printable
+from sojourn.cli.formatting import pluralize as many
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import Recorded

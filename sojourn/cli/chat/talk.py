@@ -13,9 +13,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from sojourn.cli.chat.show import Show
-from sojourn.cli.folding import Said as SaidPiece
-from sojourn.cli.folding import fold
-from sojourn.cli.words import one_line
+from sojourn.cli.formatting import one_line
+from sojourn.cli.transcript_model import MessagePiece as SaidPiece
+from sojourn.cli.transcript_model import fold_messages as fold
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, CannotSteer, NotFound, SojournError
 from sojourn.core.messages import Message

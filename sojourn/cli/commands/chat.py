@@ -10,20 +10,22 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli.given import Given, emit, with_kit
-from sojourn.cli.options import Command, SessionWords
-from sojourn.cli.table import load
+from sojourn.cli.chat.oneshot import ask, judge
+from sojourn.cli.chat.talk import keep_file
+from sojourn.cli.command_table import RUN_CHAT
+from sojourn.cli.context import CommandContext, emit, with_app
+from sojourn.cli.options import JsonCommand, SessionReference
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Session
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import AppContext
 from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.store import Listing
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @click.option("-q", "--question", metavar="TEXT", help="Ask this, print the answer, and leave.")
 @click.option("-c", "--continue", "goes_on", is_flag=True, help="Go on with the newest session.")
-@click.option("--session", type=SessionWords(), help="Go on with this session.")
+@click.option("--session", type=SessionReference(), help="Go on with this session.")
 @click.option("--runtime", metavar="NAME", help="What thinks: native, offline, hermes, acp …")
 @click.option("--model", metavar="NAME", help="Which model.")
 @click.option("--template", metavar="NAME", help="Begin with this template; none for none.")
@@ -35,10 +37,10 @@ from sojourn.ports.store import Listing
     help="Attach a file; may be repeated.",
 )
 @click.option("--in-process", is_flag=True, help="Run the turn in this process instead of in a server.")
-@with_kit
+@with_app
 async def chat(
-    given: Given,
-    kit: Kit,
+    context: CommandContext,
+    app: AppContext,
     question: str | None,
     goes_on: bool,
     session: str | None,
@@ -57,19 +59,19 @@ async def chat(
         raise BadInput("--continue and --session both name a session.", hint="Use one of them.")
     piped = "" if sys.stdin.isatty() else sys.stdin.read().strip()
     asked = "\n\n".join(words for words in (question, piped) if words)
-    if not asked and not given.is_asking:
+    if not asked and not context.is_asking:
         raise BadInput("There is nothing to answer, and nobody to ask.", hint='Use -q "…", or pipe the question in.')
-    service = await kit.connect(in_process=in_process)
+    service = await app.connect(in_process=in_process)
     by = Caller(surface="cli", holder=f"chat on {platform.node() or 'this machine'} (pid {os.getpid()})")
     try:
         if asked:
             said = TurnRequest(
                 text=asked, runtime=runtime or "", model=model or "", template=template or "", cwd=str(Path.cwd())
             )
-            await _once(given, service, by, said, await _which(service, by, goes_on, session), files)
+            await _answer_once(context, service, by, said, await _choose_session(service, by, goes_on, session), files)
         else:
-            await load("sojourn.cli.chat.running:run")(
-                given,
+            await RUN_CHAT.load()(
+                context,
                 service,
                 by,
                 words=session,
@@ -84,7 +86,7 @@ async def chat(
             await service.close()
 
 
-async def _which(service: Service, by: Caller, goes_on: bool, words: str | None) -> Session | None:
+async def _choose_session(service: Service, by: Caller, goes_on: bool, words: str | None) -> Session | None:
     if words:
         found = await service.resolve(words)
     elif goes_on and (newest := await service.find(Listing(limit=1))):
@@ -94,17 +96,20 @@ async def _which(service: Service, by: Caller, goes_on: bool, words: str | None)
     return await service.take(found.id, by) if found.driver not in (None, by.surface) else found
 
 
-async def _once(
-    given: Given, service: Service, by: Caller, said: TurnRequest, session: Session | None, files: tuple[Path, ...]
+async def _answer_once(
+    context: CommandContext,
+    service: Service,
+    by: Caller,
+    said: TurnRequest,
+    session: Session | None,
+    files: tuple[Path, ...],
 ) -> None:
-    oneshot = load("sojourn.cli.chat.oneshot:ask")
     session = session or await service.open(by, model=said.model or None, runtime=said.runtime, cwd=said.cwd)
-    attach = load("sojourn.cli.chat.talk:keep_file")
-    kept = tuple([await attach(service, session, file) for file in files])
-    outcome = await oneshot(service, session, replace(said, attachments=kept), by, quiet=given.json)
-    if given.json:
+    kept = tuple([await keep_file(service, session, file) for file in files])
+    outcome = await ask(service, session, replace(said, attachments=kept), by, quiet=context.json)
+    if context.json:
         emit(outcome.as_json())
         if outcome.done is None or outcome.done.status != "completed":
             raise click.exceptions.Exit(1)
         return
-    load("sojourn.cli.chat.oneshot:judge")(outcome)
+    judge(outcome)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from sojourn.cli.given import Given, emit, with_given
-from sojourn.cli.options import Command
+from sojourn.cli.context import CommandContext, emit, with_context
+from sojourn.cli.options import JsonCommand
 
-# A title has spaces, and bash takes over what it is given: it has to be quoted unless the person did.
+# A title has spaces, and bash takes over what it is context: it has to be quoted unless the person did.
 _PLAIN = "COMPREPLY+=($value)"
 _QUOTED = """case ${COMP_WORDS[COMP_CWORD]} in
                 [\\"\\']*) COMPREPLY+=("$value") ;;
@@ -16,10 +16,10 @@ _QUOTED = """case ${COMP_WORDS[COMP_CWORD]} in
             esac"""
 
 
-@click.command(cls=Command)
+@click.command(cls=JsonCommand)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@with_given
-def completion(given: Given, shell: str) -> None:
+@with_context
+def completion(context: CommandContext, shell: str) -> None:
     """Print the completion script for a shell.
 
     \b
@@ -32,7 +32,7 @@ def completion(given: Given, shell: str) -> None:
     root = click.get_current_context().find_root().command
     made = kind(root, {}, "sojourn", "_SOJOURN_COMPLETE")
     script = (made.source_template % made.source_vars()).replace(_PLAIN, _QUOTED)
-    if given.json:
+    if context.json:
         emit({"shell": shell, "script": script})
     else:
         click.echo(script)

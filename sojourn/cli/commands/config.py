@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sojourn.cli.commands.setting import written
-from sojourn.cli.given import Given, emit, with_given
+from sojourn.cli.commands.toml_edit import set_key
+from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import Section
+from sojourn.cli.views.console import render
+from sojourn.cli.views.settings import print_settings
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.settings import SETTINGS, SETTINGS_BY_NAME, Secret, Settings
 
@@ -44,20 +46,20 @@ def config(ctx: click.Context) -> None:
 
 
 @config.command("show", hidden=True)
-@with_given
-def show(given: Given) -> None:
+@with_context
+def show(context: CommandContext) -> None:
     """What `sojourn config` prints."""
-    if given.json:
-        emit(rows(given.settings))
+    if context.json:
+        emit(list_settings(context.settings))
     else:
-        given.draw("settings", given.settings)
+        render(context, print_settings, context.settings)
 
 
-def rows(settings: Settings) -> list[dict[str, Any]]:
+def list_settings(settings: Settings) -> list[dict[str, Any]]:
     return [
         {
             "name": one.name,
-            "value": plain(settings[one.name]),
+            "value": to_json_value(settings[one.name]),
             "origin": settings.origins[one.name],
             "variable": one.variable,
             "meaning": one.meaning,
@@ -66,7 +68,7 @@ def rows(settings: Settings) -> list[dict[str, Any]]:
     ]
 
 
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """A value as JSON has it; a secret stays one, and none at all is an empty text."""
     if isinstance(value, Secret):
         return str(value) if value else ""
@@ -74,44 +76,44 @@ def plain(value: Any) -> Any:
 
 
 @config.command("path")
-@with_given
-def path(given: Given) -> None:
+@with_context
+def path(context: CommandContext) -> None:
     """Where config.toml is, or would be."""
-    file = file_of(given)
-    if given.json:
+    file = config_file_of(context)
+    if context.json:
         emit({"path": str(file), "exists": file.exists()})
     else:
         click.echo(str(file))
 
 
-def file_of(given: Given) -> Path:
-    return given.settings.home / "config.toml"
+def config_file_of(context: CommandContext) -> Path:
+    return context.settings.home / "config.toml"
 
 
 @config.command("set")
 @click.argument("key", type=Key())
 @click.argument("value")
-@with_given
-def change(given: Given, key: str, value: str) -> None:
+@with_context
+def change(context: CommandContext, key: str, value: str) -> None:
     """Write a setting into config.toml; everything else in the file stays as it is."""
-    file = file_of(given)
+    file = config_file_of(context)
     before = file.read_text("utf-8") if file.exists() else None
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _put(file, written(before or "", SETTINGS_BY_NAME[key], value))
+    _write_private(file, set_key(before or "", SETTINGS_BY_NAME[key], value))
     try:
-        settings = given.read_settings(given.flags)
+        settings = context.read_settings(context.flags)
     except SojournError:
         if before is None:
             file.unlink()
         else:
-            _put(file, before)
+            _write_private(file, before)
         raise
-    now = {"name": key, "value": plain(settings[key]), "origin": settings.origins[key]}
+    now = {"name": key, "value": to_json_value(settings[key]), "origin": settings.origins[key]}
     note = "" if now["origin"] == "file" else f" For now the {now['origin']} says otherwise."
-    given.say(f"{key} is {now['value']} in {file}.{note}", now)
+    context.say(f"{key} is {now['value']} in {file}.{note}", now)
 
 
-def _put(file: Path, text: str) -> None:
+def _write_private(file: Path, text: str) -> None:
     """Replaces the file in one step; only its owner may read it, for it may hold secrets."""
     part = file.with_name(f".{file.name}.part")
     part.unlink(missing_ok=True)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import click
 
-from sojourn.cli.checking import Check, examine
-from sojourn.cli.given import Given, emit, with_given
-from sojourn.cli.options import Command
+from sojourn.cli.context import CommandContext, emit, with_context
+from sojourn.cli.doctor_checks import Check, run_checks
+from sojourn.cli.options import JsonCommand
+from sojourn.cli.views.checks import print_checks
+from sojourn.cli.views.console import render
 
 
-@click.command(cls=Command)
-@with_given
-def doctor(given: Given) -> None:
+@click.command(cls=JsonCommand)
+@with_context
+def doctor(context: CommandContext) -> None:
     """Check that everything is in order. Exits with 1 if something is wrong."""
-    found: list[Check] = examine(given)
-    if given.json:
+    found: list[Check] = run_checks(context)
+    if context.json:
         emit([{"check": one.what, "state": one.state, "detail": one.detail, "hint": one.hint} for one in found])
     else:
-        given.draw("checks", found)
+        render(context, print_checks, found)
     if any(one.state == "problem" for one in found):
         raise click.exceptions.Exit(1)

@@ -9,108 +9,116 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sojourn.cli import shapes
-from sojourn.cli.given import Given, emit, with_kit
-from sojourn.cli.options import Command, keep, yes_option
-from sojourn.cli.table import load
-from sojourn.cli.words import many
+from sojourn.cli import json_output
+from sojourn.cli.command_table import COMPLETE_SOURCES
+from sojourn.cli.context import CommandContext, emit, with_app
+from sojourn.cli.formatting import pluralize
+from sojourn.cli.options import JsonCommand, set_flag, yes_option
+from sojourn.cli.views.console import render
+from sojourn.cli.views.imports import print_histories, print_import_reports
+from sojourn.cli.views.progress import progress_bars
 from sojourn.core.errors import SourceUnreadable
+from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.importer import FoundHistory
-from sojourn.ports.kit import ImportReport, Kit
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class Place(click.ParamType[str]):
+class SourceOrPath(click.ParamType[str]):
     """A program by name, or a path."""
 
     name = "source"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        given = ctx.find_object(Given)
-        found: list[CompletionItem] = load("sojourn.cli.completing:places")(given, incomplete) if given else []
-        return found
+        context = ctx.find_object(CommandContext)
+        return COMPLETE_SOURCES.load()(context, incomplete) if context else []
 
 
-def _raw(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    keep("redact")(ctx, param, False if value else None)
+def _turn_redaction_off(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    set_flag("redact")(ctx, param, False if value else None)
 
 
-@click.command("import", cls=Command)
-@click.argument("what", metavar="[SOURCE|PATH]", type=Place(), required=False)
+@click.command("import", cls=JsonCommand)
+@click.argument("what", metavar="[SOURCE|PATH]", type=SourceOrPath(), required=False)
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @yes_option
 @click.option(
-    "--no-redact", is_flag=True, expose_value=False, callback=_raw, help="Keep keys, tokens and passwords as they are."
+    "--no-redact",
+    is_flag=True,
+    expose_value=False,
+    callback=_turn_redaction_off,
+    help="Keep keys, tokens and passwords as they are.",
 )
-@with_kit
-async def imports(given: Given, kit: Kit, what: str | None, dry_run: bool, yes: bool) -> None:
+@with_app
+async def imports(context: CommandContext, app: AppContext, what: str | None, dry_run: bool, yes: bool) -> None:
     """Bring in the history of another agent.
 
     Looks for Hermes, Claude Code, Codex and opencode in their usual places, or at SOURCE or PATH only.
     Says first what it would do. Other programs' files are only read, and never their credentials.
     Importing again brings in what is new.
     """
-    found = _find(kit, what)
-    if not found and not given.json:
+    found = _find_histories(app, what)
+    if not found and not context.json:
         click.echo("No history of another agent was found in the usual places.")
         click.echo("  Name one that is elsewhere: `sojourn import PATH`.")
-    reports = await look(given, kit, found)
-    todo = worth_importing(found, reports)
+    reports = await preview_imports(context, app, found)
+    todo = select_importable(found, reports)
     if found and not todo:
         reports = [replace(one, dry_run=dry_run) for one in reports]  # all there was to do has been done
-        if not given.json:
+        if not context.json:
             click.echo("There is nothing new to import.")
     if todo and not dry_run:
-        if yes or (given.is_asking and given.ask(f"Import {_total(todo, reports)} now?", default=True)):
-            done = {(one.source, one.home): one for one in await bring(given, kit, todo)}
+        if yes or (context.is_asking and context.ask(f"Import {_format_total(todo, reports)} now?", default=True)):
+            done = {(one.source, one.home): one for one in await run_imports(context, app, todo)}
             reports = [done.get((one.source, one.home)) or replace(one, dry_run=False) for one in reports]
-        elif not given.json:
-            click.echo("Nothing was imported." + ("" if given.is_asking else " Say it with --yes."))
-    if given.json:
-        emit([shapes.report(one) for one in reports])
+        elif not context.json:
+            click.echo("Nothing was imported." + ("" if context.is_asking else " Say it with --yes."))
+    if context.json:
+        emit([json_output.encode_import_report(one) for one in reports])
     _raise_unreadable(reports)
 
 
-def _find(kit: Kit, what: str | None) -> list[FoundHistory]:
+def _find_histories(app: AppContext, what: str | None) -> list[FoundHistory]:
     if what is None:
-        return kit.find_histories()
+        return app.find_histories()
     path = Path(what).expanduser()
     if path.is_absolute() or "/" in what or path.exists():
-        return kit.find_histories(path=path.absolute())
-    return kit.find_histories(source=what)
+        return app.find_histories(path=path.absolute())
+    return app.find_histories(source=what)
 
 
-async def look(given: Given, kit: Kit, found: Sequence[FoundHistory]) -> list[ImportReport]:
+async def preview_imports(
+    context: CommandContext, app: AppContext, found: Sequence[FoundHistory]
+) -> list[ImportReport]:
     """The dry run of each history, shown."""
     reports = []
-    with given.progress() as progress:
+    with progress_bars(context) as progress:
         for one in found:
-            reports.append(await kit.rescue(one, dry_run=True, progress=progress))
-    if found and not given.json:
-        given.draw("found", found, reports)
+            reports.append(await app.import_history(one, dry_run=True, progress=progress))
+    if found and not context.json:
+        render(context, print_histories, found, reports)
     return reports
 
 
-def worth_importing(found: Sequence[FoundHistory], reports: Sequence[ImportReport]) -> list[FoundHistory]:
+def select_importable(found: Sequence[FoundHistory], reports: Sequence[ImportReport]) -> list[FoundHistory]:
     """Those histories that can be read and have something new."""
     pairs = zip(found, reports, strict=True)
     return [one for one, report in pairs if not report.problem and report.imported + report.updated]
 
 
-def _total(todo: Sequence[FoundHistory], reports: Sequence[ImportReport]) -> str:
-    return many(sum(one.imported + one.updated for one in reports if not one.problem), "session")
+def _format_total(todo: Sequence[FoundHistory], reports: Sequence[ImportReport]) -> str:
+    return pluralize(sum(one.imported + one.updated for one in reports if not one.problem), "session")
 
 
-async def bring(given: Given, kit: Kit, todo: Sequence[FoundHistory]) -> list[ImportReport]:
+async def run_imports(context: CommandContext, app: AppContext, todo: Sequence[FoundHistory]) -> list[ImportReport]:
     """Imports, and shows what became of each history."""
     reports = []
     for one in todo:
-        with given.progress() as progress:
-            reports.append(await kit.rescue(one, progress=progress))
-        if not given.json:
-            given.draw("reports", reports[-1:])
+        with progress_bars(context) as progress:
+            reports.append(await app.import_history(one, progress=progress))
+        if not context.json:
+            render(context, print_import_reports, reports[-1:])
     return reports
 
 
@@ -120,6 +128,6 @@ def _raise_unreadable(reports: Sequence[ImportReport]) -> None:
     if broken:
         places = "; ".join(f"{one.source} at {one.home}: {one.problem}" for one in broken)
         raise SourceUnreadable(
-            f"{many(len(broken), 'history', 'histories')} found but not readable: {places}",
+            f"{pluralize(len(broken), 'history', 'histories')} found but not readable: {places}",
             hint="It is not empty. Nothing of it was changed; `sojourn doctor` shows more.",
         )

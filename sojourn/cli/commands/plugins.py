@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from sojourn.cli.given import Given, emit, with_given
+from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import Section, yes_option
+from sojourn.cli.views.console import render
+from sojourn.cli.views.plugins import print_plugins
 from sojourn.core.errors import BadInput
 from sojourn.core.plugin_manifest import NEEDS
-from sojourn.ports.plugin import Plugin
-
-_SHELF = "sojourn.dashboard.plugin_state"  # by name: no surface knows another
+from sojourn.ports.pages import PluginPage
+from sojourn.ports.plugin import Plugin, dotted_name
 
 
 @click.group(cls=Section, invoke_without_command=True)
@@ -27,61 +28,58 @@ def plugins(ctx: click.Context) -> None:
 
 
 @plugins.command("show", hidden=True)
-@with_given
-def show(given: Given) -> None:
+@with_context
+def show(context: CommandContext) -> None:
     """What `sojourn plugins` prints."""
-    pages = {one.name: one for one in _shelf(given, "listed")(given.kit)}
-    rows = [shape(one, pages.pop(one.name, None)) for one in given.plugins.all()]
-    rows += [_broken(name, str(error), error.hint) for name, error in given.plugins.problems.items()]
-    rows += [_page(one) for one in pages.values() if not one.built_in]
-    if given.json:
+    pages = {one.name: one for one in context.app.plugin_pages().list_pages()}
+    rows = [encode_plugin(one, pages.pop(one.name, None)) for one in context.plugins.all()]
+    rows += [_encode_problem(name, str(error), error.hint) for name, error in context.plugins.problems.items()]
+    rows += [_encode_page(one) for one in pages.values() if not one.built_in]
+    if context.json:
         emit(rows)
     else:
-        given.draw("plugins", rows)
+        render(context, print_plugins, rows)
 
 
 @plugins.command("enable")
 @click.argument("name")
 @yes_option
-@with_given
-def enable(given: Given, name: str, yes: bool) -> None:
+@with_context
+def enable(context: CommandContext, name: str, yes: bool) -> None:
     """Turn a dashboard plugin on, after showing what it needs."""
-    found = _shelf(given, "third_party")(given.kit, name)
+    pages = context.app.plugin_pages()
+    found = pages.find_page(name)
     if found.manifest is None:
         raise BadInput(found.problem, hint=found.hint)
     needs = found.manifest.needs
-    if not given.json:
+    if not context.json:
         click.echo(f"{found.manifest.label} {found.manifest.version}: {found.manifest.description or 'says nothing.'}")
         for need in needs:
             click.echo(f"  {need}: {NEEDS[need]}")
         if not needs:
             click.echo("  It needs nothing but its own page.")
-    given.insist(f'Turn "{name}" on?', yes=yes)
-    _shelf(given, "turn_on")(given.kit, name, needs)
-    given.say(f"{name} is on. Its page is {found.manifest.path} in the dashboard.", {"name": name, "state": "on"})
+    context.confirm(f'Turn "{name}" on?', yes=yes)
+    pages.enable(name, needs)
+    context.say(f"{name} is on. Its page is {found.manifest.path} in the dashboard.", {"name": name, "state": "on"})
 
 
 @plugins.command("disable")
 @click.argument("name")
-@with_given
-def disable(given: Given, name: str) -> None:
+@with_context
+def disable(context: CommandContext, name: str) -> None:
     """Turn a dashboard plugin off. What it kept stays."""
-    was_on = _shelf(given, "turn_off")(given.kit, name)
-    given.say(f"{name} is off." if was_on else f"{name} was off already.", {"name": name, "state": "off"})
+    was_on = context.app.plugin_pages().disable(name)
+    context.say(f"{name} is off." if was_on else f"{name} was off already.", {"name": name, "state": "off"})
 
 
-def _shelf(given: Given, what: str) -> Any:
-    return given.kit.load(f"{_SHELF}:{what}")
-
-
-def shape(plugin: Plugin, page: Any = None) -> dict[str, Any]:
+def encode_plugin(plugin: Plugin, page: PluginPage | None = None) -> dict[str, Any]:
     return {
         "name": plugin.name,
         "summary": plugin.summary,
         "store": plugin.store is not None,
         "sources": [make().name for make in plugin.sources],
-        "commands": list(plugin.commands),
-        "routes": list(plugin.routes),
+        "commands": [dotted_name(one) for one in plugin.commands],
+        "routes": [dotted_name(one) for one in plugin.routes],
         "page": page.manifest.path if page and page.manifest else "",
         "state": "on",
         "needs": [],
@@ -90,7 +88,7 @@ def shape(plugin: Plugin, page: Any = None) -> dict[str, Any]:
     }
 
 
-def _page(one: Any) -> dict[str, Any]:
+def _encode_page(one: PluginPage) -> dict[str, Any]:
     made = one.manifest
     return {
         "name": one.name,
@@ -107,7 +105,7 @@ def _page(one: Any) -> dict[str, Any]:
     }
 
 
-def _broken(name: str, problem: str, hint: str) -> dict[str, Any]:
+def _encode_problem(name: str, problem: str, hint: str) -> dict[str, Any]:
     return {
         "name": name,
         "summary": "",

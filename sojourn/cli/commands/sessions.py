@@ -1,4 +1,4 @@
-"""`sojourn sessions`, and the list of them. The other commands are in the files beside this one."""
+"""`sojourn sessions`, and the list of them. The other commands are in the files `sessions_*`."""
 
 from __future__ import annotations
 
@@ -7,30 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sojourn.cli import shapes
-from sojourn.cli.given import Given, emit, with_kit
+from sojourn.cli import json_output
+from sojourn.cli.command_table import SESSIONS_COMMANDS
+from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.options import Section, since_option, source_option, until_option
+from sojourn.cli.views.console import render
+from sojourn.cli.views.sessions import print_sessions
 from sojourn.ports.store import Listing
 
 if TYPE_CHECKING:
-    from sojourn.ports.kit import Kit
+    from sojourn.ports.app import AppContext
 
-EVERY = 1_000_000_000  # more than any store holds
-
-
-_HERE = "sojourn.cli.commands"
-_LATER = {
-    **{name: f"{_HERE}.reading:{name}" for name in ("show", "search")},
-    **{
-        name: f"{_HERE}.keeping:{name}"
-        for name in ("title", "tag", "untag", "pin", "unpin", "archive", "unarchive", "end")
-    },
-    "export": f"{_HERE}.exporting:export",
-    **{name: f"{_HERE}.removing:{name}" for name in ("delete", "forget")},
-}
+NO_LIMIT_SESSIONS = 1_000_000_000  # more than any store holds
 
 
-@click.group(cls=Section, later=_LATER)
+@click.group(cls=Section, lazy=SESSIONS_COMMANDS)
 def sessions() -> None:
     """List, read, search and look after sessions.
 
@@ -49,10 +40,10 @@ def sessions() -> None:
 @until_option
 @click.option("--pinned", is_flag=True, help="Only pinned ones.")
 @click.option("--archived", is_flag=True, help="Only archived ones, which are hidden otherwise.")
-@with_kit
-async def listing(
-    given: Given,
-    kit: Kit,
+@with_app
+async def list_sessions(
+    context: CommandContext,
+    app: AppContext,
     limit: int,
     every: bool,
     sources: tuple[str, ...],
@@ -65,8 +56,8 @@ async def listing(
     archived: bool,
 ) -> None:
     """List sessions, most recently active first."""
-    most = EVERY if every else limit
-    found = await kit.store.find(
+    most = NO_LIMIT_SESSIONS if every else limit
+    found = await app.store.find(
         Listing(
             sources=sources,
             tags=tags,
@@ -79,8 +70,8 @@ async def listing(
             limit=most + 1,
         )
     )
-    if given.json:
-        emit([shapes.session(one) for one in found[:most]])
+    if context.json:
+        emit([json_output.encode_session(one) for one in found[:most]])
     else:
         more = "--all shows every one." if len(found) > most else ""
-        given.draw("sessions", found[:most], now=time.time(), more=more)
+        render(context, print_sessions, found[:most], now=time.time(), more=more)

@@ -7,87 +7,98 @@ from collections.abc import Sequence
 
 import click
 
-from sojourn.cli import shapes
-from sojourn.cli.checking import told
-from sojourn.cli.commands.imports import bring, look, worth_importing
-from sojourn.cli.given import Given, emit, with_kit
-from sojourn.cli.options import Command
-from sojourn.cli.words import many
+from sojourn.cli import json_output
+from sojourn.cli.commands.imports import preview_imports, run_imports, select_importable
+from sojourn.cli.context import CommandContext, emit, with_app
+from sojourn.cli.doctor_checks import to_check
+from sojourn.cli.formatting import pluralize
+from sojourn.cli.options import JsonCommand
+from sojourn.cli.views.console import render
+from sojourn.cli.views.sessions import print_sessions
+from sojourn.cli.views.welcome import print_greeting, print_next_steps
 from sojourn.core.health import Health
+from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.importer import FoundHistory
-from sojourn.ports.kit import ImportReport, Kit
 from sojourn.ports.store import Listing
 
-_SHOWN = 10
+_MAX_SESSIONS = 10
 
 
-@click.command(cls=Command)
-@with_kit
-async def welcome(given: Given, kit: Kit) -> None:
+@click.command(cls=JsonCommand)
+@with_app
+async def welcome(context: CommandContext, app: AppContext) -> None:
     """A first look: health, histories found, your sessions.
 
     Offers to import what it finds, and sample sessions if there is nothing. Without a terminal it asks
     nothing and imports nothing; an empty store gets the samples. The next time it only shows what there is.
     """
-    health = await kit.store.health()
-    if not given.json:
-        given.draw("greeting", told(health))
+    health = await app.store.health()
+    if not context.json:
+        render(context, print_greeting, to_check(health))
     if not health.readable:
-        return _cannot(given, health)
-    is_first = await kit.store.is_empty()
-    found = kit.find_histories()
+        return _fail_unreadable(context, health)
+    is_first = await app.store.is_empty()
+    found = app.find_histories()
     reports: list[ImportReport] = []
     samples = 0
     if is_first and health.state == "healthy":
-        reports = await _offer(given, kit, found)
-        if await kit.store.is_empty() and _wants_samples(given):
-            samples = await kit.add_samples()
-    newest = await kit.store.find(Listing(limit=_SHOWN + 1))
-    if given.json:
+        reports = await _offer_imports(context, app, found)
+        if await app.store.is_empty() and _wants_samples(context):
+            samples = await app.add_samples()
+    newest = await app.store.find(Listing(limit=_MAX_SESSIONS + 1))
+    if context.json:
         return emit(
             {
-                "health": shapes.health(health),
-                "histories": [shapes.found(one) for one in found],
-                "imports": [shapes.report(one) for one in reports],
+                "health": json_output.encode_health(health),
+                "histories": [json_output.encode_history(one) for one in found],
+                "imports": [json_output.encode_import_report(one) for one in reports],
                 "samples_added": samples,
-                "sessions": [shapes.session(one) for one in newest[:_SHOWN]],
+                "sessions": [json_output.encode_session(one) for one in newest[:_MAX_SESSIONS]],
             }
         )
     if samples:
-        given.say(f"{many(samples, 'sample session')} added; each title says so.")
-    more = "`sojourn sessions list` shows more." if len(newest) > _SHOWN else ""
-    given.draw("sessions", newest[:_SHOWN], now=time.time(), more=more)
-    given.draw("next steps", await _new(kit, found))
+        context.say(f"{pluralize(samples, 'sample session')} added; each title says so.")
+    more = "`sojourn sessions list` shows more." if len(newest) > _MAX_SESSIONS else ""
+    render(context, print_sessions, newest[:_MAX_SESSIONS], now=time.time(), more=more)
+    render(context, print_next_steps, await _find_unimported(app, found))
 
 
-def _cannot(given: Given, health: Health) -> None:
-    if given.json:
-        emit({"health": shapes.health(health), "histories": [], "imports": [], "samples_added": 0, "sessions": []})
+def _fail_unreadable(context: CommandContext, health: Health) -> None:
+    if context.json:
+        emit(
+            {
+                "health": json_output.encode_health(health),
+                "histories": [],
+                "imports": [],
+                "samples_added": 0,
+                "sessions": [],
+            }
+        )
     raise click.exceptions.Exit(5)
 
 
-async def _offer(given: Given, kit: Kit, found: Sequence[FoundHistory]) -> list[ImportReport]:
+async def _offer_imports(context: CommandContext, app: AppContext, found: Sequence[FoundHistory]) -> list[ImportReport]:
     """Shows what a dry run says and imports after a yes."""
-    if not found or not given.is_asking:
+    if not found or not context.is_asking:
         return []
-    reports = await look(given, kit, found)
-    todo = worth_importing(found, reports)
+    reports = await preview_imports(context, app, found)
+    todo = select_importable(found, reports)
     if not todo:
         return []
-    total = many(sum(one.imported for one in reports), "session")
+    total = pluralize(sum(one.imported for one in reports), "session")
     click.echo("Importing only reads there, never credentials; keys and passwords are blacked out in our copy.")
-    if given.ask(f"Import {total} now?", default=True):
-        return await bring(given, kit, todo)
+    if context.ask(f"Import {total} now?", default=True):
+        return await run_imports(context, app, todo)
     click.echo("Fine. `sojourn import` does it later.")
     return []
 
 
-def _wants_samples(given: Given) -> bool:
-    return not given.is_asking or given.ask(
+def _wants_samples(context: CommandContext) -> bool:
+    return not context.is_asking or context.ask(
         "There are no sessions yet. Add a few samples to look around?", default=True
     )
 
 
-async def _new(kit: Kit, found: Sequence[FoundHistory]) -> list[FoundHistory]:
+async def _find_unimported(app: AppContext, found: Sequence[FoundHistory]) -> list[FoundHistory]:
     """Histories of which nothing was brought in yet."""
-    return [one for one in found if not one.problem and not await kit.store.known(one.source, str(one.home))]
+    return [one for one in found if not one.problem and not await app.store.known(one.source, str(one.home))]

@@ -1,30 +1,38 @@
-"""The screen, and long output page by page."""
+"""The rich console, and long output through a pager."""
 
 from __future__ import annotations
 
 import itertools
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import click
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-WIDE = 160  # where there is no terminal to fit
+from sojourn.ports.cli import CliContext
+
+WIDTH_COLUMNS = 160  # where there is no terminal to fit
 
 
-def make(*, no_color: bool, err: bool = False) -> Console:
+def make_console(*, no_color: bool, err: bool = False) -> Console:
     """The console of this run. Without colours it prints plain text."""
     file = sys.stderr if err else sys.stdout
     options = {"color_system": None} if no_color else {}
     screen = Console(file=file, highlight=False, markup=False, emoji=False, **options)  # type: ignore[arg-type]
     if not screen.is_terminal:
-        screen.width = shutil.get_terminal_size((WIDE, 50)).columns
+        screen.width = shutil.get_terminal_size((WIDTH_COLUMNS, 50)).columns
     return screen
 
 
-def page(screen: Console, pieces: Iterable[RenderableType]) -> None:
+def render(context: CliContext, view: Callable[..., None], *values: Any, **options: Any) -> None:
+    """Calls `view(console, *values)` with the console of this run."""
+    view(make_console(no_color=context.no_color), *values, **options)
+
+
+def print_paged(screen: Console, pieces: Iterable[RenderableType]) -> None:
     """Prints; what does not fit on a terminal goes through a pager."""
     if not screen.is_terminal:
         for piece in pieces:
@@ -33,7 +41,7 @@ def page(screen: Console, pieces: Iterable[RenderableType]) -> None:
             else:
                 screen.print(piece)
         return
-    printed = _printed(screen, pieces)
+    printed = _render_pieces(screen, pieces)
     begun: list[str] = []
     lines = 0
     for text in printed:
@@ -46,7 +54,7 @@ def page(screen: Console, pieces: Iterable[RenderableType]) -> None:
         click.echo(text, nl=False)
 
 
-def _printed(screen: Console, pieces: Iterable[RenderableType]) -> Iterator[str]:
+def _render_pieces(screen: Console, pieces: Iterable[RenderableType]) -> Iterator[str]:
     for piece in pieces:
         with screen.capture() as taken:
             screen.print(piece)

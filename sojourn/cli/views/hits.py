@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from sojourn.cli.views.style import MARKED, role, source
-from sojourn.cli.words import ago, many, one_line, printable
+from sojourn.cli.formatting import format_age, one_line, pluralize, printable
+from sojourn.cli.views.style import HIT_STYLE, format_role, format_source
 from sojourn.ports.store import SearchHit
 from sojourn.text.query import Snippet
 
 
-def hits(screen: Console, found: Sequence[SearchHit], *, now: float, more: bool = False) -> None:
+def print_hits(screen: Console, found: Sequence[SearchHit], *, now: float, more: bool = False) -> None:
     if not found:
         screen.print("Nothing found.", style="bold")
         return
@@ -25,25 +25,25 @@ def hits(screen: Console, found: Sequence[SearchHit], *, now: float, more: bool 
         if number:
             screen.print()
         name = Text(one_line(own[0].title or session), style="bold")
-        screen.print(Text.assemble(name, "  ", source(own[0].source), (f"  {session}", "dim")))
+        screen.print(Text.assemble(name, "  ", format_source(own[0].source), (f"  {session}", "dim")))
         for hit in own:
-            screen.print(_line(hit, now))
-            screen.print(Padding(highlighted(hit.snippet), (0, 0, 0, 4), expand=False))
-    told = f"\n{many(len(found), 'hit')} in {many(len(sessions), 'session')}"
+            screen.print(_format_hit(hit, now))
+            screen.print(Padding(highlight(hit.snippet), (0, 0, 0, 4), expand=False))
+    told = f"\n{pluralize(len(found), 'hit')} in {pluralize(len(sessions), 'session')}"
     screen.print(Text(told + ("; there are more: --limit" if more else ""), style="dim"))
 
 
-def _line(hit: SearchHit, now: float) -> Text:
-    told = Text.assemble("  ", role(hit.role))
+def _format_hit(hit: SearchHit, now: float) -> Text:
+    told = Text.assemble("  ", format_role(hit.role))
     if hit.tool_name:
         told.append(f" {one_line(hit.tool_name)}", style="magenta")
     number = f"  #{hit.seq}" if hit.seq else ""
-    return told.append(f"  {ago(hit.timestamp, now)}{number}", style="dim")
+    return told.append(f"  {format_age(hit.timestamp, now)}{number}", style="dim")
 
 
-def highlighted(snippet: Snippet) -> Text:
+def highlight(snippet: Snippet) -> Text:
     """The snippet with what answers marked. It is one line already, so no character moves."""
     text = Text(printable(snippet.text))
     for start, end in snippet.marks:
-        text.stylize(MARKED, start, end)
+        text.stylize(HIT_STYLE, start, end)
     return text

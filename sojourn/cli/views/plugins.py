@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 
-def plugins(screen: Console, rows: Sequence[Mapping[str, Any]]) -> None:
+def print_plugins(screen: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
     table.add_column("PLUGIN", no_wrap=True, style="bold")
     table.add_column("OFFERS")
@@ -19,11 +19,11 @@ def plugins(screen: Console, rows: Sequence[Mapping[str, Any]]) -> None:
         if row["problem"]:
             table.add_row(row["name"], Text("does not work", style="red"), Text(f"{row['problem']} {row['hint']}"))
         else:
-            table.add_row(row["name"], _offers(row), row["summary"])
+            table.add_row(row["name"], _list_offers(row), row["summary"])
     screen.print(table)
 
 
-def _offers(row: Mapping[str, Any]) -> str:
+def _list_offers(row: Mapping[str, Any]) -> str:
     told = ["a store"] if row["store"] else []
     told += [f"source {name}" for name in row["sources"]]
     told += [f"command {dotted.rpartition(':')[2]}" for dotted in row["commands"]]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from rich.progress import (
     BarColumn,
@@ -17,11 +18,12 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from sojourn.cli.views.console import make
-from sojourn.ports.admin import Progress as Tell
+from sojourn.cli.views.console import make_console
+from sojourn.ports.admin import Progress as Report
+from sojourn.ports.cli import CliContext
 
 
-class Rate(ProgressColumn):
+class RateColumn(ProgressColumn):
     """How many a second."""
 
     def render(self, task: Task) -> Text:
@@ -29,7 +31,7 @@ class Rate(ProgressColumn):
         return Text(f"{speed:,.0f}/s" if speed else "", style="dim")
 
 
-class Counted(ProgressColumn):
+class CountColumn(ProgressColumn):
     """How many, of how many."""
 
     def render(self, task: Task) -> Text:
@@ -37,23 +39,30 @@ class Counted(ProgressColumn):
         return Text(f"{task.completed:,.0f}{of}")
 
 
+def progress_bars(context: CliContext) -> AbstractContextManager[Report | None]:
+    """`with progress_bars(context) as progress`: bars on a terminal, otherwise None."""
+    if context.json or not sys.stderr.isatty():
+        return nullcontext(None)
+    return _open_bars(no_color=context.no_color)
+
+
 @contextmanager
-def bars(*, no_color: bool) -> Iterator[Tell]:
-    """Gives a function `tell(what, done, of)`; each thing it names gets its own bar."""
+def _open_bars(*, no_color: bool) -> Iterator[Report]:
+    """Gives a function `report(what, done, of)`; each thing it names gets its own bar."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
-        Counted(),
-        Rate(),
+        CountColumn(),
+        RateColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=make(no_color=no_color, err=True), transient=True) as shown:
+    with Progress(*columns, console=make_console(no_color=no_color, err=True), transient=True) as shown:
         tasks: dict[str, TaskID] = {}
 
-        def tell(what: str, done: int, of: int) -> None:
+        def report(what: str, done: int, of: int) -> None:
             if what not in tasks:
                 tasks[what] = shown.add_task(what, total=of or None)
             shown.update(tasks[what], completed=done, total=of or None)
 
-        yield tell
+        yield report

@@ -13,7 +13,7 @@ from sojourn.core.settings import SETTINGS, Settings
 _ORIGINS = {"default": "dim", "file": "green", "environment": "yellow", "flag": "cyan"}
 
 
-def settings(screen: Console, found: Settings) -> None:
+def print_settings(screen: Console, found: Settings) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
     table.add_column("SETTING", no_wrap=True, style="bold")
     table.add_column("VALUE", overflow="fold")
@@ -22,11 +22,11 @@ def settings(screen: Console, found: Settings) -> None:
     for one in SETTINGS:
         origin = found.origins[one.name]
         told = f"{origin} {one.variable}" if origin == "environment" else origin
-        table.add_row(one.name, _value(found[one.name]), Text(told, style=_ORIGINS.get(origin, "")), one.meaning)
+        table.add_row(one.name, _format_value(found[one.name]), Text(told, style=_ORIGINS.get(origin, "")), one.meaning)
     screen.print(table)
 
 
-def _value(value: Any) -> Text:
+def _format_value(value: Any) -> Text:
     if isinstance(value, bool):
         return Text("yes" if value else "no")
     shown = str(value)

@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sojourn.cli.views.style import source
-from sojourn.cli.words import lasted, many, size
+from sojourn.cli.formatting import format_bytes, format_duration, pluralize
+from sojourn.cli.views.style import format_source
 from sojourn.ports.admin import StoreStats, VerifyReport
-from sojourn.ports.kit import MoveReport
+from sojourn.ports.app import MoveReport
 
 
-def _grid() -> Table:
+def _make_grid() -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, show_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
@@ -22,50 +22,54 @@ def _grid() -> Table:
     return table
 
 
-def _bars(rows: Iterable[tuple[Text, int]], shown: Mapping[int, str] | None = None) -> Table:
+def _make_bars(rows: Iterable[tuple[Text, int]], shown: Mapping[int, str] | None = None) -> Table:
     """Numbers with a bar each, largest first."""
-    table, rows = _grid(), sorted(rows, key=lambda row: -row[1])
+    table, rows = _make_grid(), sorted(rows, key=lambda row: -row[1])
     most = max((number for _, number in rows), default=0) or 1
     for label, number in rows:
-        table.add_row(Text.assemble("  ", label), (shown or {}).get(number, f"{number:,}"), _bar(number / most))
+        table.add_row(Text.assemble("  ", label), (shown or {}).get(number, f"{number:,}"), _draw_bar(number / most))
     return table
 
 
-def _bar(share: float) -> Text:
+def _draw_bar(share: float) -> Text:
     return Text("█" * round(share * 24) or "▏", style="blue")
 
 
-def stats(screen: Console, found: StoreStats) -> None:
+def print_stats(screen: Console, found: StoreStats) -> None:
     screen.print(Text.assemble((found.place, "bold"), (f"  {found.kind}, schema {found.schema}", "dim")))
-    held = [many(found.sessions, "session"), many(found.messages, "message"), many(found.events, "event")]
-    screen.print(f"{', '.join(held)} in {size(found.bytes)}")
+    held = [
+        pluralize(found.sessions, "session"),
+        pluralize(found.messages, "message"),
+        pluralize(found.events, "event"),
+    ]
+    screen.print(f"{', '.join(held)} in {format_bytes(found.bytes)}")
     if found.not_indexed:
-        screen.print(Text(f"{many(found.not_indexed, 'message')} not yet in the search index", style="yellow"))
+        screen.print(Text(f"{pluralize(found.not_indexed, 'message')} not yet in the search index", style="yellow"))
     for head, values in (
         ("sessions by source", found.sessions_by_source),
         ("messages by role", found.messages_by_role),
     ):
         if values:
             screen.print(Text(f"\n{head}", style="dim"))
-            label = source if head.endswith("source") else Text
-            screen.print(_bars((label(name), number) for name, number in values.items()))
+            label = format_source if head.endswith("source") else Text
+            screen.print(_make_bars((label(name), number) for name, number in values.items()))
     screen.print(Text("\nwhat takes the room", style="dim"))
-    sizes = {number: size(number) for number in found.bytes_by.values()}
-    screen.print(_bars(((Text(name), number) for name, number in found.bytes_by.items()), sizes))
+    sizes = {number: format_bytes(number) for number in found.bytes_by.values()}
+    screen.print(_make_bars(((Text(name), number) for name, number in found.bytes_by.items()), sizes))
 
 
-def verdict(screen: Console, found: VerifyReport) -> None:
+def print_verdict(screen: Console, found: VerifyReport) -> None:
     checked = ", ".join(f"{number:,} {table}" for table, number in found.checked.items())
     if found.clean:
         screen.print(Text.assemble(("✓ ", "green"), f"The store is whole: {checked} checked."))
         return
-    screen.print(Text(f"✗ The store has {many(len(found.problems), 'problem')} ({checked} checked):", style="red"))
+    screen.print(Text(f"✗ The store has {pluralize(len(found.problems), 'problem')} ({checked} checked):", style="red"))
     for problem in found.problems:
         screen.print(Text(f"  {problem}"))
     screen.print("  `sojourn store restore` puts a copy in its place; what is there now is kept.")
 
 
-def moved(screen: Console, report: MoveReport) -> None:
+def print_move_report(screen: Console, report: MoveReport) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
     table.add_column("TABLE")
     table.add_column("ROWS", justify="right")
@@ -73,5 +77,7 @@ def moved(screen: Console, report: MoveReport) -> None:
     for name, rows, proof in report.rows:
         table.add_row(name, f"{rows:,}", proof)
     screen.print(table)
-    screen.print(Text.assemble(("✓ ", "green"), f"Both stores hold the same. It took {lasted(report.seconds)}."))
+    screen.print(
+        Text.assemble(("✓ ", "green"), f"Both stores hold the same. It took {format_duration(report.seconds)}.")
+    )
     screen.print("  To use the new one, set database_url (or SOJOURN_DATABASE_URL), or SOJOURN_HOME.")

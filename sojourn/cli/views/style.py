@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from sojourn.cli.words import one_line
+from sojourn.cli.formatting import one_line
 from sojourn.core.sessions import Session
 
 _SOURCES = {
@@ -27,20 +27,20 @@ _ROLES = {
     "tool": ("▸ tool", "magenta"),
     "title": ("◈ title", "bold yellow"),
 }
-MARKED = "bold black on yellow"
+HIT_STYLE = "bold black on yellow"
 
 
-def source(name: str) -> Text:
+def format_source(name: str) -> Text:
     icon, color = _SOURCES.get(name, ("•", "white"))
     return Text(f"{icon} {one_line(name)}", style=color)
 
 
-def role(name: str) -> Text:
+def format_role(name: str) -> Text:
     label, style = _ROLES.get(name, (f"· {one_line(name)}", "dim"))
     return Text(label, style=style)
 
 
-def name_of(session: Session) -> Text:
+def format_title(session: Session) -> Text:
     """The title, or the opening words of a session that has none."""
     if session.title:
         return Text(one_line(session.title), style="bold")

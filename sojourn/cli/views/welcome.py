@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import __version__
-from sojourn.cli.checking import Check
-from sojourn.cli.views.checks import sign
-from sojourn.cli.words import many
+from sojourn.cli.doctor_checks import Check
+from sojourn.cli.formatting import pluralize
+from sojourn.cli.views.checks import format_state
 from sojourn.ports.importer import FoundHistory
 
 _STEPS = (
@@ -23,18 +23,18 @@ _STEPS = (
 )
 
 
-def greeting(screen: Console, health: Check) -> None:
+def print_greeting(screen: Console, health: Check) -> None:
     screen.print(Text.assemble(("Sojourn", "bold cyan"), (f" {__version__}", "dim")))
-    screen.print(Text.assemble(sign(health), f" The store is {health.detail}"))
+    screen.print(Text.assemble(format_state(health), f" The store is {health.detail}"))
     if health.hint:
         screen.print(Text(f"  {health.hint}", style="dim"))
     screen.print()
 
 
-def next_steps(screen: Console, new: Sequence[FoundHistory]) -> None:
+def print_next_steps(screen: Console, new: Sequence[FoundHistory]) -> None:
     screen.print()
     for one in new:
-        told = f"{many(one.sessions, 'session')} of {one.source} at {one.home} can be imported"
+        told = f"{pluralize(one.sessions, 'session')} of {one.source} at {one.home} can be imported"
         screen.print(Text.assemble(("! ", "yellow"), f"{told}: sojourn import {one.source}"))
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, show_edge=False)
     for command, about in _STEPS:

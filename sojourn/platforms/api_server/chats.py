@@ -5,14 +5,14 @@ from __future__ import annotations
 from sojourn.platforms.api_server import NAME
 from sojourn.platforms.rooms import Rooms
 from sojourn.platforms.rooms_adapter import MAX_CHARS, RoomsAdapter
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasStore, PluginContext
 from sojourn.ports.platform import PlatformInfo
 
 
 class Chats(Rooms):
     """All chats that programs have."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: HasStore) -> None:
         super().__init__(kit, NAME)
 
 
@@ -21,5 +21,5 @@ class ApiServer(RoomsAdapter):
 
     info = PlatformInfo(name=NAME, label="HTTP API", max_chars=MAX_CHARS, owner="owner")
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         super().__init__(self.info, kit.shared(Chats), kit.store)

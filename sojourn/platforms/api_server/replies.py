@@ -15,7 +15,7 @@ from sojourn.platforms.api_server import NAME
 from sojourn.platforms.api_server.chats import Chats
 from sojourn.platforms.rooms import RoomMessage
 from sojourn.platforms.rooms_adapter import place_from_room
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginContext
 
 Status = Literal["running", "asked", "done"]
 
@@ -41,7 +41,7 @@ def conversation_key(settings: Settings, place: Place, sender: Sender) -> str:
 class ReplyFinder:
     """Looks into the gateway's journal for how it goes."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._store, self._settings, self._chats = kit.store, kit.settings, kit.shared(Chats)
 
     async def require_gateway(self) -> None:

@@ -15,7 +15,7 @@ from sojourn.platforms.api_server.replies import Replies, ReplyFinder
 from sojourn.platforms.rooms import parse_room_name
 from sojourn.platforms.rooms_adapter import AGENT_SENDER
 from sojourn.platforms.rooms_api import ButtonPressBody, RoomMessageBody, is_in, to_json, to_sse_frames
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginContext
 
 Chat = Annotated[str, Path(max_length=300, description="A name you choose; # begins one for several people.")]
 Number = Annotated[int, Path(ge=1, le=10**12, description="The message's number in the chat.")]
@@ -38,14 +38,14 @@ class ThreadBody(BaseModel):
     name: str = Field(min_length=1, max_length=200)
 
 
-def router(kit: Kit) -> APIRouter:
+def router(kit: PluginContext) -> APIRouter:
     api = APIRouter()
     _add_write_routes(api, kit)
     _add_read_routes(api, kit)
     return api
 
 
-def _add_write_routes(api: APIRouter, kit: Kit) -> None:
+def _add_write_routes(api: APIRouter, kit: PluginContext) -> None:
     settings: ApiServerSettings = kit.configured(NAME)
 
     async def answered(note: Any, wait: float) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _add_write_routes(api: APIRouter, kit: Kit) -> None:
         return {"thread": await kit.shared(Chats).open_thread(chat, headline.name, AGENT_SENDER)}
 
 
-def _add_read_routes(api: APIRouter, kit: Kit) -> None:
+def _add_read_routes(api: APIRouter, kit: PluginContext) -> None:
     @api.get("/chats", summary="Chats in which something was said")
     async def chats() -> dict[str, list[str]]:
         return {"chats": await kit.shared(Chats).names()}

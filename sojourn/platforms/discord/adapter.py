@@ -14,7 +14,7 @@ from typing import Final
 
 import discord
 
-from sojourn.core.errors import ThreadsUnsupported
+from sojourn.core.errors import NoThreadHere, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
 from sojourn.platforms.discord import NAME, DiscordSettings
@@ -22,8 +22,8 @@ from sojourn.platforms.discord.backfill import current_snowflake, fetch_missed
 from sojourn.platforms.discord.errors import translate_errors, translate_listen_errors
 from sojourn.platforms.discord.gateway_client import GatewayClient
 from sojourn.platforms.discord.messages import place_from_channel, place_from_name, to_button_press, to_inbound
-from sojourn.ports.kit import Kit
-from sojourn.ports.platform import Button, File, Inbound, NoThreadHere, PlatformInfo, SendRefused, Sent
+from sojourn.ports.app import PluginContext
+from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 from sojourn.ports.records import RecordStore
 
 _MAX_CHARS, _MAX_NAME_CHARS = 2000, 100
@@ -151,7 +151,7 @@ class Discord:
         return (await self._open()).get_partial_messageable(_parse_id(place.chat))
 
 
-def build_adapter(kit: Kit) -> Discord:
+def build_adapter(kit: PluginContext) -> Discord:
     return Discord(kit.configured(NAME), kit.store)
 
 

@@ -18,9 +18,8 @@ from discord import (
 )
 from discord.gateway import ReconnectWebSocket
 
-from sojourn.core.errors import KeyRefused, PlatformDown, SojournError
+from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused, SojournError
 from sojourn.platforms.discord import TOKEN_VARIABLE
-from sojourn.ports.platform import SendRefused
 
 _BAD_TOKEN, _BAD_INTENTS = 4004, (4013, 4014)
 _RETRY_HINT = "It is retried automatically."

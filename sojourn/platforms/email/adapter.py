@@ -20,7 +20,15 @@ import aiosmtplib
 from imap_tools import A, BaseMailBox, H, MailBox, MailBoxStartTls, MailBoxUnencrypted, MailMessageFlags
 from imap_tools.errors import ImapToolsError, MailboxLoginError
 
-from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SojournError, ThreadsUnsupported
+from sojourn.core.errors import (
+    BadInput,
+    KeyRefused,
+    PlatformDown,
+    Refusal,
+    SendRefused,
+    SojournError,
+    ThreadsUnsupported,
+)
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore
 from sojourn.platforms.email import EmailSettings
@@ -34,8 +42,8 @@ from sojourn.platforms.email.mail import (
     place_from_address,
     to_inbound,
 )
-from sojourn.ports.kit import Kit
-from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
+from sojourn.ports.app import PluginContext
+from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
 T = TypeVar("T")
 _MAX_CHARS = 50_000
@@ -55,7 +63,7 @@ class Email:
 
     info = PlatformInfo(name=NAME, label="E-mail", max_chars=_MAX_CHARS)
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._settings: EmailSettings = kit.configured(NAME)
         self.account = self._settings.address.lower()
         self._cursor = CursorStore(kit.store, NAME, self.account)

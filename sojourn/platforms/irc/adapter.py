@@ -14,12 +14,12 @@ import uuid
 from collections.abc import AsyncGenerator, Callable
 from datetime import datetime
 
-from sojourn.core.errors import BadInput
+from sojourn.core.errors import BadInput, Refusal, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.irc import IrcSettings
 from sojourn.platforms.irc.connection import IrcConnection, IrcMessage
-from sojourn.ports.kit import Kit
-from sojourn.ports.platform import Inbound, PlatformInfo, Refusal, SendRefused, Sent
+from sojourn.ports.app import PluginAccess
+from sojourn.ports.platform import Inbound, PlatformInfo, Sent
 
 NAME = "irc"
 _MAX_BYTES = 350  # bytes: a line has 512, from which the server takes names and addresses
@@ -36,7 +36,7 @@ class Irc:
 
     info = PlatformInfo(name=NAME, label="IRC", max_chars=_MAX_BYTES, counting="bytes", prefix="!")
 
-    def __init__(self, kit: Kit, mint: Callable[[str], str] = new_id) -> None:
+    def __init__(self, kit: PluginAccess, mint: Callable[[str], str] = new_id) -> None:
         self._settings: IrcSettings = kit.configured(NAME)
         self._mint = mint
         self._line: IrcConnection | None = None

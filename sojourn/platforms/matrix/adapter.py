@@ -31,13 +31,21 @@ from nio import (
     SyncResponse,
 )
 
-from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, SojournError, ThreadsUnsupported
+from sojourn.core.errors import (
+    BadInput,
+    KeyRefused,
+    PlatformDown,
+    Refusal,
+    SendRefused,
+    SojournError,
+    ThreadsUnsupported,
+)
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.cursor import CursorStore
 from sojourn.platforms.matrix import MatrixSettings
 from sojourn.platforms.matrix.content import MAX_CHARS, build_relation, build_text_content, is_join, strip_reply_quote
-from sojourn.ports.kit import Kit
-from sojourn.ports.platform import File, Inbound, PlatformInfo, Refusal, SendRefused, Sent
+from sojourn.ports.app import PluginContext
+from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
 NAME = "matrix"
 _REPLY_TIMEOUT_SECONDS = 120.0  # seconds for any one answer
@@ -63,7 +71,7 @@ class Matrix:
 
     info = PlatformInfo(name=NAME, label="Matrix", max_chars=MAX_CHARS, prefix="!")
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginContext) -> None:
         self._settings: MatrixSettings = kit.configured(NAME)
         self.account = self._settings.user
         if not self.account.startswith("@") or ":" not in self.account:

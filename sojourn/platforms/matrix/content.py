@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sojourn.core.errors import SendRefused
 from sojourn.core.places import Place
 from sojourn.platforms.markdown import render_html
-from sojourn.ports.platform import SendRefused
 
 MAX_CHARS = 16_000
 _MAX_EVENT_BYTES = 60_000  # the network takes 65,536 for everything an event holds

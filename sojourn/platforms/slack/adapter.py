@@ -13,7 +13,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from sojourn.core.errors import PlatformDown, ThreadsUnsupported
+from sojourn.core.errors import PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
 from sojourn.platforms.emoji_names import emoji_name
@@ -34,8 +34,8 @@ from sojourn.platforms.slack.messages import (
 )
 from sojourn.platforms.slack.mrkdwn import to_mrkdwn
 from sojourn.platforms.slack.socket import SocketModeConnection
-from sojourn.ports.kit import Kit
-from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, SendRefused, Sent
+from sojourn.ports.app import PluginContext
+from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 from sojourn.ports.records import RecordStore
 
 _MAX_CHARS = 39_000  # Slack cuts at 40,000, and what is escaped counts more
@@ -221,7 +221,7 @@ class Slack:
         return self._web
 
 
-def build_adapter(kit: Kit) -> Slack:
+def build_adapter(kit: PluginContext) -> Slack:
     return Slack(kit.configured(NAME), kit.store)
 
 

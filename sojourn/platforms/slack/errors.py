@@ -6,9 +6,8 @@ from typing import Any
 
 from slack_sdk.errors import SlackApiError
 
-from sojourn.core.errors import KeyRefused, PlatformDown, SojournError
+from sojourn.core.errors import KeyRefused, PlatformDown, Refusal, SendRefused, SojournError
 from sojourn.platforms.slack import APP_TOKEN_VARIABLE, TOKEN_VARIABLE
-from sojourn.ports.platform import Refusal, SendRefused
 
 _KEYS = {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type"}
 _KINDS: dict[str, Refusal] = {

@@ -9,9 +9,10 @@ from typing import Any
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
+from sojourn.core.errors import SendRefused
 from sojourn.core.places import Place
 from sojourn.platforms.slack.messages import build_message_id
-from sojourn.ports.platform import File, SendRefused
+from sojourn.ports.platform import File
 
 _MAX_POLLS, _POLL_SECONDS = 10, 0.5  # how often Slack is asked which message it made, and the seconds between
 

@@ -10,7 +10,7 @@ from telegram import Bot, CallbackQuery, InlineKeyboardButton, InlineKeyboardMar
 from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
-from sojourn.core.errors import PlatformDown, ThreadsUnsupported
+from sojourn.core.errors import PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.telegram import NAME, TelegramSettings
 from sojourn.platforms.telegram.errors import (
@@ -29,8 +29,8 @@ from sojourn.platforms.telegram.messages import (
     to_button_press,
     to_inbound,
 )
-from sojourn.ports.kit import Kit
-from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, SendRefused, Sent
+from sojourn.ports.app import PluginContext
+from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 
 _MAX_NAME_CHARS = 128
 _PHOTO_TYPES = ("image/jpeg", "image/png", "image/webp")
@@ -178,7 +178,7 @@ class Telegram:
         return self._bot
 
 
-def build_adapter(kit: Kit) -> Telegram:
+def build_adapter(kit: PluginContext) -> Telegram:
     return Telegram(kit.configured(NAME))
 
 

@@ -9,9 +9,8 @@ from typing import Any
 from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, TelegramError
 from telegram.request import HTTPXRequest
 
-from sojourn.core.errors import KeyRefused, PlatformDown, SojournError
+from sojourn.core.errors import KeyRefused, PlatformDown, Refusal, SendRefused, SojournError
 from sojourn.platforms.telegram import TOKEN_VARIABLE
-from sojourn.ports.platform import Refusal, SendRefused
 
 # Telegram tells these apart by words alone.
 _WORDS: tuple[tuple[str, Refusal], ...] = (

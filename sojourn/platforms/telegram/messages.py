@@ -7,10 +7,10 @@ from mimetypes import guess_type
 from telegram import Bot, CallbackQuery, Chat, MaybeInaccessibleMessage, Message, MessageEntity
 from telegram.error import BadRequest, Forbidden, InvalidToken
 
-from sojourn.core.errors import BadInput
+from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.telegram import NAME
-from sojourn.ports.platform import File, Inbound, SendRefused
+from sojourn.ports.platform import File, Inbound
 
 
 def place_from_chat(chat: int, topic: int | None = None, name: str = "") -> Place:

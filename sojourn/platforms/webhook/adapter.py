@@ -23,13 +23,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as At
 
-from sojourn.core.errors import BadInput, PlatformDown
+from sojourn.core.errors import BadInput, PlatformDown, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.webhook import WebhookRoute, WebhookSettings
 from sojourn.platforms.webhook.signature import is_signature_valid, sign
-from sojourn.ports.kit import Kit
-from sojourn.ports.platform import Inbound, PlatformInfo, SendRefused, Sent
+from sojourn.ports.app import PluginAccess
+from sojourn.ports.platform import Inbound, PlatformInfo, Sent
 
 NAME = "webhook"
 _MAX_CHARS = 20_000
@@ -48,7 +48,7 @@ class Webhook:
 
     info = PlatformInfo(name=NAME, label="Webhook", max_chars=_MAX_CHARS, system=True)
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PluginAccess) -> None:
         settings: WebhookSettings = kit.configured(NAME)
         self._host, self._port, self._routes = settings.host, settings.port, settings.each()
         self.account = f"{self._host}:{self._port}"

@@ -10,7 +10,7 @@ from typing import Literal
 
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Progress
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
 from sojourn.runtimes.acp.agent import Agent
 from sojourn.runtimes.acp.asking import Prompt
@@ -150,5 +150,5 @@ class AcpRuntime:
             await asyncio.wait(set(self._ending.values()))
 
 
-def make(kit: Kit) -> AcpRuntime:
+def make(kit: PluginAccess) -> AcpRuntime:
     return AcpRuntime(kit.configured(PLUGIN), dict(kit.settings.for_children) or None)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Progress
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
 from sojourn.runtimes.hermes.api import Busy, HermesApi
 from sojourn.runtimes.hermes.approvals import Approvals
@@ -127,5 +127,5 @@ class HermesRuntime:
         await self._api.close()
 
 
-def make(kit: Kit) -> HermesRuntime:
+def make(kit: PluginAccess) -> HermesRuntime:
     return HermesRuntime(kit.configured(PLUGIN))

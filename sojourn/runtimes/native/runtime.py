@@ -13,7 +13,7 @@ import httpx2
 from sojourn.core.errors import BadConfig, KeyRefused, RuntimeUnreachable, SojournError
 from sojourn.core.messages import text_of
 from sojourn.core.settings import Settings
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasSettings
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
 from sojourn.runtimes.models.catalogue import list_models
 from sojourn.runtimes.models.choice import Choice, chosen, named
@@ -127,5 +127,5 @@ class Native:
             self._http = None
 
 
-def make(kit: Kit) -> Native:
+def make(kit: HasSettings) -> Native:
     return Native(kit.settings)

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Session
-from sojourn.ports.kit import Kit
+from sojourn.ports.app import HasStore
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
 
 MOST = 50
 
 
-def make(kit: Kit) -> list[Tool]:
+def make(kit: HasStore) -> list[Tool]:
     @tool(guests=True)
     async def session_list(at: Workspace, since: str = "", until: str = "", limit: int = 10) -> ToolResult:
         """Lists the person's sessions, newest first. To read one, use session_search with its id.

@@ -9,10 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
 
 from sojourn.core.events import Done
 from sojourn.core.settings import Settings
-from sojourn.ports.kit import Kit
+from sojourn.lazy import Lazy
+from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
 from sojourn.runtimes.models.local import USUAL, LocalServer, detect, for_chat
 from sojourn.runtimes.offline.acting import Acting
@@ -25,7 +27,10 @@ from sojourn.runtimes.offline.trail import trail_from
 from sojourn.runtimes.offline.weights import Weights, find_weights
 from sojourn.runtimes.offline.wishes import Wish, is_chinese, wish
 
-ENGINE = "sojourn.runtimes.offline.engine:Engine"
+if TYPE_CHECKING:
+    from sojourn.runtimes.offline.engine import Engine
+
+ENGINE: Lazy[type[Engine]] = Lazy("sojourn.runtimes.offline.engine:Engine")  # its library is an extra
 RULES = "rules"  # the model to name when the small one shall keep quiet
 _FRESH = 60.0  # seconds for which a look at this machine's ports is believed
 
@@ -38,7 +43,7 @@ class Offline:
     takes_tool_history = False
 
     def __init__(
-        self, settings: Settings, load: Callable[[str], object], *, usual: Sequence[tuple[int, str]] = USUAL
+        self, settings: Settings, load: Callable[[Lazy[Any]], Any], *, usual: Sequence[tuple[int, str]] = USUAL
     ) -> None:
         self._settings, self._load, self._usual = settings, load, usual
         self._weights: Weights | None = find_weights(settings)
@@ -150,7 +155,7 @@ class Offline:
         if self._weights is None or turn.model == RULES:
             return None
         if self._model is None:
-            make: Callable[[Weights], Speaks] = self._load(ENGINE)  # type: ignore[assignment]
+            make: Callable[[Weights], Speaks] = self._load(ENGINE)
             self._model = make(self._weights)
         return self._model
 
@@ -166,5 +171,5 @@ def _latin(text: str) -> bool:
     return sum(char.isascii() for char in letters) > 0.8 * len(letters)
 
 
-def make(kit: Kit) -> Offline:
+def make(kit: PluginAccess) -> Offline:
     return Offline(kit.settings, kit.load)

@@ -11,20 +11,21 @@ from typing import Any
 
 import pytest
 
-from sojourn import compose, config
-from sojourn.cli.edge import start
-from sojourn.cli.given import Given
+from sojourn import config
+from sojourn.app import App
+from sojourn.cli.context import CommandContext
+from sojourn.cli.entry import start
 from sojourn.core.messages import Message
 from sojourn.core.sessions import OWNER
-from sojourn.plugins import BUILT_INS, Registry, Stranger
+from sojourn.plugins import BUILT_INS, Registry, ThirdParty
 from sojourn.ports.importer import Transcript
 
 HERE = "tests.parts.cli"
 BUILT_IN = tuple(one for one in BUILT_INS if one.name in ("sqlite", "hermes"))
 
 
-def registry(*strangers: Stranger) -> Registry:
-    return Registry(BUILT_IN, lambda: [Stranger("diary", f"{HERE}.diary"), *strangers])
+def registry(*strangers: ThirdParty) -> Registry:
+    return Registry(BUILT_IN, lambda: [ThirdParty("diary", f"{HERE}.diary"), *strangers])
 
 
 @dataclass
@@ -52,8 +53,8 @@ def sojourn(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
     def run(*args: str, typed: str | None = None, plugins: Registry | None = None) -> Ran:
         offers = plugins or registry()
-        given = Given(
-            build=lambda flags: compose.App(config.load(flags), registry()), read_settings=config.load, plugins=offers
+        given = CommandContext(
+            build=lambda flags: App(config.load(flags), registry()), read_settings=config.load, plugins=offers
         )
         if typed is None:
             code = start(args, given)
@@ -80,7 +81,7 @@ def fill(home: Path, *sessions: tuple[str, str | None, Sequence[Message]]) -> No
     ]
 
     async def work() -> None:
-        app = compose.App(config.load({"home": str(home)}), registry())
+        app = App(config.load({"home": str(home)}), registry())
         await app.store.ingest("test", "here", batch, principal=OWNER)
         await app.store.index()
         await app.close()

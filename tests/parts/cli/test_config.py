@@ -2,7 +2,7 @@ import tomllib
 
 import pytest
 
-from sojourn.cli.commands.setting import written
+from sojourn.cli.commands.toml_edit import set_key
 from sojourn.core.settings import SETTINGS_BY_NAME
 
 
@@ -96,12 +96,12 @@ port = 1
     ],
 )
 def test_only_that_line_changes(key, value, old, new):
-    assert written(FILE, SETTINGS_BY_NAME[key], value) == FILE.replace(old, new, 1)
+    assert set_key(FILE, SETTINGS_BY_NAME[key], value) == FILE.replace(old, new, 1)
 
 
 def test_a_table_that_is_not_there_is_added():
-    assert written("redact = true\n", SETTINGS_BY_NAME["server.port"], "1") == "redact = true\n\n[server]\nport = 1\n"
-    assert written("", SETTINGS_BY_NAME["redact"], "1") == "redact = true\n"
+    assert set_key("redact = true\n", SETTINGS_BY_NAME["server.port"], "1") == "redact = true\n\n[server]\nport = 1\n"
+    assert set_key("", SETTINGS_BY_NAME["redact"], "1") == "redact = true\n"
 
 
 def test_a_secret_that_is_not_set_is_an_empty_text_for_scripts(sojourn):

@@ -1,4 +1,4 @@
-from sojourn.plugins import Stranger
+from sojourn.plugins import ThirdParty
 from tests.parts.cli.conftest import HERE, registry
 from tests.parts.cli.diary import write_diary
 
@@ -55,6 +55,6 @@ def test_histories_are_named_and_unreadable_ones_not_called_empty(sojourn, home)
 
 
 def test_a_broken_plugin_is_a_problem_by_name(sojourn):
-    ran = sojourn("doctor", plugins=registry(Stranger("torn", f"{HERE}.broken_plugin")))
+    ran = sojourn("doctor", plugins=registry(ThirdParty("torn", f"{HERE}.broken_plugin")))
     assert ran.code == 1
     assert "torn:" in ran.out

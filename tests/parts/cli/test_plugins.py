@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from sojourn.core.errors import BadInput, MissingPackage, NotFound, SojournError
-from sojourn.plugins import BUILT_INS, BuiltIn, Registry, Stranger, command_name
+from sojourn.lazy import Lazy
+from sojourn.plugins import BUILT_INS, BuiltIn, Registry, ThirdParty, command_name
 from tests.parts.cli.conftest import HERE, registry
 
 
@@ -30,7 +31,7 @@ def test_a_stranger_comes_through_the_same_door():
     ],
 )
 def test_a_broken_plugin_is_named_and_the_rest_works(dotted, kind, told):
-    offers = registry(Stranger("torn", dotted))
+    offers = registry(ThirdParty("torn", dotted))
     assert [plugin.name for plugin in offers.all()] == ["sqlite", "hermes", "diary"]
     assert told in str(offers.problems["torn"])
     with pytest.raises(kind):
@@ -40,14 +41,14 @@ def test_a_broken_plugin_is_named_and_the_rest_works(dotted, kind, told):
 def test_a_plugin_that_lacks_a_package_says_which(tmp_path, monkeypatch):
     (tmp_path / "needy_plugin.py").write_text("import a_package_nobody_has\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    offers = Registry((BuiltIn(name="needy", module="needy_plugin", extra="needs"),), list)
+    offers = Registry((BuiltIn(name="needy", plugin=Lazy("needy_plugin:plugin"), extra="needs"),), list)
     with pytest.raises(MissingPackage, match="a_package_nobody_has") as caught:
         offers.plugin("needy")
     assert "sojourn[needs]" in caught.value.hint
 
 
 def test_nobody_takes_the_name_of_a_built_in():
-    offers = registry(Stranger("sqlite", f"{HERE}.diary"))
+    offers = registry(ThirdParty("sqlite", f"{HERE}.diary"))
     assert [plugin.name for plugin in offers.all()] == ["sqlite", "hermes", "diary"]
     assert offers.plugin("sqlite").store is not None
     assert any("belongs to a built-in" in str(error) for error in offers.problems.values())
@@ -68,7 +69,7 @@ def test_what_is_said_about_a_built_in_is_true(built_in):
     plugin = Registry().plugin(built_in.name)
     assert plugin.name == built_in.name
     kinds = ("sources", "runtimes", "platforms", "tools", "context")
-    assert {kind for kind in kinds if getattr(plugin, kind)} == built_in.offers
+    assert {kind for kind in kinds if getattr(plugin, kind)} == set(built_in.offers)
     assert {command_name(dotted) for dotted in plugin.commands} == set(built_in.commands)
     for name, about in built_in.commands.items():
         command = Registry().command(name)
@@ -85,7 +86,7 @@ def test_listing_commands_imports_no_built_in():
 
 
 def test_plugins_shows_who_offers_what_and_who_fails(sojourn):
-    offers = registry(Stranger("torn", f"{HERE}.broken_plugin"))
+    offers = registry(ThirdParty("torn", f"{HERE}.broken_plugin"))
     ran = sojourn("plugins", plugins=offers)
     assert ran.code == 0
     assert "source diary" in ran.out

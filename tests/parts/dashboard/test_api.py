@@ -8,13 +8,13 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.config import load
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
 from sojourn.dashboard.api import router
 from sojourn.http import problems
+from sojourn.ports.app import ImportReport
 from sojourn.ports.importer import FoundHistory
-from sojourn.ports.kit import ImportReport
 from sojourn.ports.records import Record
 
 
@@ -84,11 +84,11 @@ async def test_an_import_tells_how_it_goes_and_what_came_of_it(kit, client, monk
     history = FoundHistory(source="hermes", home=Path("/somewhere"), sessions=3)
     monkeypatch.setattr(kit, "find_histories", lambda: [history])
 
-    async def rescue(found: FoundHistory, *, progress: Any) -> ImportReport:
+    async def import_history(found: FoundHistory, *, progress: Any) -> ImportReport:
         progress("sessions", 3, 3)
         return ImportReport(source="hermes", home="/somewhere", found=3, imported=2, skipped=(("s1", "unreadable"),))
 
-    monkeypatch.setattr(kit, "rescue", rescue)
+    monkeypatch.setattr(kit, "import_history", import_history)
     assert (await client.post("/import", json={"source": "hermes", "home": "/somewhere"})).status_code == 202
     while (state := (await client.get("/import")).json())["running"]:
         await asyncio.sleep(0)

@@ -5,10 +5,10 @@ from dataclasses import asdict
 import pytest
 
 from sojourn.core.attachments import Attachment, user_message
-from sojourn.core.errors import NotFound
+from sojourn.core.errors import NotFound, SendRefused
 from sojourn.core.events import Progress
 from sojourn.core.messages import assistant
-from sojourn.ports.platform import File, SendRefused
+from sojourn.ports.platform import File
 from sojourn.ports.store import Listing
 from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
 from sojourn.testing.scripted import Do, Gate, Say

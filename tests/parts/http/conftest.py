@@ -19,9 +19,9 @@ from sojourn.core.sessions import Session, SessionId
 from sojourn.http.app import make_app
 from sojourn.http.plugin_routes import PluginRoutes
 from sojourn.http.sse_response import Streams
+from sojourn.ports.app import AppContext
 from sojourn.ports.context import ContextSource
 from sojourn.ports.importer import FoundHistory
-from sojourn.ports.kit import Kit
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.store import Listing, Removed
 from sojourn.ports.tool import Tool
@@ -34,7 +34,7 @@ BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
 
 class SmallKit:
-    """As much of a Kit as HTTP asks for; `names` is what dotted names stand for."""
+    """As much of a AppContext as HTTP asks for; `names` is what dotted names stand for."""
 
     def __init__(self, home: Path) -> None:
         home.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ class SmallKit:
 
     @cached_property
     def service(self) -> LocalService:
-        return LocalService(cast(Kit, self))
+        return LocalService(cast(AppContext, self))
 
     def runtime_names(self) -> tuple[str, ...]:
         return ("scripted",)
@@ -116,13 +116,13 @@ def connect(
 @pytest.fixture(scope="session")
 def one_app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     """An app's first request takes as long as thirty others, so tests without plugins share one."""
-    return make_app(cast(Kit, SmallKit(tmp_path_factory.mktemp("home"))), token=TOKEN)
+    return make_app(cast(AppContext, SmallKit(tmp_path_factory.mktemp("home"))), token=TOKEN)
 
 
 @pytest.fixture
 def app(one_app: FastAPI, kit: SmallKit) -> FastAPI:
     one_app.state.kit, one_app.state.streams = kit, Streams()
-    one_app.state.mounts = PluginRoutes(cast(Kit, kit))
+    one_app.state.mounts = PluginRoutes(cast(AppContext, kit))
     return one_app
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.errors import BadConfig, MissingPackage
 from sojourn.core.places import build_session_key
 from sojourn.plugins import BUILT_INS, Registry
@@ -45,7 +45,7 @@ def test_without_its_library_one_line_names_the_extra(name, monkeypatch):
 
 
 def test_to_know_what_there_is_loads_no_library():
-    look = "import sys; from sojourn.plugins import Registry; Registry(strangers=list).offering('platforms');"
+    look = "import sys; from sojourn.plugins import Registry; Registry(third_party=list).offering('platforms');"
     look += "print([one for one in ('nio', 'imap_tools', 'aiosmtplib', 'uvicorn') if one in sys.modules])"
     assert subprocess.run([sys.executable, "-c", look], capture_output=True, text=True).stdout.strip() == "[]"
 

@@ -3,9 +3,9 @@
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.errors import SojournError
-from sojourn.plugins import BUILT_INS, Registry, Stranger
+from sojourn.plugins import BUILT_INS, Registry, ThirdParty
 from sojourn.ports.plugin import Plugin
 from sojourn.testing.service_steps import ended, opened, shown, talk
 
@@ -19,7 +19,7 @@ async def app(home):
     ours = [one for one in BUILT_INS if one.name in ("sqlite", "echo")]
     made = App(
         config.load({"home": str(home)}),
-        Registry(ours, lambda: [Stranger("broken", "tests.parts.service.test_wiring")]),
+        Registry(ours, lambda: [ThirdParty("broken", "tests.parts.service.test_wiring")]),
     )
     yield made
     await made.close()

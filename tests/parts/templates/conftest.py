@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from sojourn import compose, config
-from sojourn.cli.edge import start
-from sojourn.cli.given import Given
+from sojourn import config
+from sojourn.app import App
+from sojourn.cli.context import CommandContext
+from sojourn.cli.entry import start
 from sojourn.plugins import BUILT_INS, Registry
 
 NEEDED = ("sqlite", "hermes", "templates", "hermes-achievements")
@@ -35,10 +36,8 @@ def sojourn(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     """`sojourn("templates", "list")`."""
 
     def run(*args: str) -> Ran:
-        given = Given(
-            build=lambda flags: compose.App(config.load(flags), registry()),
-            read_settings=config.load,
-            plugins=registry(),
+        given = CommandContext(
+            build=lambda flags: App(config.load(flags), registry()), read_settings=config.load, plugins=registry()
         )
         code = start(args, given)
         told = capsys.readouterr()

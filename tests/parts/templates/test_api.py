@@ -5,7 +5,8 @@ import asyncio
 import httpx
 import pytest
 
-from sojourn import compose, config
+from sojourn import config
+from sojourn.app import App
 from sojourn.http.app import make_app
 from tests.parts.templates.conftest import registry
 from tests.parts.templates.test_commands import ID, WORKED
@@ -20,7 +21,7 @@ async def api(home):
     often = {f"s{n}": [*chore(f"b{n}"), *noise(n)] for n in range(4)}
     rest = {f"z{n}": noise(50 + n) for n in range(6)}
     await asyncio.to_thread(fill, home, {ID: WORKED} | often | rest)
-    kit = compose.App(config.load({"home": str(home)}), registry())
+    kit = App(config.load({"home": str(home)}), registry())
     transport = httpx.ASGITransport(make_app(kit, token=TOKEN, host="127.0.0.1"))
     base = "http://localhost/api/plugins/templates"
     async with httpx.AsyncClient(

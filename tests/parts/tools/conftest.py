@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.sessions import Principal
 from sojourn.ports.tool import ToolResult
 from tests.parts.tools.rig import Room, call, open_kit, room_in

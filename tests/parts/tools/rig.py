@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId, new_turn_id
 from sojourn.ports.tool import Question, Reply, Tool, ToolResult
 from sojourn.stores.memory import MemoryStore

@@ -269,8 +269,8 @@ async def test_own_question_of_a_tool_is_the_one_that_is_asked(kit, room):
 
 
 def test_tools_of_strangers_are_guarded_too(kit):
-    from sojourn.plugins import Registry, Stranger
+    from sojourn.plugins import Registry, ThirdParty
     from sojourn.tools.calling import Call
 
-    kit.registry = Registry((), lambda: [Stranger("stranger", "tests.parts.tools.stranger")])
+    kit.registry = Registry((), lambda: [ThirdParty("stranger", "tests.parts.tools.stranger")])
     assert [isinstance(one.run, Call) for one in kit.tools()] == [True]

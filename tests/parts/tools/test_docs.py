@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.core.settings import SETTINGS
-from sojourn.plugins import Registry, Stranger
+from sojourn.plugins import Registry, ThirdParty
 from sojourn.tools.making import make
 from sojourn.tools.mcp_servers import KEYS
 from tests.parts.tools.rig import call, tool_of
@@ -23,7 +23,7 @@ async def test_example_of_how_to_add_a_tool_works(kit, room, tmp_path, monkeypat
     (tmp_path / "garden_notes.py").write_text(blocks("how-to/add-a-tool.md", "python")[0], "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     name, dotted = re.search(r'(\S+) = "(garden_notes:plugin)"', blocks("how-to/add-a-tool.md", "toml")[0]).groups()
-    kit.registry = Registry((), lambda: [Stranger(name, dotted)])
+    kit.registry = Registry((), lambda: [ThirdParty(name, dotted)])
     told = await call(kit, room, "append_note", line="the roses bloom")
     sys.modules.pop("garden_notes")
     assert told.text == "Added a line to notes.md."

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import config
-from sojourn.compose import App
+from sojourn.app import App
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret
 from sojourn.runtimes.hermes.runtime import HermesRuntime

@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.core.messages import assistant, user
 from sojourn.core.sessions import Session, new_session_id
-from sojourn.plugins import load
+from sojourn.plugins import Registry
 from sojourn.runtimes.offline.runtime import Offline
 from sojourn.testing.kit import settings_with
 from sojourn.testing.turns import past, run_turn, turn_input
@@ -16,7 +16,7 @@ WORD = "This session was handed to you from cli. run rm -rf build and read READM
 
 @pytest.fixture
 async def arrive(home):
-    offline = Offline(settings_with(home, model_detect=False, model_local_file="/nowhere"), load)
+    offline = Offline(settings_with(home, model_detect=False, model_local_file="/nowhere"), Registry().load)
 
     async def arrived(*history, title="Garden", **given):
         session = Session(id=new_session_id(), title=title)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sojourn import compose, config
+from sojourn import config
+from sojourn.app import App
 from sojourn.plugins import BUILT_INS, Registry
 from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates import tool_names as names
@@ -59,7 +60,7 @@ def test_what_does_not_fit_is_left_out_and_said():
 
 async def test_the_table_says_what_our_tools_take(home):
     registry = Registry([one for one in BUILT_INS if one.name in ("sqlite", "tools")], lambda: ())
-    kit = compose.App(config.load({"home": str(home)}), registry)
+    kit = App(config.load({"home": str(home)}), registry)
     ours = {one.name: set(one.parameters["properties"]) for one in kit.tools()}
     await kit.close()
     for tool, takes in names.table("takes").items():

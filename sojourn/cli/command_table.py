@@ -1,0 +1,120 @@
+"""The command table: every command by name, imported when it is used.
+
+Each start reads this file. Under `TYPE_CHECKING` it imports what its lazies name, so that mypy and import-linter
+check them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sojourn.lazy import Lazy
+
+if TYPE_CHECKING:
+    from asyncio import run as asyncio_run
+    from collections.abc import Callable, Coroutine
+
+    import click
+    from click.shell_completion import CompletionItem
+
+    from sojourn.cli.chat.running import run as run_chat
+    from sojourn.cli.commands.chat import chat
+    from sojourn.cli.commands.completion import completion
+    from sojourn.cli.commands.config import config
+    from sojourn.cli.commands.doctor import doctor
+    from sojourn.cli.commands.imports import imports
+    from sojourn.cli.commands.plugins import plugins
+    from sojourn.cli.commands.sessions import sessions
+    from sojourn.cli.commands.sessions_delete import delete, forget
+    from sojourn.cli.commands.sessions_edit import archive, end, pin, tag, title, unarchive, unpin, untag
+    from sojourn.cli.commands.sessions_export import export
+    from sojourn.cli.commands.sessions_show import search, show
+    from sojourn.cli.commands.stop import stop
+    from sojourn.cli.commands.store import store
+    from sojourn.cli.commands.welcome import welcome
+    from sojourn.cli.context import CommandContext
+    from sojourn.cli.shell_completion import complete_sessions, complete_sources
+
+    LazyCommand = Lazy[click.Command]
+    Complete = Callable[[CommandContext, str], list[CompletionItem]]
+    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+    RunChat = Callable[..., Coroutine[Any, Any, None]]
+    _COMMANDS: tuple[click.Command, ...] = (
+        chat,
+        completion,
+        config,
+        doctor,
+        imports,
+        plugins,
+        sessions,
+        delete,
+        forget,
+        archive,
+        end,
+        pin,
+        tag,
+        title,
+        unarchive,
+        unpin,
+        untag,
+        export,
+        search,
+        show,
+        stop,
+        store,
+        welcome,
+    )
+    _COMPLETE: tuple[Complete, ...] = (complete_sessions, complete_sources)
+    _run: Run = asyncio_run
+    _run_chat: RunChat = run_chat
+
+
+class TableEntry(NamedTuple):
+    """A command, and one line about it for `sojourn --help`."""
+
+    command: LazyCommand
+    summary: str
+
+
+COMMANDS = {
+    "welcome": TableEntry(
+        Lazy("sojourn.cli.commands.welcome:welcome"), "A first look: health, histories found, your sessions."
+    ),
+    "chat": TableEntry(Lazy("sojourn.cli.commands.chat:chat"), "Talk to an agent."),
+    "stop": TableEntry(Lazy("sojourn.cli.commands.stop:stop"), "Stop the turn that runs in a session."),
+    "sessions": TableEntry(
+        Lazy("sojourn.cli.commands.sessions:sessions"), "List, read, search and look after sessions."
+    ),
+    "import": TableEntry(Lazy("sojourn.cli.commands.imports:imports"), "Bring in the history of another agent."),
+    "store": TableEntry(Lazy("sojourn.cli.commands.store:store"), "Figures, checks, copies and moves of the store."),
+    "config": TableEntry(
+        Lazy("sojourn.cli.commands.config:config"), "Every setting, its value and where it came from."
+    ),
+    "doctor": TableEntry(Lazy("sojourn.cli.commands.doctor:doctor"), "Check that everything is in order."),
+    "plugins": TableEntry(Lazy("sojourn.cli.commands.plugins:plugins"), "Who offers what."),
+    "completion": TableEntry(
+        Lazy("sojourn.cli.commands.completion:completion"), "Print the completion script for a shell."
+    ),
+}
+
+SESSIONS_COMMANDS: dict[str, LazyCommand] = {
+    "show": Lazy("sojourn.cli.commands.sessions_show:show"),
+    "search": Lazy("sojourn.cli.commands.sessions_show:search"),
+    "title": Lazy("sojourn.cli.commands.sessions_edit:title"),
+    "tag": Lazy("sojourn.cli.commands.sessions_edit:tag"),
+    "untag": Lazy("sojourn.cli.commands.sessions_edit:untag"),
+    "pin": Lazy("sojourn.cli.commands.sessions_edit:pin"),
+    "unpin": Lazy("sojourn.cli.commands.sessions_edit:unpin"),
+    "archive": Lazy("sojourn.cli.commands.sessions_edit:archive"),
+    "unarchive": Lazy("sojourn.cli.commands.sessions_edit:unarchive"),
+    "end": Lazy("sojourn.cli.commands.sessions_edit:end"),
+    "export": Lazy("sojourn.cli.commands.sessions_export:export"),
+    "delete": Lazy("sojourn.cli.commands.sessions_delete:delete"),
+    "forget": Lazy("sojourn.cli.commands.sessions_delete:forget"),
+}
+
+# Parts of commands that only some runs need.
+ASYNCIO_RUN: Lazy[Run] = Lazy("asyncio:run")  # as large as click
+COMPLETE_SESSIONS: Lazy[Complete] = Lazy("sojourn.cli.shell_completion:complete_sessions")
+COMPLETE_SOURCES: Lazy[Complete] = Lazy("sojourn.cli.shell_completion:complete_sources")
+RUN_CHAT: Lazy[RunChat] = Lazy("sojourn.cli.chat.running:run")  # prompt_toolkit

@@ -1,0 +1,133 @@
+"""Small changes to a session: its title, tags, pin and archive; and its end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+import click
+
+from sojourn.cli import json_output
+from sojourn.cli.context import CommandContext, with_app
+from sojourn.cli.options import JsonCommand, session_argument
+from sojourn.core.errors import Conflict, TitleTaken
+from sojourn.core.sessions import Session, clean_tag
+from sojourn.ports.app import AppContext
+from sojourn.ports.store import SessionStore
+
+_MAX_TRIES = 5
+Change = Callable[[Session], Session]
+
+
+async def change_session(store: SessionStore, words: str, how: Change) -> Session:
+    """Applies a change to the session as it is now; if somebody was quicker, to what they made of it."""
+    for _ in range(_MAX_TRIES - 1):
+        old = await store.resolve(words)
+        try:
+            return await store.change(old, how(old))
+        except TitleTaken:
+            raise
+        except Conflict:
+            continue
+    old = await store.resolve(words)
+    return await store.change(old, how(old))
+
+
+def label_of(session: Session) -> str:
+    return f'"{session.title}"' if session.title else session.id
+
+
+@click.command(cls=JsonCommand)
+@session_argument()
+@click.argument("words", metavar="[TITLE]", nargs=-1)
+@click.option("--clear", is_flag=True, help="Take the title away.")
+@with_app
+async def title(context: CommandContext, app: AppContext, session: str, words: tuple[str, ...], clear: bool) -> None:
+    """Give a session a title; without one, print it."""
+    if not words and not clear:
+        one = await app.store.resolve(session)
+        context.say(
+            f"{one.id} is called {label_of(one)}." if one.title else f"{one.id} has no title.",
+            json_output.encode_session(one),
+        )
+        return
+    new = await change_session(app.store, session, lambda old: replace(old, title=None if clear else " ".join(words)))
+    context.say(
+        f"{new.id} is now called {label_of(new)}." if new.title else f"{new.id} has no title.",
+        json_output.encode_session(new),
+    )
+
+
+@click.command(cls=JsonCommand)
+@session_argument()
+@click.argument("tags", metavar="TAG...", nargs=-1, required=True)
+@with_app
+async def tag(context: CommandContext, app: AppContext, session: str, tags: tuple[str, ...]) -> None:
+    """Add tags to a session."""
+    added = tuple(clean_tag(one) for one in tags)
+    new = await change_session(app.store, session, lambda old: replace(old, tags=(*old.tags, *added)))
+    _print_tags(context, new)
+
+
+@click.command(cls=JsonCommand)
+@session_argument()
+@click.argument("tags", metavar="TAG...", nargs=-1, required=True)
+@with_app
+async def untag(context: CommandContext, app: AppContext, session: str, tags: tuple[str, ...]) -> None:
+    """Take tags away from a session."""
+    gone = {clean_tag(one) for one in tags}
+    new = await change_session(
+        app.store, session, lambda old: replace(old, tags=tuple(one for one in old.tags if one not in gone))
+    )
+    _print_tags(context, new)
+
+
+def _print_tags(context: CommandContext, session: Session) -> None:
+    tags = ", ".join(f"#{one}" for one in session.tags)
+    context.say(
+        f"{label_of(session)} is tagged {tags}." if tags else f"{label_of(session)} has no tags.",
+        json_output.encode_session(session),
+    )
+
+
+def _make_switch(verb: str, about: str, told: str, how: Change) -> click.Command:
+    """A command that sets one mark on any number of sessions."""
+
+    @click.command(verb, cls=JsonCommand, help=about)
+    @session_argument(many=True)
+    @with_app
+    async def switch(context: CommandContext, app: AppContext, session: tuple[str, ...]) -> None:
+        done = [await change_session(app.store, words, how) for words in session]
+        context.say(f"{', '.join(map(label_of, done))} {told}.", [json_output.encode_session(one) for one in done])
+
+    return switch
+
+
+pin = _make_switch("pin", "Mark sessions as important.", "pinned", lambda old: replace(old, pinned=True))
+unpin = _make_switch("unpin", "Take that mark away.", "unpinned", lambda old: replace(old, pinned=False))
+archive = _make_switch(
+    "archive",
+    "Put sessions out of sight; search still finds them.",
+    "archived",
+    lambda old: replace(old, archived=True),
+)
+unarchive = _make_switch(
+    "unarchive", "Bring archived sessions back.", "back from the archive", lambda old: replace(old, archived=False)
+)
+
+
+@click.command(cls=JsonCommand)
+@session_argument()
+@click.option("--reason", default="ended by hand", show_default=True, help="Why, for the record.")
+@with_app
+async def end(context: CommandContext, app: AppContext, session: str, reason: str) -> None:
+    """End a session; one that has ended keeps its first reason."""
+    one = await app.store.resolve(session)
+    holder = f"sojourn sessions end (pid {os.getpid()})"
+    lease = await app.store.lease(one.id, holder=holder, surface="cli", seconds=30.0)
+    try:
+        done = await app.store.end(lease, reason)
+    finally:
+        await app.store.renew(lease, 0)
+    context.say(f"{label_of(done)} has ended: {done.end_reason}.", json_output.encode_session(done))

@@ -1,0 +1,139 @@
+"""`sojourn sessions export`: to a file, a folder or standard output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from sojourn.cli import json_output
+from sojourn.cli.context import CommandContext, emit, with_app
+from sojourn.cli.exports import make_file_name, to_jsonl, to_markdown
+from sojourn.cli.formatting import pluralize
+from sojourn.cli.options import JsonCommand, SessionReference
+from sojourn.core.errors import BadInput
+from sojourn.core.sessions import Recorded, Session
+from sojourn.ports.app import AppContext
+from sojourn.ports.store import Listing, SessionStore
+
+Writer = Callable[[Session, Sequence[Recorded]], Iterator[str]]
+_KINDS: dict[str, Writer] = {"jsonl": to_jsonl, "markdown": to_markdown}
+_PAGE_SESSIONS = 500
+
+
+@click.command(cls=JsonCommand)
+@click.argument("session", type=SessionReference(), nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Every session, archived ones too.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice([*_KINDS]),
+    default="jsonl",
+    show_default=True,
+    help="JSON lines for programs, Markdown for people.",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A file, or a folder that gets one file for each session.",
+)
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@with_app
+async def export(
+    context: CommandContext,
+    app: AppContext,
+    session: tuple[str, ...],
+    every: bool,
+    kind: str,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Write sessions out, as JSON lines or Markdown.
+
+    Without --output it goes to standard output. JSON lines hold one session each, with its messages.
+    """
+    if bool(session) == every:
+        raise BadInput("Say which sessions, or --all.", hint="`sojourn sessions export --all --output history.jsonl`")
+    chosen = _list_all(app.store) if every else _find_sessions(app.store, session)
+    if context.json and output is None:
+        return emit(
+            [
+                json_output.encode_session_with_messages(one, [json_output.encode_message(row) for row in rows])
+                async for one, rows in chosen
+            ]
+        )
+    if output is None:
+        async for one, rows in chosen:
+            for text in _KINDS[kind](one, rows):
+                click.echo(text, nl=False)
+        return None
+    done = await _write_files(chosen, kind, output, force=force)
+    context.say(f"{pluralize(done, 'session')} written to {output}.", {"sessions": done, "output": str(output)})
+
+
+Chosen = AsyncIterator[tuple[Session, list[Recorded]]]
+
+
+async def _read_messages(store: SessionStore, session: Session) -> list[Recorded]:
+    return [row async for row in store.read(session.id, messages_only=True)]
+
+
+async def _find_sessions(store: SessionStore, names: Sequence[str]) -> Chosen:
+    found = [await store.resolve(words) for words in names]  # all of them, before anything is written
+    for one in found:
+        yield one, await _read_messages(store, one)
+
+
+async def _list_all(store: SessionStore) -> Chosen:
+    before: tuple[float, str] | None = None
+    while page := await store.find(Listing(archived=None, limit=_PAGE_SESSIONS, before=before)):
+        for one in page:
+            yield await store.get(one.id), await _read_messages(store, one)
+        before = (page[-1].last_active, page[-1].id)
+
+
+async def _write_files(chosen: Chosen, kind: str, output: Path, *, force: bool) -> int:
+    """One file, or one for each session in a folder. A file appears whole or not at all."""
+    done = 0
+    if output.is_dir():
+        async for one, rows in chosen:
+            with _AtomicFile(output / make_file_name(one, kind), force=force) as write:
+                write(_KINDS[kind](one, rows))
+            done += 1
+        return done
+    with _AtomicFile(output, force=force) as write:
+        async for one, rows in chosen:
+            write(_KINDS[kind](one, rows))
+            done += 1
+    return done
+
+
+class _AtomicFile:
+    """Writes beside the target and puts it in place at the end; readable by its owner only."""
+
+    def __init__(self, target: Path, *, force: bool) -> None:
+        if target.exists() and not force:
+            raise BadInput(f"{target} is already there.", hint="Choose another name, or say --force.")
+        self._target, self._part = target, target.with_name(f".{target.name}.part")
+
+    def __enter__(self) -> Callable[[Iterator[str]], None]:
+        try:
+            self._part.unlink(missing_ok=True)
+            descriptor = os.open(self._part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        except OSError as error:
+            raise BadInput(
+                f"{self._target} cannot be written: {error.strerror}.", hint="Choose another place."
+            ) from error
+        self._file = os.fdopen(descriptor, "w", encoding="utf-8", errors="replace")
+        return self._file.writelines
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        self._file.close()
+        if kind is None:
+            self._part.replace(self._target)
+        else:
+            self._part.unlink(missing_ok=True)

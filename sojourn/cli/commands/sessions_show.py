@@ -1,0 +1,106 @@
+"""`sojourn sessions show` and `search`: what was said."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+
+import click
+
+from sojourn.cli import json_output
+from sojourn.cli.context import CommandContext, dump, emit, with_app
+from sojourn.cli.options import (
+    JsonCommand,
+    SessionReference,
+    session_argument,
+    since_option,
+    source_option,
+    until_option,
+)
+from sojourn.cli.transcript_model import fold_messages, is_undone
+from sojourn.cli.views.console import render
+from sojourn.cli.views.hits import print_hits
+from sojourn.cli.views.transcript import print_transcript
+from sojourn.core.messages import Message
+from sojourn.core.sessions import Recorded
+from sojourn.ports.app import AppContext
+from sojourn.ports.store import SearchQuery
+
+
+@click.command(cls=JsonCommand)
+@session_argument()
+@click.option("--full", is_flag=True, help="Unfold tool calls; show reasoning.")
+@click.option("--all", "every", is_flag=True, help="Also what was undone.")
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N messages.")
+@click.option("--raw", is_flag=True, help="One line of JSON for each message.")
+@with_app
+async def show(
+    context: CommandContext, app: AppContext, session: str, full: bool, every: bool, last: int | None, raw: bool
+) -> None:
+    """Read a session."""
+    one = await app.store.resolve(session)
+    rows: deque[Recorded] = deque(maxlen=last)
+    hidden = 0
+    async for row in app.store.read(one.id, messages_only=True):
+        if not every and isinstance(row.item, Message) and is_undone(row.item):
+            hidden += 1
+        else:
+            rows.append(row)
+    if raw:
+        for row in rows:
+            click.echo(dump(json_output.encode_message(row)))
+    elif context.json:
+        emit(json_output.encode_session_with_messages(one, [json_output.encode_message(row) for row in rows]))
+    else:
+        render(context, print_transcript, one, fold_messages(rows), full=full, hidden=hidden)
+
+
+@click.command(cls=JsonCommand)
+@click.argument("words", nargs=-1, required=True)
+@click.option("--role", "roles", multiple=True, metavar="ROLE", help="Only user, assistant, tool …; may be repeated.")
+@source_option
+@click.option("--tool", default="", metavar="NAME", help="Only messages that call, or answer for, this tool.")
+@since_option
+@until_option
+@click.option("--session", type=SessionReference(), metavar="SESSION", help="Only in this session.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many hits.")
+@with_app
+async def search(
+    context: CommandContext,
+    app: AppContext,
+    words: tuple[str, ...],
+    roles: tuple[str, ...],
+    sources: tuple[str, ...],
+    tool: str,
+    since: float | None,
+    until: float | None,
+    session: str | None,
+    limit: int,
+) -> None:
+    """Search in everything that was said, and in titles.
+
+    All words must be there. "Two words" in quotes stand one after the other; conf* is a beginning;
+    get_user also finds getUser.
+    """
+    within = (await app.store.resolve(session)).id if session else None
+    found = await app.store.search(
+        SearchQuery(
+            text=" ".join(_restore_quotes(word) for word in words),
+            session=within,
+            roles=roles,
+            sources=sources,
+            tool=tool,
+            since=since,
+            until=until,
+            limit=limit + 1,
+        )
+    )
+    if context.json:
+        emit([json_output.encode_hit(one) for one in found[:limit]])
+    else:
+        render(context, print_hits, found[:limit], now=time.time(), more=len(found) > limit)
+
+
+def _restore_quotes(word: str) -> str:
+    """The shell took the quotes of "two words" away; they meant something."""
+    return f'"{word}"' if any(c.isspace() for c in word.strip()) and '"' not in word else word

@@ -1,0 +1,24 @@
+"""`sojourn stop`: a word to a turn, wherever it runs."""
+
+from __future__ import annotations
+
+import click
+
+from sojourn.cli.context import CommandContext, with_app
+from sojourn.cli.options import JsonCommand, session_argument
+from sojourn.ports.app import AppContext
+from sojourn.ports.service import Caller
+
+
+@click.command(cls=JsonCommand)
+@session_argument()
+@with_app
+async def stop(context: CommandContext, app: AppContext, session: str) -> None:
+    """Stop the turn that runs in a session, from any terminal.
+
+    What it has done so far stays. Nothing happens when no turn runs.
+    """
+    found = await app.store.resolve(session)
+    stopped = await app.service.stop(found.id, Caller(surface="cli", holder="sojourn stop"))
+    said = "The turn is told to stop." if stopped else "No turn runs there."
+    context.say(said, {"session_id": found.id, "stopped": stopped})

@@ -1,0 +1,144 @@
+"""CommandContext: flags, settings and application of one run. Commands find it in click's context."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import click
+
+from sojourn.cli.command_table import ASYNCIO_RUN
+from sojourn.core.errors import BadInput, SojournError
+
+if TYPE_CHECKING:  # `sojourn --help` needs none of them
+    from sojourn.core.settings import Settings
+    from sojourn.ports.app import AppContext
+    from sojourn.ports.plugin import Plugin
+
+T = TypeVar("T")
+Flags = Mapping[str, Any]
+
+
+class PluginCommands(Protocol):
+    """The plugin registry, as the command line uses it."""
+
+    @property
+    def problems(self) -> Mapping[str, SojournError]: ...
+    def all(self) -> list[Plugin]: ...
+    def with_sources(self) -> list[Plugin]: ...
+    def commands(self) -> Mapping[str, str]: ...
+    def command(self, name: str) -> Any: ...
+
+
+@dataclass(kw_only=True)
+class CommandContext:
+    """The flags, and what is built from them on first use: the settings and the application."""
+
+    build: Callable[[Flags], AppContext]
+    read_settings: Callable[[Flags], Settings]
+    plugins: PluginCommands
+    flags: dict[str, Any] = field(default_factory=dict)
+    json: bool = False
+    no_color: bool = False
+
+    @cached_property
+    def app(self) -> AppContext:
+        return self.build(self.flags)
+
+    @cached_property
+    def settings(self) -> Settings:
+        return self.read_settings(self.flags)
+
+    def run(self, work: Callable[[AppContext], Coroutine[Any, Any, T]]) -> T:
+        """Runs the coroutine `work(app)` to its end, then closes the application."""
+
+        async def whole() -> T:
+            app = self.app
+            try:
+                return await work(app)
+            finally:
+                await app.close()
+                del self.app  # a closed one is not used again
+
+        result: T = ASYNCIO_RUN.load()(whole())
+        return result
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether somebody is there to answer."""
+        return not self.json and sys.stdin.isatty() and sys.stdout.isatty()
+
+    def ask(self, question: str, *, default: bool = False) -> bool:
+        """Yes or no. Ctrl-C works at once, which asyncio would put off to the next step."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return click.confirm(question, default=default, prompt_suffix=" ")
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Goes on only after a yes; without anybody to ask, `--yes` has to be there."""
+        if yes:
+            return
+        if not self.is_asking:
+            raise BadInput("This asks before it acts, and nobody is there to answer.", hint="Say it with --yes.")
+        if not self.ask(question):
+            click.echo("Nothing was changed.")
+            raise click.exceptions.Exit(1)
+
+    def say(self, sentence: str, value: Any = None) -> None:
+        """One sentence for a person, or its value for a script."""
+        if self.json:
+            emit(value)
+        else:
+            click.echo(f"{click.style('✓', fg='green')} {sentence}", color=False if self.no_color else None)
+
+
+def emit(value: Any) -> None:
+    """A value as JSON; a list has one line for each of its things."""
+    if isinstance(value, list):
+        click.echo("[" + ",".join(f"\n{dump(one)}" for one in value) + ("\n]" if value else "]"))
+    else:
+        click.echo(dump(value))
+
+
+def dump(value: Any) -> str:
+    """JSON text that any reader takes: what is not valid Unicode is escaped, not lost."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value)
+    return text
+
+
+def current_context() -> CommandContext:
+    found = click.get_current_context().find_object(CommandContext)
+    assert found is not None
+    return found
+
+
+def with_app(function: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Makes `async def command(context, app, …)` a click callback."""
+
+    @wraps(function)
+    def callback(**params: Any) -> None:
+        context = current_context()
+        context.run(lambda app: function(context, app, **params))
+
+    return callback
+
+
+def with_context(function: Callable[..., None]) -> Callable[..., None]:
+    """Makes `def command(context, …)` a click callback; the application is built only if it asks for one."""
+
+    @wraps(function)
+    def callback(**params: Any) -> None:
+        function(current_context(), **params)
+
+    return callback

@@ -1,0 +1,51 @@
+"""What a shell offers while a person types: sessions by id and title, sources by name."""
+
+from __future__ import annotations
+
+from click.shell_completion import CompletionItem
+
+from sojourn.cli.context import CommandContext
+from sojourn.cli.formatting import one_line
+from sojourn.core.errors import SojournError
+from sojourn.core.sessions import Session
+from sojourn.ports.app import AppContext
+from sojourn.ports.store import Listing
+
+_MAX_SESSIONS = 2000
+
+
+def complete_sessions(context: CommandContext, incomplete: str) -> list[CompletionItem]:
+    """Sessions whose id or title begins like that. A store in trouble completes to nothing."""
+
+    async def newest(app: AppContext) -> list[Session]:
+        return await app.store.find(Listing(archived=None, limit=_MAX_SESSIONS))
+
+    try:
+        found = context.run(newest)
+    except SojournError:
+        return []
+    return [*_match_titles(found, incomplete), *_match_ids(found, incomplete)]
+
+
+def _match_titles(found: list[Session], incomplete: str) -> list[CompletionItem]:
+    if not incomplete:
+        return []
+    start = incomplete.casefold()
+    return [
+        CompletionItem(one.title, help=one.id) for one in found if one.title and one.title.casefold().startswith(start)
+    ]
+
+
+def _match_ids(found: list[Session], incomplete: str) -> list[CompletionItem]:
+    return [
+        CompletionItem(one.id, help=one_line(one.title or one.preview, 60))
+        for one in found
+        if one.id.startswith(incomplete)
+    ]
+
+
+def complete_sources(context: CommandContext, incomplete: str) -> list[CompletionItem]:
+    """The programs whose history we can read; the shell adds files by itself."""
+    names = [make().name for plugin in context.plugins.with_sources() for make in plugin.sources]
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]

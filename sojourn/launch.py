@@ -1,0 +1,28 @@
+"""Connects the command line with the application and runs one command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sojourn import config
+from sojourn.cli.context import CommandContext
+from sojourn.cli.entry import start
+from sojourn.lazy import Lazy
+from sojourn.plugins import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sojourn.app import App, build
+
+    Build = Callable[[Mapping[str, Any]], App]
+    _build: Build = build
+
+BUILD: Lazy[Build] = Lazy("sojourn.app:build")  # `sojourn --help` builds no application
+
+
+def run(args: Sequence[str]) -> int:
+    """Runs the command that `args` names and returns its exit code."""
+    context = CommandContext(build=lambda flags: BUILD.load()(flags), read_settings=config.load, plugins=Registry())
+    return start(args, context)

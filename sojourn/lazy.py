@@ -1,0 +1,32 @@
+"""Lazy: an object that is imported when it is used.
+
+Only the command table (`cli/command_table.py`) and the plugin registry (`plugins.py`) hold lazies. Each of them
+imports the same module under `TYPE_CHECKING`, so that mypy and import-linter see the dependency.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Lazy(NamedTuple, Generic[T]):
+    """The object of type `T` that the dotted name `package.module:attribute` stands for."""
+
+    dotted: str
+
+    def load(self) -> T:
+        """Imports the module, once per process, and returns the attribute."""
+        found: T = load_dotted(self.dotted)
+        return found
+
+
+def load_dotted(dotted: str) -> Any:
+    """Imports what `package.module:attribute` (or `package.module`) stands for."""
+    module, _, attribute = dotted.partition(":")
+    found: Any = import_module(module)
+    for name in attribute.split(".") if attribute else ():
+        found = getattr(found, name)
+    return found
