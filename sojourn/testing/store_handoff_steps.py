@@ -13,9 +13,9 @@ from sojourn.core.messages import user
 from sojourn.core.sessions import SessionId
 from sojourn.ports.records import Record
 from sojourn.ports.whole import WholeStore
+from sojourn.testing.store_leases import refusals
+from sojourn.testing.store_maintenance import move
 from sojourn.testing.store_steps import Fresh, begin, contents, rows, say, turn
-from sojourn.testing.store_upkeep import move
-from sojourn.testing.store_wheel import refusals
 
 GONE = -1.0
 STEPS: tuple[Step, ...] = ("thread_ready", "bound", "turn_done", "delivered")
@@ -96,12 +96,10 @@ class HandoffStepsContract:
             with pytest.raises(Conflict, match="early"):
                 await store.complete_handoff(handoff)
 
-    async def test_a_step_is_made_only_from_the_state_that_was_seen(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_step_is_made_only_from_the_state_that_was_seen(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store, "a")
         claimed = await at(store, session, "claimed")
-        bound = await (again or store).advance_handoff(claimed, "bound")
+        bound = await again.advance_handoff(claimed, "bound")
         for attempt in (
             store.advance_handoff(claimed, "thread_ready"),
             store.advance_handoff(claimed, "bound"),
@@ -112,13 +110,13 @@ class HandoffStepsContract:
         assert await store.get_handoff(bound.id) == bound
         assert await wheel(store, session) == ("telegram", 2)
 
-    async def test_one_of_two_steps_at_once_is_made(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_one_of_two_steps_at_once_is_made(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store, "a")
         claimed = await at(store, session, "claimed")
         done = await asyncio.gather(
             store.advance_handoff(claimed, "bound"),
-            (again or store).fail_handoff(claimed, "x"),
-            (again or store).cancel_handoff(claimed.id),
+            again.fail_handoff(claimed, "x"),
+            again.cancel_handoff(claimed.id),
             return_exceptions=True,
         )
         assert sorted(type(one).__name__ for one in done) == ["Conflict", "Conflict", "Handoff"]
@@ -132,11 +130,11 @@ class HandoffStepsContract:
 
     # the wheel
     async def test_the_wheel_moves_at_bound_and_the_giver_can_write_no_more(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         session = await begin(store, "a")
         lease = await store.lease(session, holder="me", surface="cli", seconds=GONE)
-        await at(again or store, session, "bound")
+        await at(again, session, "bound")
         assert await wheel(store, session) == ("telegram", 2)
         assert await refusals(store, lease) == {"NotDriving"}
         with pytest.raises(NotDriving, match="telegram"):
@@ -181,11 +179,11 @@ class HandoffStepsContract:
             await other.advance_handoff(stale, "bound")
         assert (await other.get_handoff(stale.id)).state == "claimed"
 
-    async def test_taking_the_wheel_back_ends_the_hand_off(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_taking_the_wheel_back_ends_the_hand_off(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store, "a")
         bound = await at(store, session, "bound")
         lease = await store.lease(session, holder="phone", surface="telegram")
-        assert (await (again or store).drive(session, "cli")).driver == "cli"
+        assert (await again.drive(session, "cli")).driver == "cli"
         assert await refusals(store, lease) == {"NotDriving"}
         with pytest.raises(Conflict, match="failed"):
             await store.advance_handoff(bound, "turn_done")
@@ -265,15 +263,13 @@ class HandoffStepsContract:
             await store.cancel_handoff(claimed.id, as_="expired")
         assert await shown(store, other) == ("running", "telegram", None)
 
-    async def test_a_waiter_and_an_owner_at_once_do_not_both_win(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_waiter_and_an_owner_at_once_do_not_both_win(self, store: WholeStore, again: WholeStore) -> None:
         for _ in range(5):
             session = await begin(store)
             asked = await ask(store, session)
             waited, claimed = await asyncio.gather(
                 store.cancel_handoff(asked.id, as_="expired"),
-                (again or store).claim_handoff("me", id=asked.id),
+                again.claim_handoff("me", id=asked.id),
                 return_exceptions=True,
             )
             assert isinstance(waited, Handoff) != isinstance(claimed, Handoff)

@@ -15,19 +15,17 @@ from sojourn.core.handoff import HandoffId, State
 from sojourn.core.messages import user
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_handoff_steps import GONE, STEPS, HandoffStepsContract, ask, at, shown, wheel
+from sojourn.testing.store_leases import refusals
+from sojourn.testing.store_maintenance import move
 from sojourn.testing.store_secrets import KEY, traces
 from sojourn.testing.store_steps import NOBODY, ODD, Fresh, begin, contents, dump, first, retitled, turn
-from sojourn.testing.store_upkeep import move
-from sojourn.testing.store_wheel import refusals
 
 
 class HandoffsContract(HandoffStepsContract):
     """requested → claimed → thread_ready → bound → turn_done → delivered → completed."""
 
     # asking
-    async def test_a_request_is_kept_and_shown_on_the_session(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_request_is_kept_and_shown_on_the_session(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store, "a")
         asked = await store.request_handoff(session, "telegram", surface="cli", target="42", by="chat on laptop")
         assert (asked.session, asked.platform, asked.target, asked.from_surface, asked.by, asked.state) == (
@@ -39,8 +37,8 @@ class HandoffsContract(HandoffStepsContract):
             "requested",
         )
         assert asked.deadline == pytest.approx(asked.created_at + 3600)
-        assert await (again or store).get_handoff(asked.id) == asked
-        assert await (again or store).get_handoff_state(session) == asked
+        assert await again.get_handoff(asked.id) == asked
+        assert await again.get_handoff_state(session) == asked
         assert await shown(store, session) == ("pending", "telegram", None)
 
     async def test_a_session_without_a_hand_off_has_none(self, store: WholeStore) -> None:
@@ -65,11 +63,11 @@ class HandoffsContract(HandoffStepsContract):
         with pytest.raises(NotFound):
             await store.get_handoff(HandoffId("h_0"))
 
-    async def test_a_running_turn_is_not_handed_off(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_running_turn_is_not_handed_off(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store)
         async with turn(store, session) as lease:
             with pytest.raises(SessionBusy, match="a test"):
-                await ask(again or store, session)
+                await ask(again, session)
             await store.append(lease, [user("still here")])
         await ask(store, session)
 
@@ -82,27 +80,25 @@ class HandoffsContract(HandoffStepsContract):
 
     @pytest.mark.parametrize("state", ["requested", "claimed", *STEPS])
     async def test_a_second_request_is_told_which_one_is_under_way(
-        self, store: WholeStore, again: WholeStore | None, state: State
+        self, store: WholeStore, again: WholeStore, state: State
     ) -> None:
         session = await begin(store, "a")
         under_way = await at(store, session, state)
         with pytest.raises(Conflict, match=under_way.id):
-            await (again or store).request_handoff(session, "discord", surface="cli")
+            await again.request_handoff(session, "discord", surface="cli")
         assert await store.handoffs(session) == [under_way]
 
-    async def test_one_of_two_requests_at_once_is_kept(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_one_of_two_requests_at_once_is_kept(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store, "a")
-        both = [ask(one, session) for one in (store, again or store) for _ in range(3)]
+        both = [ask(one, session) for one in (store, again) for _ in range(3)]
         done = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["BeingHandedOver"] * 5 + ["Handoff"]
 
-    async def test_a_turn_and_a_request_at_once_do_not_both_win(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_turn_and_a_request_at_once_do_not_both_win(self, store: WholeStore, again: WholeStore) -> None:
         for _ in range(5):
             session = await begin(store)
             done = await asyncio.gather(
-                store.lease(session, holder="me", surface="cli"), ask(again or store, session), return_exceptions=True
+                store.lease(session, holder="me", surface="cli"), ask(again, session), return_exceptions=True
             )
             assert [type(one).__name__ for one in done] in (["Lease", "SessionBusy"], ["BeingHandedOver", "Handoff"])
 
@@ -117,13 +113,13 @@ class HandoffsContract(HandoffStepsContract):
     # while it waits
     @pytest.mark.parametrize("state", ["requested", "claimed", "thread_ready"])
     async def test_nobody_starts_a_turn_on_a_session_that_is_leaving(
-        self, store: WholeStore, again: WholeStore | None, state: State
+        self, store: WholeStore, again: WholeStore, state: State
     ) -> None:
         for said in ([], ["a"]):  # with a driver, and without
             session = await begin(store, *said)
             under_way = await at(store, session, state)
             with pytest.raises(Conflict, match=under_way.id):
-                await (again or store).lease(session, holder="me", surface="cli")
+                await again.lease(session, holder="me", surface="cli")
             with pytest.raises(Conflict):
                 await store.lease(session, holder="phone", surface="telegram")
             assert await contents(store, session) == said
@@ -173,12 +169,10 @@ class HandoffsContract(HandoffStepsContract):
             await retitled(store, seen, "Late title")
 
     # claiming
-    async def test_a_claim_names_its_owner_and_shows_that_it_runs(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_claim_names_its_owner_and_shows_that_it_runs(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store, "a")
         asked = await ask(store, session)
-        claimed = await (again or store).claim_handoff("gateway 1", seconds=60)
+        claimed = await again.claim_handoff("gateway 1", seconds=60)
         assert claimed is not None
         assert (claimed.id, claimed.state, claimed.owner, claimed.fence) == (asked.id, "claimed", "gateway 1", 1)
         assert claimed.claimed_at is not None
@@ -210,15 +204,13 @@ class HandoffsContract(HandoffStepsContract):
         assert await store.claim_handoff("me", id=other.id, platforms=["matrix"]) is None
         assert [found.id for found in await store.list_pending_handoffs()] == [one.id]
 
-    async def test_each_is_claimed_by_exactly_one_of_many(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_each_is_claimed_by_exactly_one_of_many(self, store: WholeStore, again: WholeStore) -> None:
         asked = [await ask(store, await begin(store)) for _ in range(6)]
-        claims = [one.claim_handoff(f"{n}") for n in range(8) for one in (store, again or store)]
+        claims = [one.claim_handoff(f"{n}") for n in range(8) for one in (store, again)]
         claimed = [one.id for one in await asyncio.gather(*claims) if one is not None]
         assert sorted(claimed) == sorted(one.id for one in asked)
 
-    async def test_what_a_dead_owner_left_is_taken_up_where_it_was(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_what_a_dead_owner_left_is_taken_up_where_it_was(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store, "a")
         left = await store.claim_handoff("dead", id=(await ask(store, session)).id, seconds=60)
         assert left is not None
@@ -226,7 +218,7 @@ class HandoffsContract(HandoffStepsContract):
         assert await store.claim_handoff("early") is None
         left = await store.renew_handoff(left, GONE)
         assert [one.id for one in await store.list_pending_handoffs()] == [left.id]
-        taken = await (again or store).claim_handoff("alive")
+        taken = await again.claim_handoff("alive")
         assert taken is not None
         assert (taken.state, taken.thread_id, taken.place) == ("thread_ready", "77", "telegram:thread:77")
         assert (taken.owner, taken.fence, taken.claimed_at) == ("alive", 2, left.claimed_at)
@@ -291,14 +283,14 @@ class HandoffsContract(HandoffStepsContract):
 
     @pytest.mark.parametrize("state", ["requested", "claimed", *STEPS])
     async def test_every_step_is_told_to_those_who_watch(
-        self, store: WholeStore, again: WholeStore | None, state: State
+        self, store: WholeStore, again: WholeStore, state: State
     ) -> None:
         session = await begin(store, "a")
         handoff = await at(store, session, state)
         before = await store.last_change()
         watching = asyncio.ensure_future(first(1, store.watch_changes(after=before)))
         await asyncio.sleep(0)
-        other = again or store
+        other = again
         if state == "requested":
             await other.claim_handoff("me")
         elif state in ("delivered", "claimed"):
@@ -308,16 +300,14 @@ class HandoffsContract(HandoffStepsContract):
         [change] = await watching
         assert (change.session, change.kind) == (session, "handoff")
 
-    async def test_a_request_wakes_a_gateway_in_another_process(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_request_wakes_a_gateway_in_another_process(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store, "a")
         before = await store.last_change()
-        watching = asyncio.ensure_future(first(1, (again or store).watch_changes(after=before), seconds=1.5))
+        watching = asyncio.ensure_future(first(1, again.watch_changes(after=before), seconds=1.5))
         await asyncio.sleep(0.05)
         asked = await ask(store, session)
         assert [change.kind for change in await watching] == ["handoff"]
-        claimed = await (again or store).claim_handoff("gateway")
+        claimed = await again.claim_handoff("gateway")
         assert claimed is not None
         assert claimed.id == asked.id
 

@@ -39,7 +39,7 @@ async def take(store: WholeStore, owner: str = "me", seconds: float = 60.0) -> I
 class InboxContract:
     """waiting → running → done | failed."""
 
-    async def test_a_message_is_kept_as_it_came(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_message_is_kept_as_it_came(self, store: WholeStore, again: WholeStore) -> None:
         kept = await store.keep_incoming("telegram", "bot", "m1", place=HOME, payload={"text": "hello", "n": [1]})
         assert kept is not None
         assert (kept.platform, kept.account, kept.message_id, kept.place, kept.payload, kept.state) == (
@@ -51,11 +51,11 @@ class InboxContract:
             "waiting",
         )
         assert kept.received_at > 0
-        assert await (again or store).incoming() == [kept]
+        assert await again.incoming() == [kept]
 
-    async def test_a_message_that_comes_again_is_kept_once(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_message_that_comes_again_is_kept_once(self, store: WholeStore, again: WholeStore) -> None:
         [first] = await come_in(store, "m1")
-        assert await come_in(again or store, "m1") == []
+        assert await come_in(again, "m1") == []
         await store.finish_incoming(await take(store))
         assert await come_in(store, "m1", place="elsewhere") == []
         assert [one.id for one in await store.incoming()] == [first.id]
@@ -64,9 +64,9 @@ class InboxContract:
             assert await store.keep_incoming(platform, account, "m1", place=HOME, payload=None)
 
     async def test_one_of_many_who_keep_the_same_message_at_once_has_it(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
-        kept = await asyncio.gather(*(come_in(one, "m1") for one in (store, again or store) for _ in range(4)))
+        kept = await asyncio.gather(*(come_in(one, "m1") for one in (store, again) for _ in range(4)))
         assert sorted(len(one) for one in kept) == [0] * 7 + [1]
 
     async def test_what_is_no_json_is_not_kept(self, store: WholeStore) -> None:
@@ -87,7 +87,7 @@ class InboxContract:
 
     # files
     async def test_files_come_along_as_they_are_until_the_message_is_done(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         files = [
             File(name=ODD, media_type="image/png", data=bytes(range(256)) * 50),
@@ -97,8 +97,8 @@ class InboxContract:
         kept = await store.keep_incoming("telegram", "bot", "m1", place=HOME, payload=None, files=files)
         assert kept is not None
         assert await store.keep_incoming("telegram", "bot", "m1", place=HOME, payload=None, files=files) is None
-        item = await take(again or store)
-        assert await (again or store).incoming_files(item) == tuple(files)
+        item = await take(again)
+        assert await again.incoming_files(item) == tuple(files)
         await store.finish_incoming(item)
         assert await store.incoming_files(item) == ()
 
@@ -117,9 +117,9 @@ class InboxContract:
         assert "canary" not in repr(await dump(store))
 
     # claiming
-    async def test_a_claim_has_an_owner_and_a_number(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_claim_has_an_owner_and_a_number(self, store: WholeStore, again: WholeStore) -> None:
         [kept] = await come_in(store, "m1")
-        taken = await take(again or store, "gateway 1")
+        taken = await take(again, "gateway 1")
         assert (taken.id, taken.state, taken.owner, taken.fence, taken.attempts) == (
             kept.id,
             "running",
@@ -167,9 +167,7 @@ class InboxContract:
         await store.finish_incoming(running)
         assert (await take(store)).message_id == "m3"
 
-    async def test_no_message_is_claimed_twice_by_many_at_once(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_no_message_is_claimed_twice_by_many_at_once(self, store: WholeStore, again: WholeStore) -> None:
         for place in range(6):
             await come_in(store, f"{place}.1", f"{place}.2", place=f"p{place}")
 
@@ -181,20 +179,18 @@ class InboxContract:
                     await one.finish_incoming(item)
             return done
 
-        done = await asyncio.gather(*(work(one, f"{n}") for n in range(3) for one in (store, again or store)))
+        done = await asyncio.gather(*(work(one, f"{n}") for n in range(3) for one in (store, again)))
         every = [name for some in done for name in some]
         assert sorted(every) == sorted(f"{place}.{n}" for place in range(6) for n in (1, 2))
 
-    async def test_one_place_is_never_worked_on_by_two_at_once(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_one_place_is_never_worked_on_by_two_at_once(self, store: WholeStore, again: WholeStore) -> None:
         await come_in(store, *(f"m{n}" for n in range(12)))
         at_work, seen = 0, list[str]()
 
         async def work(one: WholeStore, owner: str) -> None:
             nonlocal at_work
             while len(seen) < 12:
-                await asyncio.sleep(0)  # a store in memory never waits: let the others have their turn
+                await asyncio.sleep(0)  # the other claimers get their turn
                 for item in await one.claim_incoming(owner, limit=3):
                     at_work += 1
                     assert at_work == 1
@@ -204,19 +200,19 @@ class InboxContract:
                     await one.finish_incoming(item)
 
         async with asyncio.timeout(20):
-            await asyncio.gather(*(work(one, f"{n}") for n in range(3) for one in (store, again or store)))
+            await asyncio.gather(*(work(one, f"{n}") for n in range(3) for one in (store, again)))
         assert seen == [f"m{n}" for n in range(12)]
 
     # owners that die
     async def test_what_a_dead_owner_left_is_taken_up_with_what_is_known_of_it(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         session = await begin(store)
         await come_in(store, "m1", "m2")
         left = await store.note_incoming(await take(store, "dead"), session=session, turn=TurnId("t_1"))
-        assert await (again or store).claim_incoming("early") == []
+        assert await again.claim_incoming("early") == []
         left = await store.note_incoming(left, seconds=GONE)
-        [taken] = await (again or store).claim_incoming("heir", limit=9)
+        [taken] = await again.claim_incoming("heir", limit=9)
         assert (taken.message_id, taken.owner, taken.fence, taken.attempts) == ("m1", "heir", 2, 2)
         assert (taken.session, taken.turn) == (session, "t_1")
 

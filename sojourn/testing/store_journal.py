@@ -13,10 +13,10 @@ from sojourn.ports.journal import Heartbeat, Topic
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_bindings import BindingsContract
 from sojourn.testing.store_inbox import GONE, HOME, InboxContract, come_in, take
+from sojourn.testing.store_maintenance import move
 from sojourn.testing.store_outbox import OutboxContract, put, take_out
 from sojourn.testing.store_secrets import KEY
 from sojourn.testing.store_steps import ODD, Fresh, begin
-from sojourn.testing.store_upkeep import move
 
 
 async def ring(bell: AsyncGenerator[None, None], seconds: float = 1.5) -> None:
@@ -27,12 +27,12 @@ async def ring(bell: AsyncGenerator[None, None], seconds: float = 1.5) -> None:
 class GatewaysContract:
     """A gateway that beats is alive; a credential has one holder."""
 
-    async def test_a_gateway_is_seen_while_it_beats(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_gateway_is_seen_while_it_beats(self, store: WholeStore, again: WholeStore) -> None:
         health = {"telegram": {"last_received": 1.5, "oldest_waiting": None}}
         first = await store.beat(Heartbeat(id="g1", host="laptop", pid=4711, health=health), seconds=60)
         assert (first.id, first.host, first.pid, first.health) == ("g1", "laptop", 4711, health)
         assert first.until == pytest.approx(first.beat_at + 60)
-        second = await (again or store).beat(Heartbeat(id="g1", host="laptop", pid=4712))
+        second = await again.beat(Heartbeat(id="g1", host="laptop", pid=4712))
         assert (second.started_at, second.pid, second.health) == (first.started_at, 4712, {})
         assert await store.gateways() == [second]
 
@@ -54,19 +54,17 @@ class GatewaysContract:
         assert await store.gateways() == [kept]
 
     # credentials
-    async def test_a_credential_is_held_by_one_at_a_time(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_credential_is_held_by_one_at_a_time(self, store: WholeStore, again: WholeStore) -> None:
         held = await store.hold_credential("telegram:hash", "g1")
         assert held is not None
         assert (held.credential, held.owner, held.fence) == ("telegram:hash", "g1", 1)
-        assert await (again or store).hold_credential("telegram:hash", "g2") is None
+        assert await again.hold_credential("telegram:hash", "g2") is None
         assert await store.hold_credential("telegram:other", "g2") is not None
 
-    async def test_a_credential_fails_over_when_its_holder_is_gone(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_credential_fails_over_when_its_holder_is_gone(self, store: WholeStore, again: WholeStore) -> None:
         old = await store.hold_credential("c", "g1", seconds=GONE)
         assert old is not None
-        new = await (again or store).hold_credential("c", "g2")
+        new = await again.hold_credential("c", "g2")
         assert new is not None
         assert (new.owner, new.fence) == ("g2", 2)
         with pytest.raises(LeaseLost):
@@ -87,8 +85,8 @@ class GatewaysContract:
         assert other is not None
         assert other.fence == 2
 
-    async def test_one_of_many_who_want_a_credential_has_it(self, store: WholeStore, again: WholeStore | None) -> None:
-        tries = [one.hold_credential("c", f"{n}") for n, one in enumerate([store, again or store] * 4)]
+    async def test_one_of_many_who_want_a_credential_has_it(self, store: WholeStore, again: WholeStore) -> None:
+        tries = [one.hold_credential("c", f"{n}") for n, one in enumerate([store, again] * 4)]
         assert sum(one is not None for one in await asyncio.gather(*tries)) == 1
 
     # how the lines get on
@@ -124,9 +122,9 @@ class BellContract:
     """Whoever watches is woken from any process, and looks now and then in any case."""
 
     async def test_a_watcher_is_called_at_once_and_then_when_something_comes(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
-        other, sessions = again or store, [await begin(store) for _ in range(5)]
+        other, sessions = again, [await begin(store) for _ in range(5)]
         steps: list[tuple[Topic, Callable[[int], Awaitable[object]]]] = [
             ("inbox", lambda n: come_in(other, f"m{n}")),
             ("outbox", lambda n: put(other, f"k{n}")),
@@ -166,10 +164,10 @@ class BellContract:
             await ring(bell)
         await bell.aclose()
 
-    async def test_a_credential_that_is_free_again_is_rung(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_credential_that_is_free_again_is_rung(self, store: WholeStore, again: WholeStore) -> None:
         held = await store.hold_credential("c", "g1")
         assert held is not None
-        bell = (again or store).watch_journal("gateways", seconds=30)
+        bell = again.watch_journal("gateways", seconds=30)
         await ring(bell)
         waiting = asyncio.ensure_future(ring(bell))
         await asyncio.sleep(0.05)

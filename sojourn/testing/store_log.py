@@ -61,13 +61,11 @@ class LogContract:
         assert [kept.seq async for kept in store.read(other)] == [1]
 
     async def test_appends_at_once_get_numbers_without_gap_or_repeat(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         session = await begin(store)
         async with turn(store, session) as lease:
-            both = [
-                one.append(lease, [user(f"{n}"), Chunk(f"{n}")]) for n in range(10) for one in (store, again or store)
-            ]
+            both = [one.append(lease, [user(f"{n}"), Chunk(f"{n}")]) for n in range(10) for one in (store, again)]
             done = await asyncio.gather(*both)
         assert sorted(kept.seq for batch in done for kept in batch) == list(range(1, 41))
         assert all(batch[1].seq == batch[0].seq + 1 for batch in done)

@@ -35,7 +35,7 @@ async def take_out(store: WholeStore, owner: str = "me", seconds: float = 60.0) 
 class OutboxContract:
     """pending → sending → sent → delivered | failed."""
 
-    async def test_drafts_are_kept_in_their_order(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_drafts_are_kept_in_their_order(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store)
         one, two = await store.put_outgoing([draft("k1", session=session), draft("k2")])
         assert (one.key, one.platform, one.account, one.place, one.payload, one.session, one.state) == (
@@ -49,19 +49,19 @@ class OutboxContract:
         )
         assert one.id < two.id
         assert (one.attempts, one.possible_duplicate, one.message_id, one.sent_at) == (0, False, "", None)
-        assert await (again or store).outgoing() == [one, two]
+        assert await again.outgoing() == [one, two]
         assert await store.outgoing(newest=True, limit=1) == [two]
         assert await store.put_outgoing([]) == []
 
-    async def test_the_same_key_is_put_once(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_the_same_key_is_put_once(self, store: WholeStore, again: WholeStore) -> None:
         [first] = await put(store, "k1")
         sent = await store.finish_outgoing(await take_out(store), message_id="m1")
-        assert await (again or store).put_outgoing([draft("k1", payload="other"), draft("k1")]) == [sent, sent]
+        assert await again.put_outgoing([draft("k1", payload="other"), draft("k1")]) == [sent, sent]
         assert sent.id == first.id
         assert await store.claim_outgoing("me") == []
 
-    async def test_many_who_put_the_same_key_at_once_put_one(self, store: WholeStore, again: WholeStore | None) -> None:
-        done = await asyncio.gather(*(put(one, "k1") for one in (store, again or store) for _ in range(4)))
+    async def test_many_who_put_the_same_key_at_once_put_one(self, store: WholeStore, again: WholeStore) -> None:
+        done = await asyncio.gather(*(put(one, "k1") for one in (store, again) for _ in range(4)))
         assert len({one.id for [one] in done}) == 1
         assert len(await store.outgoing()) == 1
 
@@ -83,9 +83,9 @@ class OutboxContract:
         assert await traces(store, "Ab1Ab1") == []
 
     # the way out
-    async def test_the_way_of_a_message(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_the_way_of_a_message(self, store: WholeStore, again: WholeStore) -> None:
         await put(store, "k1")
-        sending = await take_out(again or store, "gateway")
+        sending = await take_out(again, "gateway")
         assert (sending.state, sending.owner, sending.fence, sending.attempts) == ("sending", "gateway", 1, 1)
         sent = await store.finish_outgoing(await store.renew_outgoing(sending), message_id="m7")
         assert (sent.state, sent.message_id, sent.owner, sent.possible_duplicate) == ("sent", "m7", "", False)
@@ -122,10 +122,10 @@ class OutboxContract:
         assert await store.claim_outgoing("me", lines=[("matrix", "bot")]) == []
         assert [one.key for one in await store.claim_outgoing("me", lines=[("telegram", "other")], limit=9)] == ["k2"]
 
-    async def test_each_is_claimed_by_exactly_one_of_many(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_each_is_claimed_by_exactly_one_of_many(self, store: WholeStore, again: WholeStore) -> None:
         for place in range(8):
             await put(store, f"{place}", place=f"p{place}")
-        claims = [one.claim_outgoing(f"{n}", limit=2) for n in range(4) for one in (store, again or store)]
+        claims = [one.claim_outgoing(f"{n}", limit=2) for n in range(4) for one in (store, again)]
         taken = [item.key for some in await asyncio.gather(*claims) for item in some]
         while more := await store.claim_outgoing("last", limit=9):  # those somebody held just then
             taken += [item.key for item in more]
@@ -152,12 +152,10 @@ class OutboxContract:
         assert again.possible_duplicate
         assert (await store.finish_outgoing(again, message_id="m2")).possible_duplicate
 
-    async def test_a_sender_that_died_leaves_a_possible_duplicate(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_sender_that_died_leaves_a_possible_duplicate(self, store: WholeStore, again: WholeStore) -> None:
         await put(store, "k1", "k2")
         dead = await take_out(store, "dead", GONE)
-        [taken] = await (again or store).claim_outgoing("heir", limit=9)
+        [taken] = await again.claim_outgoing("heir", limit=9)
         assert (taken.key, taken.possible_duplicate, taken.attempts, taken.fence) == ("k1", True, 2, 2)
         for attempt in (
             store.finish_outgoing(dead),

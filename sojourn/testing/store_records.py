@@ -31,7 +31,7 @@ class RecordsContract:
     """A document has a revision; whoever changes it says which one it saw."""
 
     # putting and getting
-    async def test_a_record_comes_back_as_it_was_put(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_record_comes_back_as_it_was_put(self, store: WholeStore, again: WholeStore) -> None:
         kept = await store.put_record(MOOD)
         assert (kept.kind, kept.key, kept.value, kept.principal, kept.session) == (
             "mood",
@@ -42,7 +42,7 @@ class RecordsContract:
         )
         assert kept.revision == 1
         assert kept.created_at == kept.updated_at > 0
-        assert await (again or store).get_record("mood", "today") == kept
+        assert await again.get_record("mood", "today") == kept
 
     async def test_there_is_none_where_none_was_put(self, store: WholeStore) -> None:
         await store.put_record(MOOD)
@@ -86,10 +86,10 @@ class RecordsContract:
 
     # compare and swap
     async def test_a_change_is_made_only_at_the_revision_that_was_seen(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         seen = await store.put_record(MOOD, expect=0)
-        await (again or store).put_record(replace(seen, value="theirs"), expect=seen.revision)
+        await again.put_record(replace(seen, value="theirs"), expect=seen.revision)
         with pytest.raises(Conflict, match="revision 2"):
             await store.put_record(replace(seen, value="mine"), expect=seen.revision)
         kept = await store.get_record("mood", "today")
@@ -108,12 +108,12 @@ class RecordsContract:
             await store.put_record(seen, expect=seen.revision)
         assert await store.get_record("mood", "today") is None
 
-    async def test_one_of_many_who_make_it_at_once_wins(self, store: WholeStore, again: WholeStore | None) -> None:
-        tries = [one.put_record(replace(MOOD, value=n), expect=0) for n in range(5) for one in (store, again or store)]
+    async def test_one_of_many_who_make_it_at_once_wins(self, store: WholeStore, again: WholeStore) -> None:
+        tries = [one.put_record(replace(MOOD, value=n), expect=0) for n in range(5) for one in (store, again)]
         done = await asyncio.gather(*tries, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Conflict"] * 9 + ["Record"]
 
-    async def test_counting_together_loses_nothing(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_counting_together_loses_nothing(self, store: WholeStore, again: WholeStore) -> None:
         await store.put_record(replace(MOOD, value=0))
 
         async def count(one: WholeStore) -> None:
@@ -127,15 +127,13 @@ class RecordsContract:
                     except Conflict:
                         continue
 
-        await asyncio.gather(*(count(one) for one in (store, again or store, store)))
+        await asyncio.gather(*(count(one) for one in (store, again, store)))
         kept = await store.get_record("mood", "today")
         assert kept is not None
         assert (kept.value, kept.revision) == (15, 16)
 
-    async def test_replacing_whatever_is_there_counts_each_time(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
-        puts = [one.put_record(replace(MOOD, value=n)) for n in range(5) for one in (store, again or store)]
+    async def test_replacing_whatever_is_there_counts_each_time(self, store: WholeStore, again: WholeStore) -> None:
+        puts = [one.put_record(replace(MOOD, value=n)) for n in range(5) for one in (store, again)]
         assert sorted(kept.revision for kept in await asyncio.gather(*puts)) == list(range(1, 11))
 
     # deleting
@@ -193,12 +191,10 @@ class RecordsContract:
             kept = await store.put_record(replace(MOOD, session=session), lease=lease)
             assert (await store.put_record(kept, expect=1, lease=lease)).revision == 2
 
-    async def test_a_late_record_is_refused_when_the_lease_was_lost(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_late_record_is_refused_when_the_lease_was_lost(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store)
         lease = await store.lease(session, holder="one", surface="cli")
-        await (again or store).renew(lease, 0)
+        await again.renew(lease, 0)
         for record in (MOOD, replace(MOOD, session=session)):
             for expect in (None, 0):
                 with pytest.raises(LeaseLost):
@@ -206,11 +202,11 @@ class RecordsContract:
         assert await store.get_record("mood", "today") is None
 
     async def test_a_late_record_is_refused_after_another_surface_took_the_wheel(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         session = await begin(store)
         lease = await store.lease(session, holder="one", surface="cli")
-        await (again or store).drive(session, "telegram")
+        await again.drive(session, "telegram")
         with pytest.raises(NotDriving, match="telegram"):
             await store.put_record(replace(MOOD, session=session), lease=lease)
         assert await store.get_record("mood", "today") is None
@@ -242,24 +238,21 @@ class RecordsContract:
         assert session not in left
 
     async def test_a_record_put_while_its_session_is_deleted_does_not_stay_behind(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         for n in range(10):
             session = await begin(store)
             record = replace(MOOD, key=f"{n}", session=session)
-            await asyncio.gather((again or store).put_record(record), store.delete(session), return_exceptions=True)
+            await asyncio.gather(again.put_record(record), store.delete(session), return_exceptions=True)
         assert await keys(store) == []
         assert (await store.verify()).clean
 
     # telling others
     async def test_a_changed_record_changes_its_session_for_those_who_watch(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         session = await begin(store)
-        for step in (
-            (again or store).put_record(replace(MOOD, session=session)),
-            (again or store).delete_record("mood", "today"),
-        ):
+        for step in (again.put_record(replace(MOOD, session=session)), again.delete_record("mood", "today")):
             before = await store.last_change()
             watching = asyncio.ensure_future(first(1, store.watch_changes(after=before)))
             await asyncio.sleep(0)

@@ -63,14 +63,14 @@ class RemovalContract:
         assert not {parent, helper, helpers_helper, delegate} & {row["id"] for row in await rows(store, "sessions")}
 
     async def test_a_running_turn_is_not_deleted_from_under_its_holder(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         session = await begin(store, "a")
         async with turn(store, session) as lease:
             with pytest.raises(SessionBusy):
-                await (again or store).delete(session)
+                await again.delete(session)
             with pytest.raises(SessionBusy):
-                await (again or store).forget(session)
+                await again.forget(session)
             await store.append(lease, [Chunk("still here")])
 
     async def test_a_running_sub_agent_keeps_its_parent_from_being_deleted(self, store: WholeStore) -> None:
@@ -108,12 +108,12 @@ class RemovalContract:
         assert "canary" not in left.lower()
         assert len(await rows(store, "tombstones")) == 1
 
-    async def test_a_forgotten_id_cannot_be_used_again(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_forgotten_id_cannot_be_used_again(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store, "a", id=SessionId("mine"))
         await store.forget(session)
         for person in (OWNER, GUEST):
             with pytest.raises(Forgotten):
-                await (again or store).create(id=session, principal=person)
+                await again.create(id=session, principal=person)
 
     async def test_a_forgotten_session_is_not_imported_again(self, store: WholeStore) -> None:
         await bring(store, foreign("abc", "canary"), foreign("other", "words"))
@@ -164,7 +164,7 @@ class RemovalContract:
         assert len(await store.list_records("fact")) == 2, "to delete is not to forget"
 
     async def test_what_others_recalled_of_a_session_is_told_no_more_when_it_is_forgotten(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         session, other = await begin(store, "a", title='my "canary" 100%'), await begin(store, "b", title="kept")
         quoted, about = 'From “my "canary" 100%”', {"title": "From “kept”", "origin": f"session {other}"}
@@ -179,7 +179,7 @@ class RemovalContract:
         spoken = Chunk(
             'They call it “my "canary" 100%” too.'
         )  # what was said elsewhere stays: it is not ours to change
-        await say(again or store, other, Progress("memory", block), prepared, spoken)
+        await say(again, other, Progress("memory", block), prepared, spoken)
         await store.forget(session)
         told = [kept.item.detail async for kept in store.read(other) if isinstance(kept.item, Progress)]
         gone = "a forgotten session"
@@ -187,9 +187,9 @@ class RemovalContract:
         assert told == [left, {"blocks": [left, about], "left_out": [gone]}]
         assert [kept.item async for kept in store.read(other)][-1] == spoken
 
-    async def test_a_store_goes_on_working_after_forgetting(self, store: WholeStore, again: WholeStore | None) -> None:
-        other = await begin(again or store, "apple")
+    async def test_a_store_goes_on_working_after_forgetting(self, store: WholeStore, again: WholeStore) -> None:
+        other = await begin(again, "apple")
         await store.forget(await begin(store, "apple"))
-        await say(again or store, other, "apple pie")
+        await say(again, other, "apple pie")
         assert await found(store, "apple") == [(other, 2), (other, 1)]
         assert (await store.verify()).clean

@@ -42,8 +42,8 @@ class SessionsContract:
             await store.create(id=SessionId(id))
         assert await store.is_empty()
 
-    async def test_one_of_two_who_want_the_same_id_gets_it(self, store: WholeStore, again: WholeStore | None) -> None:
-        both = [one.create(id=SessionId("wanted")) for one in (store, again or store)]
+    async def test_one_of_two_who_want_the_same_id_gets_it(self, store: WholeStore, again: WholeStore) -> None:
+        both = [one.create(id=SessionId("wanted")) for one in (store, again)]
         done = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Conflict", "Session"]
 
@@ -152,10 +152,8 @@ class SessionsContract:
         await retitled(store, session, None)
         assert (await store.create(title="Garden")).title == "Garden"
 
-    async def test_one_of_two_who_want_the_same_title_gets_it(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
-        both = [one.create(title="Garden") for one in (store, again or store)]
+    async def test_one_of_two_who_want_the_same_title_gets_it(self, store: WholeStore, again: WholeStore) -> None:
+        both = [one.create(title="Garden") for one in (store, again)]
         done = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Session", "TitleTaken"]
 
@@ -207,17 +205,17 @@ class SessionsContract:
         assert await store.get(old.id) == new
 
     async def test_a_change_of_something_stale_is_a_conflict_and_changes_nothing(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         old = await store.create()
-        new = await (again or store).change(old, replace(old, title="First"))
+        new = await again.change(old, replace(old, title="First"))
         with pytest.raises(Conflict, match="revision"):
             await store.change(old, replace(old, title="Second"))
         assert await store.get(old.id) == new
 
-    async def test_one_of_two_changes_at_once_wins(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_one_of_two_changes_at_once_wins(self, store: WholeStore, again: WholeStore) -> None:
         old = await store.create()
-        both = [one.change(old, replace(old, cwd=where)) for one, where in ((store, "/a"), (again or store, "/b"))]
+        both = [one.change(old, replace(old, cwd=where)) for one, where in ((store, "/a"), (again, "/b"))]
         done = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Conflict", "Session"]
 

@@ -22,9 +22,9 @@ class WatchContract:
 
     # one session
     async def test_a_watcher_sees_what_is_there_and_what_another_process_adds(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
-        session, other = await begin(store, "before"), again or store
+        session, other = await begin(store, "before"), again
         watching = asyncio.ensure_future(first(3, other.watch(session)))
         await asyncio.sleep(0.1)
         begun = time.monotonic()
@@ -36,7 +36,7 @@ class WatchContract:
 
     @pytest.mark.parametrize("where", ["in this process", "in another process"])
     async def test_step_by_step_nobody_waits_for_a_clock(
-        self, store: WholeStore, again: WholeStore | None, where: str
+        self, store: WholeStore, again: WholeStore, where: str
     ) -> None:
         session, other = await begin(store), (again if where == "in another process" else None) or store
         log, feed = other.watch(session), other.watch_changes(after=await store.last_change())
@@ -67,10 +67,8 @@ class WatchContract:
         await say(store, session, "b")
         assert [item.seq for item in await watching] == [2]
 
-    async def test_many_watchers_see_everything_once_and_in_order(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
-        session, other = await begin(store), again or store
+    async def test_many_watchers_see_everything_once_and_in_order(self, store: WholeStore, again: WholeStore) -> None:
+        session, other = await begin(store), again
         watching = [asyncio.ensure_future(first(200, one.watch(session), 20)) for one in (store, other, store, other)]
         async with turn(store, session) as lease:
             for n in range(50):
@@ -86,11 +84,11 @@ class WatchContract:
         [kept] = await say(store, mine, "for you")
         assert await watching == [kept]
 
-    async def test_a_watch_ends_when_the_session_is_deleted(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_a_watch_ends_when_the_session_is_deleted(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store, "a")
         watching = asyncio.ensure_future(everything(store.watch(session)))
         await asyncio.sleep(0.1)
-        await (again or store).delete(session)
+        await again.delete(session)
         async with asyncio.timeout(10):
             assert [item.seq for item in await watching] == [1]
 
@@ -182,10 +180,10 @@ class WatchContract:
             assert (await store.get(session)).last_active > before.last_active
 
     async def test_who_watches_a_session_elsewhere_hears_its_pieces_at_once(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         """Rung for each of them: who only looks by itself now and then would need seconds for all."""
-        session, other = await begin(store, "a"), again or store
+        session, other = await begin(store, "a"), again
         async with aclosing(other.watch(session, after=1)) as log, turn(store, session) as lease:
             waiting = asyncio.ensure_future(anext(log))
             await asyncio.sleep(0.1)
@@ -206,10 +204,8 @@ class WatchContract:
             seen += page
         assert [change.session for change in seen] == made
 
-    async def test_who_watches_the_feed_hears_of_another_process(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
-        old, other = await begin(store), again or store
+    async def test_who_watches_the_feed_hears_of_another_process(self, store: WholeStore, again: WholeStore) -> None:
+        old, other = await begin(store), again
         watching = asyncio.ensure_future(first(4, store.watch_changes()))
         await asyncio.sleep(0.1)
         begun = time.monotonic()

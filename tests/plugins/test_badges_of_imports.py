@@ -10,18 +10,15 @@ from sojourn.achievements.snapshot import session_rows
 from sojourn.core.redact import keep
 from sojourn.service.rescue import rescue
 from sojourn.sources.hermes import Hermes
-from sojourn.stores.memory import MemoryStore
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sqlite.store import SqliteStore
 from tests.unit.achievements.test_golden import COMPARED
 from tests.unit.achievements.worlds import BOOK, golden, scanner, time_zone
 
 
-@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 async def store(request, tmp_path):
-    if request.param == "memory":
-        made = MemoryStore(redactor=keep)
-    elif request.param == "sqlite":
+    if request.param == "sqlite":
         made = SqliteStore(tmp_path / "state.db", redactor=keep)
     else:
         made = PostgresStore(request.getfixturevalue("postgres_url"), redactor=keep)

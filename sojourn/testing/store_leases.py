@@ -35,17 +35,17 @@ async def refusals(store: WholeStore, lease: Lease) -> set[str]:
     return said
 
 
-class WheelContract:
+class LeasesContract:
     """Two things, two names: the driver survives idle, the lease does not."""
 
     # the lease
     async def test_second_holder_is_told_who_is_busy_where_and_since_when(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         session, before = await begin(store), time.time()
         await store.lease(session, holder="chat on laptop (pid 4711)", surface="cli")
         with pytest.raises(SessionBusy, match="chat on laptop") as busy:
-            await (again or store).lease(session, holder="another chat", surface="cli")
+            await again.lease(session, holder="another chat", surface="cli")
         assert (busy.value.session, busy.value.holder, busy.value.surface) == (
             session,
             "chat on laptop (pid 4711)",
@@ -77,9 +77,9 @@ class WheelContract:
         assert await contents(store, session) == ["a"]
 
     async def test_a_lease_that_ran_out_is_taken_over_and_its_holder_cannot_write(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
-        session, other = await begin(store, "a"), again or store
+        session, other = await begin(store, "a"), again
         lease = await store.lease(session, holder="one", surface="cli", seconds=0.05)
         await asyncio.sleep(0.1)
         taken = await other.lease(session, holder="two", surface="cli")
@@ -104,11 +104,9 @@ class WheelContract:
         with pytest.raises(SessionBusy):
             await store.lease(session, holder="two", surface="cli")
 
-    async def test_one_of_many_who_ask_at_once_gets_the_lease(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_one_of_many_who_ask_at_once_gets_the_lease(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store)
-        asked = [one.lease(session, holder=f"{n}", surface="cli") for n in range(5) for one in (store, again or store)]
+        asked = [one.lease(session, holder=f"{n}", surface="cli") for n in range(5) for one in (store, again)]
         done = await asyncio.gather(*asked, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Lease"] + ["SessionBusy"] * 9
 
@@ -127,21 +125,21 @@ class WheelContract:
         assert (kept.driver, kept.driver_fence, lease.driver_fence) == ("web", 1, 1)
 
     async def test_another_surface_gets_no_lease_and_is_told_who_drives(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         session = await begin(store)
         async with turn(store, session, "cli"):
             pass
         with pytest.raises(NotDriving, match="cli") as refused:
-            await (again or store).lease(session, holder="me", surface="telegram")
+            await again.lease(session, holder="me", surface="telegram")
         assert (refused.value.driver, refused.value.asked) == ("cli", "telegram")
 
     async def test_a_late_append_is_refused_after_another_surface_took_the_wheel(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
         session = await begin(store, "a")
         lease = await store.lease(session, holder="me", surface="cli")
-        driven = await (again or store).drive(session, "telegram")
+        driven = await again.drive(session, "telegram")
         assert (driven.driver, driven.driver_fence) == ("telegram", 2)
         assert await refusals(store, lease) == {"NotDriving"}
         assert await contents(store, session) == ["a"]
@@ -167,19 +165,17 @@ class WheelContract:
             await store.drive(session, "telegram", fence=0)
         assert (await store.drive(session, "telegram", fence=driven.driver_fence)).driver == "telegram"
 
-    async def test_one_of_two_who_grab_the_wheel_at_once_gets_it(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_one_of_two_who_grab_the_wheel_at_once_gets_it(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store)
-        both = [one.drive(session, f"s{n}", fence=0) for n, one in enumerate((store, again or store))]
+        both = [one.drive(session, f"s{n}", fence=0) for n, one in enumerate((store, again))]
         done = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Conflict", "Session"]
 
     # words to a running turn
     async def test_approve_and_stop_reach_the_turn_from_another_process(
-        self, store: WholeStore, again: WholeStore | None
+        self, store: WholeStore, again: WholeStore
     ) -> None:
-        session, other = await begin(store), again or store
+        session, other = await begin(store), again
         async with turn(store, session) as lease:
             hearing = asyncio.ensure_future(first(2, store.controls(lease)))
             await asyncio.sleep(0.05)
@@ -205,7 +201,7 @@ class WheelContract:
             [heard] = await first(1, store.controls(lease))
         assert (heard.kind, heard.payload) == ("steer", "shorter, please")
 
-    async def test_each_word_is_heard_exactly_once(self, store: WholeStore, again: WholeStore | None) -> None:
+    async def test_each_word_is_heard_exactly_once(self, store: WholeStore, again: WholeStore) -> None:
         session, heard = await begin(store), asyncio.Queue[Control]()
 
         async def listen(one: WholeStore, lease: Lease) -> None:
@@ -213,8 +209,8 @@ class WheelContract:
                 heard.put_nowait(control)
 
         async with turn(store, session) as lease:
-            ears = [asyncio.ensure_future(listen(one, lease)) for one in (store, again or store)]
-            said = [await (again or store).send_control(session, "steer", n) for n in range(20)]
+            ears = [asyncio.ensure_future(listen(one, lease)) for one in (store, again)]
+            said = [await again.send_control(session, "steer", n) for n in range(20)]
             async with asyncio.timeout(10):
                 ids = [(await heard.get()).id for _ in said]
             await asyncio.sleep(0.1)
@@ -242,14 +238,12 @@ class WheelContract:
             await first(1, store.controls(old))
         assert [control.kind for control in await first(1, store.controls(new))] == ["stop"]
 
-    async def test_a_listening_turn_learns_that_the_wheel_was_taken(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_a_listening_turn_learns_that_the_wheel_was_taken(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store)
         lease = await store.lease(session, holder="me", surface="cli")
         hearing = asyncio.ensure_future(first(1, store.controls(lease)))
         await asyncio.sleep(0.05)
-        await (again or store).drive(session, "telegram")
+        await again.drive(session, "telegram")
         with pytest.raises(NotDriving):
             await hearing
 

@@ -94,7 +94,7 @@ async def copied(store: WholeStore, target: Path) -> Path | None:
         return None
 
 
-class UpkeepContract:
+class MaintenanceContract:
     """An operator can count, prove and move what is kept; nothing is shown as healthy that is not."""
 
     # attachments

@@ -19,12 +19,10 @@ from sojourn.testing.store_steps import begin, contents, everything, turn
 MARK = Record(kind="mark", key="here", value={"n": 1})
 
 
-class AlongContract:
+class SideWritesContract:
     """A turn begins and ends in one step: its words, its records, its lease."""
 
-    async def test_records_come_with_the_words_they_belong_to(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_records_come_with_the_words_they_belong_to(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store, "a")
         await store.put_record(replace(MARK, key="old"))
         await store.put_record(replace(MARK, key="gone"))
@@ -35,7 +33,7 @@ class AlongContract:
         )
         async with turn(store, session) as lease:
             kept = await store.append(lease, [user("b")], along=along)
-        other = again or store
+        other = again
         assert [one.seq for one in kept] == [2]
         marks = {one.key: (one.value["n"], one.revision, one.session) for one in await other.list_records("mark")}
         assert marks == {"here": (1, 1, session), "old": (2, 2, None)}
@@ -51,12 +49,10 @@ class AlongContract:
         assert await contents(store, session) == ["a", "c"]
         assert [one.key for one in await store.list_records("mark")] == ["here"]
 
-    async def test_of_two_who_bring_the_same_record_one_is_kept(
-        self, store: WholeStore, again: WholeStore | None
-    ) -> None:
+    async def test_of_two_who_bring_the_same_record_one_is_kept(self, store: WholeStore, again: WholeStore) -> None:
         sessions = [await begin(store), await begin(store)]
         leases = [await store.lease(one, holder="a test", surface="cli") for one in sessions]
-        stores = (store, again or store)
+        stores = (store, again)
         both = [
             one.append(lease, [user("b")], along=Along(new=(MARK,))) for one, lease in zip(stores, leases, strict=True)
         ]
