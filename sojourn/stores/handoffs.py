@@ -8,9 +8,9 @@ from typing import Any, cast
 from sojourn.core.errors import BadInput, Conflict, LeaseLost, NotFound
 from sojourn.core.handoff import Handoff, HandoffId, State, Step, step
 from sojourn.core.redact import Redactor
-from sojourn.core.rows import safe
 from sojourn.core.sessions import SessionId
 from sojourn.core.text import escape, unescape
+from sojourn.stores.sql.rows import to_stored_text
 
 _NAMES = (
     "from_surface",
@@ -37,7 +37,7 @@ def columns(values: Mapping[str, Any], redact: Redactor) -> dict[str, Any]:
         if name in _NAMES:
             value = escape(value)
         elif name in _WORDS:
-            value = safe(value, redact)
+            value = to_stored_text(value, redact)
         row[_COLUMN.get(name, name)] = value
     return row
 

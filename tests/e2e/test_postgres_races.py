@@ -10,11 +10,11 @@ from sojourn.core.errors import NotFound, TitleTaken
 from sojourn.core.events import Chunk
 from sojourn.core.messages import Message, assistant
 from sojourn.core.sessions import OWNER, SessionId
-from sojourn.core.tables import BY_NAME
 from sojourn.ports.source import Transcript
 from sojourn.stores.postgres.db import WRITE
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sql import log
+from sojourn.stores.sql.tables import TABLES_BY_NAME
 
 pytestmark = pytest.mark.postgres
 
@@ -144,7 +144,7 @@ async def test_a_system_prompt_survives_the_deletion_of_another_session_that_had
 async def test_new_messages_are_numbered_after_imported_rows(stores):
     one, *_ = stores
     session = await one.create()
-    shape = BY_NAME["messages"].columns
+    shape = TABLES_BY_NAME["messages"].columns
     flags = {"structured": 0, "observed": 0, "active": 1, "compacted": 0}
     row = dict.fromkeys(shape) | flags | {"id": 5000, "session_id": session.id, "seq": 1, "timestamp": 1.0}
     row |= {"role": "user", "content": "tulip"}

@@ -18,12 +18,12 @@ from psycopg import Cursor
 from psycopg.rows import DictRow
 
 from sojourn.core.redact import Redactor
-from sojourn.core.rows import message_from
 from sojourn.core.sessions import Recorded
 from sojourn.core.text import escape
 from sojourn.stores.postgres import feed, index
 from sojourn.stores.postgres.connect import Connection
 from sojourn.stores.sql.db import Row, insertion
+from sojourn.stores.sql.rows import message_from_row
 
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"  # all statements of a reader see one moment
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -88,7 +88,7 @@ class PostgresDb:
             self._later(sql, row)
 
     def put_messages(self, columns: tuple[str, ...], rows: Iterable[Sequence[Any]]) -> None:
-        findable = ((*row, index.literal(message_from(dict(zip(columns, row, strict=True))))) for row in rows)
+        findable = ((*row, index.literal(message_from_row(dict(zip(columns, row, strict=True))))) for row in rows)
         first, all_columns = list(islice(findable, _FEW + 1)), (*columns, "terms")
         if len(first) <= _FEW:
             self.many(insertion("messages", all_columns), first)

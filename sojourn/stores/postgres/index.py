@@ -7,10 +7,10 @@ from functools import partial
 
 from sojourn.core.finding import FIRST_TITLE, Clause
 from sojourn.core.messages import Message
-from sojourn.core.rows import index_terms
 from sojourn.core.text import escape
 from sojourn.ports.store import Hit, Search
 from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.rows import index_terms
 from sojourn.stores.sql.search import Candidates, search
 
 _NEWEST = 1000  # rows that show whether a word is common

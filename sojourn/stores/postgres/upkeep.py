@@ -6,14 +6,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sojourn.core.rows import MESSAGE_COLUMNS, message_from
-from sojourn.core.tables import OF_A_SESSION, TABLES
 from sojourn.core.terms import VERSION
 from sojourn.ports.admin import Progress, Stats, Verdict
 from sojourn.stores.postgres import index
 from sojourn.stores.postgres.connect import Connection
 from sojourn.stores.sql import admin
 from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.rows import MESSAGE_COLUMNS, message_from_row
+from sojourn.stores.sql.tables import SESSION_TABLES, TABLES
 
 _OURS = (
     *(table.name for table in TABLES),
@@ -78,7 +78,7 @@ def verify(db: Db, progress: Progress | None) -> Verdict:
 
 def sweep(connection: Connection) -> None:
     """Gives back the room of deleted rows, and takes their terms out of the index."""
-    names = ", ".join(("sessions", "system_prompts", "blobs", "inbox_files", *OF_A_SESSION))
+    names = ", ".join(("sessions", "system_prompts", "blobs", "inbox_files", *SESSION_TABLES))
     connection.execute(f"VACUUM {names}".encode())
 
 
@@ -102,7 +102,7 @@ def _make_some(db: Db, after: int) -> list[int]:
     rows = db.all(f"SELECT id, {_COLUMNS} FROM messages WHERE id > ? ORDER BY id LIMIT ?", (after, STEP))
     db.many(
         "UPDATE messages SET terms = ?::tsvector WHERE id = ?",
-        [(index.literal(message_from(row)), row["id"]) for row in rows],
+        [(index.literal(message_from_row(row)), row["id"]) for row in rows],
     )
     return [row["id"] for row in rows]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sojourn.core.tables import BY_NAME
 from sojourn.stores.sql.db import Db, insertion, marks
+from sojourn.stores.sql.tables import TABLES_BY_NAME
 
 # Each finds rows that must not exist; the sentence says what is wrong with them.
 _OWNERLESS = "SELECT count(*) AS n FROM {} WHERE session_id NOT IN (SELECT id FROM sessions)"
@@ -71,7 +71,7 @@ def broken_laws(db: Db) -> list[str]:
 
 def export_rows(db: Db, table: str, after: Sequence[Any] | None, limit: int) -> list[tuple[Any, ...]]:
     """The next rows of a table in key order, as plain values."""
-    shape = BY_NAME[table]
+    shape = TABLES_BY_NAME[table]
     collate = ' COLLATE "C"' if db.dialect == "postgres" else ""
     numbers = {"seq", "position", "inbox_id"} | ({"id"} if table in ("messages", "inbox", "outbox") else set())
     key = [name if name in numbers else name + collate for name in shape.key]
@@ -84,7 +84,7 @@ def export_rows(db: Db, table: str, after: Sequence[Any] | None, limit: int) -> 
 
 
 def import_rows(db: Db, table: str, rows: Sequence[Sequence[Any]]) -> None:
-    shape = BY_NAME[table]
+    shape = TABLES_BY_NAME[table]
     if table == "messages":
         db.put_messages(shape.columns, rows)
     else:

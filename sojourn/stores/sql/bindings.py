@@ -7,17 +7,17 @@ from typing import Any
 
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId
-from sojourn.core.tables import BY_NAME
 from sojourn.core.text import escape
 from sojourn.ports.journal import Binding
 from sojourn.stores.journal import BINDINGS, binding_from, bound_meanwhile
 from sojourn.stores.records import after_prefix, json_text
 from sojourn.stores.sql.db import Db, Row, insertion
 from sojourn.stores.sql.sessions import no_session
+from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.stores.sql.transactions import Transactions
 
-_COLUMNS = ", ".join(BY_NAME["bindings"].columns)
-_INSERT = insertion("bindings", BY_NAME["bindings"].columns)
+_COLUMNS = ", ".join(TABLES_BY_NAME["bindings"].columns)
+_INSERT = insertion("bindings", TABLES_BY_NAME["bindings"].columns)
 
 
 def bind(

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.core.tables import BY_NAME
 from sojourn.core.text import escape
 from sojourn.ports.journal import Line
 from sojourn.stores.journal import too_late
 from sojourn.stores.sql.db import Db, Row, marks
+from sojourn.stores.sql.tables import TABLES_BY_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Box:
 
     @property
     def columns(self) -> str:
-        return ", ".join(BY_NAME[self.table].columns)
+        return ", ".join(TABLES_BY_NAME[self.table].columns)
 
     @property
     def open(self) -> str:

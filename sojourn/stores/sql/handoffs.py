@@ -8,17 +8,17 @@ from typing import Any, Literal
 from sojourn.core.errors import Conflict, NotDriving
 from sojourn.core.handoff import LIVE, Handoff, HandoffId, Signal, Step, is_waiting, new_handoff_id, step, under_way
 from sojourn.core.sessions import SessionId
-from sojourn.core.tables import BY_NAME
 from sojourn.core.text import escape, unescape
 from sojourn.stores.handoffs import advanced, columns, handoff_from
 from sojourn.stores.journal import HANDOFFS
 from sojourn.stores.sql.db import Db, insertion, marks
 from sojourn.stores.sql.log import exists
 from sojourn.stores.sql.standing import COLUMNS, NO_LEASE, finish, get, live, show, swap
+from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.stores.sql.transactions import Transactions
 from sojourn.stores.sql.wheel import busy, session_row
 
-_INSERT = insertion("handoffs", BY_NAME["handoffs"].columns)
+_INSERT = insertion("handoffs", TABLES_BY_NAME["handoffs"].columns)
 
 
 def request(db: Db, session: SessionId, platform: str, surface: str, target: str, by: str, seconds: float) -> Handoff:
@@ -42,7 +42,7 @@ def request(db: Db, session: SessionId, platform: str, surface: str, target: str
     )
     fields = {name: getattr(asked, name) for name in Handoff.__dataclass_fields__ if name != "session"}
     kept = columns(fields, db.redact) | {"session_id": session}
-    db.run(_INSERT, [kept[name] for name in BY_NAME["handoffs"].columns])
+    db.run(_INSERT, [kept[name] for name in TABLES_BY_NAME["handoffs"].columns])
     db.run(f"UPDATE sessions SET {NO_LEASE} WHERE id = ?", (session,))  # a lease that ran out is worth nothing now
     show(db, asked)
     db.changed(session, "handoff")

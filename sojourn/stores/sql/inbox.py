@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from sojourn.core.messages import Json
-from sojourn.core.rows import safe
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.core.tables import BY_NAME
 from sojourn.core.text import escape
 from sojourn.ports.journal import Incoming, Line
 from sojourn.ports.platform import File
@@ -17,6 +15,8 @@ from sojourn.stores.records import json_text
 from sojourn.stores.sql.claims import Box, Wanted, candidates, change, claim, listed
 from sojourn.stores.sql.db import Db, insertion
 from sojourn.stores.sql.log import exists
+from sojourn.stores.sql.rows import to_stored_text
+from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.stores.sql.transactions import Transactions
 
 _BOX = Box("inbox", "waiting", "running", "Incoming message", INBOX)
@@ -34,7 +34,7 @@ def keep(
     if row is None:
         return None
     db.many(
-        insertion("inbox_files", BY_NAME["inbox_files"].columns),
+        insertion("inbox_files", TABLES_BY_NAME["inbox_files"].columns),
         [
             (row["id"], position, escape(file.name), escape(file.media_type), file.data)
             for position, file in enumerate(files)
@@ -62,7 +62,7 @@ def note(db: Db, item: Incoming, seconds: float, session: SessionId | None, turn
 def finish(db: Db, item: Incoming, state: str, error: str, turn: TurnId | None) -> Incoming:
     values: dict[str, Any] = {
         "state": state,
-        "error": safe(error, db.redact),
+        "error": to_stored_text(error, db.redact),
         "finished_at": db.now(),
         **_NO_CLAIM,
         "ahead": 0,
@@ -78,7 +78,7 @@ def finish(db: Db, item: Incoming, state: str, error: str, turn: TurnId | None) 
 def release(db: Db, item: Incoming, seconds: float, error: str) -> Incoming:
     values = {
         "state": "waiting",
-        "error": safe(error, db.redact),
+        "error": to_stored_text(error, db.redact),
         "next_try_at": db.now() + seconds,
         **_NO_CLAIM,
         "ahead": 0,

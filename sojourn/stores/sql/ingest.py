@@ -7,15 +7,23 @@ from typing import Any
 
 from sojourn.core.errors import BadInput, BadTitle
 from sojourn.core.messages import Message
-from sojourn.core.rows import FIGURE_COLUMNS, column, fitting, message_row, opening, safe, title_terms
 from sojourn.core.sessions import Principal, SessionId, check_session_id, clean_title, new_session_id
-from sojourn.core.tables import BY_NAME
 from sojourn.core.text import escape, unescape
 from sojourn.ports.ingest import Ingested
 from sojourn.ports.source import Transcript
 from sojourn.stores.sql.db import Db, Row, insertion
 from sojourn.stores.sql.log import NUMBERED, tally
+from sojourn.stores.sql.rows import (
+    FIGURE_COLUMNS,
+    coerce_column,
+    coerce_columns,
+    message_row,
+    preview_of,
+    title_terms,
+    to_stored_text,
+)
 from sojourn.stores.sql.sessions import insert, is_forgotten, tombstone
+from sojourn.stores.sql.tables import TABLES_BY_NAME
 
 _INSERT_IMPORT = insertion("imports", ("source", "source_home", "source_id", "session_id", "fingerprint", "at"))
 _UPDATE = (
@@ -72,7 +80,7 @@ def bring_in(db: Db, source: str, home: str, fingerprint: str, found: Transcript
 
 def _new(db: Db, source: str, home: str, found: Transcript, principal: Principal) -> Ingested:
     session, note = _free_id(db, source, found.native_id)
-    fields = fitting(found.fields)
+    fields = coerce_columns(found.fields)
     fields["title"], more = _title(db, principal, found.fields.get("title"))
     parent = found.fields.get("parent_session_id")
     if parent:
@@ -91,7 +99,7 @@ def _new(db: Db, source: str, home: str, found: Transcript, principal: Principal
             "last_active": _last_active(found),
             "message_count": sums.messages,
             "tool_call_count": sums.calls,
-            "preview": unescape(opening(found.messages, db.redact)),
+            "preview": unescape(preview_of(found.messages, db.redact)),
             "last_seq": len(found.messages),
         },
     )
@@ -132,7 +140,8 @@ def _title(db: Db, principal: Principal, raw: Any) -> tuple[str | None, str]:
         return None, ""
     wanted, number = title, 1
     while db.one(
-        "SELECT 1 AS found FROM sessions WHERE principal = ? AND title = ?", (principal, safe(wanted, db.redact))
+        "SELECT 1 AS found FROM sessions WHERE principal = ? AND title = ?",
+        (principal, to_stored_text(wanted, db.redact)),
     ):
         number += 1
         wanted = f"{title[:92]} #{number}"
@@ -148,7 +157,7 @@ def _session_of(db: Db, source: str, home: str, native: str) -> str | None:
 
 
 def _last_active(found: Transcript) -> float:
-    started = column("started_at", fitting(found.fields).get("started_at"), str) or 0.0
+    started = coerce_column("started_at", coerce_columns(found.fields).get("started_at"), str) or 0.0
     return max([started, *(message.timestamp for message in found.messages)])
 
 
@@ -164,16 +173,19 @@ def _records(db: Db, session: SessionId, found: Transcript) -> None:
     db.run("DELETE FROM source_records WHERE session_id = ?", (session,))
     db.many(
         "INSERT INTO source_records(session_id, position, kind, data) VALUES (?, ?, ?, ?)",
-        ((session, at, escape(kind), safe(data, db.redact)) for at, (kind, data) in enumerate(found.records, 1)),
+        (
+            (session, at, escape(kind), to_stored_text(data, db.redact))
+            for at, (kind, data) in enumerate(found.records, 1)
+        ),
     )
 
 
 def _usage(db: Db, session: SessionId, found: Transcript) -> None:
     rows = found.fields.get("usage") or ()
-    columns = BY_NAME["session_model_usage"].columns
+    columns = TABLES_BY_NAME["session_model_usage"].columns
     db.run("DELETE FROM session_model_usage WHERE session_id = ?", (session,))
     for row in rows:
-        given = {name: column(name, row.get(name), db.redact) for name in columns}
+        given = {name: coerce_column(name, row.get(name), db.redact) for name in columns}
         kept = {name: value for name, value in given.items() if value is not None} | {"session_id": session}
         db.run(insertion("session_model_usage", tuple(kept)), list(kept.values()))
 
@@ -214,9 +226,9 @@ def _more(db: Db, session: SessionId, found: Transcript, *, is_same: bool) -> In
 
 def _follow(db: Db, session: SessionId, head: Row, found: Transcript, new: Sequence[Message], last: int) -> None:
     """What the source says about the session as a whole; a title of ours, and an archiving of ours, stay."""
-    fields = fitting(found.fields)
-    values = {name: column(name, value, db.redact) for name, value in fields.items()}
-    title = head["title"] or safe(_title(db, head["principal"], found.fields.get("title"))[0], db.redact)
+    fields = coerce_columns(found.fields)
+    values = {name: coerce_column(name, value, db.redact) for name, value in fields.items()}
+    title = head["title"] or to_stored_text(_title(db, head["principal"], found.fields.get("title"))[0], db.redact)
     sums, active = tally(new), _last_active(found)
     db.run(
         _UPDATE,
@@ -230,7 +242,7 @@ def _follow(db: Db, session: SessionId, head: Row, found: Transcript, new: Seque
             values.get("end_reason"),
             values.get("archived") or 0,
             values.get("rewind_count") or 0,
-            opening(new, db.redact),
+            preview_of(new, db.redact),
             title,
             title_terms(title),
             *(values.get(name) for name in FIGURE_COLUMNS),

@@ -9,10 +9,19 @@ from typing import Any
 from sojourn.core.errors import LeaseLost, NotDriving
 from sojourn.core.events import Chunk, Event, Yielded, decode, encode, is_news
 from sojourn.core.messages import Message
-from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_of, message_row, opening, safe, spent
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
 from sojourn.core.text import escape, unescape
 from sojourn.stores.sql.db import Db, Row, insertion, marks
+from sojourn.stores.sql.rows import (
+    MESSAGE_COLUMNS,
+    count_tool_calls,
+    message_from_row,
+    message_from_values,
+    message_row,
+    preview_of,
+    sum_usage,
+    to_stored_text,
+)
 from sojourn.stores.sql.sessions import get, no_session
 
 _COLUMNS = ", ".join(MESSAGE_COLUMNS)
@@ -32,7 +41,7 @@ class Tally:
 
 
 def tally(said: Sequence[Message]) -> Tally:
-    return Tally(len(said), sum(map(call_count, said)))
+    return Tally(len(said), sum(map(count_tool_calls, said)))
 
 
 def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) -> list[Recorded]:
@@ -48,9 +57,9 @@ def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) 
     )
     if row is None:
         raise lost(db, lease)
-    if not row["preview"] and (words := opening(messages, db.redact)):
+    if not row["preview"] and (words := preview_of(messages, db.redact)):
         db.run("UPDATE sessions SET preview = ? WHERE id = ?", (words, lease.session))
-    if used := spent(items):
+    if used := sum_usage(items):
         added = ", ".join(f"{name} = COALESCE({name}, 0) + ?" for name in used)
         db.run(f"UPDATE sessions SET {added} WHERE id = ?", (*used.values(), lease.session))
     said: list[Sequence[Any]] = []
@@ -82,14 +91,16 @@ def as_row(
     """The values of NUMBERED, and the message that comes of them when they are read again."""
     values = list(message_row(item, db.redact, now=now))
     values[_TURN] = values[_TURN] or turn
-    recorded = Recorded(session=lease.session, seq=seq, at=values[_TIME], item=message_of(values), turn=values[_TURN])
+    recorded = Recorded(
+        session=lease.session, seq=seq, at=values[_TIME], item=message_from_values(values), turn=values[_TURN]
+    )
     return (lease.session, seq, *values), recorded
 
 
 def shown(db: Db, item: Event) -> tuple[str, str, Event]:
     """An event's name, its data as it is kept, and the event that comes of it when it is read again."""
     name, data = encode(item)
-    text = safe(data, db.redact) or "{}"
+    text = to_stored_text(data, db.redact) or "{}"
     return name, text, item if text == data and isinstance(item, Chunk) else decode(name, unescape(text))
 
 
@@ -141,7 +152,7 @@ def exists(db: Db, session: SessionId) -> None:
 
 def _message(row: Row) -> Recorded:
     return Recorded(
-        session=row["session_id"], seq=row["seq"], at=row["timestamp"], item=message_from(row), turn=row["turn_id"]
+        session=row["session_id"], seq=row["seq"], at=row["timestamp"], item=message_from_row(row), turn=row["turn_id"]
     )
 
 
@@ -187,7 +198,7 @@ def end(db: Db, lease: Lease, reason: str) -> Session:
         db,
         lease,
         "ended_at = COALESCE(ended_at, ?), end_reason = COALESCE(end_reason, ?), revision = revision + 1",
-        (db.now(), safe(reason, db.redact)),
+        (db.now(), to_stored_text(reason, db.redact)),
     )
     db.changed(lease.session, "changed")
     return get(db, lease.session)

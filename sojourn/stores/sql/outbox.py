@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from sojourn.core.rows import safe
 from sojourn.core.sessions import SessionId
 from sojourn.core.text import escape
 from sojourn.ports.journal import Draft, Line, Outgoing
@@ -14,6 +13,7 @@ from sojourn.stores.records import json_text
 from sojourn.stores.sql.claims import Box, Wanted, candidates, change, claim, listed
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.log import exists
+from sojourn.stores.sql.rows import to_stored_text
 from sojourn.stores.sql.transactions import Transactions
 
 _BOX = Box("outbox", "pending", "sending", "Outgoing message", OUTBOX, on_inherit=", possible_duplicate = 1")
@@ -47,7 +47,7 @@ def renew(db: Db, item: Outgoing, seconds: float) -> Outgoing:
 
 def finish(db: Db, item: Outgoing, state: str, message_id: str, error: str) -> Outgoing:
     now = db.now()
-    values: dict[str, Any] = {"state": state, "error": safe(error, db.redact), **_NO_CLAIM}
+    values: dict[str, Any] = {"state": state, "error": to_stored_text(error, db.redact), **_NO_CLAIM}
     if message_id:
         values["message_id"] = escape(message_id)
     if state in ("delivered", "failed"):
@@ -61,7 +61,7 @@ def finish(db: Db, item: Outgoing, state: str, message_id: str, error: str) -> O
 def release(db: Db, item: Outgoing, seconds: float, error: str, maybe_sent: bool) -> Outgoing:
     values: dict[str, Any] = {
         "state": "pending",
-        "error": safe(error, db.redact),
+        "error": to_stored_text(error, db.redact),
         "next_try_at": db.now() + seconds,
         **_NO_CLAIM,
     }

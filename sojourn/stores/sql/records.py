@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from sojourn.core.sessions import Lease, Principal, SessionId
-from sojourn.core.tables import BY_NAME
 from sojourn.core.text import escape
 from sojourn.ports.records import Record
 from sojourn.stores.journal import RECORDS
 from sojourn.stores.records import after_prefix, not_as_expected, record_from, record_row
 from sojourn.stores.sql.db import Db, Row, insertion
 from sojourn.stores.sql.log import exists, guard
+from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.stores.sql.transactions import Transactions
 
-_COLUMNS = ", ".join(BY_NAME["records"].columns)
-_INSERT = insertion("records", BY_NAME["records"].columns)
+_COLUMNS = ", ".join(TABLES_BY_NAME["records"].columns)
+_INSERT = insertion("records", TABLES_BY_NAME["records"].columns)
 _NEW = f"{_INSERT} ON CONFLICT (kind, key) DO NOTHING RETURNING {_COLUMNS}"
 _ANYWAY = (
     f"{_INSERT} ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value, principal = excluded.principal, "
     "session_id = excluded.session_id, revision = records.revision + 1, updated_at = excluded.updated_at "
-    f"RETURNING {', '.join(f'records.{name}' for name in BY_NAME['records'].columns)}"
+    f"RETURNING {', '.join(f'records.{name}' for name in TABLES_BY_NAME['records'].columns)}"
 )
 _NEXT = (
     "UPDATE records SET value = ?, principal = ?, session_id = ?, revision = revision + 1, updated_at = ? "
@@ -47,7 +47,7 @@ def keep(
             (row["value"], row["principal"], row["session_id"], row["updated_at"], row["kind"], row["key"], expect),
         )
     else:
-        kept = db.one(_ANYWAY if expect is None else _NEW, [row[name] for name in BY_NAME["records"].columns])
+        kept = db.one(_ANYWAY if expect is None else _NEW, [row[name] for name in TABLES_BY_NAME["records"].columns])
     if kept is None:
         raise not_as_expected(record.kind, record.key, expect=expect or 0, found=_revision(db, record.kind, record.key))
     if record.session is None:

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Lease, SessionId
-from sojourn.core.tables import OF_A_SESSION
 from sojourn.core.text import escape, unescape
 from sojourn.ports.store import Removed
 from sojourn.stores import mentions
 from sojourn.stores.records import json_value
 from sojourn.stores.sql.db import Db, marks
 from sojourn.stores.sql.sessions import literal, tombstone
+from sojourn.stores.sql.tables import SESSION_TABLES
 from sojourn.stores.sql.wheel import check_idle
 
 _DEPTH = 32
@@ -46,7 +46,7 @@ def delete(db: Db, session: SessionId, lease: Lease | None) -> Removed:
         db.changed(member, "deleted")  # first: the feed must not fall back behind what others have read of it
     here = f"session_id IN ({marks(members)})"
     db.run(f"DELETE FROM changes WHERE {here} AND kind <> 'deleted'", members)
-    gone = [table for table in OF_A_SESSION if table not in ("changes", "imports")]
+    gone = [table for table in SESSION_TABLES if table not in ("changes", "imports")]
     removed = {table: db.run(f"DELETE FROM {table} WHERE {here}", members) for table in gone}
     db.run(f"UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id IN ({marks(members)})", members)
     db.run(f"UPDATE bindings SET previous_session_id = NULL WHERE previous_session_id IN ({marks(members)})", members)

@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from sojourn.core.finding import FIRST_TITLE, Clause, answers, matches, parse, snippet
-from sojourn.core.rows import MESSAGE_COLUMNS, is_hit, message_from, searchable
 from sojourn.core.terms import tool_term
 from sojourn.core.text import escape, unescape
 from sojourn.ports.store import Hit, Search
 from sojourn.stores.sql.db import Db, Row, marks
+from sojourn.stores.sql.rows import MESSAGE_COLUMNS, matches_query, message_from_row, searchable_text
 from sojourn.stores.sql.sessions import titled, wanted
 
 _PAGE = 500
@@ -59,10 +59,10 @@ def _collect(
             [*among.params, *values, *at, page],
         )
         for row in rows:
-            message = message_from(row)
-            if certain and check and not answers(clauses, searchable(message)):
+            message = message_from_row(row)
+            if certain and check and not answers(clauses, searchable_text(message)):
                 continue
-            if not certain and not is_hit(message, clauses, asked.tool):
+            if not certain and not matches_query(message, clauses, asked.tool):
                 continue
             hits.append(_hit(row, clauses))
             if len(hits) >= asked.limit:
@@ -90,13 +90,13 @@ def _filters(asked: Search) -> tuple[str, list[Any]]:
 
 
 def _hit(row: Row, clauses: tuple[Clause, ...]) -> Hit:
-    message = message_from(row)
+    message = message_from_row(row)
     return Hit(
         session=row["session_id"],
         seq=row["seq"],
         role=message.role,
         timestamp=message.timestamp,
-        snippet=snippet(clauses, searchable(message)),
+        snippet=snippet(clauses, searchable_text(message)),
         title=unescape(row["title"]) if row["title"] else None,
         source=unescape(row["source"]),
         tool_name=message.tool_name,

@@ -10,8 +10,8 @@ from typing import Any
 from sojourn.core.errors import Ambiguous, BadInput, BadTitle, Conflict, Forgotten, NotFound, TitleTaken
 from sojourn.core.finding import Clause, parse
 from sojourn.core.messages import Json
-from sojourn.core.rows import DETAIL_COLUMNS, SESSION_COLUMNS, column, safe, session_from, title_terms
 from sojourn.core.sessions import (
+    DETAIL_FIELDS,
     Principal,
     Session,
     SessionId,
@@ -23,9 +23,10 @@ from sojourn.core.sessions import (
 from sojourn.core.text import escape
 from sojourn.ports.store import Listing, Search
 from sojourn.stores.sql.db import Db, Row, marks
+from sojourn.stores.sql.rows import SESSION_COLUMNS, coerce_column, session_from, title_terms, to_stored_text
 
 _SUMMARY = ", ".join(f"s.{name}" for name in SESSION_COLUMNS)
-_WHOLE = _SUMMARY + ", " + ", ".join(f"s.{name}" for name in DETAIL_COLUMNS if name != "system_prompt")
+_WHOLE = _SUMMARY + ", " + ", ".join(f"s.{name}" for name in DETAIL_FIELDS if name != "system_prompt")
 _CHANGEABLE = ("title", "pinned", "archived", "model", "cwd")
 
 
@@ -40,7 +41,7 @@ def is_forgotten(db: Db, *words: str) -> bool:
 
 def insert(db: Db, values: Mapping[str, Any]) -> None:
     """Writes a session row from columns by name."""
-    row = {name: column(name, value, db.redact) for name, value in values.items() if value is not None}
+    row = {name: coerce_column(name, value, db.redact) for name, value in values.items() if value is not None}
     if prompt := row.pop("system_prompt", None):
         row["system_prompt_hash"] = hashlib.sha256(prompt.encode("utf-8")).hexdigest()
         db.run(
@@ -72,7 +73,7 @@ def create(
         raise Conflict(f'A session "{session}" is already there.', hint="Open it, or leave the id to us.")
     kept_title = clean_title(title) if title else None
     check_title_free(db, principal, kept_title, besides="")
-    extra = {key: value for key, value in (details or {}).items() if key in DETAIL_COLUMNS}
+    extra = {key: value for key, value in (details or {}).items() if key in DETAIL_FIELDS}
     insert(
         db,
         {
@@ -96,7 +97,7 @@ def check_title_free(db: Db, principal: Principal, title: str | None, *, besides
         return
     held = db.one(
         "SELECT id FROM sessions WHERE principal = ? AND title = ? AND id <> ?",
-        (principal, safe(title, db.redact), besides),
+        (principal, to_stored_text(title, db.redact), besides),
     )
     if held:
         raise TitleTaken(f'The title "{title}" belongs to session {held["id"]}.', hint="Choose another title.")
@@ -110,7 +111,7 @@ def get(db: Db, session: str, *, principal: Principal | None = None) -> Session:
     )
     if row is None or (principal is not None and row["principal"] != principal):
         raise no_session(session)
-    return session_from(row, {name: row[name] for name in DETAIL_COLUMNS if row[name] is not None})
+    return session_from(row, {name: row[name] for name in DETAIL_FIELDS if row[name] is not None})
 
 
 def no_session(session: str) -> NotFound:
@@ -238,7 +239,7 @@ def change(db: Db, old: Session, new: Session) -> Session:
     values["pinned"], values["archived"] = int(new.pinned), int(new.archived)
     if values["title"] != old.title:
         check_title_free(db, old.principal, values["title"], besides=old.id)
-    kept = {name: safe(v, db.redact) if isinstance(v, str) else v for name, v in values.items()}
+    kept = {name: to_stored_text(v, db.redact) if isinstance(v, str) else v for name, v in values.items()}
     kept["title_terms"] = title_terms(kept["title"])
     done = db.run(
         f"UPDATE sessions SET {', '.join(f'{name} = ?' for name in kept)}, revision = revision + 1 "

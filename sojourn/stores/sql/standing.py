@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from sojourn.core.handoff import BEFORE_BOUND, LIVE, Handoff, Signal, is_stale, shown, step, under_way, wheel_returns
-from sojourn.core.rows import safe
-from sojourn.core.tables import BY_NAME
 from sojourn.core.text import escape
 from sojourn.stores.handoffs import NOT_PICKED_UP, columns, handoff_from, not_there, overtaken
 from sojourn.stores.journal import HANDOFFS
 from sojourn.stores.sql.db import Db, marks
+from sojourn.stores.sql.rows import to_stored_text
+from sojourn.stores.sql.tables import TABLES_BY_NAME
 
-COLUMNS = ", ".join(BY_NAME["handoffs"].columns)
+COLUMNS = ", ".join(TABLES_BY_NAME["handoffs"].columns)
 NO_LEASE = "lease_until = NULL, lease_holder = NULL, lease_surface = NULL, lease_since = NULL"
 _LIVE = f"SELECT {COLUMNS} FROM handoffs WHERE session_id = ? AND state IN ({marks(LIVE)})"
 
@@ -71,7 +71,7 @@ def show(db: Db, handoff: Handoff) -> None:
     db.run(
         "UPDATE sessions SET handoff_state = ?, handoff_platform = ?, handoff_error = ?, revision = revision + 1 "
         "WHERE id = ?",
-        (shown(handoff.state), escape(handoff.platform), safe(error, db.redact), handoff.session),
+        (shown(handoff.state), escape(handoff.platform), to_stored_text(error, db.redact), handoff.session),
     )
 
 

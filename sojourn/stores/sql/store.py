@@ -11,7 +11,6 @@ from sojourn.core.errors import NotFound
 from sojourn.core.events import Yielded
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.core.tables import TABLES
 from sojourn.ports.ingest import Ingested
 from sojourn.ports.source import Transcript
 from sojourn.ports.store import Along, Hit, Listing, Log, Removed, Search
@@ -24,6 +23,7 @@ from sojourn.stores.sql.handoffs import SqlHandoffs
 from sojourn.stores.sql.inbox import SqlInbox
 from sojourn.stores.sql.outbox import SqlOutbox
 from sojourn.stores.sql.records import SqlRecords
+from sojourn.stores.sql.tables import TABLES
 
 _PAGE = 500
 

@@ -6,11 +6,11 @@ import json
 
 from sojourn.core.errors import Conflict, NotDriving, SessionBusy
 from sojourn.core.messages import Json
-from sojourn.core.rows import safe
 from sojourn.core.sessions import Control, Lease, Session, SessionId
 from sojourn.core.text import escape, unescape
 from sojourn.stores.sql.db import Db, Row
 from sojourn.stores.sql.log import exists, guard, lost
+from sojourn.stores.sql.rows import to_stored_text
 from sojourn.stores.sql.sessions import get, no_session
 from sojourn.stores.sql.standing import NO_LEASE, check_not_carried, check_not_leaving, finish, live
 
@@ -117,7 +117,7 @@ def renew(db: Db, lease: Lease, seconds: float) -> Lease:
 def send_control(db: Db, session: SessionId, kind: str, payload: Json, by: str) -> Control:
     exists(db, session)
     now = db.now()
-    text = safe(json.dumps(payload, ensure_ascii=False), db.redact)
+    text = to_stored_text(json.dumps(payload, ensure_ascii=False), db.redact)
     row = db.one(
         "INSERT INTO controls(session_id, kind, payload, sender, at) VALUES (?, ?, ?, ?, ?) RETURNING id",
         (session, escape(kind), text, escape(by), now),

@@ -24,8 +24,8 @@ from sojourn.core.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from sojourn.core.tables import FILE_MARK
 from sojourn.core.text import from_bytes
+from sojourn.ports.admin import SQLITE_APPLICATION_ID
 
 BUSY_SECONDS = 30.0
 _LEAST_ROOM = 65_536  # bytes
@@ -84,7 +84,7 @@ def check_ours(connection: sqlite3.Connection, path: Path, newest: int) -> int:
         mark = connection.execute("PRAGMA application_id").fetchone()[0]
         schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if mark != FILE_MARK:
+    if mark != SQLITE_APPLICATION_ID:
         if {"sessions", "messages", "schema_version"} <= tables:
             raise StoreForeign(
                 f"{path} was made by Hermes.",

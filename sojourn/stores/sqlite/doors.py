@@ -15,10 +15,10 @@ from typing import Any
 
 from sojourn.core.events import Chunk, Event, Yielded
 from sojourn.core.messages import Message
-from sojourn.core.rows import call_count
 from sojourn.core.sessions import Lease, Recorded, TurnId
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.log import NUMBERED, as_row, shown
+from sojourn.stores.sql.rows import count_tool_calls
 from sojourn.stores.sqlite.db import CHANGED
 
 _GUARDS = ("fence", "driver_fence")
@@ -67,7 +67,7 @@ def _piece(db: Db, lease: Lease, seq: int, item: Event, turn: TurnId | None, now
 
 def _message(db: Db, lease: Lease, seq: int, item: Message, turn: TurnId | None, now: float) -> Any:
     values, recorded = as_row(db, lease, seq, item, turn, now)
-    return (*values, call_count(item), now), recorded
+    return (*values, count_tool_calls(item), now), recorded
 
 
 def _new(columns: tuple[str, ...]) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sojourn.core.finding import Clause
-from sojourn.core.rows import MESSAGE_COLUMNS, index_terms, message_from
 from sojourn.core.terms import VERSION
 from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.rows import MESSAGE_COLUMNS, index_terms, message_from_row
 from sojourn.stores.sql.search import Candidates
 
 STEP = 256
@@ -48,7 +48,7 @@ def prepare(db: Db, after: int, limit: int = STEP) -> list[tuple[int, str]]:
 
 
 def words(row: Any) -> str:
-    return " ".join(sorted(index_terms(message_from(row))))
+    return " ".join(sorted(index_terms(message_from_row(row))))
 
 
 def fill(db: Db, after: int, entries: Sequence[tuple[int, str]]) -> bool:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from sojourn.core.errors import StoreCorrupt, StoreReadOnly
-from sojourn.core.tables import FILE_MARK
+from sojourn.ports.admin import SQLITE_APPLICATION_ID
 from sojourn.stores.sqlite.connect import check_ours, connect, translated
 
 Migration = tuple[int, str, str]  # number, name, SQL
@@ -79,7 +79,7 @@ def _make(path: Path, migrations: list[Migration]) -> None:
 
 
 def _mark(opened: sqlite3.Connection) -> None:
-    opened.execute(f"PRAGMA application_id = {FILE_MARK}")
+    opened.execute(f"PRAGMA application_id = {SQLITE_APPLICATION_ID}")
     opened.execute(
         "CREATE TABLE IF NOT EXISTS schema_migrations(number INTEGER PRIMARY KEY, name TEXT NOT NULL, at REAL NOT NULL)"
     )

@@ -7,11 +7,11 @@ import pytest
 from sojourn.core.errors import StoreReadOnly
 from sojourn.core.messages import user
 from sojourn.core.sessions import SessionId
-from sojourn.core.tables import TABLES
 from sojourn.ports.records import Record
 from sojourn.ports.store import Listing
 from sojourn.stores.postgres import migrate as postgres
 from sojourn.stores.postgres.store import PostgresStore
+from sojourn.stores.sql.tables import TABLES
 from sojourn.stores.sqlite import migrate as sqlite
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.store_steps import contents, rows

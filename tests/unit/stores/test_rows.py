@@ -10,25 +10,25 @@ from hypothesis import strategies as st
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.redact import keep, redact
-from sojourn.core.rows import (
-    DETAIL_COLUMNS,
+from sojourn.core.sessions import DETAIL_FIELDS
+from sojourn.core.terms import tool_term
+from sojourn.stores.sql.rows import (
     FIGURE_COLUMNS,
     FOREIGN_COLUMNS,
     MESSAGE_COLUMNS,
     SESSION_COLUMNS,
-    call_count,
-    column,
-    fitting,
+    coerce_column,
+    coerce_columns,
+    count_tool_calls,
     index_terms,
-    message_from,
+    message_from_row,
     message_row,
-    opening,
-    preview,
-    searchable,
+    preview_line,
+    preview_of,
+    searchable_text,
     title_terms,
 )
-from sojourn.core.tables import BY_NAME, OF_A_SESSION, TABLES
-from sojourn.core.terms import tool_term
+from sojourn.stores.sql.tables import SESSION_TABLES, TABLES, TABLES_BY_NAME
 
 text = st.text(st.characters(exclude_categories=()), max_size=20)
 KINDS = {"str": text, "bool": st.booleans(), "int": st.integers(-(2**53), 2**53), "float": st.floats(0.5, 4e9)}
@@ -46,13 +46,16 @@ messages = st.builds(
 @given(messages)
 def test_every_message_comes_back_from_its_row(message):
     row = dict(zip(MESSAGE_COLUMNS, message_row(message, keep, now=1.0), strict=True))
-    assert message_from(row) == message
+    assert message_from_row(row) == message
     assert all(not isinstance(value, bool) for value in row.values())
     json.dumps(row, ensure_ascii=False).encode("utf-8")
 
 
 def test_a_message_without_a_time_gets_the_moment_of_keeping():
-    assert message_from(dict(zip(MESSAGE_COLUMNS, message_row(user("a"), keep, now=5.0), strict=True))).timestamp == 5.0
+    assert (
+        message_from_row(dict(zip(MESSAGE_COLUMNS, message_row(user("a"), keep, now=5.0), strict=True))).timestamp
+        == 5.0
+    )
 
 
 def test_secrets_go_from_every_text_but_foreign_ids():
@@ -80,7 +83,7 @@ def test_secrets_go_from_every_text_but_foreign_ids():
     ],
 )
 def test_a_value_gets_the_type_of_its_column(name, value, kept):
-    done = column(name, value, redact)
+    done = coerce_column(name, value, redact)
     assert done == kept
     assert type(done) is type(kept)
 
@@ -88,12 +91,12 @@ def test_a_value_gets_the_type_of_its_column(name, value, kept):
 @pytest.mark.parametrize(("name", "value"), [("input_tokens", "many"), ("started_at", []), ("archived", float("inf"))])
 def test_a_value_that_does_not_fit_is_refused_by_name(name, value):
     with pytest.raises(BadInput, match=name):
-        column(name, value, keep)
-    assert name not in fitting({name: value})
+        coerce_column(name, value, keep)
+    assert name not in coerce_columns({name: value})
 
 
 def test_an_importer_fills_everything_but_what_is_ours():
-    assert set(FIGURE_COLUMNS) <= set(FOREIGN_COLUMNS) <= {*SESSION_COLUMNS, *DETAIL_COLUMNS}
+    assert set(FIGURE_COLUMNS) <= set(FOREIGN_COLUMNS) <= {*SESSION_COLUMNS, *DETAIL_FIELDS}
     assert not {"id", "principal", "revision", "driver", "driver_fence", "last_seq"} & set(FOREIGN_COLUMNS)
 
 
@@ -101,12 +104,12 @@ def test_the_tables_name_each_column_once_and_have_their_key():
     for table in TABLES:
         assert len(set(table.columns)) == len(table.columns)
         assert set(table.key) <= set(table.columns)
-    assert set(OF_A_SESSION) - set(BY_NAME) == {"controls", "changes"}
+    assert set(SESSION_TABLES) - set(TABLES_BY_NAME) == {"controls", "changes"}
 
 
 @given(text)
 def test_a_preview_is_a_short_line(words):
-    shown = preview(user(words))
+    shown = preview_line(user(words))
     assert len(shown) <= 80
     assert shown == " ".join(shown.split())
 
@@ -114,25 +117,25 @@ def test_a_preview_is_a_short_line(words):
 @pytest.mark.parametrize("before", range(0, 85, 7))
 def test_the_opening_words_never_show_a_part_of_a_secret(before):
     said = "x" * before + " sk-" + "a1B2" * 20 + " " + "y" * 50
-    assert "a1B2" not in opening([user(said)], redact)
+    assert "a1B2" not in preview_of([user(said)], redact)
 
 
 def test_the_opening_words_are_the_first_a_person_said():
     said = [assistant("Welcome"), user(" \n"), user("a\0b  c"), user("d")]
-    assert opening(said, keep) == "a\x1a0000b c"
-    assert opening([assistant("Welcome")], keep) == ""
+    assert preview_of(said, keep) == "a\x1a0000b c"
+    assert preview_of([assistant("Welcome")], keep) == ""
 
 
 def test_a_message_is_found_by_its_words_and_what_its_tools_were_asked():
     message = assistant("Looking", [ToolCall(id="1", name="read_file", arguments='{"path": "notes.md"}')])
-    assert searchable(message).split("\n") == ["Looking", 'read_file {"path": "notes.md"}']
+    assert searchable_text(message).split("\n") == ["Looking", 'read_file {"path": "notes.md"}']
     assert {"looking", "readfile", "notes", tool_term("read_file")} <= index_terms(message)
     assert tool_term("terminal") in index_terms(tool_result(ToolCall(id="1", name="Terminal"), "ok"))
 
 
 def test_what_is_indexed_of_a_huge_message_is_bounded():
     huge = replace(user("w " * 5_000_000), tool_calls=json.dumps([{"name": "t", "arguments": "x " * 1_000_000}]))
-    assert len(searchable(huge)) < 100_000
+    assert len(searchable_text(huge)) < 100_000
 
 
 def test_the_terms_of_a_title_stand_between_spaces():
@@ -145,4 +148,4 @@ def test_the_terms_of_a_title_stand_between_spaces():
     [("[1, 2]", 2), ("[]", 0), ("{}", 0), ("x", 0), (None, 0), pytest.param("[" * 100_000, 0, id="deep")],
 )
 def test_tool_calls_are_counted_as_they_are_kept(calls, count):
-    assert call_count(Message(role="assistant", tool_calls=calls)) == count
+    assert count_tool_calls(Message(role="assistant", tool_calls=calls)) == count

@@ -1,21 +1,20 @@
-"""The tables that make up a store, by name: what is copied when a store moves, and in which order.
+"""The tables of a store, in the order in which `sojourn store migrate` copies them.
 
-`changes`, `controls`, `gateways`, `credential_holds` and search indexes are not among them: feeds,
-signals and running processes belong to one store, and an index is built again.
+`changes`, `controls`, `gateways`, `credential_holds` and the search indexes are not copied: feeds,
+signals and running processes belong to one store, and the index is rebuilt.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sojourn.core.rows import DETAIL_COLUMNS, MESSAGE_COLUMNS, SESSION_COLUMNS
-
-FILE_MARK = 0x534A524E  # "SJRN" in the header of a database file of ours: its application id
+from sojourn.core.sessions import DETAIL_FIELDS
+from sojourn.stores.sql.rows import MESSAGE_COLUMNS, SESSION_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table's columns, and the key that orders it."""
+    """A table: its columns, and the key that orders its rows."""
 
     name: str
     key: tuple[str, ...]
@@ -105,7 +104,7 @@ _OUTBOX = (
 
 TABLES = (
     Table("system_prompts", ("hash",), ("hash", "prompt")),
-    Table("sessions", ("id",), (*SESSION_COLUMNS, *DETAIL_COLUMNS, *_SESSION_EXTRA)),
+    Table("sessions", ("id",), (*SESSION_COLUMNS, *DETAIL_FIELDS, *_SESSION_EXTRA)),
     Table("messages", ("id",), ("id", "session_id", "seq", *MESSAGE_COLUMNS)),
     Table("events", ("session_id", "seq"), ("session_id", "seq", "turn_id", "name", "data", "at")),
     Table("session_model_usage", _USAGE[:6], _USAGE),
@@ -133,9 +132,9 @@ TABLES = (
     ),
     Table("tombstones", ("hash",), ("hash", "at")),
 )
-BY_NAME = {table.name: table for table in TABLES}
-# The tables that hold what belongs to one session, children first.
-OF_A_SESSION = (
+TABLES_BY_NAME = {table.name: table for table in TABLES}
+# The tables with a session_id, children first.
+SESSION_TABLES = (
     "messages",
     "events",
     "session_model_usage",
