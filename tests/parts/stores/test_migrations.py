@@ -16,8 +16,8 @@ from sojourn.stores.sqlite import migrate as sqlite
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.store_steps import contents, rows
 
-OLD_SQLITE = [number for number, _, _ in sqlite.known_migrations()[:-1]]
-OLD_POSTGRES = [number for number, _, _ in postgres.known_migrations()[:-1]]
+OLD_SQLITE = [number for number, _, _ in sqlite.load_migrations()[:-1]]
+OLD_POSTGRES = [number for number, _, _ in postgres.load_migrations()[:-1]]
 
 
 async def begin_in(store: SqliteStore | PostgresStore) -> None:
@@ -44,7 +44,7 @@ async def works_like_new(store: SqliteStore | PostgresStore, newest: int) -> Non
 
 @pytest.mark.parametrize("version", OLD_SQLITE)
 async def test_a_sqlite_store_of_every_old_version_is_brought_up_to_date(home: Path, version: int) -> None:
-    known = sqlite.known_migrations()
+    known = sqlite.load_migrations()
     await begin_in(SqliteStore(home / "state.db", migrations=known[:version]))
     await works_like_new(SqliteStore(home / "state.db"), known[-1][0])
     assert [copy.name for copy in (home / "backups").iterdir()], "a copy was put aside"
@@ -53,18 +53,18 @@ async def test_a_sqlite_store_of_every_old_version_is_brought_up_to_date(home: P
 @pytest.mark.postgres
 @pytest.mark.parametrize("version", OLD_POSTGRES)
 async def test_a_postgres_store_of_every_old_version_is_brought_up_to_date(postgres_url: str, version: int) -> None:
-    known = postgres.known_migrations()
+    known = postgres.load_migrations()
     await begin_in(PostgresStore(postgres_url, migrations=known[:version]))
     await works_like_new(PostgresStore(postgres_url), known[-1][0])
 
 
 def test_both_databases_count_their_versions_alike() -> None:
-    assert [one[:2] for one in sqlite.known_migrations()] == [one[:2] for one in postgres.known_migrations()]
-    assert [one[0] for one in sqlite.known_migrations()] == list(range(1, len(sqlite.known_migrations()) + 1))
+    assert [one[:2] for one in sqlite.load_migrations()] == [one[:2] for one in postgres.load_migrations()]
+    assert [one[0] for one in sqlite.load_migrations()] == list(range(1, len(sqlite.load_migrations()) + 1))
 
 
 async def test_an_old_store_that_can_only_be_read_is_refused_with_the_reason(home: Path) -> None:
-    await begin_in(SqliteStore(home / "state.db", migrations=sqlite.known_migrations()[:1]))
+    await begin_in(SqliteStore(home / "state.db", migrations=sqlite.load_migrations()[:1]))
     store = SqliteStore(home / "state.db", read_only=True)
     with pytest.raises(StoreReadOnly, match="older"):
         await store.find(Listing())

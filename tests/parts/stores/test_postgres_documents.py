@@ -101,8 +101,8 @@ async def test_one_at_a_time_may_scan(store, shelf, postgres_url):
 
 async def test_a_scanner_that_dies_lets_go(shelf, postgres_url):
     code = (
-        "import sys, os; from sojourn.stores.postgres.shelf import PostgresShelf\n"
-        "assert PostgresShelf(sys.argv[1], 'scans').try_lock()\n"
+        "import sys, os; from sojourn.stores.postgres.documents import PostgresDocuments\n"
+        "assert PostgresDocuments(sys.argv[1], 'scans').try_lock()\n"
         "os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", code, postgres_url], check=False).returncode == 9

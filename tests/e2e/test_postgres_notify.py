@@ -59,7 +59,7 @@ async def until(holds, seconds: float = 15.0) -> None:
 async def test_another_store_hears_long_before_it_would_have_looked_again(pair):
     one, other, lease = pair
     async with watching(other) as heard:
-        await until(lambda: other._bell.is_listening)
+        await until(lambda: other._notifier.is_listening)
         delays = []
         for n in range(60):
             await one.append(lease, [assistant(str(n))])
@@ -91,7 +91,7 @@ asyncio.run(main())
         await store.create(id=HERE)
         delays = []
         async with watching(store) as heard:
-            await until(lambda: store._bell.is_listening)
+            await until(lambda: store._notifier.is_listening)
             ahead = time.time() - time.monotonic()
             process = await asyncio.to_thread(subprocess.Popen, [sys.executable, "-c", code, postgres_url])
             await until(lambda: len(heard) == 60, 60)
@@ -107,7 +107,7 @@ asyncio.run(main())
 async def test_a_lost_line_is_taken_up_again_and_nothing_is_missed(pair, postgres_url):
     one, other, lease = pair
     async with watching(other) as heard:
-        await until(lambda: other._bell.is_listening)
+        await until(lambda: other._notifier.is_listening)
         with psycopg.connect(postgres_url, autocommit=True) as boss:
             boss.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -115,7 +115,7 @@ async def test_a_lost_line_is_taken_up_again_and_nothing_is_missed(pair, postgre
             )
         await one.append(lease, [assistant("while nobody listened")])
         await until(lambda: [word for _, word in heard] == ["while nobody listened"])
-        await until(lambda: other._bell.is_listening)
+        await until(lambda: other._notifier.is_listening)
         await one.append(lease, [assistant("again")])
         kept = time.monotonic()
         await until(lambda: len(heard) == 2)
@@ -124,25 +124,25 @@ async def test_a_lost_line_is_taken_up_again_and_nothing_is_missed(pair, postgre
 
 async def test_a_change_of_very_many_sessions_rings_at_everybodys_door(pair):
     one, other, _ = pair
-    woken = other.waiters.add(THERE)
+    woken = other.subscribers.add(THERE)
     other._listen()
-    await until(lambda: other._bell.is_listening)
+    await until(lambda: other._notifier.is_listening)
     await asyncio.sleep(0.05)
     woken.clear()
 
     def work(db):
         for n in range(1000):
-            db.changed(f"session-number-{n}", "created")
+            db.record_change(f"session-number-{n}", "created")
 
-    await asyncio.to_thread(one._line.run, work, WRITE)
+    await asyncio.to_thread(one._transactions.run, work, WRITE)
     await asyncio.wait_for(woken.wait(), 5)
 
 
 async def test_only_those_who_wait_for_that_session_are_woken(pair):
     one, other, lease = pair
-    mine, others = other.waiters.add(HERE), other.waiters.add(THERE)
+    mine, others = other.subscribers.add(HERE), other.subscribers.add(THERE)
     other._listen()
-    await until(lambda: other._bell.is_listening)
+    await until(lambda: other._notifier.is_listening)
     await asyncio.sleep(0.05)
     mine.clear()
     others.clear()
@@ -155,7 +155,7 @@ async def test_a_closed_store_leaves_no_connection_behind(postgres_url):
     store = PostgresStore(postgres_url)
     await store.create(id=HERE)
     async with watching(store):
-        await until(lambda: store._bell.is_listening)
+        await until(lambda: store._notifier.is_listening)
     begun = time.monotonic()
     await store.close()
     assert time.monotonic() - begun < 2

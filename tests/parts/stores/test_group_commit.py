@@ -1,4 +1,4 @@
-"""Pieces that are kept together leave what they would leave alone: numbers, texts, and who is refused."""
+"""Group commit: appends that share a transaction have the same results as appends one by one."""
 
 import asyncio
 import threading
@@ -9,31 +9,23 @@ import pytest
 from sojourn.core.errors import LeaseLost
 from sojourn.core.events import Chunk, Done, Metadata
 from sojourn.core.messages import ToolCall, assistant, user
+from sojourn.stores.sqlite.group_commit import GroupCommit
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.stores.sqlite.together import Together
-
-
-@pytest.fixture
-async def store(home):
-    home.mkdir()
-    made = SqliteStore(home / "state.db")
-    yield made
-    await made.close()
 
 
 @pytest.fixture
 def groups(monkeypatch):
-    """How many appends were kept together, each time."""
-    seen = []
-    real = Together._keep
+    """The number of appends in each bulk insert."""
+    sizes = []
+    bulk_insert = GroupCommit._bulk_insert
 
-    def keep(self, db, door, group):
-        if (kept := real(self, db, door, group)) is not None:
-            seen.append(len(group))
-        return kept
+    def spy(self, db, bulk, works):
+        if (results := bulk_insert(self, db, bulk, works)) is not None:
+            sizes.append(len(works))
+        return results
 
-    monkeypatch.setattr(Together, "_keep", keep)
-    return seen
+    monkeypatch.setattr(GroupCommit, "_bulk_insert", spy)
+    return sizes
 
 
 async def leases(store, count):
@@ -87,7 +79,7 @@ async def test_it_takes_one_statement(store):
     await asyncio.gather(*(store.append(lease, [Chunk("x")]) for lease in held))
     asked = statements(store)
     await store.append(held[0], [Chunk("y")])
-    assert {one.split(" VALUES")[0] for one in asked if not one.startswith("--")} == {"INSERT INTO said"}
+    assert {one.split(" VALUES")[0] for one in asked if not one.startswith("--")} == {"INSERT INTO bulk_chunks"}
 
 
 async def test_other_work_between_them_is_done_in_its_turn(store, groups):
@@ -177,8 +169,8 @@ async def test_a_message_takes_one_statement_and_counts_as_it_would_alone(store)
     ]
     asked = statements(store)
     kept = await store.append(held[0], said, turn="t_1")
-    assert {one.split(" VALUES")[0] for one in asked if not one.startswith("--")} == {"INSERT INTO told"}
-    store._writer._doing._last.clear()  # nothing is known of either: the long way
+    assert {one.split(" VALUES")[0] for one in asked if not one.startswith("--")} == {"INSERT INTO bulk_messages"}
+    store._writer._group_commit._last_seq.clear()  # without a cached seq there is no bulk insert
     alone = await store.append(held[1], said, turn="t_1")
     assert [replace(one.item, timestamp=0.0) for one in kept] == [replace(one.item, timestamp=0.0) for one in alone]
     assert [(one.seq, one.turn) for one in kept] == [(one.seq, one.turn) for one in alone] == [(3, "t_1"), (4, "t_1")]
@@ -189,7 +181,7 @@ async def test_a_message_takes_one_statement_and_counts_as_it_would_alone(store)
     assert first.last_active == kept[-1].at
 
 
-async def test_the_feed_names_a_session_whose_message_went_through_the_door(store):
+async def test_the_feed_names_a_session_after_a_bulk_insert(store):
     held = await talking(store, 2)
     before = await store.last_change()
     await store.append(held[0], [user("again")])

@@ -1,4 +1,4 @@
-"""What PostgreSQL is told and what it answers, without a server."""
+"""Addresses, error translation and search literals of PostgreSQL, without a server."""
 
 import pickle
 import sys
@@ -14,7 +14,7 @@ from sojourn.core.messages import Message, assistant
 from sojourn.core.terms import tool_term
 from sojourn.stores import postgres
 from sojourn.stores.postgres import index
-from sojourn.stores.postgres.address import Address
+from sojourn.stores.postgres.address import PostgresAddress
 from sojourn.stores.postgres.errors import translate
 from sojourn.stores.postgres.history import PostgresHistory
 from sojourn.stores.postgres.store import PostgresStore
@@ -33,12 +33,14 @@ SECRET = "hunter2-s3cret"
     ],
 )
 def test_an_address_is_shown_without_its_password(url, seen):
-    assert str(Address(url)) == seen
-    assert SECRET not in repr(Address(url)) + repr(PostgresHistory(url)) + repr(PostgresStore(url))
+    assert str(PostgresAddress(url)) == seen
+    assert SECRET not in repr(PostgresAddress(url)) + repr(PostgresHistory(url)) + repr(PostgresStore(url))
 
 
 def test_what_the_address_says_beats_our_defaults():
-    dialled = psycopg.conninfo.conninfo_to_dict(Address("postgresql://h/d?connect_timeout=3&application_name=me").dial)
+    dialled = psycopg.conninfo.conninfo_to_dict(
+        PostgresAddress("postgresql://h/d?connect_timeout=3&application_name=me").conninfo
+    )
     assert (dialled["connect_timeout"], dialled["application_name"]) == ("3", "me")
     assert dialled["keepalives_idle"] == "30"
 
@@ -85,23 +87,23 @@ def test_not_reaching_a_server_says_what_to_check(words, hint):
 
 
 def test_terms_are_written_as_a_set_and_looked_up_as_written():
-    assert index.literal(assistant("It's getUser")) == "'get' 'getuser' 'it' 's' 'user'"
-    assert index.literal(Message(role="user", content="…")) == ""
-    asked = index.query(parse('get_user conf* "two words"'), "")
+    assert index.to_tsvector(assistant("It's getUser")) == "'get' 'getuser' 'it' 's' 'user'"
+    assert index.to_tsvector(Message(role="user", content="…")) == ""
+    asked = index.to_tsquery(parse('get_user conf* "two words"'), "")
     assert asked == "('get' & 'user' | 'getuser') & ('conf':*) & ('two' & 'words')"
 
 
 def test_a_tool_may_have_any_name():
     message = Message(role="tool", content="x", tool_name="o'x \\ \udcff é")
-    literal = index.literal(message)
+    literal = index.to_tsvector(message)
     literal.encode()  # no lone surrogate is left
-    assert index.query((), tool_term("o'x \\ \udcff é")) in literal
+    assert index.to_tsquery((), tool_term("o'x \\ \udcff é")) in literal
 
 
 def test_terms_never_outgrow_what_postgres_takes(monkeypatch):
     huge = {chr(0x1D400 + n % 52) * 60 + str(n) for n in range(6000)}
     monkeypatch.setattr(index, "index_terms", lambda message: huge)
-    assert 800_000 < len(index.literal(assistant("x")).encode()) <= 1_048_575
+    assert 800_000 < len(index.to_tsvector(assistant("x")).encode()) <= 1_048_575
 
 
 def test_a_history_travels_to_other_processes_as_its_address():
