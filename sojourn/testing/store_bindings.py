@@ -1,4 +1,4 @@
-"""Contract: a place talks to one session, a session to one place, and what was displaced can be brought back."""
+"""Contract: bindings. A place is bound to one session, a session to one place; the previous session is remembered."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from sojourn.core.errors import Conflict, NotFound
 from sojourn.core.sessions import OWNER
 from sojourn.ports.whole import WholeStore
-from sojourn.testing.store_secrets import KEY, traces
+from sojourn.testing.store_secrets import KEY, find_traces
 from sojourn.testing.store_steps import GUEST, NOBODY, ODD, begin, dump
 
 HERE, THERE = "telegram:dm:1", "matrix:room:!x"
 
 
 class BindingsContract:
-    """place ↔ session, changed by compare-and-swap."""
+    """Bindings of places to sessions, changed by compare-and-swap."""
 
     async def test_a_place_is_bound_to_a_session(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store)
@@ -127,4 +127,4 @@ class BindingsContract:
         bound = await store.bind(ODD, await begin(store), details={ODD: f"{KEY} {ODD}"})
         assert (bound.place, bound.details) == (ODD, {ODD: f"[redacted:api-key] {ODD}"})
         assert await store.binding(ODD) == bound
-        assert await traces(store, "Ab1Ab1") == []
+        assert await find_traces(store, "Ab1Ab1") == []

@@ -24,6 +24,7 @@ from sojourn.testing.store_maintenance import MaintenanceContract
 from sojourn.testing.store_records import RecordsContract
 from sojourn.testing.store_removal import RemovalContract
 from sojourn.testing.store_search import SearchContract
+from sojourn.testing.store_search_hits import SearchHitsContract
 from sojourn.testing.store_secrets import SecretsContract
 from sojourn.testing.store_sessions import SessionsContract
 from sojourn.testing.store_side_writes import SideWritesContract
@@ -37,6 +38,7 @@ class StoreContract(
     LeasesContract,
     WatchContract,
     SearchContract,
+    SearchHitsContract,
     SecretsContract,
     RemovalContract,
     IngestContract,
@@ -46,4 +48,4 @@ class StoreContract(
     HandoffsContract,
     JournalContract,
 ):
-    """All of it. The parts can be used one by one while a store is being written."""
+    """The whole contract. Its parts can be used one by one while a store is being written."""

@@ -1,4 +1,4 @@
-"""Contract: who may write. The driver is a surface; the turn lease is held by one process for seconds."""
+"""Contract: driver and turn lease. A driver is a surface; one process holds the turn lease for seconds."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sojourn.core.errors import Conflict, LeaseLost, NotDriving, SessionBusy
 from sojourn.core.messages import user
 from sojourn.core.sessions import Control, Lease
 from sojourn.ports.whole import WholeStore
-from sojourn.testing.store_steps import ODD, begin, contents, everything, first, say, turn
+from sojourn.testing.store_steps import ODD, begin, collect, hold_lease, read_contents, say, take_first
 
 
-async def refusals(store: WholeStore, lease: Lease) -> set[str]:
-    """What each way of writing says to a lease."""
+async def collect_refusals(store: WholeStore, lease: Lease) -> set[str]:
+    """Returns the error codes of each guarded write under this lease."""
     said: set[str] = set()
     for attempt in (
         store.append(lease, [user("late")]),
@@ -23,7 +23,7 @@ async def refusals(store: WholeStore, lease: Lease) -> set[str]:
         store.end(lease, "late"),
         store.renew(lease),
         store.renew(lease, 0),
-        everything(store.controls(lease)),
+        collect(store.controls(lease)),
         store.delete(lease.session, lease=lease),
     ):
         try:
@@ -36,7 +36,7 @@ async def refusals(store: WholeStore, lease: Lease) -> set[str]:
 
 
 class LeasesContract:
-    """Two things, two names: the driver survives idle, the lease does not."""
+    """The driver stays while a session is idle; the lease expires."""
 
     # the lease
     async def test_second_holder_is_told_who_is_busy_where_and_since_when(
@@ -73,8 +73,8 @@ class LeasesContract:
         session = await begin(store, "a")
         lease = await store.lease(session, holder="one", surface="cli")
         await store.renew(lease, 0)
-        assert await refusals(store, lease) == {"LeaseLost"}
-        assert await contents(store, session) == ["a"]
+        assert await collect_refusals(store, lease) == {"LeaseLost"}
+        assert await read_contents(store, session) == ["a"]
 
     async def test_a_lease_that_ran_out_is_taken_over_and_its_holder_cannot_write(
         self, store: WholeStore, again: WholeStore
@@ -83,9 +83,9 @@ class LeasesContract:
         lease = await store.lease(session, holder="one", surface="cli", seconds=0.05)
         await asyncio.sleep(0.1)
         taken = await other.lease(session, holder="two", surface="cli")
-        assert await refusals(store, lease) == {"LeaseLost"}
+        assert await collect_refusals(store, lease) == {"LeaseLost"}
         await other.append(taken, [user("b")])
-        assert await contents(store, session) == ["a", "b"]
+        assert await read_contents(store, session) == ["a", "b"]
 
     async def test_a_lease_that_ran_out_is_good_while_nobody_took_it(self, store: WholeStore) -> None:
         session = await begin(store)
@@ -128,7 +128,7 @@ class LeasesContract:
         self, store: WholeStore, again: WholeStore
     ) -> None:
         session = await begin(store)
-        async with turn(store, session, "cli"):
+        async with hold_lease(store, session, "cli"):
             pass
         with pytest.raises(NotDriving, match="cli") as refused:
             await again.lease(session, holder="me", surface="telegram")
@@ -141,8 +141,8 @@ class LeasesContract:
         lease = await store.lease(session, holder="me", surface="cli")
         driven = await again.drive(session, "telegram")
         assert (driven.driver, driven.driver_fence) == ("telegram", 2)
-        assert await refusals(store, lease) == {"NotDriving"}
-        assert await contents(store, session) == ["a"]
+        assert await collect_refusals(store, lease) == {"NotDriving"}
+        assert await read_contents(store, session) == ["a"]
 
     async def test_who_took_the_wheel_does_not_wait_for_the_old_turn(self, store: WholeStore) -> None:
         session = await begin(store)
@@ -156,7 +156,7 @@ class LeasesContract:
         lease = await store.lease(session, holder="me", surface="cli")
         await store.drive(session, "telegram")
         await store.drive(session, "cli")
-        assert await refusals(store, lease) == {"NotDriving"}
+        assert await collect_refusals(store, lease) == {"NotDriving"}
 
     async def test_the_wheel_is_taken_only_at_the_number_that_was_seen(self, store: WholeStore) -> None:
         session = await begin(store)
@@ -176,8 +176,8 @@ class LeasesContract:
         self, store: WholeStore, again: WholeStore
     ) -> None:
         session, other = await begin(store), again
-        async with turn(store, session) as lease:
-            hearing = asyncio.ensure_future(first(2, store.controls(lease)))
+        async with hold_lease(store, session) as lease:
+            hearing = asyncio.ensure_future(take_first(2, store.controls(lease)))
             await asyncio.sleep(0.05)
             begun = time.monotonic()
             said = [
@@ -196,9 +196,9 @@ class LeasesContract:
 
     async def test_a_word_said_before_the_turn_listens_is_heard(self, store: WholeStore) -> None:
         session = await begin(store)
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             await store.send_control(session, "steer", "shorter, please")
-            [heard] = await first(1, store.controls(lease))
+            [heard] = await take_first(1, store.controls(lease))
         assert (heard.kind, heard.payload) == ("steer", "shorter, please")
 
     async def test_each_word_is_heard_exactly_once(self, store: WholeStore, again: WholeStore) -> None:
@@ -208,7 +208,7 @@ class LeasesContract:
             async for control in one.controls(lease):
                 heard.put_nowait(control)
 
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             ears = [asyncio.ensure_future(listen(one, lease)) for one in (store, again)]
             said = [await again.send_control(session, "steer", n) for n in range(20)]
             async with asyncio.timeout(10):
@@ -222,11 +222,11 @@ class LeasesContract:
 
     async def test_a_word_is_heard_by_the_session_it_was_said_to(self, store: WholeStore) -> None:
         mine, other = await begin(store), await begin(store)
-        async with turn(store, mine) as lease, turn(store, other) as others:
+        async with hold_lease(store, mine) as lease, hold_lease(store, other) as others:
             await store.send_control(other, "stop")
             await store.send_control(mine, "steer")
-            assert [control.kind for control in await first(1, store.controls(lease))] == ["steer"]
-            assert [control.kind for control in await first(1, store.controls(others))] == ["stop"]
+            assert [control.kind for control in await take_first(1, store.controls(lease))] == ["steer"]
+            assert [control.kind for control in await take_first(1, store.controls(others))] == ["stop"]
 
     async def test_words_are_for_the_holder_of_the_lease_only(self, store: WholeStore) -> None:
         session = await begin(store)
@@ -235,13 +235,13 @@ class LeasesContract:
         new = await store.lease(session, holder="two", surface="cli")
         await store.send_control(session, "stop")
         with pytest.raises(LeaseLost):
-            await first(1, store.controls(old))
-        assert [control.kind for control in await first(1, store.controls(new))] == ["stop"]
+            await take_first(1, store.controls(old))
+        assert [control.kind for control in await take_first(1, store.controls(new))] == ["stop"]
 
     async def test_a_listening_turn_learns_that_the_wheel_was_taken(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store)
         lease = await store.lease(session, holder="me", surface="cli")
-        hearing = asyncio.ensure_future(first(1, store.controls(lease)))
+        hearing = asyncio.ensure_future(take_first(1, store.controls(lease)))
         await asyncio.sleep(0.05)
         await again.drive(session, "telegram")
         with pytest.raises(NotDriving):
@@ -254,12 +254,12 @@ class LeasesContract:
             await store.lease(session, holder="x", surface=ODD)
         assert (busy.value.holder, busy.value.surface) == (ODD, ODD)
         said = await store.send_control(session, ODD, {ODD: ODD}, by=ODD)
-        assert await first(1, store.controls(lease)) == [said]
+        assert await take_first(1, store.controls(lease)) == [said]
         assert (await store.end(lease, ODD)).end_reason == ODD
 
     async def test_nothing_is_heard_by_who_says_nothing(self, store: WholeStore) -> None:
         session = await begin(store)
         await say(store, session, "a")
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             with pytest.raises(TimeoutError):
-                await first(1, store.controls(lease), seconds=0.2)
+                await take_first(1, store.controls(lease), seconds=0.2)

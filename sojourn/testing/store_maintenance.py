@@ -1,4 +1,4 @@
-"""Contract: attachments, figures, proofs, moving a store, and how it is."""
+"""Contract: attachments, statistics, verification, moving a store, and health."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from sojourn.testing.store_steps import (
     GUEST,
     ODD,
     Fresh,
-    answers,
-    asks,
     begin,
-    bring,
-    contents,
+    call_message,
+    collect,
     dump,
-    everything,
-    foreign,
-    found,
-    rows,
+    find_hits,
+    hold_lease,
+    ingest,
+    make_transcript,
+    read_contents,
+    read_table,
     say,
-    turn,
+    tool_message,
 )
 
 
-async def a_bit_of_everything(store: WholeStore) -> SessionId:
-    """A store in which every table has rows. Gives a session of it."""
+async def fill_store(store: WholeStore) -> SessionId:
+    """Fills every table with rows; returns one of the sessions."""
     session = await begin(
         store,
         "hello",
         Chunk("Hel"),
         assistant("Hello"),
-        asks("terminal"),
-        answers("terminal", ODD),
+        call_message("terminal"),
+        tool_message("terminal", ODD),
         Done(),
         title="Garden",
         cwd=ODD,
@@ -53,12 +53,12 @@ async def a_bit_of_everything(store: WholeStore) -> SessionId:
     kept = await store.get(session)
     await store.change(kept, replace(kept, tags=("work", "日本"), pinned=True))
     await store.put_blob(session, bytes(range(256)), media_type="image/png", name=ODD)
-    async with turn(store, session) as lease:
+    async with hold_lease(store, session) as lease:
         await store.set_flags(lease, [1], active=False, compacted=True)
         await store.end(lease, "done")
     await begin(store, "guest words", principal=GUEST, parent=session, source="subagent")
     usage = [{"model": "m", "input_tokens": 5, "actual_cost_usd": 0.125}]
-    await bring(store, foreign("abc", "one", ODD, records=[("x", "1")], usage=usage, estimated_cost_usd=1.5))
+    await ingest(store, make_transcript("abc", "one", ODD, records=[("x", "1")], usage=usage, estimated_cost_usd=1.5))
     await store.put_record(Record(kind="note", key=ODD, value={"n": 1.5, ODD: None}, principal=GUEST, session=session))
     await store.request_handoff(session, "telegram", surface="cli", target=ODD, by=ODD, seconds=-1)
     await store.expire_handoffs()
@@ -74,8 +74,8 @@ async def a_bit_of_everything(store: WholeStore) -> SessionId:
     return session
 
 
-async def move(here: WholeStore, there: WholeStore, page: int = 2) -> None:
-    """Every table, page by page, as `store migrate` does."""
+async def move_rows(here: WholeStore, there: WholeStore, page: int = 2) -> None:
+    """Copies every table page by page, as `store migrate` does."""
     for table, columns, key in here.tables():
         after: tuple[Any, ...] | None = None
         while found := await here.export_rows(table, after=after, limit=page):
@@ -84,8 +84,8 @@ async def move(here: WholeStore, there: WholeStore, page: int = 2) -> None:
             after = tuple(found[-1][columns.index(name)] for name in key)
 
 
-async def copied(store: WholeStore, target: Path) -> Path | None:
-    """A copy, or None where a store says that it makes none and what to do instead."""
+async def back_up_or_none(store: WholeStore, target: Path) -> Path | None:
+    """Makes a backup; returns None if the store makes none and its error has a hint."""
     try:
         return await store.backup(target)
     except BadInput as refusal:
@@ -95,7 +95,7 @@ async def copied(store: WholeStore, target: Path) -> Path | None:
 
 
 class MaintenanceContract:
-    """An operator can count, prove and move what is kept; nothing is shown as healthy that is not."""
+    """An operator can count, verify and move the data; a broken store is never reported as healthy."""
 
     # attachments
     async def test_an_attachment_comes_back_by_its_hash(self, store: WholeStore) -> None:
@@ -108,7 +108,7 @@ class MaintenanceContract:
         one, other = await begin(store), await begin(store)
         for session, name in ((one, "a"), (one, "a"), (one, "b"), (other, "a")):
             await store.put_blob(session, b"same", media_type="text/plain", name=name)
-        assert (len(await rows(store, "blobs")), len(await rows(store, "blob_uses"))) == (1, 3)
+        assert (len(await read_table(store, "blobs")), len(await read_table(store, "blob_uses"))) == (1, 3)
 
     async def test_an_attachment_is_for_the_sessions_that_use_it(self, store: WholeStore) -> None:
         mine, other = await begin(store), await begin(store)
@@ -142,7 +142,7 @@ class MaintenanceContract:
         assert (stats.sessions_by_source, stats.messages_by_role) == ({}, {})
 
     async def test_a_used_store_verifies_clean(self, store: WholeStore) -> None:
-        await a_bit_of_everything(store)
+        await fill_store(store)
         await store.index()
         verdict = await store.verify()
         assert (verdict.clean, verdict.problems) == (True, ())
@@ -157,7 +157,7 @@ class MaintenanceContract:
         await begin(store, "a", Chunk("b"), id=SessionId("abc"))
         broken = {"last_seq": 1, "message_count": 5}
         columns = {name: columns for name, columns, _ in store.tables()}["sessions"]
-        [row] = await rows(store, "sessions")
+        [row] = await read_table(store, "sessions")
         other = {**row, "id": "def", "title": None, **broken}
         await store.import_rows("sessions", [tuple(other[name] for name in columns)])
         verdict = await store.verify()
@@ -173,50 +173,51 @@ class MaintenanceContract:
 
     # moving
     async def test_a_moved_store_has_equal_rows(self, store: WholeStore, fresh: Fresh) -> None:
-        await a_bit_of_everything(store)
+        await fill_store(store)
         other = fresh()
         assert await other.is_empty()
         assert not await store.is_empty()
-        await move(store, other)
+        await move_rows(store, other)
         assert await dump(other) == await dump(store)
         assert all((await dump(store)).values()), "every table had something to move"
 
     async def test_a_moved_store_works_as_before(self, store: WholeStore, fresh: Fresh) -> None:
-        session = await a_bit_of_everything(store)
+        session = await fill_store(store)
         await store.index()
         other = fresh()
-        await move(store, other, page=100)
+        await move_rows(store, other, page=100)
         assert await other.get(session) == await store.get(session)
-        assert await everything(other.read(session)) == await everything(store.read(session))
+        assert await collect(other.read(session)) == await collect(store.read(session))
         for word in ("hello", "guest", "garden", "one", "日本"):
-            assert await found(other, word) == await found(store, word)
+            assert await find_hits(other, word) == await find_hits(store, word)
         await other.index()
-        assert await found(other, "hello") == await found(store, "hello") != []
+        assert await find_hits(other, "hello") == await find_hits(store, "hello") != []
         assert (await other.verify()).clean
 
     async def test_numbers_go_on_after_a_move(self, store: WholeStore, fresh: Fresh) -> None:
-        session = await a_bit_of_everything(store)
+        session = await fill_store(store)
         other = fresh()
-        await move(store, other)
+        await move_rows(store, other)
         for one in (store, other):
             assert [kept.seq for kept in await say(one, session, "next")] == [7]
         [a], [b] = [
-            [row["id"] for row in await rows(one, "messages") if row["content"] == "next"] for one in (store, other)
+            [row["id"] for row in await read_table(one, "messages") if row["content"] == "next"]
+            for one in (store, other)
         ]
-        assert a == b or b > max(row["id"] for row in await rows(store, "messages") if row["content"] != "next")
+        assert a == b or b > max(row["id"] for row in await read_table(store, "messages") if row["content"] != "next")
 
     async def test_what_was_forgotten_stays_away_after_a_move(self, store: WholeStore, fresh: Fresh) -> None:
-        await bring(store, foreign("abc", "one"))
+        await ingest(store, make_transcript("abc", "one"))
         await store.forget(SessionId("abc"))
         other = fresh()
-        await move(store, other)
-        assert [one.outcome for one in await bring(other, foreign("abc", "one"))] == ["forgotten"]
+        await move_rows(store, other)
+        assert [one.outcome for one in await ingest(other, make_transcript("abc", "one"))] == ["forgotten"]
 
     async def test_a_lease_does_not_move_along_and_its_number_does(self, store: WholeStore, fresh: Fresh) -> None:
         session = await begin(store, "a")
         old = await store.lease(session, holder="me", surface="cli")
         other = fresh()
-        await move(store, other)
+        await move_rows(store, other)
         new = await other.lease(session, holder="me", surface="cli")
         assert new.fence > old.fence
 
@@ -229,10 +230,10 @@ class MaintenanceContract:
         await other.delete(used)
         assert await other.is_empty()
         session = await begin(store, "apple")
-        await move(store, other)
-        assert await found(other, "apple") == [(session, 1)]
+        await move_rows(store, other)
+        assert await find_hits(other, "apple") == [(session, 1)]
         await other.index()
-        assert await found(other, "apple") == [(session, 1)]
+        assert await find_hits(other, "apple") == [(session, 1)]
 
     async def test_a_store_that_remembers_something_is_not_empty(self, store: WholeStore) -> None:
         assert await store.is_empty()
@@ -252,11 +253,11 @@ class MaintenanceContract:
         self, store: WholeStore, tmp_path: Path
     ) -> None:
         session = await begin(store, "kept")
-        if (copy := await copied(store, tmp_path / "copy.db")) is None:
+        if (copy := await back_up_or_none(store, tmp_path / "copy.db")) is None:
             return
         await say(store, session, "later")
         await store.restore(copy)
-        assert await contents(store, session) == ["kept"]
+        assert await read_contents(store, session) == ["kept"]
         assert [kept.seq for kept in await say(store, session, "again")] == [2]
 
     async def test_a_copy_never_replaces_a_file(self, store: WholeStore, tmp_path: Path) -> None:

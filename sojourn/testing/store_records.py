@@ -1,4 +1,4 @@
-"""Contract: small documents beside the sessions, changed safely, and gone with their session."""
+"""Contract: records. Documents beside the sessions, changed by compare-and-swap, deleted with their session."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from sojourn.core.redact import keep
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.records import Record
 from sojourn.ports.whole import WholeStore
-from sojourn.testing.store_secrets import KEY, traces
-from sojourn.testing.store_steps import GUEST, NOBODY, ODD, Fresh, begin, contents, dump, first, turn
+from sojourn.testing.store_secrets import KEY, find_traces
+from sojourn.testing.store_steps import GUEST, NOBODY, ODD, Fresh, begin, dump, hold_lease, read_contents, take_first
 
 MOOD = Record(kind="mood", key="today", value={"sunny": True})
 
 
-async def keys(store: WholeStore, kind: str = "mood", **asked: object) -> list[str]:
+async def list_keys(store: WholeStore, kind: str = "mood", **asked: object) -> list[str]:
     return [record.key for record in await store.list_records(kind, **asked)]  # type: ignore[arg-type]
 
 
-async def fill(store: WholeStore, *names: str, **fields: object) -> None:
+async def put_records(store: WholeStore, *names: str, **fields: object) -> None:
     for name in names:
         await store.put_record(replace(MOOD, key=name, **fields))  # type: ignore[arg-type]
 
 
 class RecordsContract:
-    """A document has a revision; whoever changes it says which one it saw."""
+    """A record has a revision; a change names the revision it is based on."""
 
     # putting and getting
     async def test_a_record_comes_back_as_it_was_put(self, store: WholeStore, again: WholeStore) -> None:
@@ -48,7 +48,7 @@ class RecordsContract:
         await store.put_record(MOOD)
         assert await store.get_record("mood", "Today") is None
         assert await store.get_record("weather", "today") is None
-        assert await keys(store, "weather") == []
+        assert await list_keys(store, "weather") == []
 
     @pytest.mark.parametrize("value", [None, True, 0, -1.5, "", ODD, [], {}, {"a": [1, {"b": None}]}, {ODD: ODD}])
     async def test_any_json_is_kept(self, store: WholeStore, value: object) -> None:
@@ -154,40 +154,45 @@ class RecordsContract:
 
     # listing
     async def test_records_are_listed_by_key_page_by_page(self, store: WholeStore) -> None:
-        await fill(store, "b", "a", "c", "B", "é", "日", "\uffff", "\U0001f44b")
-        assert await keys(store) == ["B", "a", "b", "c", "é", "日", "\uffff", "\U0001f44b"]
-        assert await keys(store, limit=2) == ["B", "a"]
-        assert await keys(store, after="a", limit=3) == ["b", "c", "é"]
-        assert await keys(store, after="\U0001f44b") == await keys(store, limit=0) == await keys(store, limit=-1) == []
+        await put_records(store, "b", "a", "c", "B", "é", "日", "\uffff", "\U0001f44b")
+        assert await list_keys(store) == ["B", "a", "b", "c", "é", "日", "\uffff", "\U0001f44b"]
+        assert await list_keys(store, limit=2) == ["B", "a"]
+        assert await list_keys(store, after="a", limit=3) == ["b", "c", "é"]
+        assert (
+            await list_keys(store, after="\U0001f44b")
+            == await list_keys(store, limit=0)
+            == await list_keys(store, limit=-1)
+            == []
+        )
 
     async def test_records_are_listed_by_the_beginning_of_their_key(self, store: WholeStore) -> None:
-        await fill(store, "ab", "abc", "ab\U0010ffffz", "aB", "ac", "a%", "a%b", "a_b", "ab\x00")
-        assert set(await keys(store, prefix="ab")) == {"ab", "abc", "ab\U0010ffffz", "ab\x00"}
-        assert await keys(store, prefix="ab\U0010ffff") == ["ab\U0010ffffz"]
-        assert await keys(store, prefix="a%") == ["a%", "a%b"]
-        assert await keys(store, prefix="a_") == ["a_b"]
-        assert await keys(store, prefix="ab\x00") == ["ab\x00"]
-        assert await keys(store, prefix="ab", after="ab", limit=1) == ["ab\x00"]
+        await put_records(store, "ab", "abc", "ab\U0010ffffz", "aB", "ac", "a%", "a%b", "a_b", "ab\x00")
+        assert set(await list_keys(store, prefix="ab")) == {"ab", "abc", "ab\U0010ffffz", "ab\x00"}
+        assert await list_keys(store, prefix="ab\U0010ffff") == ["ab\U0010ffffz"]
+        assert await list_keys(store, prefix="a%") == ["a%", "a%b"]
+        assert await list_keys(store, prefix="a_") == ["a_b"]
+        assert await list_keys(store, prefix="ab\x00") == ["ab\x00"]
+        assert await list_keys(store, prefix="ab", after="ab", limit=1) == ["ab\x00"]
 
     async def test_each_person_lists_what_is_theirs(self, store: WholeStore) -> None:
-        await fill(store, "mine")
-        await fill(store, "theirs", principal=GUEST)
-        assert await keys(store, principal=OWNER) == ["mine"]
-        assert await keys(store, principal=GUEST) == ["theirs"]
-        assert await keys(store) == ["mine", "theirs"]
+        await put_records(store, "mine")
+        await put_records(store, "theirs", principal=GUEST)
+        assert await list_keys(store, principal=OWNER) == ["mine"]
+        assert await list_keys(store, principal=GUEST) == ["theirs"]
+        assert await list_keys(store) == ["mine", "theirs"]
 
     async def test_records_of_a_session_are_listed(self, store: WholeStore) -> None:
         session, other = await begin(store), await begin(store)
-        await fill(store, "one", session=session)
-        await fill(store, "two", session=other)
-        await fill(store, "three")
-        assert await keys(store, session=session) == ["one"]
-        assert await keys(store, session=NOBODY) == []
+        await put_records(store, "one", session=session)
+        await put_records(store, "two", session=other)
+        await put_records(store, "three")
+        assert await list_keys(store, session=session) == ["one"]
+        assert await list_keys(store, session=NOBODY) == []
 
     # the lease
     async def test_a_record_is_put_while_the_lease_is_held(self, store: WholeStore) -> None:
         session = await begin(store)
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             kept = await store.put_record(replace(MOOD, session=session), lease=lease)
             assert (await store.put_record(kept, expect=1, lease=lease)).revision == 2
 
@@ -222,11 +227,11 @@ class RecordsContract:
         helper = await begin(store, parent=session, source="subagent")
         branch = await begin(store, parent=session)
         for name, owner in (("a", session), ("b", helper), ("c", branch)):
-            await fill(store, name, session=owner)
-        await fill(store, "d")
+            await put_records(store, name, session=owner)
+        await put_records(store, "d")
         removed = await store.delete(session)
         assert removed.rows["records"] == 2
-        assert await keys(store) == ["c", "d"]
+        assert await list_keys(store) == ["c", "d"]
         assert (await store.verify()).clean
 
     async def test_records_are_forgotten_with_their_session(self, store: WholeStore) -> None:
@@ -244,7 +249,7 @@ class RecordsContract:
             session = await begin(store)
             record = replace(MOOD, key=f"{n}", session=session)
             await asyncio.gather(again.put_record(record), store.delete(session), return_exceptions=True)
-        assert await keys(store) == []
+        assert await list_keys(store) == []
         assert (await store.verify()).clean
 
     # telling others
@@ -254,7 +259,7 @@ class RecordsContract:
         session = await begin(store)
         for step in (again.put_record(replace(MOOD, session=session)), again.delete_record("mood", "today")):
             before = await store.last_change()
-            watching = asyncio.ensure_future(first(1, store.watch_changes(after=before)))
+            watching = asyncio.ensure_future(take_first(1, store.watch_changes(after=before)))
             await asyncio.sleep(0)
             await step
             [change] = await watching
@@ -272,14 +277,14 @@ class RecordsContract:
         before = await store.get(session)
         await store.put_record(replace(MOOD, session=session))
         assert await store.get(session) == before
-        assert await contents(store, session) == ["a"]
+        assert await read_contents(store, session) == ["a"]
 
     # secrets and figures
     async def test_secrets_in_records_are_blacked_out(self, store: WholeStore) -> None:
         kept = await store.put_record(replace(MOOD, value={"key": f"use {KEY}", "password": "correct-horse"}))
         assert kept.value == {"key": "use [redacted:api-key]", "password": "[redacted:password]"}
         assert await store.get_record("mood", "today") == kept
-        assert await traces(store, "Ab1Ab1") == await traces(store, "correct-horse") == []
+        assert await find_traces(store, "Ab1Ab1") == await find_traces(store, "correct-horse") == []
 
     async def test_the_switch_that_keeps_secrets_holds_for_records(self, fresh: Fresh) -> None:
         store = fresh(redactor=keep)

@@ -1,4 +1,4 @@
-"""Contract: words in the log and what goes along with them are kept in one moment, or not at all."""
+"""Contract: side writes. Log items and the records that go with them are stored in one transaction."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sojourn.ports.records import Record
 from sojourn.ports.store import Along
 from sojourn.ports.whole import WholeStore
 from sojourn.testing.store_secrets import KEY
-from sojourn.testing.store_steps import begin, contents, everything, turn
+from sojourn.testing.store_steps import begin, collect, hold_lease, read_contents
 
 MARK = Record(kind="mark", key="here", value={"n": 1})
 
 
 class SideWritesContract:
-    """A turn begins and ends in one step: its words, its records, its lease."""
+    """The items, the records and the lease of a turn change together."""
 
     async def test_records_come_with_the_words_they_belong_to(self, store: WholeStore, again: WholeStore) -> None:
         session = await begin(store, "a")
@@ -31,7 +31,7 @@ class SideWritesContract:
             put=(replace(MARK, key="old", value={"n": 2}),),
             drop=(("mark", "gone"), ("mark", "never there")),
         )
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             kept = await store.append(lease, [user("b")], along=along)
         other = again
         assert [one.seq for one in kept] == [2]
@@ -42,11 +42,11 @@ class SideWritesContract:
         session = await begin(store, "a")
         await store.put_record(MARK)
         along = Along(new=(replace(MARK, key="first"), MARK), drop=(("mark", "here"),), lets_go=True)
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             with pytest.raises(Conflict):
                 await store.append(lease, [user("b")], along=along)
             await store.append(lease, [user("c")])
-        assert await contents(store, session) == ["a", "c"]
+        assert await read_contents(store, session) == ["a", "c"]
         assert [one.key for one in await store.list_records("mark")] == ["here"]
 
     async def test_of_two_who_bring_the_same_record_one_is_kept(self, store: WholeStore, again: WholeStore) -> None:
@@ -58,7 +58,7 @@ class SideWritesContract:
         ]
         done = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(isinstance(one, Conflict) for one in done) == [False, True]
-        said = [await contents(store, session) for session in sessions]
+        said = [await read_contents(store, session) for session in sessions]
         assert sorted(said) == [[], ["b"]]
 
     async def test_the_lease_ends_with_the_last_words(self, store: WholeStore) -> None:
@@ -68,7 +68,7 @@ class SideWritesContract:
         with pytest.raises(LeaseLost):
             await store.append(lease, [user("late")])
         await store.renew(await store.lease(session, holder="the next", surface="cli"), 0)
-        assert len(await everything(store.read(session))) == 2
+        assert len(await collect(store.read(session))) == 2
 
     async def test_who_has_lost_the_lease_changes_no_record(self, store: WholeStore) -> None:
         session = await begin(store)
@@ -81,7 +81,7 @@ class SideWritesContract:
 
     async def test_secrets_in_what_goes_along_are_blacked_out(self, store: WholeStore) -> None:
         session = await begin(store)
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             await store.append(lease, [user("b")], along=Along(new=(replace(MARK, value={"key": KEY}),)))
         kept = await store.get_record("mark", "here")
         assert kept is not None
@@ -89,7 +89,7 @@ class SideWritesContract:
 
     async def test_with_no_words_nothing_goes_along(self, store: WholeStore) -> None:
         session = await begin(store)
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             assert await store.append(lease, [], along=Along(new=(MARK,), lets_go=True)) == []
             await store.append(lease, [user("a")])
         assert await store.list_records("mark") == []

@@ -22,7 +22,7 @@ from sojourn.ports.store import Hit, Listing, Search
 from sojourn.ports.whole import WholeStore
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.testing.store_steps import answers, asks, everything, foreign
+from sojourn.testing.store_steps import call_message, collect, make_transcript, tool_message
 
 # Few words, so that they meet again: cases, identifiers, scripts without spaces, secrets, odd characters.
 WORDS = [
@@ -76,8 +76,8 @@ items = st.one_of(
     texts.map(user),
     texts.map(assistant),
     texts.map(Chunk),
-    texts.map(lambda text: asks("get_user", text)),
-    texts.map(lambda text: answers("terminal", text)),
+    texts.map(lambda text: call_message("get_user", text)),
+    texts.map(lambda text: tool_message("terminal", text)),
     texts.map(lambda text: replace(user(text), timestamp=float(len(text)))),
 )
 keys = st.sampled_from(["a", "A", "a%", "ab", "nul\0", "日本", "\ud800"])
@@ -188,7 +188,7 @@ class Hand:
 
     async def ingest(self, number: int, some: list[Any], title: str | None, mark: int) -> Any:
         messages = [item for item in some if isinstance(item, Message)]
-        one = foreign(self.session(number), *messages, title=title, records=[("x", "y")] * mark)
+        one = make_transcript(self.session(number), *messages, title=title, records=[("x", "y")] * mark)
         [done] = await self.store.ingest("hermes", f"/{self.run}", [(str(mark), one)], principal=self.person)
         return done
 
@@ -315,7 +315,7 @@ class Hand:
         return plain(await self.store.resolve(text, principal=self.person))
 
     async def read(self, number: int, after: int, messages_only: bool) -> Any:
-        kept = await everything(self.store.read(self.session(number), after=after, messages_only=messages_only))
+        kept = await collect(self.store.read(self.session(number), after=after, messages_only=messages_only))
         return [(one.seq, unclocked(one.item)) for one in kept]
 
 

@@ -14,7 +14,7 @@ from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sql.tables import TABLES
 from sojourn.stores.sqlite import migrate as sqlite
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.testing.store_steps import contents, rows
+from sojourn.testing.store_steps import read_contents, read_table
 
 OLD_SQLITE = [number for number, _, _ in sqlite.load_migrations()[:-1]]
 OLD_POSTGRES = [number for number, _, _ in postgres.load_migrations()[:-1]]
@@ -32,11 +32,11 @@ async def begin_in(store: SqliteStore | PostgresStore) -> None:
 async def works_like_new(store: SqliteStore | PostgresStore, newest: int) -> None:
     old = SessionId("old")
     assert [one.title for one in await store.find(Listing())] == ["Garden"]
-    assert await contents(store, old) == ["kept for years"]
+    assert await read_contents(store, old) == ["kept for years"]
     assert (await store.verify()).clean
     assert (await store.stats()).schema == newest
     for table in TABLES:
-        await rows(store, table.name)
+        await read_table(store, table.name)
     await store.put_record(Record(kind="note", key="a", value=1, session=old))
     assert (await store.delete(old)).rows["records"] == 1
     await store.close()
