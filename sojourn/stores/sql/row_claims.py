@@ -149,7 +149,7 @@ def list_rows(
     limit: int,
     newest: bool = False,
 ) -> list[Row]:
-    """Lists rows by id, or from the newest, whoever has claimed them."""
+    """Lists rows by id, or from the newest."""
     where, params = ["1 = 1"], list[Any]()
     if place is not None:
         where.append("place = ?")
