@@ -56,7 +56,43 @@ class Session:
     handoff_platform: str | None = None
     handoff_error: str | None = None
     preview: str = ""  # the opening words of the first thing said
-    details: Mapping[str, Json] = field(default_factory=empty_mapping)  # the other columns of the row, when asked for
+    details: Mapping[str, Json] = field(default_factory=empty_mapping)  # by DETAIL_FIELDS, when asked for
+
+
+# The keys of `Session.details`: what importers and hand-offs know. Same names and meanings as in Hermes.
+DETAIL_FIELDS = (
+    "user_id",
+    "session_key",
+    "chat_id",
+    "chat_type",
+    "thread_id",
+    "display_name",
+    "origin_json",
+    "expiry_finalized",
+    "model_config",
+    "system_prompt",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "git_branch",
+    "git_repo_root",
+    "billing_provider",
+    "billing_base_url",
+    "billing_mode",
+    "actual_cost_usd",
+    "cost_status",
+    "cost_source",
+    "pricing_version",
+    "api_call_count",
+    "compression_failure_cooldown_until",
+    "compression_failure_error",
+    "compression_fallback_streak",
+    "profile_name",
+    "rewind_count",
+    "source_home",
+    "source_id",
+    "extra",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

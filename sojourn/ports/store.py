@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 from sojourn.core.events import Yielded
 from sojourn.core.health import Health
@@ -179,6 +179,3 @@ class SessionStore(Protocol):
         ...
 
     async def close(self) -> None: ...
-
-
-StoreKind = Literal["memory", "sqlite", "postgres"]
