@@ -11,7 +11,7 @@ from pathlib import Path
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.document_store import FolderStore
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.testing.store_steps import begin, bring, foreign, say
+from sojourn.testing.store_steps import begin, ingest, make_transcript, say
 
 CHANGES = 9
 
@@ -21,8 +21,8 @@ async def measure(sessions: int, folder: Path) -> float:
     folder.mkdir()
     store = SqliteStore(folder / "state.db")
     for first in range(0, sessions, 500):
-        some = [foreign(f"s{number}", *["word"] * 10) for number in range(first, min(first + 500, sessions))]
-        await bring(store, *some)
+        some = [make_transcript(f"s{number}", *["word"] * 10) for number in range(first, min(first + 500, sessions))]
+        await ingest(store, *some)
     await store.index()  # which would go on in the background
     scans, taken = ScanCoordinator(store.history(), FolderStore(folder / "scans")), []
     await asyncio.to_thread(scans.run_if_needed, force=True, wait=3600)

@@ -6,12 +6,14 @@ import os
 import socket
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, LiteralString
 
 import pytest
 from hypothesis import settings
+
+from sojourn.stores.sqlite.store import SqliteStore
 
 pytest.register_assert_rewrite("sojourn.testing")
 
@@ -80,6 +82,14 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv("HOME", folder)
         monkeypatch.setenv("SOJOURN_HOME", str(place))
         yield place
+
+
+@pytest.fixture
+async def store(home: Path) -> AsyncIterator[SqliteStore]:
+    """The SQLite store of this test's home."""
+    store = SqliteStore(home / "state.db")
+    yield store
+    await store.close()
 
 
 @pytest.fixture(scope="session")

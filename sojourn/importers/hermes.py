@@ -11,7 +11,7 @@ from typing import Any
 
 from sojourn.core.errors import SourceUnreadable
 from sojourn.core.messages import Message
-from sojourn.core.rows import DETAIL_COLUMNS, SESSION_COLUMNS
+from sojourn.core.sessions import DETAIL_FIELDS, Session
 from sojourn.importers.sqlite_reader import ForeignDb, list_columns, list_tables
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
@@ -35,7 +35,8 @@ _TEXTS = (
     "api_content",
 )
 _KNOWN = {*_TEXTS, "id", "session_id", "role", "timestamp", "token_count", "observed", "active", "compacted"}
-_OURS = {*SESSION_COLUMNS, *DETAIL_COLUMNS} - {
+_OURS = {*Session.__dataclass_fields__, *DETAIL_FIELDS} - {
+    "details",
     "principal",
     "tags",
     "preview",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 Progress = Callable[[str, int, int], None]  # what, done, of
+SQLITE_APPLICATION_ID = 0x534A524E  # "SJRN": marks a store and its backups in the header of the SQLite file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 from sojourn.core.events import Yielded
 from sojourn.core.health import Health
@@ -185,9 +185,6 @@ class SessionStore(Protocol):
         ...
 
     async def close(self) -> None: ...
-
-
-StoreKind = Literal["memory", "sqlite", "postgres"]
 
 
 class Store(SessionStore, Ingest, StoreAdmin, BlobStore, RecordStore, HandoffStore, GatewayStore, Protocol):

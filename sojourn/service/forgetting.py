@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 
 from sojourn.core.sessions import SessionId
-from sojourn.core.tables import FILE_MARK
+from sojourn.ports.admin import SQLITE_APPLICATION_ID
 from sojourn.ports.store import Removed, SessionStore
 
 # Removes a plugin's own traces; returns the files it touched, now or after some waiting.
@@ -43,7 +43,7 @@ def _is_copy(file: Path) -> bool:
         return True
     with file.open("rb") as opened:
         header = opened.read(72)
-    return header.startswith(b"SQLite format 3\0") and header[68:72] == FILE_MARK.to_bytes(4, "big")
+    return header.startswith(b"SQLite format 3\0") and header[68:72] == SQLITE_APPLICATION_ID.to_bytes(4, "big")
 
 
 def purge(removed: Removed) -> Removed:

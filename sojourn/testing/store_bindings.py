@@ -1,4 +1,4 @@
-"""Contract: a place talks to one session, a session to one place, and what was displaced can be brought back."""
+"""Contract: bindings. A place is bound to one session, a session to one place; the previous session is remembered."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 from sojourn.core.errors import Conflict, NotFound
 from sojourn.core.sessions import OWNER
 from sojourn.ports.store import Store
-from sojourn.testing.store_secrets import KEY, traces
+from sojourn.testing.store_secrets import KEY, find_traces
 from sojourn.testing.store_steps import GUEST, NOBODY, ODD, begin, dump
 
 HERE, THERE = "telegram:dm:1", "matrix:room:!x"
 
 
 class BindingsContract:
-    """place ↔ session, changed by compare-and-swap."""
+    """Bindings of places to sessions, changed by compare-and-swap."""
 
-    async def test_a_place_is_bound_to_a_session(self, store: Store, again: Store | None) -> None:
+    async def test_a_place_is_bound_to_a_session(self, store: Store, again: Store) -> None:
         session = await begin(store)
         assert await store.binding(HERE) is None
         bound = await store.bind(HERE, session, details={"chat": 1})
@@ -31,7 +31,7 @@ class BindingsContract:
             1,
         )
         assert bound.updated_at > 0
-        assert await (again or store).binding(HERE) == bound
+        assert await again.binding(HERE) == bound
 
     async def test_what_was_there_before_can_be_brought_back(self, store: Store) -> None:
         old, new = await begin(store), await begin(store)
@@ -61,27 +61,25 @@ class BindingsContract:
         back = await store.bind(HERE, session)
         assert (back.session, back.previous) == (session, None)
 
-    async def test_a_place_is_bound_only_at_the_revision_that_was_seen(self, store: Store, again: Store | None) -> None:
+    async def test_a_place_is_bound_only_at_the_revision_that_was_seen(self, store: Store, again: Store) -> None:
         one, two = await begin(store), await begin(store)
         seen = await store.bind(HERE, one, expect=0)
         with pytest.raises(Conflict, match="revision 1"):
-            await (again or store).bind(HERE, two, expect=0)
-        await (again or store).bind(HERE, two, expect=seen.revision)
+            await again.bind(HERE, two, expect=0)
+        await again.bind(HERE, two, expect=seen.revision)
         with pytest.raises(Conflict):
             await store.bind(HERE, one, expect=seen.revision)
         assert [one.session for one in await store.bindings()] == [two]
 
-    async def test_one_of_many_who_bind_a_new_place_at_once_wins(self, store: Store, again: Store | None) -> None:
+    async def test_one_of_many_who_bind_a_new_place_at_once_wins(self, store: Store, again: Store) -> None:
         sessions = [await begin(store) for _ in range(6)]
-        tries = [
-            (again or store if n % 2 else store).bind(HERE, session, expect=0) for n, session in enumerate(sessions)
-        ]
+        tries = [(again if n % 2 else store).bind(HERE, session, expect=0) for n, session in enumerate(sessions)]
         done = await asyncio.gather(*tries, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Binding"] + ["Conflict"] * 5
 
-    async def test_a_session_never_has_two_places(self, store: Store, again: Store | None) -> None:
+    async def test_a_session_never_has_two_places(self, store: Store, again: Store) -> None:
         session = await begin(store)
-        await asyncio.gather(*((again or store if n % 2 else store).bind(f"place {n}", session) for n in range(6)))
+        await asyncio.gather(*((again if n % 2 else store).bind(f"place {n}", session) for n in range(6)))
         assert len(await store.bindings(session=session)) == 1
 
     async def test_another_persons_session_is_not_bound(self, store: Store) -> None:
@@ -127,4 +125,4 @@ class BindingsContract:
         bound = await store.bind(ODD, await begin(store), details={ODD: f"{KEY} {ODD}"})
         assert (bound.place, bound.details) == (ODD, {ODD: f"[redacted:api-key] {ODD}"})
         assert await store.binding(ODD) == bound
-        assert await traces(store, "Ab1Ab1") == []
+        assert await find_traces(store, "Ab1Ab1") == []

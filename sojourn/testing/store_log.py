@@ -1,4 +1,4 @@
-"""Contract: the numbered log keeps everything, in order, for ever."""
+"""Contract: the numbered log keeps every item in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,19 @@ from sojourn.core.events import Chunk, Done, Event, Failed, Metadata, Progress, 
 from sojourn.core.messages import Message, assistant, user
 from sojourn.core.sessions import TurnId
 from sojourn.ports.store import Store
-from sojourn.testing.store_steps import NOBODY, ODD, answers, asks, begin, contents, everything, found, rows, say, turn
+from sojourn.testing.store_steps import (
+    NOBODY,
+    ODD,
+    begin,
+    call_message,
+    collect,
+    find_hits,
+    hold_lease,
+    read_contents,
+    read_table,
+    say,
+    tool_message,
+)
 
 EVENTS: tuple[Event, ...] = (
     Metadata("s", "t_1", "echo", detail={"run": 1}),
@@ -27,7 +39,7 @@ EVENTS: tuple[Event, ...] = (
 
 
 class LogContract:
-    """Kept first, seen second; numbered 1, 2, 3 … without gap or repeat."""
+    """Items are stored before anyone sees them, and numbered 1, 2, 3 … without gaps."""
 
     # numbers
     async def test_items_are_numbered_from_one_without_gap(self, store: Store) -> None:
@@ -39,7 +51,7 @@ class LogContract:
 
     async def test_messages_and_events_share_one_numbering(self, store: Store) -> None:
         session = await begin(store, "hi", Metadata(), Chunk("Hel"), assistant("Hello"), Done())
-        kept = await everything(store.read(session))
+        kept = await collect(store.read(session))
         assert [(item.seq, type(item.item).__name__) for item in kept] == [
             (1, "Message"),
             (2, "Metadata"),
@@ -50,9 +62,9 @@ class LogContract:
 
     async def test_what_append_returns_is_what_is_read(self, store: Store) -> None:
         session = await begin(store)
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             kept = await store.append(lease, [user("hi"), Chunk("Hel"), assistant("Hello")], turn=TurnId("t_1"))
-        assert await everything(store.read(session)) == kept
+        assert await collect(store.read(session)) == kept
         assert {item.session for item in kept} == {session}
 
     async def test_every_session_has_numbers_of_its_own(self, store: Store) -> None:
@@ -60,12 +72,10 @@ class LogContract:
         assert [kept.seq async for kept in store.read(one)] == [1, 2]
         assert [kept.seq async for kept in store.read(other)] == [1]
 
-    async def test_appends_at_once_get_numbers_without_gap_or_repeat(self, store: Store, again: Store | None) -> None:
+    async def test_appends_at_once_get_numbers_without_gap_or_repeat(self, store: Store, again: Store) -> None:
         session = await begin(store)
-        async with turn(store, session) as lease:
-            both = [
-                one.append(lease, [user(f"{n}"), Chunk(f"{n}")]) for n in range(10) for one in (store, again or store)
-            ]
+        async with hold_lease(store, session) as lease:
+            both = [one.append(lease, [user(f"{n}"), Chunk(f"{n}")]) for n in range(10) for one in (store, again)]
             done = await asyncio.gather(*both)
         assert sorted(kept.seq for batch in done for kept in batch) == list(range(1, 41))
         assert all(batch[1].seq == batch[0].seq + 1 for batch in done)
@@ -73,22 +83,22 @@ class LogContract:
 
     async def test_adding_nothing_takes_no_number(self, store: Store) -> None:
         session = await begin(store)
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             assert await store.append(lease, []) == []
         assert [kept.seq for kept in await say(store, session, "a")] == [1]
 
     async def test_a_batch_that_cannot_be_kept_leaves_nothing_behind(self, store: Store) -> None:
         session = await begin(store, "a")
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             with pytest.raises(TypeError):
                 await store.append(lease, [user("b"), Progress("tool", {"not": object()})])
         assert [kept.seq for kept in await say(store, session, "c")] == [2]
-        assert await contents(store, session) == ["a", "c"]
+        assert await read_contents(store, session) == ["a", "c"]
         assert (await store.get(session)).message_count == 2
 
     async def test_a_cancelled_append_leaves_the_store_working(self, store: Store) -> None:
         session = await begin(store)
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             for _ in range(5):
                 gone = asyncio.ensure_future(store.append(lease, [user("gone")]))
                 await asyncio.sleep(0)
@@ -96,19 +106,19 @@ class LogContract:
                 await asyncio.gather(gone, return_exceptions=True)
             async with asyncio.timeout(10):
                 await store.append(lease, [user("here")])
-        kept = await everything(store.read(session))
+        kept = await collect(store.read(session))
         assert [item.seq for item in kept] == list(range(1, len(kept) + 1))
-        assert "here" in await contents(store, session)
+        assert "here" in await read_contents(store, session)
 
     async def test_order_is_the_number_and_never_the_clock(self, store: Store) -> None:
         items = [replace(user(f"at {at}"), timestamp=float(at)) for at in (300, 100, 200)]
         session = await begin(store, *items)
-        assert await contents(store, session) == ["at 300", "at 100", "at 200"]
+        assert await read_contents(store, session) == ["at 300", "at 100", "at 200"]
 
     async def test_a_time_is_kept_and_a_missing_one_is_the_moment_of_keeping(self, store: Store) -> None:
         before = time.time()
         session = await begin(store, replace(user("old"), timestamp=1234.5678), "new", Chunk("x"))
-        old, new, event = await everything(store.read(session))
+        old, new, event = await collect(store.read(session))
         assert old.at == 1234.5678
         assert isinstance(old.item, Message)
         assert old.item.timestamp == 1234.5678
@@ -119,8 +129,8 @@ class LogContract:
     async def test_reading_goes_on_after_a_number(self, store: Store) -> None:
         session = await begin(store, "a", Chunk("b"), "c", "d")
         assert [kept.seq async for kept in store.read(session, after=2)] == [3, 4]
-        assert await everything(store.read(session, after=4)) == []
-        assert await everything(store.read(session, after=99)) == []
+        assert await collect(store.read(session, after=4)) == []
+        assert await collect(store.read(session, after=99)) == []
 
     async def test_reading_messages_only_leaves_out_events(self, store: Store) -> None:
         session = await begin(store, "a", Chunk("b"), "c", Done())
@@ -141,10 +151,10 @@ class LogContract:
     async def test_an_unknown_session_cannot_be_read(self, store: Store) -> None:
         for after in (0, 5):
             with pytest.raises(NotFound):
-                await everything(store.read(NOBODY, after=after))
+                await collect(store.read(NOBODY, after=after))
 
     async def test_an_empty_session_reads_as_nothing(self, store: Store) -> None:
-        assert await everything(store.read(await begin(store))) == []
+        assert await collect(store.read(await begin(store))) == []
 
     # what is kept
     @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.name)
@@ -161,9 +171,13 @@ class LogContract:
 
     async def test_odd_characters_come_back_from_messages_and_events(self, store: Store) -> None:
         message = replace(
-            asks(ODD, json.dumps({"text": ODD}), text=ODD), reasoning=ODD, native_id=ODD, extra=ODD, tool_name=ODD
+            call_message(ODD, json.dumps({"text": ODD}), text=ODD),
+            reasoning=ODD,
+            native_id=ODD,
+            extra=ODD,
+            tool_name=ODD,
         )
-        items: list[Yielded] = [message, Chunk(ODD), Progress("tool", {ODD: [ODD]}), answers(ODD, ODD)]
+        items: list[Yielded] = [message, Chunk(ODD), Progress("tool", {ODD: [ODD]}), tool_message(ODD, ODD)]
         session = await begin(store, *items)
         kept = [item.item async for item in store.read(session)]
         assert [replace(item, timestamp=0.0) if isinstance(item, Message) else item for item in kept] == items
@@ -178,13 +192,13 @@ class LogContract:
         text = "".join(f"line {n} of a long story\n" for n in range(220_000))
         session = await begin(store, text)
         assert len(text) > 5_000_000
-        assert await contents(store, session) == [text]
-        assert await found(store, "story") == [(session, 1)]
+        assert await read_contents(store, session) == [text]
+        assert await find_hits(store, "story") == [(session, 1)]
 
     async def test_structured_content_is_kept_as_plain_json(self, store: Store) -> None:
         parts = json.dumps([{"type": "text", "text": "What is this?"}, {"type": "image", "url": "blob:1"}])
         session = await begin(store, Message(role="user", content=parts, structured=True))
-        [row] = await rows(store, "messages")
+        [row] = await read_table(store, "messages")
         assert (row["content"], row["structured"]) == (parts, 1)
         assert (await store.get(session)).preview == "What is this? [image]"
 
@@ -193,24 +207,24 @@ class LogContract:
         session = await begin(
             store, Message(role="assistant", content=deep, structured=True, tool_calls=deep), "findable"
         )
-        assert (await contents(store, session))[0] == deep
+        assert (await read_contents(store, session))[0] == deep
         await store.index()
-        assert await found(store, "findable") == [(session, 2)]
+        assert await find_hits(store, "findable") == [(session, 2)]
 
     async def test_the_turn_is_kept_with_what_it_wrote(self, store: Store) -> None:
         session = await begin(store)
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             await store.append(
                 lease, [user("a"), Chunk("b"), Message(role="user", turn_id="t_own")], turn=TurnId("t_1")
             )
-        first, event, own = await everything(store.read(session))
+        first, event, own = await collect(store.read(session))
         assert isinstance(first.item, Message)
         assert isinstance(own.item, Message)
         assert (first.turn, first.item.turn_id, event.turn, own.item.turn_id) == ("t_1", "t_1", "t_1", "t_own")
 
     # figures on the session
     async def test_a_session_counts_its_messages_and_tool_calls(self, store: Store) -> None:
-        session = await begin(store, "hi", Chunk("x"), asks("terminal"), answers("terminal", "ok"))
+        session = await begin(store, "hi", Chunk("x"), call_message("terminal"), tool_message("terminal", "ok"))
         kept = await store.get(session)
         assert (kept.message_count, kept.tool_call_count, kept.last_seq) == (3, 1, 4)
         assert kept.last_active >= kept.started_at
@@ -231,48 +245,52 @@ class LogContract:
     # undo and summarise
     async def test_flags_undo_summarise_and_restore(self, store: Store) -> None:
         session = await begin(store, "apple", "pear", Chunk("c"), "plum")
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             assert await store.set_flags(lease, [1], active=False, compacted=False) == 1
             assert await store.set_flags(lease, [2], active=False, compacted=True) == 1
         kept = [item.item async for item in store.read(session, messages_only=True)]
         flags = [(item.active, item.compacted) for item in kept if isinstance(item, Message)]
         assert flags == [(False, False), (False, True), (True, False)]
-        assert [await found(store, word) for word in ("apple", "pear", "plum")] == [[], [(session, 2)], [(session, 4)]]
-        async with turn(store, session) as lease:
+        assert [await find_hits(store, word) for word in ("apple", "pear", "plum")] == [
+            [],
+            [(session, 2)],
+            [(session, 4)],
+        ]
+        async with hold_lease(store, session) as lease:
             assert await store.set_flags(lease, [1, 2], active=True, compacted=False) == 2
-        assert await found(store, "apple") == [(session, 1)]
+        assert await find_hits(store, "apple") == [(session, 1)]
 
     async def test_flags_count_only_the_rows_they_change(self, store: Store) -> None:
         session, other = await begin(store, "a", Chunk("b"), "c"), await begin(store, "d")
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             assert await store.set_flags(lease, [1, 1, 2, 99], active=False, compacted=False) == 1
             assert await store.set_flags(lease, [1], active=False, compacted=False) == 0
             assert await store.set_flags(lease, [], active=False, compacted=False) == 0
-        assert await found(store, "d") == [(other, 1)]
+        assert await find_hits(store, "d") == [(other, 1)]
         assert (await store.verify()).clean
 
     async def test_more_than_a_thousand_messages_are_summarised_at_once(self, store: Store) -> None:
         session = await begin(store, *(f"number {n}" for n in range(1200)))
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             assert await store.set_flags(lease, list(range(1, 1200)), active=False, compacted=True) == 1199
 
     async def test_undoing_is_counted_as_a_rewind(self, store: Store) -> None:
         session = await begin(store, "a", "b")
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             await store.set_flags(lease, [2], active=False, compacted=False)
             await store.set_flags(lease, [1], active=False, compacted=True)
         assert (await store.get(session)).details["rewind_count"] == 1
 
     async def test_what_is_undone_keeps_its_number(self, store: Store) -> None:
         session = await begin(store, "a", "b")
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             await store.set_flags(lease, [2], active=False, compacted=False)
             assert [kept.seq for kept in await store.append(lease, [user("c")])] == [3]
 
     # the end
     async def test_the_first_to_end_a_session_gives_the_reason(self, store: Store) -> None:
         session = await begin(store, "a")
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             ended = await store.end(lease, "user_exit")
             later = await store.end(lease, "timeout")
         assert ended.end_reason == later.end_reason == "user_exit"
@@ -280,7 +298,7 @@ class LogContract:
 
     async def test_a_session_that_goes_on_is_open_again(self, store: Store) -> None:
         session = await begin(store, "a")
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             await store.end(lease, "user_exit")
         await say(store, session, "one more thing")
         kept = await store.get(session)

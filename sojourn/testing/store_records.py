@@ -1,4 +1,4 @@
-"""Contract: small documents beside the sessions, changed safely, and gone with their session."""
+"""Contract: records. Documents beside the sessions, changed by compare-and-swap, deleted with their session."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from sojourn.core.errors import BadInput, Conflict, LeaseLost, NotDriving, NotFo
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.records import Record
 from sojourn.ports.store import Store
-from sojourn.testing.store_secrets import KEY, traces
-from sojourn.testing.store_steps import GUEST, NOBODY, ODD, Fresh, begin, contents, dump, first, turn
+from sojourn.testing.store_secrets import KEY, find_traces
+from sojourn.testing.store_steps import GUEST, NOBODY, ODD, Fresh, begin, dump, hold_lease, read_contents, take_first
 from sojourn.text.redaction import no_redaction
 
 MOOD = Record(kind="mood", key="today", value={"sunny": True})
 
 
-async def keys(store: Store, kind: str = "mood", **asked: object) -> list[str]:
+async def list_keys(store: Store, kind: str = "mood", **asked: object) -> list[str]:
     return [record.key for record in await store.list_records(kind, **asked)]  # type: ignore[arg-type]
 
 
-async def fill(store: Store, *names: str, **fields: object) -> None:
+async def put_records(store: Store, *names: str, **fields: object) -> None:
     for name in names:
         await store.put_record(replace(MOOD, key=name, **fields))  # type: ignore[arg-type]
 
 
 class RecordsContract:
-    """A document has a revision; whoever changes it says which one it saw."""
+    """A record has a revision; a change names the revision it is based on."""
 
     # putting and getting
-    async def test_a_record_comes_back_as_it_was_put(self, store: Store, again: Store | None) -> None:
+    async def test_a_record_comes_back_as_it_was_put(self, store: Store, again: Store) -> None:
         kept = await store.put_record(MOOD)
         assert (kept.kind, kept.key, kept.value, kept.principal, kept.session) == (
             "mood",
@@ -42,13 +42,13 @@ class RecordsContract:
         )
         assert kept.revision == 1
         assert kept.created_at == kept.updated_at > 0
-        assert await (again or store).get_record("mood", "today") == kept
+        assert await again.get_record("mood", "today") == kept
 
     async def test_there_is_none_where_none_was_put(self, store: Store) -> None:
         await store.put_record(MOOD)
         assert await store.get_record("mood", "Today") is None
         assert await store.get_record("weather", "today") is None
-        assert await keys(store, "weather") == []
+        assert await list_keys(store, "weather") == []
 
     @pytest.mark.parametrize("value", [None, True, 0, -1.5, "", ODD, [], {}, {"a": [1, {"b": None}]}, {ODD: ODD}])
     async def test_any_json_is_kept(self, store: Store, value: object) -> None:
@@ -85,9 +85,9 @@ class RecordsContract:
         assert await store.get_record("mood", "today") == second
 
     # compare and swap
-    async def test_a_change_is_made_only_at_the_revision_that_was_seen(self, store: Store, again: Store | None) -> None:
+    async def test_a_change_is_made_only_at_the_revision_that_was_seen(self, store: Store, again: Store) -> None:
         seen = await store.put_record(MOOD, expect=0)
-        await (again or store).put_record(replace(seen, value="theirs"), expect=seen.revision)
+        await again.put_record(replace(seen, value="theirs"), expect=seen.revision)
         with pytest.raises(Conflict, match="revision 2"):
             await store.put_record(replace(seen, value="mine"), expect=seen.revision)
         kept = await store.get_record("mood", "today")
@@ -106,12 +106,12 @@ class RecordsContract:
             await store.put_record(seen, expect=seen.revision)
         assert await store.get_record("mood", "today") is None
 
-    async def test_one_of_many_who_make_it_at_once_wins(self, store: Store, again: Store | None) -> None:
-        tries = [one.put_record(replace(MOOD, value=n), expect=0) for n in range(5) for one in (store, again or store)]
+    async def test_one_of_many_who_make_it_at_once_wins(self, store: Store, again: Store) -> None:
+        tries = [one.put_record(replace(MOOD, value=n), expect=0) for n in range(5) for one in (store, again)]
         done = await asyncio.gather(*tries, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Conflict"] * 9 + ["Record"]
 
-    async def test_counting_together_loses_nothing(self, store: Store, again: Store | None) -> None:
+    async def test_counting_together_loses_nothing(self, store: Store, again: Store) -> None:
         await store.put_record(replace(MOOD, value=0))
 
         async def count(one: Store) -> None:
@@ -125,13 +125,13 @@ class RecordsContract:
                     except Conflict:
                         continue
 
-        await asyncio.gather(*(count(one) for one in (store, again or store, store)))
+        await asyncio.gather(*(count(one) for one in (store, again, store)))
         kept = await store.get_record("mood", "today")
         assert kept is not None
         assert (kept.value, kept.revision) == (15, 16)
 
-    async def test_replacing_whatever_is_there_counts_each_time(self, store: Store, again: Store | None) -> None:
-        puts = [one.put_record(replace(MOOD, value=n)) for n in range(5) for one in (store, again or store)]
+    async def test_replacing_whatever_is_there_counts_each_time(self, store: Store, again: Store) -> None:
+        puts = [one.put_record(replace(MOOD, value=n)) for n in range(5) for one in (store, again)]
         assert sorted(kept.revision for kept in await asyncio.gather(*puts)) == list(range(1, 11))
 
     # deleting
@@ -152,47 +152,52 @@ class RecordsContract:
 
     # listing
     async def test_records_are_listed_by_key_page_by_page(self, store: Store) -> None:
-        await fill(store, "b", "a", "c", "B", "é", "日", "\uffff", "\U0001f44b")
-        assert await keys(store) == ["B", "a", "b", "c", "é", "日", "\uffff", "\U0001f44b"]
-        assert await keys(store, limit=2) == ["B", "a"]
-        assert await keys(store, after="a", limit=3) == ["b", "c", "é"]
-        assert await keys(store, after="\U0001f44b") == await keys(store, limit=0) == await keys(store, limit=-1) == []
+        await put_records(store, "b", "a", "c", "B", "é", "日", "\uffff", "\U0001f44b")
+        assert await list_keys(store) == ["B", "a", "b", "c", "é", "日", "\uffff", "\U0001f44b"]
+        assert await list_keys(store, limit=2) == ["B", "a"]
+        assert await list_keys(store, after="a", limit=3) == ["b", "c", "é"]
+        assert (
+            await list_keys(store, after="\U0001f44b")
+            == await list_keys(store, limit=0)
+            == await list_keys(store, limit=-1)
+            == []
+        )
 
     async def test_records_are_listed_by_the_beginning_of_their_key(self, store: Store) -> None:
-        await fill(store, "ab", "abc", "ab\U0010ffffz", "aB", "ac", "a%", "a%b", "a_b", "ab\x00")
-        assert set(await keys(store, prefix="ab")) == {"ab", "abc", "ab\U0010ffffz", "ab\x00"}
-        assert await keys(store, prefix="ab\U0010ffff") == ["ab\U0010ffffz"]
-        assert await keys(store, prefix="a%") == ["a%", "a%b"]
-        assert await keys(store, prefix="a_") == ["a_b"]
-        assert await keys(store, prefix="ab\x00") == ["ab\x00"]
-        assert await keys(store, prefix="ab", after="ab", limit=1) == ["ab\x00"]
+        await put_records(store, "ab", "abc", "ab\U0010ffffz", "aB", "ac", "a%", "a%b", "a_b", "ab\x00")
+        assert set(await list_keys(store, prefix="ab")) == {"ab", "abc", "ab\U0010ffffz", "ab\x00"}
+        assert await list_keys(store, prefix="ab\U0010ffff") == ["ab\U0010ffffz"]
+        assert await list_keys(store, prefix="a%") == ["a%", "a%b"]
+        assert await list_keys(store, prefix="a_") == ["a_b"]
+        assert await list_keys(store, prefix="ab\x00") == ["ab\x00"]
+        assert await list_keys(store, prefix="ab", after="ab", limit=1) == ["ab\x00"]
 
     async def test_each_person_lists_what_is_theirs(self, store: Store) -> None:
-        await fill(store, "mine")
-        await fill(store, "theirs", principal=GUEST)
-        assert await keys(store, principal=OWNER) == ["mine"]
-        assert await keys(store, principal=GUEST) == ["theirs"]
-        assert await keys(store) == ["mine", "theirs"]
+        await put_records(store, "mine")
+        await put_records(store, "theirs", principal=GUEST)
+        assert await list_keys(store, principal=OWNER) == ["mine"]
+        assert await list_keys(store, principal=GUEST) == ["theirs"]
+        assert await list_keys(store) == ["mine", "theirs"]
 
     async def test_records_of_a_session_are_listed(self, store: Store) -> None:
         session, other = await begin(store), await begin(store)
-        await fill(store, "one", session=session)
-        await fill(store, "two", session=other)
-        await fill(store, "three")
-        assert await keys(store, session=session) == ["one"]
-        assert await keys(store, session=NOBODY) == []
+        await put_records(store, "one", session=session)
+        await put_records(store, "two", session=other)
+        await put_records(store, "three")
+        assert await list_keys(store, session=session) == ["one"]
+        assert await list_keys(store, session=NOBODY) == []
 
     # the lease
     async def test_a_record_is_put_while_the_lease_is_held(self, store: Store) -> None:
         session = await begin(store)
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             kept = await store.put_record(replace(MOOD, session=session), lease=lease)
             assert (await store.put_record(kept, expect=1, lease=lease)).revision == 2
 
-    async def test_a_late_record_is_refused_when_the_lease_was_lost(self, store: Store, again: Store | None) -> None:
+    async def test_a_late_record_is_refused_when_the_lease_was_lost(self, store: Store, again: Store) -> None:
         session = await begin(store)
         lease = await store.lease(session, holder="one", surface="cli")
-        await (again or store).renew(lease, 0)
+        await again.renew(lease, 0)
         for record in (MOOD, replace(MOOD, session=session)):
             for expect in (None, 0):
                 with pytest.raises(LeaseLost):
@@ -200,11 +205,11 @@ class RecordsContract:
         assert await store.get_record("mood", "today") is None
 
     async def test_a_late_record_is_refused_after_another_surface_took_the_wheel(
-        self, store: Store, again: Store | None
+        self, store: Store, again: Store
     ) -> None:
         session = await begin(store)
         lease = await store.lease(session, holder="one", surface="cli")
-        await (again or store).drive(session, "telegram")
+        await again.drive(session, "telegram")
         with pytest.raises(NotDriving, match="telegram"):
             await store.put_record(replace(MOOD, session=session), lease=lease)
         assert await store.get_record("mood", "today") is None
@@ -220,11 +225,11 @@ class RecordsContract:
         helper = await begin(store, parent=session, source="subagent")
         branch = await begin(store, parent=session)
         for name, owner in (("a", session), ("b", helper), ("c", branch)):
-            await fill(store, name, session=owner)
-        await fill(store, "d")
+            await put_records(store, name, session=owner)
+        await put_records(store, "d")
         removed = await store.delete(session)
         assert removed.rows["records"] == 2
-        assert await keys(store) == ["c", "d"]
+        assert await list_keys(store) == ["c", "d"]
         assert (await store.verify()).clean
 
     async def test_records_are_forgotten_with_their_session(self, store: Store) -> None:
@@ -236,26 +241,21 @@ class RecordsContract:
         assert session not in left
 
     async def test_a_record_put_while_its_session_is_deleted_does_not_stay_behind(
-        self, store: Store, again: Store | None
+        self, store: Store, again: Store
     ) -> None:
         for n in range(10):
             session = await begin(store)
             record = replace(MOOD, key=f"{n}", session=session)
-            await asyncio.gather((again or store).put_record(record), store.delete(session), return_exceptions=True)
-        assert await keys(store) == []
+            await asyncio.gather(again.put_record(record), store.delete(session), return_exceptions=True)
+        assert await list_keys(store) == []
         assert (await store.verify()).clean
 
     # telling others
-    async def test_a_changed_record_changes_its_session_for_those_who_watch(
-        self, store: Store, again: Store | None
-    ) -> None:
+    async def test_a_changed_record_changes_its_session_for_those_who_watch(self, store: Store, again: Store) -> None:
         session = await begin(store)
-        for step in (
-            (again or store).put_record(replace(MOOD, session=session)),
-            (again or store).delete_record("mood", "today"),
-        ):
+        for step in (again.put_record(replace(MOOD, session=session)), again.delete_record("mood", "today")):
             before = await store.last_change()
-            watching = asyncio.ensure_future(first(1, store.watch_changes(after=before)))
+            watching = asyncio.ensure_future(take_first(1, store.watch_changes(after=before)))
             await asyncio.sleep(0)
             await step
             [change] = await watching
@@ -273,14 +273,14 @@ class RecordsContract:
         before = await store.get(session)
         await store.put_record(replace(MOOD, session=session))
         assert await store.get(session) == before
-        assert await contents(store, session) == ["a"]
+        assert await read_contents(store, session) == ["a"]
 
     # secrets and figures
     async def test_secrets_in_records_are_blacked_out(self, store: Store) -> None:
         kept = await store.put_record(replace(MOOD, value={"key": f"use {KEY}", "password": "correct-horse"}))
         assert kept.value == {"key": "use [redacted:api-key]", "password": "[redacted:password]"}
         assert await store.get_record("mood", "today") == kept
-        assert await traces(store, "Ab1Ab1") == await traces(store, "correct-horse") == []
+        assert await find_traces(store, "Ab1Ab1") == await find_traces(store, "correct-horse") == []
 
     async def test_the_switch_that_keeps_secrets_holds_for_records(self, fresh: Fresh) -> None:
         store = fresh(redactor=no_redaction)

@@ -1,4 +1,4 @@
-"""Contract: nothing goes by itself; what is taken away is said, and what is forgotten stays away."""
+"""Contract: deletion is explicit and reported, and a forgotten session never comes back."""
 
 from __future__ import annotations
 
@@ -9,15 +9,26 @@ from sojourn.core.events import Chunk, Progress
 from sojourn.core.sessions import OWNER, SessionId
 from sojourn.ports.records import Record
 from sojourn.ports.store import Listing, Store
-from sojourn.testing.store_steps import GUEST, asks, begin, bring, dump, foreign, found, rows, say, turn
+from sojourn.testing.store_steps import (
+    GUEST,
+    begin,
+    call_message,
+    dump,
+    find_hits,
+    hold_lease,
+    ingest,
+    make_transcript,
+    read_table,
+    say,
+)
 
 
 class RemovalContract:
-    """`delete` is explicit and thorough; `forget` leaves a hash that keeps it from coming back."""
+    """`delete` removes all rows of a session; `forget` also leaves a hash that stops imports."""
 
     # delete
     async def test_delete_says_what_it_removed(self, store: Store) -> None:
-        session = await begin(store, "a", Chunk("b"), asks("terminal"), details={"system_prompt": "Be kind."})
+        session = await begin(store, "a", Chunk("b"), call_message("terminal"), details={"system_prompt": "Be kind."})
         await store.put_blob(session, b"picture", media_type="image/png")
         removed = await store.delete(session)
         expected = {"sessions": 1, "messages": 2, "events": 1, "blobs": 1, "blob_uses": 1, "system_prompts": 1}
@@ -30,7 +41,7 @@ class RemovalContract:
         await store.delete(session)
         with pytest.raises(NotFound):
             await store.get(session)
-        assert await found(store, "apple") == [(other, 1)]
+        assert await find_hits(store, "apple") == [(other, 1)]
         assert [one.id for one in await store.find(Listing(archived=None))] == [other]
         assert session not in repr(await dump(store))
         assert (await store.verify()).clean
@@ -41,7 +52,7 @@ class RemovalContract:
         await store.delete(gone)
         session = await begin(store, "apple")
         await store.index()
-        assert await found(store, "apple") == [(session, 1)]
+        assert await find_hits(store, "apple") == [(session, 1)]
 
     async def test_a_deleted_id_may_be_used_again_and_counts_from_one(self, store: Store) -> None:
         await begin(store, "a", "b", id=SessionId("mine"), title="Mine")
@@ -59,21 +70,23 @@ class RemovalContract:
         assert (removed.rows["sessions"], removed.rows["messages"]) == (4, 4)
         left = await store.find(Listing(archived=None))
         assert [(one.id, one.parent_session_id) for one in left] == [(branch, None)]
-        assert not {parent, helper, helpers_helper, delegate} & {row["id"] for row in await rows(store, "sessions")}
+        assert not {parent, helper, helpers_helper, delegate} & {
+            row["id"] for row in await read_table(store, "sessions")
+        }
 
-    async def test_a_running_turn_is_not_deleted_from_under_its_holder(self, store: Store, again: Store | None) -> None:
+    async def test_a_running_turn_is_not_deleted_from_under_its_holder(self, store: Store, again: Store) -> None:
         session = await begin(store, "a")
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             with pytest.raises(SessionBusy):
-                await (again or store).delete(session)
+                await again.delete(session)
             with pytest.raises(SessionBusy):
-                await (again or store).forget(session)
+                await again.forget(session)
             await store.append(lease, [Chunk("still here")])
 
     async def test_a_running_sub_agent_keeps_its_parent_from_being_deleted(self, store: Store) -> None:
         parent = await begin(store, "a")
         helper = await begin(store, parent=parent, source="subagent")
-        async with turn(store, helper):
+        async with hold_lease(store, helper):
             with pytest.raises(SessionBusy):
                 await store.delete(parent)
         assert (await store.delete(parent)).rows["sessions"] == 2
@@ -99,40 +112,42 @@ class RemovalContract:
         await store.index()
         removed = await store.forget(session)
         assert removed.rows["messages"] == 1
-        assert await found(store, "canary") == []
+        assert await find_hits(store, "canary") == []
         left = repr(await dump(store))
         assert session not in left
         assert "canary" not in left.lower()
-        assert len(await rows(store, "tombstones")) == 1
+        assert len(await read_table(store, "tombstones")) == 1
 
-    async def test_a_forgotten_id_cannot_be_used_again(self, store: Store, again: Store | None) -> None:
+    async def test_a_forgotten_id_cannot_be_used_again(self, store: Store, again: Store) -> None:
         session = await begin(store, "a", id=SessionId("mine"))
         await store.forget(session)
         for person in (OWNER, GUEST):
             with pytest.raises(Forgotten):
-                await (again or store).create(id=session, principal=person)
+                await again.create(id=session, principal=person)
 
     async def test_a_forgotten_session_is_not_imported_again(self, store: Store) -> None:
-        await bring(store, foreign("abc", "canary"), foreign("other", "words"))
+        await ingest(store, make_transcript("abc", "canary"), make_transcript("other", "words"))
         await store.forget(SessionId("abc"))
         assert "abc" not in await store.known("hermes", "/home/me/.hermes")
         assert await store.forgotten("hermes", "/home/me/.hermes", ["abc", "other"]) == {"abc"}
         assert await store.forgotten("hermes", "/home/me/.hermes", []) == set()
-        [one, other] = await bring(store, foreign("abc", "canary", "more"), foreign("other", "words"), mark="2")
+        [one, other] = await ingest(
+            store, make_transcript("abc", "canary", "more"), make_transcript("other", "words"), mark="2"
+        )
         assert (one.outcome, one.session, one.new_messages) == ("forgotten", None, 0)
         assert other.outcome == "updated"
-        assert await found(store, "canary") == []
+        assert await find_hits(store, "canary") == []
 
     async def test_a_forgotten_session_is_recognised_by_its_origin(self, store: Store) -> None:
         await begin(store, id=SessionId("abc"))
-        [brought] = await bring(store, foreign("abc", "canary"), home="/odd \udcff home")
+        [brought] = await ingest(store, make_transcript("abc", "canary"), home="/odd \udcff home")
         assert brought.session == "hermes-abc"
         await store.forget(SessionId("hermes-abc"))
-        [brought] = await bring(store, foreign("abc", "canary"), home="/odd \udcff home")
+        [brought] = await ingest(store, make_transcript("abc", "canary"), home="/odd \udcff home")
         assert brought.outcome == "forgotten"
         assert await store.forgotten("hermes", "/odd \udcff home", ["abc", "b"]) == {"abc"}
         assert await store.forgotten("hermes", "/another/home", ["abc"]) == set()
-        [other] = await bring(store, foreign("abc", "another one"), home="/another/home")
+        [other] = await ingest(store, make_transcript("abc", "another one"), home="/another/home")
         assert other.outcome == "imported"
 
     async def test_forgotten_sub_agents_stay_away_too(self, store: Store) -> None:
@@ -161,7 +176,7 @@ class RemovalContract:
         assert len(await store.list_records("fact")) == 2, "to delete is not to forget"
 
     async def test_what_others_recalled_of_a_session_is_told_no_more_when_it_is_forgotten(
-        self, store: Store, again: Store | None
+        self, store: Store, again: Store
     ) -> None:
         session, other = await begin(store, "a", title='my "canary" 100%'), await begin(store, "b", title="kept")
         quoted, about = 'From “my "canary" 100%”', {"title": "From “kept”", "origin": f"session {other}"}
@@ -176,7 +191,7 @@ class RemovalContract:
         spoken = Chunk(
             'They call it “my "canary" 100%” too.'
         )  # what was said elsewhere stays: it is not ours to change
-        await say(again or store, other, Progress("memory", block), prepared, spoken)
+        await say(again, other, Progress("memory", block), prepared, spoken)
         await store.forget(session)
         told = [kept.item.detail async for kept in store.read(other) if isinstance(kept.item, Progress)]
         gone = "a forgotten session"
@@ -184,9 +199,9 @@ class RemovalContract:
         assert told == [left, {"blocks": [left, about], "left_out": [gone]}]
         assert [kept.item async for kept in store.read(other)][-1] == spoken
 
-    async def test_a_store_goes_on_working_after_forgetting(self, store: Store, again: Store | None) -> None:
-        other = await begin(again or store, "apple")
+    async def test_a_store_goes_on_working_after_forgetting(self, store: Store, again: Store) -> None:
+        other = await begin(again, "apple")
         await store.forget(await begin(store, "apple"))
-        await say(again or store, other, "apple pie")
-        assert await found(store, "apple") == [(other, 2), (other, 1)]
+        await say(again, other, "apple pie")
+        assert await find_hits(store, "apple") == [(other, 2), (other, 1)]
         assert (await store.verify()).clean

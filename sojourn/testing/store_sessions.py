@@ -1,4 +1,4 @@
-"""Contract: sessions are opened, named, found and changed."""
+"""Contract: sessions are created, found and changed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from sojourn.core.errors import Ambiguous, BadInput, BadTitle, Conflict, NotFound, TitleTaken
 from sojourn.core.sessions import MAX_TITLE_CHARS, OWNER, SessionId
 from sojourn.ports.store import Listing, Store
-from sojourn.testing.store_steps import GUEST, NOBODY, ODD, begin, everything, first, retitled, rows, say
+from sojourn.testing.store_steps import GUEST, NOBODY, ODD, begin, change_title, collect, read_table, say, take_first
 
 
 class SessionsContract:
-    """One public id for life; titles are unique for a person; changes are compare-and-swap."""
+    """An id never changes; titles are unique per principal; changes are compare-and-swap."""
 
     # ids
     async def test_an_id_says_when_the_session_began_and_is_a_safe_file_name(self, store: Store) -> None:
@@ -41,8 +41,8 @@ class SessionsContract:
             await store.create(id=SessionId(id))
         assert await store.is_empty()
 
-    async def test_one_of_two_who_want_the_same_id_gets_it(self, store: Store, again: Store | None) -> None:
-        both = [one.create(id=SessionId("wanted")) for one in (store, again or store)]
+    async def test_one_of_two_who_want_the_same_id_gets_it(self, store: Store, again: Store) -> None:
+        both = [one.create(id=SessionId("wanted")) for one in (store, again)]
         done = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Conflict", "Session"]
 
@@ -82,7 +82,7 @@ class SessionsContract:
 
     async def test_equal_system_prompts_are_kept_once(self, store: Store) -> None:
         sessions = [await store.create(details={"system_prompt": "Be kind." * 100}) for _ in range(3)]
-        assert len(await rows(store, "system_prompts")) == 1
+        assert len(await read_table(store, "system_prompts")) == 1
         assert {session.details["system_prompt"] for session in sessions} == {"Be kind." * 100}
 
     @pytest.mark.parametrize("id", [NOBODY, "", "nul\0", "\ud800", "%"])
@@ -97,9 +97,9 @@ class SessionsContract:
             store.forget(session),
             store.put_blob(session, b"x", media_type="text/plain"),
             store.get_blob(session, "x"),
-            everything(store.read(session)),
-            everything(store.read(session, after=7)),
-            first(1, store.watch(session)),
+            collect(store.read(session)),
+            collect(store.read(session, after=7)),
+            take_first(1, store.watch(session)),
             return_exceptions=True,
         )
         assert [type(one) for one in done] == [NotFound] * len(done)
@@ -121,12 +121,12 @@ class SessionsContract:
     ) -> None:
         made = await store.create(title=raw)
         assert made.title == kept
-        assert (await retitled(store, await retitled(store, made, "Other"), raw)).title == kept
+        assert (await change_title(store, await change_title(store, made, "Other"), raw)).title == kept
 
     async def test_a_title_that_is_too_long_is_refused(self, store: Store) -> None:
         session = await store.create(title="x" * MAX_TITLE_CHARS)
         with pytest.raises(BadTitle):
-            await retitled(store, session, "x" * (MAX_TITLE_CHARS + 1))
+            await change_title(store, session, "x" * (MAX_TITLE_CHARS + 1))
         with pytest.raises(BadTitle):
             await store.create(title="y" * (MAX_TITLE_CHARS + 1))
 
@@ -136,7 +136,7 @@ class SessionsContract:
         with pytest.raises(TitleTaken, match="Garden"):
             await store.create(title=" Garden ")
         with pytest.raises(TitleTaken):
-            await retitled(store, other, "Garden")
+            await change_title(store, other, "Garden")
         assert (await store.get(other.id)) == other
 
     async def test_sessions_without_a_title_do_not_clash(self, store: Store) -> None:
@@ -148,11 +148,11 @@ class SessionsContract:
 
     async def test_a_title_that_was_given_up_is_free_again(self, store: Store) -> None:
         session = await store.create(title="Garden")
-        await retitled(store, session, None)
+        await change_title(store, session, None)
         assert (await store.create(title="Garden")).title == "Garden"
 
-    async def test_one_of_two_who_want_the_same_title_gets_it(self, store: Store, again: Store | None) -> None:
-        both = [one.create(title="Garden") for one in (store, again or store)]
+    async def test_one_of_two_who_want_the_same_title_gets_it(self, store: Store, again: Store) -> None:
+        both = [one.create(title="Garden") for one in (store, again)]
         done = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Session", "TitleTaken"]
 
@@ -204,17 +204,17 @@ class SessionsContract:
         assert await store.get(old.id) == new
 
     async def test_a_change_of_something_stale_is_a_conflict_and_changes_nothing(
-        self, store: Store, again: Store | None
+        self, store: Store, again: Store
     ) -> None:
         old = await store.create()
-        new = await (again or store).change(old, replace(old, title="First"))
+        new = await again.change(old, replace(old, title="First"))
         with pytest.raises(Conflict, match="revision"):
             await store.change(old, replace(old, title="Second"))
         assert await store.get(old.id) == new
 
-    async def test_one_of_two_changes_at_once_wins(self, store: Store, again: Store | None) -> None:
+    async def test_one_of_two_changes_at_once_wins(self, store: Store, again: Store) -> None:
         old = await store.create()
-        both = [one.change(old, replace(old, cwd=where)) for one, where in ((store, "/a"), (again or store, "/b"))]
+        both = [one.change(old, replace(old, cwd=where)) for one, where in ((store, "/a"), (again, "/b"))]
         done = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Conflict", "Session"]
 
@@ -233,7 +233,7 @@ class SessionsContract:
         session = await store.create()
         await store.delete(session.id)
         with pytest.raises(NotFound):
-            await retitled(store, session, "Garden")
+            await change_title(store, session, "Garden")
 
     async def test_odd_characters_come_back_from_a_session_row(self, store: Store) -> None:
         made = await store.create(cwd=ODD, model=ODD, details={"display_name": ODD})

@@ -1,4 +1,4 @@
-"""Small steps the tests of the store contract are made of."""
+"""Helpers of the store contract."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ ODD = "nul \x00, substitute \x1a, the escape itself \x1a0000, lone \ud800 and \u
 
 
 @asynccontextmanager
-async def turn(store: SessionStore, session: SessionId, surface: str = "cli") -> AsyncIterator[Lease]:
-    """A lease for a while."""
+async def hold_lease(store: SessionStore, session: SessionId, surface: str = "cli") -> AsyncIterator[Lease]:
+    """Holds the turn lease of a session."""
     lease = await store.lease(session, holder="a test", surface=surface)
     try:
         yield lease
@@ -33,25 +33,25 @@ async def turn(store: SessionStore, session: SessionId, surface: str = "cli") ->
 
 
 async def say(store: SessionStore, session: SessionId, *items: str | Yielded) -> list[Recorded]:
-    """Adds items to a log in a turn of their own; a text is something a person says."""
-    async with turn(store, session) as lease:
+    """Appends items in a turn of their own; a text is a user message."""
+    async with hold_lease(store, session) as lease:
         return await store.append(lease, [user(item) if isinstance(item, str) else item for item in items])
 
 
 async def begin(store: SessionStore, *items: str | Yielded, **fields: Any) -> SessionId:
-    """A new session in which something was said."""
+    """Creates a session with these items."""
     session = (await store.create(**fields)).id
     if items:
         await say(store, session, *items)
     return session
 
 
-async def everything(items: AsyncIterator[T]) -> list[T]:
+async def collect(items: AsyncIterator[T]) -> list[T]:
     return [item async for item in items]
 
 
-async def first(count: int, stream: AsyncIterator[T], seconds: float = 10.0) -> list[T]:
-    """The first items of an endless stream, which is closed then."""
+async def take_first(count: int, stream: AsyncIterator[T], seconds: float = 10.0) -> list[T]:
+    """Returns the first items of an endless stream and closes it."""
     found: list[T] = []
     try:
         async with asyncio.timeout(seconds):
@@ -63,28 +63,30 @@ async def first(count: int, stream: AsyncIterator[T], seconds: float = 10.0) -> 
     return found
 
 
-async def found(store: SessionStore, text: str, **fields: Any) -> list[tuple[str, int]]:
-    """Where a search hits: session and number."""
+async def find_hits(store: SessionStore, text: str, **fields: Any) -> list[tuple[str, int]]:
+    """Searches and returns the session and seq of each hit."""
     return [(hit.session, hit.seq) for hit in await store.search(SearchQuery(text=text, **fields))]
 
 
-def marked(hit: SearchHit) -> list[str]:
-    """The highlighted parts of a hit."""
+def highlighted_words(hit: SearchHit) -> list[str]:
+    """Returns the highlighted parts of a snippet."""
     return [hit.snippet.text[start:end] for start, end in hit.snippet.marks]
 
 
-def asks(name: str, arguments: str = "{}", text: str | None = None, id: str = "call_1") -> Message:
-    """An assistant's message that calls a tool."""
+def call_message(name: str, arguments: str = "{}", text: str | None = None, id: str = "call_1") -> Message:
+    """Returns an assistant message that calls a tool."""
     return assistant(text, [ToolCall(id=id, name=name, arguments=arguments)])
 
 
-def answers(name: str, text: str, id: str = "call_1") -> Message:
-    """A tool's output."""
+def tool_message(name: str, text: str, id: str = "call_1") -> Message:
+    """Returns the result message of a tool."""
     return tool_result(ToolCall(id=id, name=name), text)
 
 
-def foreign(native: str, *texts: str | Message, records: Sequence[tuple[str, str]] = (), **fields: Any) -> Transcript:
-    """A session of another program; messages are numbered m1, m2 … there."""
+def make_transcript(
+    native: str, *texts: str | Message, records: Sequence[tuple[str, str]] = (), **fields: Any
+) -> Transcript:
+    """Returns a session of another program with the native message ids m1, m2 …"""
     said = [user(text) if isinstance(text, str) else text for text in texts]
     messages = [
         replace(message, native_id=message.native_id or f"m{number}", timestamp=message.timestamp or 1000.0 + number)
@@ -94,7 +96,7 @@ def foreign(native: str, *texts: str | Message, records: Sequence[tuple[str, str
     return Transcript(native_id=native, fields=fields, messages=messages, records=tuple(records))
 
 
-async def bring(
+async def ingest(
     store: Store,
     *transcripts: Transcript,
     mark: str = "1",
@@ -102,26 +104,26 @@ async def bring(
     home: str = "/home/me/.hermes",
     principal: Principal = OWNER,
 ) -> list[Ingested]:
-    """An import of whole sessions, all under one fingerprint."""
+    """Imports transcripts with one fingerprint."""
     return await store.ingest(source, home, [(mark, one) for one in transcripts], principal=principal)
 
 
-async def rows(store: Store, table: str) -> list[dict[str, Any]]:
-    """A whole table, column by name."""
+async def read_table(store: Store, table: str) -> list[dict[str, Any]]:
+    """Returns all rows of a table by column name."""
     columns = {name: columns for name, columns, _ in store.tables()}[table]
     return [dict(zip(columns, row, strict=True)) for row in await store.export_rows(table, after=None, limit=10_000)]
 
 
-async def contents(store: SessionStore, session: SessionId) -> list[str | None]:
-    """What was said in a session, in order."""
+async def read_contents(store: SessionStore, session: SessionId) -> list[str | None]:
+    """Returns the contents of the messages of a session."""
     items = [kept.item async for kept in store.read(session, messages_only=True)]
     return [item.content for item in items if isinstance(item, Message)]
 
 
-async def retitled(store: SessionStore, session: Session, title: str | None) -> Session:
+async def change_title(store: SessionStore, session: Session, title: str | None) -> Session:
     return await store.change(session, replace(session, title=title))
 
 
 async def dump(store: Store) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table."""
+    """Returns every row of every table."""
     return {name: await store.export_rows(name, after=None, limit=10_000) for name, _, _ in store.tables()}

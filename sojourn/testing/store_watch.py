@@ -1,4 +1,4 @@
-"""Contract: what one process keeps, another one sees at once; and the feed of all sessions."""
+"""Contract: watching a session across processes, and the change feed of all sessions."""
 
 from __future__ import annotations
 
@@ -14,18 +14,26 @@ from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import user
 from sojourn.core.sessions import Change, Recorded, SessionId
 from sojourn.ports.store import Store
-from sojourn.testing.store_steps import NOBODY, begin, bring, everything, first, foreign, retitled, say, turn
+from sojourn.testing.store_steps import (
+    NOBODY,
+    begin,
+    change_title,
+    collect,
+    hold_lease,
+    ingest,
+    make_transcript,
+    say,
+    take_first,
+)
 
 
 class WatchContract:
-    """Watching a session is reading it and going on; the feed tells which sessions to look at."""
+    """`watch` reads a log and continues with new items; the feed names the changed sessions."""
 
     # one session
-    async def test_a_watcher_sees_what_is_there_and_what_another_process_adds(
-        self, store: Store, again: Store | None
-    ) -> None:
-        session, other = await begin(store, "before"), again or store
-        watching = asyncio.ensure_future(first(3, other.watch(session)))
+    async def test_a_watcher_sees_what_is_there_and_what_another_process_adds(self, store: Store, again: Store) -> None:
+        session, other = await begin(store, "before"), again
+        watching = asyncio.ensure_future(take_first(3, other.watch(session)))
         await asyncio.sleep(0.1)
         begun = time.monotonic()
         kept = await say(store, session, Chunk("Hel"), "after")
@@ -35,11 +43,11 @@ class WatchContract:
         assert [item.seq for item in seen] == [1, 2, 3]
 
     @pytest.mark.parametrize("where", ["in this process", "in another process"])
-    async def test_step_by_step_nobody_waits_for_a_clock(self, store: Store, again: Store | None, where: str) -> None:
+    async def test_step_by_step_nobody_waits_for_a_clock(self, store: Store, again: Store, where: str) -> None:
         session, other = await begin(store), (again if where == "in another process" else None) or store
         log, feed = other.watch(session), other.watch_changes(after=await store.last_change())
         async with (
-            turn(store, session) as lease,
+            hold_lease(store, session) as lease,
             aclosing(other.controls(lease)) as words,
             aclosing(log),
             aclosing(feed),
@@ -56,19 +64,21 @@ class WatchContract:
 
     async def test_a_watcher_may_begin_after_a_number(self, store: Store) -> None:
         session = await begin(store, "a", "b", "c")
-        assert [item.seq for item in await first(1, store.watch(session, after=2))] == [3]
+        assert [item.seq for item in await take_first(1, store.watch(session, after=2))] == [3]
 
     async def test_a_watcher_who_is_ahead_waits(self, store: Store) -> None:
         session = await begin(store, "a")
-        watching = asyncio.ensure_future(first(1, store.watch(session, after=1)))
+        watching = asyncio.ensure_future(take_first(1, store.watch(session, after=1)))
         await asyncio.sleep(0.05)
         await say(store, session, "b")
         assert [item.seq for item in await watching] == [2]
 
-    async def test_many_watchers_see_everything_once_and_in_order(self, store: Store, again: Store | None) -> None:
-        session, other = await begin(store), again or store
-        watching = [asyncio.ensure_future(first(200, one.watch(session), 20)) for one in (store, other, store, other)]
-        async with turn(store, session) as lease:
+    async def test_many_watchers_see_everything_once_and_in_order(self, store: Store, again: Store) -> None:
+        session, other = await begin(store), again
+        watching = [
+            asyncio.ensure_future(take_first(200, one.watch(session), 20)) for one in (store, other, store, other)
+        ]
+        async with hold_lease(store, session) as lease:
             for n in range(50):
                 await (store if n % 2 else other).append(lease, [user(f"{n}"), *(Chunk(f"{n}.{i}") for i in range(3))])
         for seen in await asyncio.gather(*watching):
@@ -76,23 +86,23 @@ class WatchContract:
 
     async def test_a_watcher_is_not_told_of_other_sessions(self, store: Store) -> None:
         mine, other = await begin(store), await begin(store)
-        watching = asyncio.ensure_future(first(1, store.watch(mine)))
+        watching = asyncio.ensure_future(take_first(1, store.watch(mine)))
         await asyncio.sleep(0.05)
         await say(store, other, "not for you")
         [kept] = await say(store, mine, "for you")
         assert await watching == [kept]
 
-    async def test_a_watch_ends_when_the_session_is_deleted(self, store: Store, again: Store | None) -> None:
+    async def test_a_watch_ends_when_the_session_is_deleted(self, store: Store, again: Store) -> None:
         session = await begin(store, "a")
-        watching = asyncio.ensure_future(everything(store.watch(session)))
+        watching = asyncio.ensure_future(collect(store.watch(session)))
         await asyncio.sleep(0.1)
-        await (again or store).delete(session)
+        await again.delete(session)
         async with asyncio.timeout(10):
             assert [item.seq for item in await watching] == [1]
 
     async def test_an_unknown_session_cannot_be_watched(self, store: Store) -> None:
         with pytest.raises(NotFound):
-            await first(1, store.watch(NOBODY))
+            await take_first(1, store.watch(NOBODY))
 
     async def test_a_watcher_who_left_does_not_hold_up_the_others(self, store: Store) -> None:
         session, seen = await begin(store), list[Recorded]()
@@ -106,14 +116,14 @@ class WatchContract:
         gone.cancel()
         await asyncio.gather(gone, return_exceptions=True)
         await say(store, session, "a")
-        assert [item.seq for item in await first(1, store.watch(session))] == [1]
+        assert [item.seq for item in await take_first(1, store.watch(session))] == [1]
         assert seen == []
 
     async def test_a_watcher_can_leave_at_the_very_moment_something_happens(self, store: Store) -> None:
         session = await begin(store)
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             for steps in range(40):
-                leaving = asyncio.ensure_future(everything(store.watch(session, after=steps)))
+                leaving = asyncio.ensure_future(collect(store.watch(session, after=steps)))
                 await asyncio.sleep(0.002)
                 await store.append(lease, [user("now")])
                 for _ in range(steps % 8):
@@ -127,7 +137,7 @@ class WatchContract:
     # the feed
     async def test_the_feed_tells_what_happened_to_which_session(self, store: Store) -> None:
         one, other = await begin(store, "a"), await store.create()
-        await retitled(store, await store.get(one), "Garden")
+        await change_title(store, await store.get(one), "Garden")
         await store.send_control(one, "stop")
         await store.delete(other.id)
         told = [(change.session, change.kind) for change in await store.changes()]
@@ -168,7 +178,7 @@ class WatchContract:
     async def test_pieces_of_an_answer_are_no_news_for_lists(self, store: Store) -> None:
         session = await begin(store, "a")
         before, last = await store.get(session), await store.last_change()
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             await store.append(lease, [Chunk("b")])
             await store.append(lease, [Chunk("c"), Chunk("d")])
             found = await store.get(session)
@@ -177,12 +187,10 @@ class WatchContract:
             assert [change.kind for change in await store.changes(after=last)] == ["log"]
             assert (await store.get(session)).last_active > before.last_active
 
-    async def test_who_watches_a_session_elsewhere_hears_its_pieces_at_once(
-        self, store: Store, again: Store | None
-    ) -> None:
+    async def test_who_watches_a_session_elsewhere_hears_its_pieces_at_once(self, store: Store, again: Store) -> None:
         """Rung for each of them: who only looks by itself now and then would need seconds for all."""
-        session, other = await begin(store, "a"), again or store
-        async with aclosing(other.watch(session, after=1)) as log, turn(store, session) as lease:
+        session, other = await begin(store, "a"), again
+        async with aclosing(other.watch(session, after=1)) as log, hold_lease(store, session) as lease:
             waiting = asyncio.ensure_future(anext(log))
             await asyncio.sleep(0.1)
             begun = time.monotonic()
@@ -202,9 +210,9 @@ class WatchContract:
             seen += page
         assert [change.session for change in seen] == made
 
-    async def test_who_watches_the_feed_hears_of_another_process(self, store: Store, again: Store | None) -> None:
-        old, other = await begin(store), again or store
-        watching = asyncio.ensure_future(first(4, store.watch_changes()))
+    async def test_who_watches_the_feed_hears_of_another_process(self, store: Store, again: Store) -> None:
+        old, other = await begin(store), again
+        watching = asyncio.ensure_future(take_first(4, store.watch_changes()))
         await asyncio.sleep(0.1)
         begun = time.monotonic()
         new = await begin(other, "hello")
@@ -217,20 +225,20 @@ class WatchContract:
         await begin(store, "a")
         last = await store.last_change()
         new = await begin(store, "b", Done())
-        told = await first(2, store.watch_changes(after=last))
+        told = await take_first(2, store.watch_changes(after=last))
         assert {change.session for change in told} == {new}
 
     async def test_an_import_is_told_in_the_feed(self, store: Store) -> None:
-        await bring(store, foreign("abc", "one"))
+        await ingest(store, make_transcript("abc", "one"))
         last = await store.last_change()
         assert [(change.session, change.kind) for change in await store.changes()] == [("abc", "created")]
-        await bring(store, foreign("abc", "one", "two"), mark="2")
+        await ingest(store, make_transcript("abc", "one", "two"), mark="2")
         assert [(change.session, change.kind) for change in await store.changes(after=last)] == [("abc", "log")]
 
     async def test_an_import_of_nothing_new_is_not_told(self, store: Store) -> None:
-        await bring(store, foreign("abc", "one"))
+        await ingest(store, make_transcript("abc", "one"))
         last = await store.last_change()
-        await bring(store, foreign("abc", "one"))
+        await ingest(store, make_transcript("abc", "one"))
         assert await store.changes(after=last) == []
 
     async def test_what_is_forgotten_is_told_without_its_name(self, store: Store) -> None:
@@ -244,7 +252,7 @@ class WatchContract:
     async def test_a_flag_set_is_told_in_the_feed(self, store: Store) -> None:
         session = await begin(store, "a")
         last = await store.last_change()
-        async with turn(store, session) as lease:
+        async with hold_lease(store, session) as lease:
             await store.set_flags(lease, [1], active=False, compacted=False)
         assert [change.kind for change in await store.changes(after=last)] == ["log"]
 

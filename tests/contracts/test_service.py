@@ -1,25 +1,10 @@
-"""The service in this process keeps the contract, on every store."""
+"""The service in this process keeps the contract on SQLite; PostgreSQL has a file of its own."""
 
 import pytest
 
-from sojourn.stores.memory import MemoryStore
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.service_contract import ServiceContract
 from tests.contracts.services import Local
-
-
-class TestMemory(Local, ServiceContract):
-    @pytest.fixture
-    def store(self):
-        return MemoryStore()
-
-    @pytest.fixture
-    def service(self, served, store):
-        return served(store)
-
-    @pytest.fixture
-    def again(self, served, service, store):
-        return served(store)
 
 
 class TestSqlite(Local, ServiceContract):

@@ -1,27 +1,12 @@
-"""Every store keeps the contract; PostgreSQL has a file of its own, so that two test processes share the work."""
+"""SQLite keeps the contract; PostgreSQL has a file of its own, so that two test processes share the work."""
 
 import itertools
 
 import pytest
 
-from sojourn.stores.memory import MemoryStore
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.store_contract import StoreContract
 from sojourn.text.redaction import redact
-
-
-class TestMemory(StoreContract):
-    @pytest.fixture
-    def fresh(self, closing):
-        return lambda redactor=redact: closing(MemoryStore(redactor=redactor))
-
-    @pytest.fixture
-    def store(self, fresh):
-        return fresh()
-
-    @pytest.fixture
-    def again(self):
-        return None
 
 
 class TestSqlite(StoreContract):

@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from sojourn.compose import App
-
 from sojourn import config
-from sojourn.plugins import BUILT_INS, Registry, Stranger
+from sojourn.app import App
+from sojourn.plugins import BUILT_INS, Registry, ThirdParty
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 
@@ -34,7 +33,7 @@ async def example_app(page: str, folder: Path, **settings: object) -> AsyncItera
     (folder / f"{module}.py").write_text(code_blocks(page, "python")[0], "utf-8")
     sys.path.insert(0, str(folder))
     values = {key.replace("__", "."): value for key, value in settings.items()}
-    app = App(config.load(values), Registry(BUILT_INS, lambda: [Stranger(name, dotted)]))
+    app = App(config.load(values), Registry(BUILT_INS, lambda: [ThirdParty(name, dotted)]))
     try:
         yield app
     finally:

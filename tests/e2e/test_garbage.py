@@ -244,9 +244,9 @@ async def test_an_unprivileged_user_can_read_what_belongs_to_another(filled: Pat
     shutil.rmtree(filled.parent / "run")
     script = (
         "import asyncio, concurrent.futures.thread, os, sys; from pathlib import Path\n"
-        "from sojourn.stores.sqlite.migrate import known_migrations\n"
+        "from sojourn.stores.sqlite.migrate import load_migrations\n"
         "from sojourn.stores.sqlite.store import SqliteStore; from sojourn.ports.store import Listing\n"
-        "known = known_migrations()\n"  # read before: the package may be where only root may look
+        "known = load_migrations()\n"  # read before: the package may be where only root may look
         "os.setgid(65534); os.setuid(65534)\n"
         "async def main():\n"
         "    store = SqliteStore(Path(sys.argv[1]), migrations=known)\n"

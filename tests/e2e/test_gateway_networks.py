@@ -11,7 +11,6 @@ import pytest
 from sojourn.core.places import build_session_key
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question
-from sojourn.stores.memory.store import MemoryStore
 from sojourn.testing.scripted import Ask, Gate, Say
 from tests.parts.gateway.worlds import world
 from tests.rigs.discord import discord_rig
@@ -20,13 +19,6 @@ from tests.rigs.telegram import telegram_rig
 
 RIGS = {"telegram": telegram_rig, "discord": discord_rig, "slack": slack_rig}
 THREADED = [("telegram", "dm"), ("telegram", "group"), ("discord", "group"), ("slack", "dm"), ("slack", "group")]
-
-
-@pytest.fixture
-async def store():
-    made = MemoryStore()
-    yield made
-    await made.close()
 
 
 class Network:

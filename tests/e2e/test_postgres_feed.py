@@ -30,12 +30,12 @@ def held_open(store: PostgresStore, session: str):
     told, may_end = threading.Event(), threading.Event()
 
     def work(db):
-        db.changed(session, "changed")
-        db.one("SELECT 1")  # sends what waits in line: from here on the transaction has its number
+        db.record_change(session, "changed")
+        db.fetch_one("SELECT 1")  # sends what waits in line: from here on the transaction has its number
         told.set()
         may_end.wait(20)
 
-    thread = threading.Thread(target=store._line.run, args=(work, WRITE))
+    thread = threading.Thread(target=store._transactions.run, args=(work, WRITE))
     thread.start()
     try:
         assert told.wait(20)
@@ -105,9 +105,9 @@ async def test_another_programs_long_transaction_only_delays(store, postgres_ser
 async def test_a_reader_may_stop_after_any_change(store):
     def work(db):
         for n in range(25):
-            db.changed(f"s{n:02}", "created")
+            db.record_change(f"s{n:02}", "created")
 
-    await asyncio.to_thread(store._line.run, work, WRITE)
+    await asyncio.to_thread(store._transactions.run, work, WRITE)
     after, seen = 0, []
     while page := await store.changes(after=after, limit=3):
         after = page[0].n
@@ -116,13 +116,13 @@ async def test_a_reader_may_stop_after_any_change(store):
 
 
 async def test_more_changes_than_numbers_are_told_whole(store, monkeypatch):
-    monkeypatch.setattr("sojourn.stores.postgres.feed.ROOM", 4)
+    monkeypatch.setattr("sojourn.stores.postgres.feed.MAX_CHANGES_PER_TRANSACTION", 4)
 
     def work(db):
         for n in range(10):
-            db.changed(f"s{n}", "created")
+            db.record_change(f"s{n}", "created")
 
-    await asyncio.to_thread(store._line.run, work, WRITE)
+    await asyncio.to_thread(store._transactions.run, work, WRITE)
     after, seen = 0, []
     while page := await store.changes(after=after, limit=2):
         after = page[-1].n
@@ -142,10 +142,10 @@ async def test_no_change_is_missed_while_many_write(store, postgres_url, seed):
             session = f"s{dice.randrange(30)}-{number}"
 
             def work(db, session=session, waits=waits):
-                db.changed(session, "log")
-                db.one("SELECT pg_sleep(?)", (waits,))
+                db.record_change(session, "log")
+                db.fetch_one("SELECT pg_sleep(?)", (waits,))
 
-            store._line.run(work, WRITE)
+            store._transactions.run(work, WRITE)
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(5)]
     for thread in threads:
@@ -196,13 +196,13 @@ async def test_a_history_hears_of_a_change_whose_transaction_ends_after_later_on
     told, may_end = threading.Event(), threading.Event()
 
     def slow(db):
-        db.run("UPDATE sessions SET title = 'Garden' WHERE id = ?", (a.id,))
-        db.changed(a.id, "changed")
-        db.one("SELECT 1")
+        db.execute("UPDATE sessions SET title = 'Garden' WHERE id = ?", (a.id,))
+        db.record_change(a.id, "changed")
+        db.fetch_one("SELECT 1")
         told.set()
         may_end.wait(20)
 
-    thread = threading.Thread(target=store._line.run, args=(slow, WRITE))
+    thread = threading.Thread(target=store._transactions.run, args=(slow, WRITE))
     thread.start()
     assert await asyncio.to_thread(told.wait, 20)
     assert [facts.title for facts in history.sessions()] == [None, None]

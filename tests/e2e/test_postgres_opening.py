@@ -11,7 +11,7 @@ import pytest
 from sojourn.core.errors import SojournError, StoreCorrupt, StoreForeign, StoreNewer, StoreReadOnly, StoreUnavailable
 from sojourn.core.messages import assistant
 from sojourn.ports.store import Listing, SearchQuery
-from sojourn.stores.postgres.migrate import known_migrations
+from sojourn.stores.postgres.migrate import load_migrations
 from sojourn.stores.postgres.store import PostgresStore
 
 pytestmark = pytest.mark.postgres
@@ -40,7 +40,7 @@ async def test_four_stores_may_start_at_once_on_an_empty_database(postgres_url):
     stores = [PostgresStore(postgres_url) for _ in range(4)]
     await asyncio.gather(*(store.create(title=f"garden {n}") for n, store in enumerate(stores)))
     assert len(await stores[0].find(Listing())) == 4
-    numbers = [(number,) for number, _, _ in known_migrations()]
+    numbers = [(number,) for number, _, _ in load_migrations()]
     assert sql(postgres_url, "SELECT number FROM schema_migrations ORDER BY 1") == numbers
     await asyncio.gather(*(store.close() for store in stores))
 
@@ -86,7 +86,7 @@ async def test_a_migration_that_loses_rows_is_undone(postgres_url):
     store = PostgresStore(postgres_url)
     await store.create()
     await store.close()
-    bad = [*known_migrations(), (99, "bad", "DELETE FROM sessions; CREATE TABLE extra(x TEXT)")]
+    bad = [*load_migrations(), (99, "bad", "DELETE FROM sessions; CREATE TABLE extra(x TEXT)")]
     store = PostgresStore(postgres_url, migrations=bad)
     with pytest.raises(StoreCorrupt):
         await store.find(Listing())
@@ -99,7 +99,7 @@ async def test_a_migration_is_applied_once(postgres_url):
     store = PostgresStore(postgres_url)
     await store.create()
     await store.close()
-    more = [*known_migrations(), (99, "more", "ALTER TABLE sessions ADD COLUMN mood TEXT; CREATE TABLE extra(x TEXT)")]
+    more = [*load_migrations(), (99, "more", "ALTER TABLE sessions ADD COLUMN mood TEXT; CREATE TABLE extra(x TEXT)")]
     for _ in range(2):
         store = PostgresStore(postgres_url, migrations=more)
         assert len(await store.find(Listing())) == 1

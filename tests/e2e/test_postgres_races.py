@@ -10,11 +10,11 @@ from sojourn.core.errors import NotFound, TitleTaken
 from sojourn.core.events import Chunk
 from sojourn.core.messages import Message, assistant
 from sojourn.core.sessions import OWNER, SessionId
-from sojourn.core.tables import BY_NAME
 from sojourn.ports.importer import Transcript
 from sojourn.stores.postgres.db import WRITE
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sql import log
+from sojourn.stores.sql.tables import TABLES_BY_NAME
 
 pytestmark = pytest.mark.postgres
 
@@ -88,10 +88,10 @@ async def test_a_reader_sees_messages_and_events_of_one_moment(stores):
     lease = await one.lease(session.id, holder="test", surface="cli", seconds=600)
 
     def append(*items):
-        other._line.run(lambda db: log.append(db, lease, items, None), WRITE)
+        other._transactions.run(lambda db: log.append(db, lease, items, None), WRITE)
 
     def read_with_a_pause(db):
-        ask, count = db.all, 0
+        ask, count = db.fetch_all, 0
 
         def all_(sql, params=()):
             nonlocal count
@@ -102,8 +102,8 @@ async def test_a_reader_sees_messages_and_events_of_one_moment(stores):
                 thread.join()
             return ask(sql, params)
 
-        db.all = all_
-        return [item.seq for item in log.page(db, session.id, 0, False, 100)]
+        db.fetch_all = all_
+        return [item.seq for item in log.read_page(db, session.id, 0, False, 100)]
 
     await asyncio.to_thread(append, assistant("one"))
     assert await one._read(read_with_a_pause) == [1]
@@ -144,17 +144,17 @@ async def test_a_system_prompt_survives_the_deletion_of_another_session_that_had
 async def test_new_messages_are_numbered_after_imported_rows(stores):
     one, *_ = stores
     session = await one.create()
-    shape = BY_NAME["messages"].columns
+    shape = TABLES_BY_NAME["messages"].columns
     flags = {"structured": 0, "observed": 0, "active": 1, "compacted": 0}
     row = dict.fromkeys(shape) | flags | {"id": 5000, "session_id": session.id, "seq": 1, "timestamp": 1.0}
     row |= {"role": "user", "content": "tulip"}
     await one.import_rows("messages", [tuple(row[name] for name in shape)])
     await one._write(
-        lambda db: db.run("UPDATE sessions SET last_seq = 1, message_count = 1 WHERE id = ?", (session.id,))
+        lambda db: db.execute("UPDATE sessions SET last_seq = 1, message_count = 1 WHERE id = ?", (session.id,))
     )
     lease = await one.lease(session.id, holder="test", surface="cli")
     await one.append(lease, [assistant("rose")])
-    ids = await one._read(lambda db: [row["id"] for row in db.all("SELECT id FROM messages ORDER BY seq")])
+    ids = await one._read(lambda db: [row["id"] for row in db.fetch_all("SELECT id FROM messages ORDER BY seq")])
     assert ids == [5000, 5001]
 
 
@@ -198,14 +198,14 @@ async def test_of_two_who_wait_for_each_other_both_get_through(stores):
 
         def work(db):
             for session in sessions:
-                db.run("UPDATE sessions SET pinned = pinned + 1 WHERE id = ?", (session,))
+                db.execute("UPDATE sessions SET pinned = pinned + 1 WHERE id = ?", (session,))
                 if waits:  # only the first time: the second time the other one is through
                     waits.pop().wait()
 
         return work
 
     await asyncio.gather(one._write(touch(first.id, second.id)), other._write(touch(second.id, first.id)))
-    pins = await one._read(lambda db: [row["pinned"] for row in db.all("SELECT pinned FROM sessions")])
+    pins = await one._read(lambda db: [row["pinned"] for row in db.fetch_all("SELECT pinned FROM sessions")])
     assert pins == [2, 2]
 
 

@@ -237,7 +237,7 @@ async def test_a_line_that_broke_during_the_commit_is_said_to_be_uncertain(own_s
     session = await store.create()
     lease = await store.lease(session.id, holder="test", surface="cli", seconds=600)
 
-    send = PostgresDb._send_line
+    send = PostgresDb._send_queue
 
     def break_and_send(db):
         if db.is_committing:
@@ -245,7 +245,7 @@ async def test_a_line_that_broke_during_the_commit_is_said_to_be_uncertain(own_s
                 boss.execute("SELECT pg_terminate_backend(%s, 5000)", (db._connection.info.backend_pid,))
         send(db)
 
-    monkeypatch.setattr(PostgresDb, "_send_line", break_and_send)
+    monkeypatch.setattr(PostgresDb, "_send_queue", break_and_send)
     with pytest.raises(SojournError) as told:
         await store.append(lease, [assistant("was it kept?")])
     assert "may be there or not" in str(told.value)

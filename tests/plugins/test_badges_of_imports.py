@@ -9,7 +9,6 @@ from sojourn.achievements.scan_job import ScanJob, ScanSettings
 from sojourn.achievements.snapshot import session_rows
 from sojourn.importers.hermes import Hermes
 from sojourn.service.rescue import rescue
-from sojourn.stores.memory import MemoryStore
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.text.redaction import no_redaction
@@ -17,11 +16,9 @@ from tests.unit.achievements.test_golden import COMPARED
 from tests.unit.achievements.worlds import BOOK, golden, scanner, time_zone
 
 
-@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 async def store(request, tmp_path):
-    if request.param == "memory":
-        made = MemoryStore(redactor=no_redaction)
-    elif request.param == "sqlite":
+    if request.param == "sqlite":
         made = SqliteStore(tmp_path / "state.db", redactor=no_redaction)
     else:
         made = PostgresStore(request.getfixturevalue("postgres_url"), redactor=no_redaction)

@@ -8,10 +8,10 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.discord import DiscordSettings
 from sojourn.platforms.discord.adapter import Discord
 from sojourn.ports.platform import Button, File, PlatformAdapter
-from sojourn.stores.memory.store import MemoryStore
 from sojourn.testing.platform_rig import Posted
 from tests.rigs.discord_server import DiscordServer
 from tests.rigs.discord_shapes import ANN, BEN, BOT, DM, GARDEN, GUILD, TOKEN, Refused
+from tests.rigs.store import temporary_store
 from tests.rigs.wired import WiredRig, wired
 
 
@@ -23,7 +23,7 @@ class DiscordRig(WiredRig[DiscordServer]):
     people = (ANN, BEN)
 
     def __init__(self, server: DiscordServer) -> None:
-        self.server, self.store = server, MemoryStore()
+        self.server, self.store = server, temporary_store()
 
     def connect(self, token: str = TOKEN) -> Discord:
         return Discord(DiscordSettings(token=Secret(token), base_url=f"{self.server.url}/api"), self.store)
@@ -58,4 +58,6 @@ class DiscordRig(WiredRig[DiscordServer]):
 @asynccontextmanager
 async def discord_rig():
     async with wired(DiscordServer()) as server:
-        yield DiscordRig(server)
+        rig = DiscordRig(server)
+        yield rig
+        await rig.store.close()

@@ -65,6 +65,7 @@ class HookRig:
         for task in self._knocking:
             task.cancel()
         await asyncio.gather(*self._knocking, return_exceptions=True)
+        await self._kit.close()
         await self.http.aclose()
         await self._web.__aexit__()
 

@@ -1,17 +1,17 @@
-"""A kit for one adapter: a store in memory and the settings the test gives."""
+"""A kit for one adapter: a SQLite store and the settings the test gives."""
 
 from pathlib import Path
 from typing import Any
 
-from sojourn.stores.memory import MemoryStore
 from sojourn.testing.kit import SmallKit, settings_with
+from tests.rigs.store import temporary_store
 
 
 class AdapterKit(SmallKit):
     """The same store for every adapter made with it, as for one gateway that is started again."""
 
     def __init__(self, configured: Any) -> None:
-        super().__init__(store=MemoryStore(), settings=settings_with(Path("/nowhere/.sojourn")))
+        super().__init__(store=temporary_store(), settings=settings_with(Path("/nowhere/.sojourn")))
         self._configured = configured
 
     def configured(self, plugin: str) -> Any:

@@ -189,6 +189,7 @@ class MailRig:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._kit.close()
         await self._sending.__aexit__()
         await self._reading.__aexit__()
         self._server.close()

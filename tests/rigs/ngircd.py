@@ -155,6 +155,7 @@ class IrcRig:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._kit.close()
         await self._line.__aexit__()
         await self.ann.__aexit__()
         await self.ben.__aexit__()

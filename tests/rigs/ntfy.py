@@ -129,6 +129,7 @@ class NtfyRig:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._kit.close()
         await self._http.aclose()
         await self._web.__aexit__()
 

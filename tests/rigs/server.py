@@ -71,6 +71,7 @@ class WebRig:
 
     async def __aexit__(self, *_: object) -> None:
         await self._web.__aexit__()
+        await self._kit.close()
 
     async def cut(self) -> None:
         self._web.cut()

@@ -16,9 +16,9 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.slack import SlackSettings
 from sojourn.platforms.slack.adapter import Slack
 from sojourn.ports.platform import Button, File, PlatformAdapter
-from sojourn.stores.memory.store import MemoryStore
 from sojourn.testing.platform_rig import Posted
 from tests.rigs.loopback import Signal, hang_up
+from tests.rigs.store import temporary_store
 from tests.rigs.wired import WiredRig, wired
 
 TOKEN, APP_TOKEN = "xoxb-1111-2222-rigSecretOfTheBot", "xapp-1-A0RIG-3333-rigsecretoftheapp"
@@ -261,7 +261,7 @@ class SlackRig(WiredRig[SlackServer]):
     people = (ANN, BEN)
 
     def __init__(self, server: SlackServer) -> None:
-        self.server, self.store = server, MemoryStore()
+        self.server, self.store = server, temporary_store()
 
     def connect(self, token: str = TOKEN, app_token: str = APP_TOKEN) -> Slack:
         url = f"{self.server.url}/api"
@@ -303,4 +303,6 @@ class SlackRig(WiredRig[SlackServer]):
 @asynccontextmanager
 async def slack_rig():
     async with wired(SlackServer()) as server:
-        yield SlackRig(server)
+        rig = SlackRig(server)
+        yield rig
+        await rig.store.close()

@@ -136,6 +136,7 @@ class MatrixRig:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._kit.close()
         await self._line.__aexit__()
         await self._http.aclose()
 

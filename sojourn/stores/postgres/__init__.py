@@ -1,4 +1,4 @@
-"""Keeping in a PostgreSQL database: for more than one machine."""
+"""The PostgreSQL store: one database that several machines share."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 def open_store(settings: Settings) -> PostgresStore:
-    """The database that `database_url` names. The driver is loaded here: it is an extra, and not small."""
+    """Opens the database that `database_url` names. Imports the driver here, because it is an optional extra."""
     try:
-        made: type[PostgresStore] = import_module("sojourn.stores.postgres.store").PostgresStore
+        store_class: type[PostgresStore] = import_module("sojourn.stores.postgres.store").PostgresStore
     except ImportError as error:
         if not (error.name or str(error)).startswith(("psycopg", "no pq wrapper")):
             raise
         raise MissingPackage(
             "PostgreSQL needs a package that is not installed.", hint='Install it: pip install "sojourn[postgres]".'
         ) from error
-    return made(settings["database_url"].reveal(), redactor=redact if settings["redact"] else no_redaction)
+    return store_class(settings["database_url"].reveal(), redactor=redact if settings["redact"] else no_redaction)
 
 
 plugin = Plugin(name="postgres", summary="Keeps sessions in a PostgreSQL database.", store=open_store)

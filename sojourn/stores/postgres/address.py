@@ -1,4 +1,4 @@
-"""Where a database is: the address as it is dialled, and as it may be shown."""
+"""The address of a PostgreSQL database: with its password for the driver, without it for people."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from sojourn.core.errors import BadConfig
 _DEFAULTS = {
     "application_name": "sojourn",
     "connect_timeout": "10",
-    # a silent line (a laptop that slept, a cable that was pulled) is noticed within a minute
+    # a dead connection (a laptop that slept, a pulled cable) is noticed within a minute
     "keepalives_idle": "30",
     "keepalives_interval": "10",
     "keepalives_count": "3",
 }
 
 
-class Address:
-    """A PostgreSQL address. Prints without its password; `dial` gives it away on purpose."""
+class PostgresAddress:
+    """A PostgreSQL address. Prints without its password; `conninfo` contains it."""
 
     def __init__(self, url: str) -> None:
-        self._said = _read(url)
-        self.dial = make_conninfo("", **(_DEFAULTS | self._said))
+        self._parts = _parse(url)
+        self.conninfo = make_conninfo("", **(_DEFAULTS | self._parts))
 
     def __str__(self) -> str:
-        return _shown(self._said)
+        return _render(self._parts)
 
     def __repr__(self) -> str:
-        return f"Address({_shown(self._said)!r})"
+        return f"PostgresAddress({_render(self._parts)!r})"
 
 
-def _read(url: str) -> dict[str, str]:
-    """The parts of an address. A password with an @ or / in it lands in other parts: such an address is
-    refused, and never quoted."""
+def _parse(url: str) -> dict[str, str]:
+    """Parses an address. An unescaped @ or / in the password would end up in other parts: such an address raises,
+    and the error never quotes it."""
     try:
-        said = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
-        strays = "@" in said.get("host", "") + said.get("dbname", "")
-        if not strays and re.fullmatch("[0-9,]*", said.get("port", "")):
-            return said
+        parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+        is_misparsed = "@" in parts.get("host", "") + parts.get("dbname", "")
+        if not is_misparsed and re.fullmatch("[0-9,]*", parts.get("port", "")):
+            return parts
     except psycopg.ProgrammingError:
         pass
     raise BadConfig(
@@ -51,12 +51,12 @@ def _read(url: str) -> dict[str, str]:
     )
 
 
-def _shown(said: dict[str, str]) -> str:
-    """The address with its password as dots."""
-    user = quote(said.get("user", ""), safe="")
-    secret = ":•••" if "password" in said else ""
-    host, port = said.get("host") or said.get("hostaddr") or "localhost", said.get("port", "")
+def _render(parts: dict[str, str]) -> str:
+    """Renders the address with dots instead of the password."""
+    user = quote(parts.get("user", ""), safe="")
+    secret = ":•••" if "password" in parts else ""
+    host, port = parts.get("host") or parts.get("hostaddr") or "localhost", parts.get("port", "")
     is_socket = host.startswith("/")
     where = "" if is_socket else host + (f":{port}" if port and port != "5432" else "")
     who = f"{user}{secret}@" if user or secret else ""
-    return f"postgresql://{who}{where}/{said.get('dbname', '')}" + (f"?host={host}" if is_socket else "")
+    return f"postgresql://{who}{where}/{parts.get('dbname', '')}" + (f"?host={host}" if is_socket else "")

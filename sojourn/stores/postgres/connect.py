@@ -1,4 +1,4 @@
-"""Opening connections to PostgreSQL."""
+"""Connections to PostgreSQL, and their session settings."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.numeric import IntDumper
 
 from sojourn.core.errors import StoreUnavailable
-from sojourn.stores.postgres.address import Address
+from sojourn.stores.postgres.address import PostgresAddress
 
 Connection = psycopg.Connection[DictRow]
-OLDEST = 14  # the oldest server we speak to
+MIN_SERVER_VERSION = 14
 
-# Nobody waits for ever for a lock, a reader that died lets go, and what was acknowledged is on disk.
+# Locks time out, abandoned transactions end, and a confirmed commit is on disk.
 _SETTINGS = """
 SET lock_timeout = '10s';
 SET idle_in_transaction_session_timeout = '60s';
@@ -21,9 +21,9 @@ SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('sync
 """
 
 
-def connect(address: Address) -> Connection:
-    """A connection of its own, in autocommit mode, rows by name."""
-    connection = psycopg.connect(address.dial, autocommit=True, row_factory=dict_row)
+def connect(address: PostgresAddress) -> Connection:
+    """Opens a connection outside the pool, in autocommit mode with rows by name."""
+    connection = psycopg.connect(address.conninfo, autocommit=True, row_factory=dict_row)
     try:
         configure(connection)
     except BaseException:
@@ -33,24 +33,25 @@ def connect(address: Address) -> Connection:
 
 
 def configure(connection: Connection) -> None:
-    """Makes a fresh connection ours."""
-    connection.adapters.register_dumper(bool, _Flag)
+    """Applies our settings to a new connection."""
+    connection.adapters.register_dumper(bool, _FlagDumper)
     connection.execute(_SETTINGS)
 
 
-class _Flag(IntDumper):
-    """Flags are 0 and 1, as in SQLite."""
+class _FlagDumper(IntDumper):
+    """Sends booleans as 0 and 1, as SQLite stores them."""
 
     def dump(self, obj: bool) -> bytes:
         return b"1" if obj else b"0"
 
 
-def check_server(connection: Connection, address: Address) -> None:
-    """Refuses a server that cannot hold a store, with the reason."""
+def check_server(connection: Connection, address: PostgresAddress) -> None:
+    """Raises if the server is too old or does not use UTF-8."""
     version = connection.info.server_version // 10000
-    if version < OLDEST:
+    if version < MIN_SERVER_VERSION:
         raise StoreUnavailable(
-            f"{address} is PostgreSQL {version}, which is too old.", hint=f"Use PostgreSQL {OLDEST} or newer."
+            f"{address} is PostgreSQL {version}, which is too old.",
+            hint=f"Use PostgreSQL {MIN_SERVER_VERSION} or newer.",
         )
     row = connection.execute("SELECT current_setting('server_encoding') AS encoding").fetchone()
     if row and row["encoding"] != "UTF8":

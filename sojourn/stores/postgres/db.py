@@ -1,8 +1,8 @@
-"""A PostgreSQL connection in the shape the shared statements want.
+"""`Db` over a PostgreSQL connection, with pipelined statements.
 
-Each answer costs a trip to the server, so what nobody waits for (BEGIN, inserts, COMMIT, the
-ring) is put in line and travels with the next statement whose answer is needed. An append makes
-two trips, however many rows it has.
+Each result costs a round trip, so statements without a result (BEGIN, inserts, COMMIT, NOTIFY) are
+queued and sent with the next statement whose result is needed. An append makes two round trips,
+however many rows it has.
 """
 
 from __future__ import annotations
@@ -17,35 +17,36 @@ import psycopg
 from psycopg import Cursor
 from psycopg.rows import DictRow
 
-from sojourn.core.rows import message_from
 from sojourn.core.sessions import Recorded
 from sojourn.stores.postgres import feed, index
 from sojourn.stores.postgres.connect import Connection
-from sojourn.stores.sql.db import Row, insertion
+from sojourn.stores.sql.db import Row, insert_statement
+from sojourn.stores.sql.rows import message_from_row
 from sojourn.text.escape import escape
 from sojourn.text.redaction import Redactor
 
-READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"  # all statements of a reader see one moment
+READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"  # one snapshot for all statements
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 CHANNEL = "sojourn"
-_FEW = 16  # more rows than this are copied in bulk
-_LINE = 256  # statements that may wait in line
-_RING = 7000  # bytes of session ids in one ring; PostgreSQL takes 8000
+_MAX_INSERT_ROWS = 16  # more rows than this use COPY
+_MAX_QUEUED_STATEMENTS = 256
+_MAX_PAYLOAD_BYTES = 7000  # of one NOTIFY; PostgreSQL takes 8000
+_CLOCK_SECONDS = 1.0  # how long one reading of the server's clock is used
 
 
-class Clock:
-    """The database's clock, because machines' clocks differ. Asked at most once a second."""
+class ServerClock:
+    """The time of the server, because the clocks of machines differ. Read at most once a second."""
 
     def __init__(self) -> None:
-        self._told = 0.0, float("-inf")  # what it said, and when by our own
+        self._reading = 0.0, float("-inf")  # server time, and our monotonic time when it was read
 
     def read(self, db: PostgresDb) -> float:
-        said, when = self._told
-        if time.monotonic() - when > 1.0:
-            row = db.one("SELECT extract(epoch FROM clock_timestamp())::float8 AS now")
+        server_time, read_at = self._reading
+        if time.monotonic() - read_at > _CLOCK_SECONDS:
+            row = db.fetch_one("SELECT extract(epoch FROM clock_timestamp())::float8 AS now")
             assert row is not None
-            self._told = said, when = row["now"], time.monotonic()
-        return said + time.monotonic() - when
+            self._reading = server_time, read_at = row["now"], time.monotonic()
+        return server_time + time.monotonic() - read_at
 
 
 class PostgresDb:
@@ -59,45 +60,47 @@ class PostgresDb:
         connection: Connection,
         redact: Redactor,
         begin: str,
-        clock: Clock,
+        clock: ServerClock,
         *,
         base: int = 0,
         prepare: bool | None = None,
     ) -> None:
         self._connection, self.redact = connection, redact
         self._clock, self._base, self._prepare = clock, base, prepare
-        self._line: list[tuple[str, Sequence[Any]]] = [(begin, ())]
-        self._begun = False
-        self._changes = 0
-        self.touched: set[str] = set()
-        self.kept: dict[str, list[Recorded]] = {}  # nobody asks: the bell tells us as it tells everybody
-        self.is_committing = False  # from here on a lost line leaves open whether the work was kept
+        self._queue: list[tuple[str, Sequence[Any]]] = [(begin, ())]
+        self._has_begun = False
+        self._change_count = 0
+        self.wake_names: set[str] = set()
+        self.log_items: dict[str, list[Recorded]] = {}  # unused: NOTIFY reaches this process too
+        self.is_committing = False  # from here on a lost connection leaves the outcome unknown
 
     # statements
-    def all(self, sql: str, params: Sequence[Any] = ()) -> list[Row]:
-        return list(self._ask(sql, params).fetchall())
+    def fetch_all(self, sql: str, params: Sequence[Any] = ()) -> list[Row]:
+        return list(self._run_now(sql, params).fetchall())
 
-    def one(self, sql: str, params: Sequence[Any] = ()) -> Row | None:
-        return self._ask(sql, params).fetchone()
+    def fetch_one(self, sql: str, params: Sequence[Any] = ()) -> Row | None:
+        return self._run_now(sql, params).fetchone()
 
-    def run(self, sql: str, params: Sequence[Any] = ()) -> int:
-        return max(0, self._ask(sql, params).rowcount)
+    def execute(self, sql: str, params: Sequence[Any] = ()) -> int:
+        return max(0, self._run_now(sql, params).rowcount)
 
-    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+    def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         for row in rows:
-            self._later(sql, row)
+            self._enqueue(sql, row)
 
-    def put_messages(self, columns: tuple[str, ...], rows: Iterable[Sequence[Any]]) -> None:
-        findable = ((*row, index.literal(message_from(dict(zip(columns, row, strict=True))))) for row in rows)
-        first, all_columns = list(islice(findable, _FEW + 1)), (*columns, "terms")
-        if len(first) <= _FEW:
-            self.many(insertion("messages", all_columns), first)
+    def insert_messages(self, columns: tuple[str, ...], rows: Iterable[Sequence[Any]]) -> None:
+        rows_with_terms = (
+            (*row, index.to_tsvector(message_from_row(dict(zip(columns, row, strict=True))))) for row in rows
+        )
+        first, all_columns = list(islice(rows_with_terms, _MAX_INSERT_ROWS + 1)), (*columns, "terms")
+        if len(first) <= _MAX_INSERT_ROWS:
+            self.execute_many(insert_statement("messages", all_columns), first)
         else:
-            self.copy("messages", all_columns, chain(first, findable))
+            self.copy("messages", all_columns, chain(first, rows_with_terms))
 
     def copy(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Adds rows in bulk."""
-        self._send()
+        """Inserts rows with COPY."""
+        self._flush()
         statement = f"COPY {table}({', '.join(columns)}) FROM STDIN".encode()
         with self._connection.cursor() as cursor, cursor.copy(statement) as out:
             for row in rows:
@@ -106,73 +109,76 @@ class PostgresDb:
     def now(self) -> float:
         return self._clock.read(self)
 
-    def changed(self, session: str, kind: str) -> None:
-        self.touched.add(session)
-        self._later(feed.CHANGED, (session, kind, self._base + min(self._changes, feed.ROOM - 1)))
-        self._changes += 1
+    def record_change(self, session: str, kind: str) -> None:
+        self.wake_names.add(session)
+        self._enqueue(
+            feed.RECORD_CHANGE,
+            (session, kind, self._base + min(self._change_count, feed.MAX_CHANGES_PER_TRANSACTION - 1)),
+        )
+        self._change_count += 1
 
-    # the line
-    def _later(self, sql: str, params: Sequence[Any]) -> None:
-        self._line.append((sql, params))
-        if len(self._line) >= _LINE:
-            self._send()
+    # statement queue
+    def _enqueue(self, sql: str, params: Sequence[Any]) -> None:
+        self._queue.append((sql, params))
+        if len(self._queue) >= _MAX_QUEUED_STATEMENTS:
+            self._flush()
 
-    def _send(self) -> None:
-        """Sends what waits in line, and waits until the server has done it."""
-        if self._line:
+    def _flush(self) -> None:
+        """Sends the queued statements and waits until the server has run them."""
+        if self._queue:
             with self._connection.pipeline():
-                self._send_line()
+                self._send_queue()
 
-    def _send_line(self) -> None:
-        waiting, self._line = self._line, []
-        self._begun = True
+    def _send_queue(self) -> None:
+        statements, self._queue = self._queue, []
+        self._has_begun = True
         with self._connection.cursor() as cursor:
-            for sql, params in waiting:
+            for sql, params in statements:
                 _execute(cursor, sql, params)
 
-    def _ask(self, sql: str, params: Sequence[Any]) -> Cursor[DictRow]:
+    def _run_now(self, sql: str, params: Sequence[Any]) -> Cursor[DictRow]:
         cursor = self._connection.cursor()
-        if not self._line:
+        if not self._queue:
             return _execute(cursor, sql, params, self._prepare)
         with self._connection.pipeline():
-            self._send_line()
+            self._send_queue()
             return _execute(cursor, sql, params, self._prepare)
 
     # the end of the transaction
     def commit(self) -> None:
-        """What was done is kept when this returns, and others are told. Nothing done, nothing said."""
-        if not self._begun and len(self._line) == 1:
+        """Commits, then notifies other processes. Without any statement it does nothing."""
+        if not self._has_begun and len(self._queue) == 1:
             return
         self.is_committing = True
-        done = self._connection.cursor()
+        commit = self._connection.cursor()
         try:
             with self._connection.pipeline():
-                self._send_line()
-                done.execute("COMMIT")
-                if self.touched:  # after the commit: a ring inside would make all writers wait for one another
-                    self._connection.execute(f"SELECT pg_notify('{CHANNEL}', %s)".encode(), (self._ring(),))
+                self._send_queue()
+                commit.execute("COMMIT")
+                if self.wake_names:  # after the commit: NOTIFY inside a transaction serialises all writers
+                    self._connection.execute(f"SELECT pg_notify('{CHANNEL}', %s)".encode(), (self._payload(),))
         except psycopg.Error:
-            if done.statusmessage != "COMMIT":
+            if commit.statusmessage != "COMMIT":
                 raise
 
-    def _ring(self) -> str:
-        """The touched sessions, or nothing when they are too many to name."""
-        names = "\n".join(sorted(self.touched))
-        return names if len(names.encode()) < _RING else ""
+    def _payload(self) -> str:
+        """Returns the names to notify; empty if they are too many."""
+        names = "\n".join(sorted(self.wake_names))
+        return names if len(names.encode()) < _MAX_PAYLOAD_BYTES else ""
 
 
 def _execute(cursor: Cursor[DictRow], sql: str, params: Sequence[Any], prepare: bool | None = None) -> Cursor[DictRow]:
     try:
-        return cursor.execute(_dialect(sql), params, prepare=prepare)
+        return cursor.execute(_to_psycopg(sql), params, prepare=prepare)
     except (UnicodeEncodeError, psycopg.DataError) as error:
         if getattr(error, "sqlstate", None):
             raise
-        # Not sent: a word somebody looks for holds a NUL or half a character. Kept texts are escaped, so it is too.
-        kept = [escape(value) if isinstance(value, str) else value for value in params]
-        return cursor.execute(_dialect(sql), kept, prepare=prepare)
+        # Not sent: a search word contains NUL or a lone surrogate. Stored texts are escaped, so escape it too.
+        escaped = [escape(value) if isinstance(value, str) else value for value in params]
+        return cursor.execute(_to_psycopg(sql), escaped, prepare=prepare)
 
 
 @lru_cache(maxsize=1024)
-def _dialect(sql: str) -> bytes:
-    """A statement as psycopg wants it."""
+def _to_psycopg(sql: str) -> bytes:
+    """Converts the placeholders of a statement to those of psycopg."""
     return sql.replace("?", "%s").encode()

@@ -1,4 +1,4 @@
-"""PostgreSQL's errors become ours here and nowhere else."""
+"""Translation of PostgreSQL errors to ours; the only place where it happens."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from sojourn.core.errors import (
     TitleTaken,
 )
 
-# Rolled back by the server; the same work may well succeed the second time. Two of one name, or a row
-# whose owner went away: repeated, the checks before the write see why and say it in their words.
-TRANSIENT = {"40001", "40P01", "23505", "23503"}
-# The server is there but not yet, or no longer, answering.
-PASSING = {"57P01", "57P02", "57P03"}
-_PASSING_WORDS = ("starting up", "shutting down", "not yet accepting", "in recovery mode")
+# Rolled back by the server; a second try may succeed. After a unique or foreign key violation, it makes the checks
+# before the write raise the proper error.
+RETRYABLE = {"40001", "40P01", "23505", "23503"}
+# The server is starting up or shutting down.
+RESTARTING = {"57P01", "57P02", "57P03"}
+_RESTARTING_PHRASES = ("starting up", "shutting down", "not yet accepting", "in recovery mode")
 
-Make = Callable[[str, str], SojournError]
+MakeError = Callable[[str, str], SojournError]
 
-_BY_CODE: dict[str, Make] = {
+_BY_CODE: dict[str, MakeError] = {
     "53100": lambda at, why: StoreFull(
         f"The disk that holds {at} is full.", hint="Free some space on the server; nothing that was kept is lost."
     ),
@@ -56,8 +56,8 @@ _BY_CODE: dict[str, Make] = {
 
 
 def translate(error: Exception, at: str) -> SojournError:
-    """The error in our words; `at` is the address as it may be shown."""
-    code, why = getattr(error, "sqlstate", None) or "", _said(error)
+    """Returns our error for one of the driver; `at` is the address without its password."""
+    code, why = getattr(error, "sqlstate", None) or "", _message_of(error)
     if code == "23505" and _constraint(error) == "sessions_title":
         return TitleTaken("That title was just taken by another session.", hint="Choose another title.")
     if code in _BY_CODE:
@@ -66,7 +66,11 @@ def translate(error: Exception, at: str) -> SojournError:
         return StoreCorrupt(f"{at} is damaged: {why}.", hint="Ask whoever looks after the server; restore a backup.")
     if isinstance(error, UnicodeEncodeError):
         return BadInput("A text holds a character that no database takes.", hint="Remove what is not text.")
-    if isinstance(error, psycopg.DataError) or code.startswith(("22", "54")) or (not code and _is_adapting(error)):
+    if (
+        isinstance(error, psycopg.DataError)
+        or code.startswith(("22", "54"))
+        or (not code and _is_unsupported_value(error))
+    ):
         return BadInput(f"This cannot be kept: {why}.", hint="Check the value; nothing was written.")
     if isinstance(error, PoolTimeout):
         return StoreLocked(f"All connections to {at} are in use.", hint="Wait for what is running, or try again.")
@@ -74,37 +78,37 @@ def translate(error: Exception, at: str) -> SojournError:
         return StoreUnavailable(f"{at} was closed.", hint="Open the store again.")
     if code and not code.startswith(("08", "28", "3D", "57P")):
         return StoreUnavailable(f"{at} cannot be used: {why}.", hint="`sojourn doctor` shows more.")
-    return _not_reached(why, at)
+    return _unreachable(why, at)
 
 
-def _is_adapting(error: Exception) -> bool:
-    """A value that PostgreSQL has no type for: refused before anything was sent."""
+def _is_unsupported_value(error: Exception) -> bool:
+    """Whether psycopg refused a value that PostgreSQL has no type for, before it sent anything."""
     return isinstance(error, psycopg.ProgrammingError)
 
 
-def _not_reached(why: str, at: str) -> StoreUnavailable:
+def _unreachable(why: str, at: str) -> StoreUnavailable:
     if "authentication failed" in why or "no password supplied" in why or "pg_hba.conf" in why:
         hint = "Check user and password in SOJOURN_DATABASE_URL, and pg_hba.conf on the server."
     elif "does not exist" in why:
         hint = "Make it first (createdb, createuser), or correct the name in SOJOURN_DATABASE_URL."
-    elif any(words in why for words in _PASSING_WORDS):
+    elif any(phrase in why for phrase in _RESTARTING_PHRASES):
         hint = "The server is restarting. Wait a moment."
     else:
         hint = "Check that the server runs and that SOJOURN_DATABASE_URL names it."
     return StoreUnavailable(f"{at} cannot be reached: {why}.", hint=hint)
 
 
-def is_passing(error: BaseException | None) -> bool:
-    """Whether the server itself says that it will be back."""
+def is_restarting(error: BaseException | None) -> bool:
+    """Whether the server says that it is starting up or shutting down."""
     code = getattr(error, "sqlstate", None)
-    return code in PASSING or (code is None and any(words in str(error) for words in _PASSING_WORDS))
+    return code in RESTARTING or (code is None and any(phrase in str(error) for phrase in _RESTARTING_PHRASES))
 
 
 def _constraint(error: Exception) -> str | None:
     return error.diag.constraint_name if isinstance(error, psycopg.Error) else None
 
 
-def _said(error: Exception) -> str:
-    """The server's own words on one line, without the rows they speak of."""
-    said = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-    return " ".join((said or str(error)).split()).rstrip(".")
+def _message_of(error: Exception) -> str:
+    """Returns the message of the server on one line, without the values of rows."""
+    message = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return " ".join((message or str(error)).split()).rstrip(".")

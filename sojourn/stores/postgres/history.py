@@ -1,4 +1,4 @@
-"""The database's rows in bulk, for scanners in other processes."""
+"""ports.history.History of a PostgreSQL store: bulk reads for scanners in other processes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import psycopg
 
 from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
-from sojourn.stores.facts import KnownFacts
-from sojourn.stores.postgres.address import Address
+from sojourn.stores.postgres.address import PostgresAddress
 from sojourn.stores.postgres.errors import translate
-from sojourn.stores.postgres.feed import ROOM
+from sojourn.stores.postgres.feed import MAX_CHANGES_PER_TRANSACTION
+from sojourn.stores.sql.session_facts import SessionFactsCache
 from sojourn.text.escape import first_words, to_bytes, unescape
 
-_TOGETHER = 32  # sessions asked for in one go
+_BATCH_SESSIONS = 32  # sessions in one query
 
 _FACTS = """
 SELECT s.id, s.source, s.title, s.model, s.started_at, s.archived, s.rewind_count, s.principal, s.born,
@@ -24,14 +24,15 @@ FROM sessions s LEFT JOIN (
     FROM messages {where} GROUP BY session_id
 ) m ON m.session_id = s.id {where_too}
 """
-_EVERY = _FACTS.format(where="", where_too="")
-_SOME = _FACTS.format(where="WHERE session_id = ANY(%s::text[])", where_too="WHERE s.id = ANY(%s::text[])")
-# Everything below the line was settled and seen; what stands above it is asked for again. See feed.py.
-_LINE = f"""
+_ALL_FACTS = _FACTS.format(where="", where_too="")
+_SESSION_FACTS = _FACTS.format(where="WHERE session_id = ANY(%s::text[])", where_too="WHERE s.id = ANY(%s::text[])")
+# All changes below this number are settled and were read; those above are read again. See feed.py.
+_SETTLED_NUMBER = f"""
 SELECT COALESCE((SELECT value FROM meta WHERE key = 'feed_base')::bigint, 0)
-       + pg_snapshot_xmin(pg_current_snapshot())::text::bigint * {ROOM}, (SELECT count(*) FROM sessions)
+       + pg_snapshot_xmin(pg_current_snapshot())::text::bigint * {MAX_CHANGES_PER_TRANSACTION},
+       (SELECT count(*) FROM sessions)
 """
-_TOUCHED = "SELECT DISTINCT session_id FROM changes WHERE n >= %s"
+_CHANGED_IDS = "SELECT DISTINCT session_id FROM changes WHERE n >= %s"
 _ROWS = """
 SELECT w.place, m.id, m.role, m.content, m.structured, m.tool_calls, m.tool_name
 FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) JOIN messages m ON m.session_id = w.id AND m.active = 1
@@ -44,7 +45,7 @@ FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) JOIN messages m ON m.ses
 WHERE m.tool_calls IS NOT NULL OR m.role IN ('user', 'tool')
 ORDER BY w.place, m.seq
 """
-_FIRST = """
+_FIRST_USER_MESSAGE = """
 SELECT w.place, f.content, f.structured FROM unnest(%s::text[]) WITH ORDINALITY AS w(id, place) CROSS JOIN LATERAL (
     SELECT left(m.content, 400) AS content, m.structured FROM messages m
     WHERE m.session_id = w.id AND m.role = 'user' AND m.content IS NOT NULL ORDER BY m.timestamp, m.id LIMIT 1
@@ -53,82 +54,82 @@ SELECT w.place, f.content, f.structured FROM unnest(%s::text[]) WITH ORDINALITY 
 
 
 class PostgresHistory:
-    """Picklable: only the address travels; each process dials for itself."""
+    """Bulk reader. Pickles as its address; each process opens its own connection."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._fresh()
+        self._reset()
 
-    def _fresh(self) -> None:
+    def _reset(self) -> None:
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
-        self._facts, self._line = KnownFacts(), -1
+        self._facts, self._settled = SessionFactsCache(), -1
 
     def __getstate__(self) -> str:
         return self._url
 
     def __setstate__(self, url: str) -> None:
         self._url = url
-        self._fresh()
+        self._reset()
 
-    def _ask(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
-        """All rows of an answer; texts come as the bytes they are."""
-        address, is_old = Address(self._url), self._connection is not None
+    def _fetch(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
+        """Runs a query and returns all rows; texts are raw bytes. Reconnects once if an idle connection has died."""
+        address, was_open = PostgresAddress(self._url), self._connection is not None
         try:
             if self._connection is None:
-                self._connection = psycopg.connect(address.dial, autocommit=True, client_encoding="SQL_ASCII")
+                self._connection = psycopg.connect(address.conninfo, autocommit=True, client_encoding="SQL_ASCII")
                 self._connection.execute("SET default_transaction_read_only = on; SET jit = off")
             return self._connection.execute(sql.encode(), params).fetchall()
         except psycopg.Error as error:
             if self._connection is not None and self._connection.closed:
                 self._connection = None
-                if is_old:  # it died while nobody looked
-                    return self._ask(sql, *params)
+                if was_open:
+                    return self._fetch(sql, *params)
             raise translate(error, str(address)) from error
 
     def mark(self) -> Hashable | None:
-        """Which transactions are seen: the same ones, the same rows."""
-        return id(self), self._ask("SELECT pg_current_snapshot()::text")[0][0]
+        """Returns the snapshot: the same visible transactions mean the same rows."""
+        return id(self), self._fetch("SELECT pg_current_snapshot()::text")[0][0]
 
     def sessions(self) -> list[SessionFacts]:
-        """All are read once; after that only those which the feed of changes names."""
+        """Reads all sessions once, later only those in the change feed."""
         self.changes()
-        return self._facts.listed()
+        return self._facts.list_sorted()
 
     def changes(self) -> Changes | None:
-        ((line, count),) = self._ask(_LINE)  # before anything else: what ends from now on is above the line
-        told = None
-        if 0 <= self._line <= line:
-            touched = [id_ for (id_,) in self._ask(_TOUCHED, self._line)]
+        ((settled, count),) = self._fetch(_SETTLED_NUMBER)  # first: later commits get higher numbers
+        changes = None
+        if 0 <= self._settled <= settled:
+            touched = [id_ for (id_,) in self._fetch(_CHANGED_IDS, self._settled)]
             names = [id_.decode() for id_ in touched]
-            told = self._facts.change(touched, self._ask(_SOME, names, names) if touched else ())
+            changes = self._facts.update(touched, self._fetch(_SESSION_FACTS, names, names) if touched else ())
         if count != len(self._facts):
-            told = None
-        if told is None:
-            self._facts.list_again(self._ask(_EVERY))
-        self._line = line
-        return told
+            changes = None
+        if changes is None:
+            self._facts.replace_all(self._fetch(_ALL_FACTS))
+        self._settled = settled
+        return changes
 
     def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
-        for start in range(0, len(sessions), _TOGETHER):
-            some = sessions[start : start + _TOGETHER]
-            found: list[list[RawMessage]] = [[] for _ in some]
-            for place, *row in self._ask(_ROWS, list(some)):
-                found[place - 1].append(_message(*row))
-            yield from zip(some, found, strict=True)
+        for start in range(0, len(sessions), _BATCH_SESSIONS):
+            batch = sessions[start : start + _BATCH_SESSIONS]
+            found: list[list[RawMessage]] = [[] for _ in batch]
+            for place, *row in self._fetch(_ROWS, list(batch)):
+                found[place - 1].append(_decode_message(*row))
+            yield from zip(batch, found, strict=True)
 
     def exchanges(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawExchange]]]:
-        for start in range(0, len(sessions), _TOGETHER):
-            some = sessions[start : start + _TOGETHER]
-            found: list[list[RawExchange]] = [[] for _ in some]
-            for place, *row in self._ask(_EXCHANGES, list(some)):
-                call, effect, extra = map(_raw, row[6:])
-                found[place - 1].append((*_message(*row[:6]), call, effect, extra))
-            yield from zip(some, found, strict=True)
+        for start in range(0, len(sessions), _BATCH_SESSIONS):
+            batch = sessions[start : start + _BATCH_SESSIONS]
+            found: list[list[RawExchange]] = [[] for _ in batch]
+            for place, *row in self._fetch(_EXCHANGES, list(batch)):
+                call, effect, extra = map(_to_raw, row[6:])
+                found[place - 1].append((*_decode_message(*row[:6]), call, effect, extra))
+            yield from zip(batch, found, strict=True)
 
     def previews(self, sessions: Sequence[str]) -> dict[str, str]:
         return {
-            sessions[place - 1]: "" if structured else first_words(_raw(content) or b"")
-            for place, content, structured in self._ask(_FIRST, list(sessions))
+            sessions[place - 1]: "" if structured else first_words(_to_raw(content) or b"")
+            for place, content, structured in self._fetch(_FIRST_USER_MESSAGE, list(sessions))
         }
 
     def close(self) -> None:
@@ -137,13 +138,13 @@ class PostgresHistory:
             self._connection = None
 
 
-def _message(
+def _decode_message(
     row: int, role: bytes | None, content: bytes | None, structured: int, calls: bytes | None, tool: bytes | None
 ) -> RawMessage:
-    return row, _raw(role), _raw(content), bool(structured), _raw(calls), _raw(tool)
+    return row, _to_raw(role), _to_raw(content), bool(structured), _to_raw(calls), _to_raw(tool)
 
 
-def _raw(value: bytes | None) -> bytes | None:
+def _to_raw(value: bytes | None) -> bytes | None:
     if value is None or b"\x1a" not in value:
         return value
     return to_bytes(unescape(value.decode("utf-8", "replace")))

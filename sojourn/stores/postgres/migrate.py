@@ -1,4 +1,4 @@
-"""Numbered migrations: all or nothing, counted, one server at a time."""
+"""Schema migrations of the PostgreSQL store: numbered, in one transaction under a lock, with rows counted."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from importlib.resources import files
 
 from sojourn.core.errors import StoreCorrupt, StoreForeign, StoreNewer, StoreReadOnly
 from sojourn.stores.postgres import feed
-from sojourn.stores.postgres.address import Address
+from sojourn.stores.postgres.address import PostgresAddress
 from sojourn.stores.postgres.connect import Connection, check_server
 from sojourn.text.tokenizer import TOKENIZER_VERSION
 
 Migration = tuple[int, str, str]  # number, name, SQL
 
-_MARK = "The schema of a Sojourn store"  # as a comment on schema_migrations; others use that name too
-_LOCK = 0x534A524E  # "SJRN": who holds it may change the schema
-_STATE = """
+_COMMENT = "The schema of a Sojourn store"  # on schema_migrations, as other programs use that name too
+_LOCK_KEY = 0x534A524E  # "SJRN": the advisory lock for schema changes
+_INSPECT = """
 SELECT obj_description(to_regclass('schema_migrations')) AS mark,
        to_regclass('schema_migrations') IS NOT NULL AS has_migrations,
        (SELECT string_agg(relname, ', ' ORDER BY relname) FROM pg_class
@@ -24,29 +24,29 @@ SELECT obj_description(to_regclass('schema_migrations')) AS mark,
 """
 
 
-def known_migrations() -> list[Migration]:
-    """The SQL files beside this one, in order."""
-    found: list[Migration] = []
+def load_migrations() -> list[Migration]:
+    """Reads the SQL files in `migrations/`, in order of their numbers."""
+    migrations: list[Migration] = []
     for file in files("sojourn.stores.postgres").joinpath("migrations").iterdir():
         if hit := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
-            found.append((int(hit[1]), hit[2], file.read_text("utf-8")))
-    return sorted(found)
+            migrations.append((int(hit[1]), hit[2], file.read_text("utf-8")))
+    return sorted(migrations)
 
 
-class Opened:
-    """What is known about a store once it was reached."""
+class StoreState:
+    """The state of a store when it was connected to."""
 
     def __init__(self, *, schema: int, read_only: bool, base: int, stale: bool) -> None:
         self.schema, self.read_only = schema, read_only
-        self.base = base  # where the feed counts from
-        self.stale = stale  # the terms were made by another tokenizer
+        self.base = base  # of the change feed
+        self.stale = stale  # the search terms come from another version of the tokenizer
 
 
-def ensure(connection: Connection, address: Address, migrations: list[Migration]) -> Opened:
-    """Makes the store if there is none, brings an old one up to date, refuses what is not ours."""
+def ensure_schema(connection: Connection, address: PostgresAddress, migrations: list[Migration]) -> StoreState:
+    """Creates a missing store, upgrades an old one, and raises for a database of another program."""
     check_server(connection, address)
     newest = migrations[-1][0]
-    schema, read_only = _schema(connection, address, newest)
+    schema, read_only = _read_schema(connection, address, newest)
     if schema < newest:
         if read_only:
             raise StoreReadOnly(
@@ -54,28 +54,28 @@ def ensure(connection: Connection, address: Address, migrations: list[Migration]
                 hint="Start Sojourn once with the address of the primary server.",
             )
         with connection.transaction():
-            _wait_for_turn(connection)
-            schema, _ = _schema(connection, address, newest)
-            if schema < newest:  # else somebody was quicker
+            _lock_schema(connection)
+            schema, _ = _read_schema(connection, address, newest)
+            if schema < newest:  # another process may have upgraded it
                 _upgrade(connection, schema, migrations)
-    base = _base(connection, read_only)
+    base = _load_base(connection, read_only)
     row = connection.execute("SELECT value FROM meta WHERE key = 'terms_version'").fetchone()
-    return Opened(
+    return StoreState(
         schema=newest, read_only=read_only, base=base, stale=row is None or row["value"] != str(TOKENIZER_VERSION)
     )
 
 
-def _wait_for_turn(connection: Connection) -> None:
-    """One at a time may change the schema, until its transaction ends. A long migration is waited for."""
+def _lock_schema(connection: Connection) -> None:
+    """Locks the schema until the transaction ends. Waits for a long migration of another process."""
     connection.execute("SET LOCAL lock_timeout = '30min'")
-    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK_KEY,))
 
 
-def _schema(connection: Connection, address: Address, newest: int) -> tuple[int, bool]:
-    """The number of a store of ours (0 when there is none), and whether it can only be read."""
-    state = connection.execute(_STATE).fetchone()
+def _read_schema(connection: Connection, address: PostgresAddress, newest: int) -> tuple[int, bool]:
+    """Returns the schema number (0 if there is no store), and whether the database is read-only."""
+    state = connection.execute(_INSPECT).fetchone()
     assert state is not None
-    if state["mark"] != _MARK:
+    if state["mark"] != _COMMENT:
         if state["has_migrations"] or state["tables"]:
             raise StoreForeign(
                 f"{address} belongs to another program (it has {state['tables'] or 'schema_migrations'}).",
@@ -93,16 +93,16 @@ def _schema(connection: Connection, address: Address, newest: int) -> tuple[int,
 
 
 def _upgrade(connection: Connection, schema: int, migrations: list[Migration]) -> None:
-    """All missing migrations in one transaction; rows are counted before and after."""
+    """Applies the missing migrations, and counts rows before and after. Runs inside a transaction."""
     if schema:
-        connection.execute("LOCK TABLE sessions, messages, events IN SHARE ROW EXCLUSIVE MODE")  # nobody writes now
-    before = _counts(connection) if schema else (0, 0, 0)
+        connection.execute("LOCK TABLE sessions, messages, events IN SHARE ROW EXCLUSIVE MODE")  # blocks all writers
+    before = _count_rows(connection) if schema else (0, 0, 0)
     if not schema:
         connection.execute(
             "CREATE TABLE IF NOT EXISTS schema_migrations"
             "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, at DOUBLE PRECISION NOT NULL)"
         )
-        connection.execute(f"COMMENT ON TABLE schema_migrations IS '{_MARK}'".encode())
+        connection.execute(f"COMMENT ON TABLE schema_migrations IS '{_COMMENT}'".encode())
     for number, name, sql in migrations:
         if number > schema:
             connection.execute(sql.encode())
@@ -112,14 +112,14 @@ def _upgrade(connection: Connection, schema: int, migrations: list[Migration]) -
             )
     if not schema:
         connection.execute("INSERT INTO meta(key, value) VALUES ('terms_version', %s)", (str(TOKENIZER_VERSION),))
-    if (after := _counts(connection)) != before:
+    if (after := _count_rows(connection)) != before:
         raise StoreCorrupt(
             f"The update would have changed the number of rows from {before} to {after}; it was undone.",
             hint="Please report this. The store is as it was.",
         )
 
 
-def _counts(connection: Connection) -> tuple[int, ...]:
+def _count_rows(connection: Connection) -> tuple[int, ...]:
     row = connection.execute(
         "SELECT (SELECT count(*) FROM sessions) AS s, (SELECT count(*) FROM messages) AS m, "
         "(SELECT count(*) FROM events) AS e"
@@ -127,12 +127,12 @@ def _counts(connection: Connection) -> tuple[int, ...]:
     return tuple(row.values()) if row else ()
 
 
-def _base(connection: Connection, read_only: bool) -> int:
-    base, is_new = feed.base(connection)
+def _load_base(connection: Connection, read_only: bool) -> int:
+    base, is_new = feed.compute_base(connection)
     if is_new and not read_only:
         with connection.transaction():
-            _wait_for_turn(connection)
-            base, is_new = feed.base(connection)
+            _lock_schema(connection)
+            base, is_new = feed.compute_base(connection)
             if is_new:
-                feed.keep_base(connection, base)
+                feed.save_base(connection, base)
     return base

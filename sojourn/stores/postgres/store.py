@@ -16,138 +16,144 @@ from sojourn.core.health import Health
 from sojourn.core.sessions import Change, SessionId
 from sojourn.ports.admin import Progress, StoreStats, VerifyReport
 from sojourn.ports.store import Removed, SearchHit, SearchQuery
-from sojourn.stores.postgres import feed, index, upkeep
-from sojourn.stores.postgres.address import Address
-from sojourn.stores.postgres.bell import Bell
+from sojourn.stores.postgres import feed, index, maintenance
+from sojourn.stores.postgres.address import PostgresAddress
 from sojourn.stores.postgres.db import READ, WRITE
-from sojourn.stores.postgres.errors import is_passing
+from sojourn.stores.postgres.documents import PostgresDocuments
+from sojourn.stores.postgres.errors import is_restarting
 from sojourn.stores.postgres.history import PostgresHistory
-from sojourn.stores.postgres.line import CONNECTIONS, Line
-from sojourn.stores.postgres.migrate import Migration, known_migrations
-from sojourn.stores.postgres.shelf import PostgresShelf
+from sojourn.stores.postgres.migrate import Migration, load_migrations
+from sojourn.stores.postgres.notify import PostgresNotifier
+from sojourn.stores.postgres.transactions import MAX_CONNECTIONS, TransactionRunner
 from sojourn.stores.sql import admin, removal
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.store import SqlStore
 from sojourn.text.redaction import Redactor, redact
 
 T = TypeVar("T")
-_SOON = 0.01  # seconds until changes are looked for again that wait for somebody's older transaction
-_ELSEWHERE = "Move it into a file with `sojourn store migrate --to PATH`, or use pg_dump and pg_restore."
+_FEED_RETRY_SECONDS = 0.01  # first pause before changes that are not settled yet are read again
+_BACKUP_HINT = "Move it into a file with `sojourn store migrate --to PATH`, or use pg_dump and pg_restore."
 
 
 class PostgresStore(SqlStore):
-    """Opens on first use. Any number of machines may share one database. It has threads of its own: while the server is
-    away all of them wait, and nobody else in this process shall wait with them."""
+    """A store in a PostgreSQL database that any number of machines may share. Opens on first use.
+
+    It has its own threads: while the server is away all of them wait, which must not block other work.
+    """
 
     def __init__(self, url: str, *, redactor: Redactor = redact, migrations: list[Migration] | None = None) -> None:
         super().__init__()
-        self.url, self.address = url, Address(url)
-        self._line = Line(self.address, redactor, migrations or known_migrations(), self._told)
-        self._bell = Bell(self.address, self.waiters.wake)
-        self._shelves: dict[str, PostgresShelf] = {}
-        self._pause, self._next_look = _SOON, 0.0
-        self._threads = _threads()
-        self._left: set[asyncio.Future[Any]] = set()  # writes under way that nobody waits for any more
+        self.url, self.address = url, PostgresAddress(url)
+        self._transactions = TransactionRunner(
+            self.address, redactor, migrations or load_migrations(), self._after_commit
+        )
+        self._notifier = PostgresNotifier(self.address, self.subscribers.wake)
+        self._documents: dict[str, PostgresDocuments] = {}
+        self._feed_pause, self._next_feed_read = _FEED_RETRY_SECONDS, 0.0
+        self._threads = _make_threads()
+        self._abandoned: set[asyncio.Future[Any]] = set()  # running writes whose caller was cancelled
 
     async def close(self) -> None:
-        for shelf in self._shelves.values():
-            await asyncio.to_thread(shelf.close)
-        await asyncio.to_thread(self._bell.close)
-        await asyncio.to_thread(self._line.close)
-        done, self._threads = self._threads, _threads()  # used again, it opens again
-        done.shutdown(wait=False)
+        for documents in self._documents.values():
+            await asyncio.to_thread(documents.close)
+        await asyncio.to_thread(self._notifier.close)
+        await asyncio.to_thread(self._transactions.close)
+        threads, self._threads = self._threads, _make_threads()  # a closed store can be used again
+        threads.shutdown(wait=False)
 
     # transactions
     async def _write(self, work: Callable[[Db], T]) -> T:
         loop = asyncio.get_running_loop()
-        while before := [left for left in self._left if left.get_loop() is loop]:
-            await asyncio.wait(before)
-        writing = loop.run_in_executor(self._threads, self._line.run, work, WRITE)
+        while earlier := [write for write in self._abandoned if write.get_loop() is loop]:
+            await asyncio.wait(earlier)
+        writing = loop.run_in_executor(self._threads, self._transactions.run, work, WRITE)
         try:
             return await asyncio.shield(writing)
-        except asyncio.CancelledError:  # whoever asked has gone away; what comes next is written after it
-            self._left.add(writing)
-            writing.add_done_callback(self._is_over)
+        except asyncio.CancelledError:  # the write goes on; later writes wait for it, to keep their order
+            self._abandoned.add(writing)
+            writing.add_done_callback(self._discard)
             raise
 
-    def _is_over(self, writing: asyncio.Future[Any]) -> None:
-        self._left.discard(writing)
+    def _discard(self, writing: asyncio.Future[Any]) -> None:
+        self._abandoned.discard(writing)
         if not writing.cancelled():
-            writing.exception()  # nobody is left to hear of it
+            writing.exception()  # marks the error as seen
 
     async def _read(self, work: Callable[[Db], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._line.run, work, READ)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._transactions.run, work, READ)
 
-    # the doorbell
+    # notifications
     def _listen(self) -> None:
-        self._bell.listen()
+        self._notifier.listen()
 
-    def _told(self, sessions: set[str]) -> None:
-        if not self._bell.is_listening:  # else the bell tells us as it tells everybody
-            self.waiters.wake(sessions)
+    def _after_commit(self, names: set[str]) -> None:
+        if not self._notifier.is_listening:  # otherwise NOTIFY reaches this process too
+            self.subscribers.wake(names)
 
     # search
-    async def _search(self, asked: SearchQuery) -> list[SearchHit]:
-        opened = await asyncio.to_thread(self._line.reach)
-        if opened.stale and not opened.read_only:
+    async def _search(self, query: SearchQuery) -> list[SearchHit]:
+        state = await asyncio.to_thread(self._transactions.ensure_open)
+        if state.stale and not state.read_only:
             await self.index()
-        # planned anew each time, with the words in view
-        return await asyncio.to_thread(self._line.run, partial(index.find, asked=asked), READ, prepare=False)
+        # not prepared: the plan depends on the words
+        return await asyncio.to_thread(self._transactions.run, partial(index.search, query=query), READ, prepare=False)
 
     async def index(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Messages are found as soon as they are kept; only another tokenizer makes work here."""
-        opened = await asyncio.to_thread(self._line.reach)
-        made = 0
-        if opened.stale and not opened.read_only:
-            made = await asyncio.to_thread(upkeep.make_terms, partial(self._line.run, begin=WRITE), progress)
-            opened.stale = False
-        if not opened.read_only:
-            await asyncio.to_thread(self._line.alone, upkeep.learn)
-        return made
+        """Rebuilds the terms if the tokenizer has changed; otherwise they are written with each message."""
+        state = await asyncio.to_thread(self._transactions.ensure_open)
+        rebuilt = 0
+        if state.stale and not state.read_only:
+            rebuilt = await asyncio.to_thread(
+                maintenance.rebuild_terms, partial(self._transactions.run, begin=WRITE), progress
+            )
+            state.stale = False
+        if not state.read_only:
+            await asyncio.to_thread(self._transactions.run_unpooled, maintenance.analyze)
+        return rebuilt
 
-    # the feed
+    # change feed
     async def _changes(self, after: int, limit: int) -> list[Change]:
-        found, some_wait = await self._read(lambda db: feed.page(db, self._base, after, limit))
-        if some_wait and not found:
-            self._look_again()
-        elif not some_wait:
-            self._pause = _SOON
-        return found
+        changes, has_unsettled = await self._read(lambda db: feed.read_changes(db, self._base, after, limit))
+        if has_unsettled and not changes:
+            self._retry_feed()
+        elif not has_unsettled:
+            self._feed_pause = _FEED_RETRY_SECONDS
+        return changes
 
     async def last_change(self) -> int:
-        return await self._read(lambda db: feed.last(db, self._base))
+        return await self._read(lambda db: feed.read_last_number(db, self._base))
 
     @property
     def _base(self) -> int:
-        return self._line.opened.base if self._line.opened else 0
+        return self._transactions.state.base if self._transactions.state else 0
 
-    def _look_again(self) -> None:
-        """Changes wait for a transaction that may be another program's: nobody rings when that ends."""
+    def _retry_feed(self) -> None:
+        """Wakes the readers of the feed soon: a transaction of another program ends without a notification."""
         now = time.monotonic()
-        if now >= self._next_look:
-            self._next_look = now + self._pause
-            asyncio.get_running_loop().call_later(self._pause, self.waiters.wake, ())
-            self._pause = min(self._pause * 1.5, self.safety_net)
+        if now >= self._next_feed_read:
+            self._next_feed_read = now + self._feed_pause
+            asyncio.get_running_loop().call_later(self._feed_pause, self.subscribers.wake, ())
+            self._feed_pause = min(self._feed_pause * 1.5, self.poll_seconds)
 
-    # taking away
+    # deletion
     async def forget(self, session: SessionId) -> Removed:
-        removed = await self._write(lambda db: removal.forget(db, session))
+        removed = await self._write(lambda db: removal.forget_session(db, session))
         try:
-            await asyncio.to_thread(self._line.alone, upkeep.sweep)
+            await asyncio.to_thread(self._transactions.run_unpooled, maintenance.vacuum)
         except SojournError as error:
-            return replace(removed, left=(*upkeep.LEFT, f"it was not swept up: {error}"))
-        return replace(removed, left=upkeep.LEFT)
+            return replace(removed, left=(*maintenance.REMAINING_COPIES, f"it was not swept up: {error}"))
+        return replace(removed, left=maintenance.REMAINING_COPIES)
 
-    # looking after
+    # maintenance
     async def stats(self) -> StoreStats:
-        opened = await asyncio.to_thread(self._line.reach)
-        return await self._read(lambda db: upkeep.stats(db, str(self.address), opened.schema, opened.stale))
+        state = await asyncio.to_thread(self._transactions.ensure_open)
+        return await self._read(lambda db: maintenance.collect_stats(db, str(self.address), state.schema, state.stale))
 
     async def verify(self, progress: Progress | None = None) -> VerifyReport:
-        return await self._read(lambda db: upkeep.verify(db, progress))
+        return await self._read(lambda db: maintenance.verify(db, progress))
 
     async def backup(self, target: Path, progress: Progress | None = None) -> Path:
-        raise BadInput(f"{self.address} is a server: it is not copied into a file of its own.", hint=_ELSEWHERE)
+        raise BadInput(f"{self.address} is a server: it is not copied into a file of its own.", hint=_BACKUP_HINT)
 
     async def restore(self, source: Path, progress: Progress | None = None) -> None:
         raise BadInput(
@@ -158,19 +164,19 @@ class PostgresStore(SqlStore):
     async def import_rows(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
         def work(db: Db) -> None:
             admin.import_rows(db, table, rows)
-            upkeep.after_import(db, table)
+            maintenance.advance_sequence(db, table)
 
         if rows:
             await self._write(work)
 
     async def health(self) -> Health:
         place = str(self.address)
-        was_there = self._line.opened is not None
+        was_reached = self._transactions.state is not None
         try:
-            ask = partial(self._line.run, begin=READ, patience=0.0)
-            await asyncio.to_thread(ask, lambda db: db.one("SELECT 1 AS n FROM sessions LIMIT 1"))
+            ask = partial(self._transactions.run, begin=READ, retry_seconds=0.0)
+            await asyncio.to_thread(ask, lambda db: db.fetch_one("SELECT 1 AS n FROM sessions LIMIT 1"))
         except SojournError as error:
-            is_away = error.code == "store_unavailable" and (was_there or is_passing(error.__cause__))
+            is_away = error.code == "store_unavailable" and (was_reached or is_restarting(error.__cause__))
             return Health(
                 state="recovering" if is_away else "degraded",
                 store=place,
@@ -179,7 +185,7 @@ class PostgresStore(SqlStore):
                 error=str(error),
                 hint=error.hint,
             )
-        if self._line.opened and self._line.opened.read_only:
+        if self._transactions.state and self._transactions.state.read_only:
             return Health(
                 state="read-only",
                 store=place,
@@ -190,14 +196,14 @@ class PostgresStore(SqlStore):
         return Health(state="healthy", store=place)
 
     def history(self) -> PostgresHistory:
-        self._line.reach()
+        self._transactions.ensure_open()
         return PostgresHistory(self.url)
 
-    def shelf(self, name: str) -> PostgresShelf:
-        """A place for what scans of this store keep, shared by all who use it."""
-        self._line.reach()
-        return self._shelves.setdefault(name, PostgresShelf(self.url, name))
+    def shelf(self, name: str) -> PostgresDocuments:
+        """Returns the documents of a name, for scan results that all servers on this database share."""
+        self._transactions.ensure_open()
+        return self._documents.setdefault(name, PostgresDocuments(self.url, name))
 
 
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="sojourn-postgres")
+def _make_threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(MAX_CONNECTIONS, thread_name_prefix="sojourn-postgres")

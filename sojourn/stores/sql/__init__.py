@@ -1,2 +1,2 @@
-"""What the two SQL stores share: every statement, once. A database differs only in how it is
-reached (`Db`), how others are told (`bell`) and how words are looked up (`search`)."""
+"""SQL shared by the SQLite and the PostgreSQL store. Each database supplies only its connection (`Db`), its
+notifications between processes and its search index."""

@@ -1,64 +1,86 @@
-"""Bindings over SQL: a place talks to one session, a session is talked to from one place."""
+"""ports.journal.Bindings over SQL: each place is bound to one session, each session to one place."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from sojourn.core.errors import Conflict
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId
-from sojourn.core.tables import BY_NAME
 from sojourn.ports.gateway_store import Binding
-from sojourn.stores.journal import BINDINGS, binding_from, bound_meanwhile
-from sojourn.stores.records import after_prefix, json_text
-from sojourn.stores.sql.db import Db, Row, insertion
-from sojourn.stores.sql.sessions import no_session
-from sojourn.stores.sql.transactions import Transactions
-from sojourn.text.escape import escape
+from sojourn.stores.sql.db import Db, Row, SqlPart, end_of_prefix, insert_statement
+from sojourn.stores.sql.rows import decode_json, encode_json, session_id_from
+from sojourn.stores.sql.sessions import session_not_found
+from sojourn.stores.sql.tables import TABLES_BY_NAME
+from sojourn.stores.sql.wakeups import BINDINGS
+from sojourn.text.escape import escape, unescape
 
-_COLUMNS = ", ".join(BY_NAME["bindings"].columns)
-_INSERT = insertion("bindings", BY_NAME["bindings"].columns)
+_COLUMNS = ", ".join(TABLES_BY_NAME["bindings"].columns)
+_INSERT = insert_statement("bindings", TABLES_BY_NAME["bindings"].columns)
+
+
+def binding_from(row: Row) -> Binding:
+    """Decodes a `bindings` row."""
+    return Binding(
+        place=unescape(row["place"]),
+        session=session_id_from(row),
+        previous=session_id_from(row, "previous_session_id"),
+        principal=Principal(unescape(row["principal"])),
+        details=decode_json(row["details"]),
+        revision=row["revision"],
+        updated_at=row["updated_at"],
+    )
 
 
 def bind(
     db: Db, place: str, session: SessionId, principal: Principal, details: Mapping[str, Json] | None, expect: int | None
 ) -> Binding:
-    owner = db.one("SELECT principal FROM sessions WHERE id = ?" + db.for_update, (escape(session),))
+    owner = db.fetch_one("SELECT principal FROM sessions WHERE id = ?" + db.for_update, (escape(session),))
     if owner is None or owner["principal"] != principal:
-        raise no_session(session)
-    old, now = _row(db, place, locked=True), db.now()
-    found = old["revision"] if old else 0
-    if expect is not None and expect != found:
-        raise bound_meanwhile(place, expect=expect, found=found)
-    db.run(  # where it was bound before, it can be brought back from
+        raise session_not_found(session)
+    old, now = _fetch(db, place, lock=True), db.now()
+    _check_revision(place, old, expect)
+    db.execute(  # the session's other place keeps it as its previous one
         "UPDATE bindings SET session_id = NULL, previous_session_id = session_id, revision = revision + 1, "
         "updated_at = ? WHERE session_id = ? AND place <> ?",
         (now, session, escape(place)),
     )
-    text = old["details"] if old and details is None else json_text(dict(details or {}), db.redact)
+    text = old["details"] if old and details is None else encode_json(dict(details or {}), db.redact)
     previous = None if old is None else old["previous_session_id"]
     if old and old["session_id"] not in (None, session):
         previous = old["session_id"]
     if old is None:
-        db.run(_INSERT, (escape(place), session, None, escape(principal), text, 1, now))
+        db.execute(_INSERT, (escape(place), session, None, escape(principal), text, 1, now))
     else:
         previous = None if previous == session else previous
-        db.run(
+        db.execute(
             "UPDATE bindings SET session_id = ?, previous_session_id = ?, principal = ?, details = ?, "
             "revision = revision + 1, updated_at = ? WHERE place = ?",
             (session, previous, escape(principal), text, now, escape(place)),
         )
-    db.touched.add(BINDINGS)
-    kept = _row(db, place)
-    assert kept is not None
-    return binding_from(kept)
+    db.wake_names.add(BINDINGS)
+    row = _fetch(db, place)
+    assert row is not None
+    return binding_from(row)
 
 
-def _row(db: Db, place: str, *, locked: bool = False) -> Row | None:
-    return db.one(f"SELECT {_COLUMNS} FROM bindings WHERE place = ?{db.for_update if locked else ''}", (escape(place),))
+def _fetch(db: Db, place: str, *, lock: bool = False) -> Row | None:
+    return db.fetch_one(
+        f"SELECT {_COLUMNS} FROM bindings WHERE place = ?{db.for_update if lock else ''}", (escape(place),)
+    )
 
 
-def find(db: Db, session: SessionId | None, principal: Principal | None, prefix: str) -> list[Binding]:
+def _check_revision(place: str, row: Row | None, expect: int | None) -> None:
+    current = row["revision"] if row else 0
+    if expect not in (None, current):
+        raise Conflict(
+            f'The place "{place}" was bound by somebody else (revision {current}, not {expect}).',
+            hint="Look again to which session it talks now.",
+        )
+
+
+def list_bindings(db: Db, session: SessionId | None, principal: Principal | None, prefix: str) -> list[Binding]:
     where, params = ["1 = 1"], list[Any]()
 
     def add(condition: str, value: str) -> None:
@@ -71,24 +93,23 @@ def find(db: Db, session: SessionId | None, principal: Principal | None, prefix:
         add("principal = ?", escape(principal))
     if prefix:
         add("place >= ?", escape(prefix))
-        if (end := after_prefix(escape(prefix))) is not None:
+        if (end := end_of_prefix(escape(prefix))) is not None:
             add("place < ?", end)
-    rows = db.all(f"SELECT {_COLUMNS} FROM bindings WHERE {' AND '.join(where)} ORDER BY place", params)
+    rows = db.fetch_all(f"SELECT {_COLUMNS} FROM bindings WHERE {' AND '.join(where)} ORDER BY place", params)
     return [binding_from(row) for row in rows]
 
 
 def unbind(db: Db, place: str, expect: int | None) -> bool:
-    old = _row(db, place, locked=True)
+    old = _fetch(db, place, lock=True)
     if old is None:
         return False
-    if expect is not None and expect != old["revision"]:
-        raise bound_meanwhile(place, expect=expect, found=old["revision"])
-    db.run("DELETE FROM bindings WHERE place = ?", (escape(place),))
-    db.touched.add(BINDINGS)
+    _check_revision(place, old, expect)
+    db.execute("DELETE FROM bindings WHERE place = ?", (escape(place),))
+    db.wake_names.add(BINDINGS)
     return True
 
 
-class SqlBindings(Transactions):
+class SqlBindings(SqlPart):
     """ports.journal.Bindings over SQL."""
 
     async def bind(
@@ -103,13 +124,13 @@ class SqlBindings(Transactions):
         return await self._write(lambda db: bind(db, place, session, principal, details, expect))
 
     async def binding(self, place: str) -> Binding | None:
-        row = await self._read(lambda db: _row(db, place))
+        row = await self._read(lambda db: _fetch(db, place))
         return binding_from(row) if row else None
 
     async def bindings(
         self, *, session: SessionId | None = None, principal: Principal | None = None, prefix: str = ""
     ) -> list[Binding]:
-        return await self._read(lambda db: find(db, session, principal, prefix))
+        return await self._read(lambda db: list_bindings(db, session, principal, prefix))
 
     async def unbind(self, place: str, *, expect: int | None = None) -> bool:
         return await self._write(lambda db: unbind(db, place, expect))

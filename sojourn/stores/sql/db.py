@@ -1,49 +1,91 @@
-"""A database connection inside one transaction, as the statements of this package see it."""
+"""Database access for the statements of this package: one connection inside one transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from sojourn.core.sessions import Recorded
+from sojourn.stores.sql.wakeups import Subscribers
 from sojourn.text.redaction import Redactor
 
+T = TypeVar("T")
 Row = Mapping[str, Any]
 
 
 class Db(Protocol):
-    """SQL is written with `?` and without literal percent signs; both engines take it so."""
+    """A connection inside a transaction. SQL is written with `?` and without literal percent signs."""
 
     dialect: Literal["sqlite", "postgres"]
-    for_update: str  # locks the rows a SELECT reads, where that is needed
+    for_update: str  # suffix that locks the rows a SELECT reads; empty where BEGIN locks the whole database
     redact: Redactor
-    touched: set[str]  # sessions others are told about after the commit
-    kept: dict[str, list[Recorded]]  # what was added to a log, for those who watch it in this process
+    wake_names: set[str]  # sessions and topics whose subscribers are woken after the commit
+    log_items: dict[str, list[Recorded]]  # what was appended to each log, for subscribers in this process
 
-    def all(self, sql: str, params: Sequence[Any] = ()) -> list[Row]: ...
-    def one(self, sql: str, params: Sequence[Any] = ()) -> Row | None: ...
-    def run(self, sql: str, params: Sequence[Any] = ()) -> int:
+    def fetch_all(self, sql: str, params: Sequence[Any] = ()) -> list[Row]: ...
+    def fetch_one(self, sql: str, params: Sequence[Any] = ()) -> Row | None: ...
+    def execute(self, sql: str, params: Sequence[Any] = ()) -> int:
         """Returns the number of rows changed."""
         ...
 
-    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None: ...
-    def put_messages(self, columns: tuple[str, ...], rows: Iterable[Sequence[Any]]) -> None:
-        """Adds rows of `messages`, and what the engine needs to find them by."""
+    def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None: ...
+    def insert_messages(self, columns: tuple[str, ...], rows: Iterable[Sequence[Any]]) -> None:
+        """Inserts rows of `messages`, with their search terms where the index is part of the row."""
         ...
 
     def now(self) -> float: ...
-    def changed(self, session: str, kind: str) -> None:
-        """Puts a session at the end of the feed of changes."""
+    def record_change(self, session: str, kind: str) -> None:
+        """Moves a session to the end of the change feed."""
         ...
 
 
-def marks(values: Sequence[Any]) -> str:
-    """As many placeholders as values: `?, ?, ?`."""
+class SqlPart(ABC):
+    """Base class of the parts of a SQL store. Each database implements its transactions and notifications."""
+
+    poll_seconds = 2.0  # a watcher reads the store after this long even if no notification came
+
+    def __init__(self) -> None:
+        self.subscribers = Subscribers()
+
+    @abstractmethod
+    async def _write(self, work: Callable[[Db], T]) -> T:
+        """Runs `work` in one transaction, which is on disk when this returns."""
+
+    @abstractmethod
+    async def _read(self, work: Callable[[Db], T]) -> T:
+        """Runs `work` on one snapshot of the store."""
+
+    @abstractmethod
+    def _listen(self) -> None:
+        """Starts forwarding notifications of other processes to `self.subscribers`."""
+
+    async def _wait(self, event: asyncio.Event, seconds: float | None = None) -> None:
+        """Waits for the event, at most `seconds` (default: `poll_seconds`)."""
+        with suppress(TimeoutError):
+            # asyncio.wait_for would swallow a cancellation that coincides with the event
+            async with asyncio.timeout(self.poll_seconds if seconds is None else seconds):
+                await event.wait()
+
+
+def placeholders(values: Sequence[Any]) -> str:
+    """Returns one placeholder for each value: `?, ?, ?`."""
     return ", ".join("?" * len(values))
 
 
 @cache
-def insertion(table: str, columns: tuple[str, ...]) -> str:
-    """The statement that adds one row, its values in the order of the columns."""
-    return f"INSERT INTO {table}({', '.join(columns)}) VALUES ({marks(columns)})"
+def insert_statement(table: str, columns: tuple[str, ...]) -> str:
+    """Returns the INSERT of one row with its values in the order of the columns."""
+    return f"INSERT INTO {table}({', '.join(columns)}) VALUES ({placeholders(columns)})"
+
+
+def end_of_prefix(prefix: str) -> str | None:
+    """Returns the first text in code point order after all texts with this prefix; None if there is none."""
+    for at in range(len(prefix) - 1, -1, -1):
+        code = ord(prefix[at]) + 1
+        if code <= 0x10FFFF:
+            return prefix[:at] + chr(0xE000 if 0xD800 <= code <= 0xDFFF else code)
+    return None

@@ -1,4 +1,4 @@
-"""Who is at work, over SQL: heartbeats, credentials, and how the lines get on."""
+"""ports.journal.Gateways over SQL: heartbeats, credential holds, line health and notifications."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 
 from sojourn.core.errors import LeaseLost
 from sojourn.ports.gateway_store import ConnectionHealth, CredentialLease, Heartbeat, Topic
-from sojourn.stores.journal import GATEWAYS, heartbeat_from, hold_from
-from sojourn.stores.records import json_text
-from sojourn.stores.sql.db import Db
-from sojourn.stores.sql.transactions import Transactions
+from sojourn.stores.sql.db import Db, Row, SqlPart, insert_statement
+from sojourn.stores.sql.rows import decode_json, encode_json
+from sojourn.stores.sql.wakeups import GATEWAYS
 from sojourn.text.escape import escape, unescape
 
-_BEAT = "id, host, pid, health, started_at, beat_at, lease_until"
-_HOLD = "credential, owner, fence, lease_until"
+_HEARTBEAT_COLUMNS = ("id", "host", "pid", "health", "started_at", "beat_at", "lease_until")
+_HOLD_COLUMNS = ("credential", "owner", "fence", "lease_until")
 _TOPICS: tuple[Topic, ...] = ("inbox", "outbox", "bindings", "gateways")
 _INBOX_HEALTH = (
     "SELECT platform, account, sum(CASE WHEN state IN ('waiting', 'running') THEN 1 ELSE 0 END) AS waiting, "
@@ -30,58 +29,82 @@ _OUTBOX_HEALTH = (
 )
 
 
-def beat(db: Db, heartbeat: Heartbeat, seconds: float) -> Heartbeat:
+def heartbeat_from(row: Row) -> Heartbeat:
+    """Decodes a `gateways` row."""
+    return Heartbeat(
+        id=unescape(row["id"]),
+        host=unescape(row["host"]),
+        pid=row["pid"],
+        health=decode_json(row["health"]),
+        started_at=row["started_at"],
+        beat_at=row["beat_at"],
+        until=row["lease_until"],
+    )
+
+
+def hold_from(row: Row) -> CredentialLease:
+    """Decodes a `credential_holds` row."""
+    return CredentialLease(
+        credential=unescape(row["credential"]),
+        owner=unescape(row["owner"]),
+        fence=row["fence"],
+        until=row["lease_until"],
+    )
+
+
+def save_heartbeat(db: Db, heartbeat: Heartbeat, seconds: float) -> Heartbeat:
     now = db.now()
-    row = db.one(
-        f"INSERT INTO gateways({_BEAT}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+    row = db.fetch_one(
+        f"{insert_statement('gateways', _HEARTBEAT_COLUMNS)} ON CONFLICT (id) DO UPDATE SET "
         "host = excluded.host, pid = excluded.pid, health = excluded.health, beat_at = excluded.beat_at, "
-        f"lease_until = excluded.lease_until RETURNING {', '.join('gateways.' + name for name in _BEAT.split(', '))}",
+        f"lease_until = excluded.lease_until RETURNING {', '.join(f'gateways.{name}' for name in _HEARTBEAT_COLUMNS)}",
         (
             escape(heartbeat.id),
             escape(heartbeat.host),
             heartbeat.pid,
-            json_text(dict(heartbeat.health), db.redact),
+            encode_json(dict(heartbeat.health), db.redact),
             heartbeat.started_at or now,
             now,
             now + seconds,
         ),
     )
     assert row is not None
-    db.touched.add(GATEWAYS)
+    db.wake_names.add(GATEWAYS)
     return heartbeat_from(row)
 
 
-def at_work(db: Db, alive: bool) -> list[Heartbeat]:
-    rows = db.all(f"SELECT {_BEAT} FROM gateways ORDER BY id")
+def list_gateways(db: Db, alive: bool) -> list[Heartbeat]:
+    rows = db.fetch_all(f"SELECT {', '.join(_HEARTBEAT_COLUMNS)} FROM gateways ORDER BY id")
     now = db.now()
     return [heartbeat_from(row) for row in rows if not alive or row["lease_until"] > now]
 
 
-def retire(db: Db, id: str) -> bool:
-    gone = db.run("DELETE FROM gateways WHERE id = ?", (escape(id),))
-    if gone:
-        db.touched.add(GATEWAYS)
-    return bool(gone)
+def delete_gateway(db: Db, id: str) -> bool:
+    deleted = db.execute("DELETE FROM gateways WHERE id = ?", (escape(id),))
+    if deleted:
+        db.wake_names.add(GATEWAYS)
+    return bool(deleted)
 
 
-def hold(db: Db, credential: str, owner: str, seconds: float) -> CredentialLease | None:
+def hold_credential(db: Db, credential: str, owner: str, seconds: float) -> CredentialLease | None:
     now = db.now()
-    row = db.one(
-        f"INSERT INTO credential_holds({_HOLD}) VALUES (?, ?, 1, ?) ON CONFLICT (credential) DO UPDATE SET "
+    row = db.fetch_one(
+        f"INSERT INTO credential_holds({', '.join(_HOLD_COLUMNS)}) VALUES (?, ?, 1, ?) "
+        "ON CONFLICT (credential) DO UPDATE SET "
         "fence = credential_holds.fence + CASE WHEN credential_holds.owner = excluded.owner THEN 0 ELSE 1 END, "
         "owner = excluded.owner, lease_until = excluded.lease_until "
         "WHERE credential_holds.lease_until < ? OR credential_holds.owner = excluded.owner "
-        f"RETURNING {', '.join('credential_holds.' + name for name in _HOLD.split(', '))}",
+        f"RETURNING {', '.join(f'credential_holds.{name}' for name in _HOLD_COLUMNS)}",
         (escape(credential), escape(owner), now + seconds, now),
     )
     return hold_from(row) if row else None
 
 
-def renew(db: Db, held: CredentialLease, seconds: float) -> CredentialLease:
+def renew_credential(db: Db, held: CredentialLease, seconds: float) -> CredentialLease:
     until = db.now() + seconds if seconds > 0 else 0.0
-    row = db.one(
+    row = db.fetch_one(
         f"UPDATE credential_holds SET lease_until = ? WHERE credential = ? AND owner = ? AND fence = ? "
-        f"RETURNING {_HOLD}",
+        f"RETURNING {', '.join(_HOLD_COLUMNS)}",
         (until, escape(held.credential), escape(held.owner), held.fence),
     )
     if row is None:
@@ -90,68 +113,70 @@ def renew(db: Db, held: CredentialLease, seconds: float) -> CredentialLease:
             hint="Stop using it; one process at a time may.",
         )
     if not seconds > 0:
-        db.touched.add(GATEWAYS)  # whoever waits for it may have it
+        db.wake_names.add(GATEWAYS)  # another gateway may take it now
     return hold_from(row)
 
 
-def health(db: Db) -> list[ConnectionHealth]:
+def measure_lines(db: Db) -> list[ConnectionHealth]:
+    """Computes the health of each line (platform and account) from its inbox and outbox rows."""
     lines: dict[tuple[str, str], dict[str, Any]] = {}
     for sql in (_INBOX_HEALTH, _OUTBOX_HEALTH):
-        for row in db.all(sql):
+        for row in db.fetch_all(sql):
             line = lines.setdefault((unescape(row["platform"]), unescape(row["account"])), {"failed": 0})
             figures = {name: row[name] for name in row.keys() if name not in ("platform", "account")}  # noqa: SIM118
             line.update(figures, failed=line["failed"] + int(figures["failed"]))
-    return [ConnectionHealth(platform=line[0], account=line[1], **_whole(lines[line])) for line in sorted(lines)]
+    return [ConnectionHealth(platform=line[0], account=line[1], **_to_integers(lines[line])) for line in sorted(lines)]
 
 
-def _whole(figures: dict[str, Any]) -> dict[str, Any]:
+def _to_integers(figures: dict[str, Any]) -> dict[str, Any]:
     return {name: int(v) if name in ("waiting", "pending", "failed") else v for name, v in figures.items()}
 
 
-def prune(db: Db, before: float) -> int:
+def prune_finished(db: Db, before: float) -> int:
+    """Deletes finished rows and expired leases older than a time; returns how many."""
     return (
-        db.run("DELETE FROM inbox WHERE state IN ('done', 'failed') AND finished_at < ?", (before,))
-        + db.run(
+        db.execute("DELETE FROM inbox WHERE state IN ('done', 'failed') AND finished_at < ?", (before,))
+        + db.execute(
             "DELETE FROM outbox WHERE state IN ('sent', 'delivered', 'failed') AND COALESCE(finished_at, sent_at) < ?",
             (before,),
         )
-        + db.run("DELETE FROM gateways WHERE lease_until < ?", (before,))
-        + db.run("DELETE FROM credential_holds WHERE lease_until < ?", (before,))
+        + db.execute("DELETE FROM gateways WHERE lease_until < ?", (before,))
+        + db.execute("DELETE FROM credential_holds WHERE lease_until < ?", (before,))
     )
 
 
-class SqlGateways(Transactions):
-    """ports.journal.Gateways over SQL, and the journal's bell."""
+class SqlGateways(SqlPart):
+    """ports.journal.Gateways over SQL, and `watch_journal`."""
 
     async def beat(self, heartbeat: Heartbeat, *, seconds: float = 15.0) -> Heartbeat:
-        return await self._write(lambda db: beat(db, heartbeat, seconds))
+        return await self._write(lambda db: save_heartbeat(db, heartbeat, seconds))
 
     async def gateways(self, *, alive: bool = True) -> list[Heartbeat]:
-        return await self._read(lambda db: at_work(db, alive))
+        return await self._read(lambda db: list_gateways(db, alive))
 
     async def retire_gateway(self, id: str) -> bool:
-        return await self._write(lambda db: retire(db, id))
+        return await self._write(lambda db: delete_gateway(db, id))
 
     async def lease_credential(self, credential: str, owner: str, *, seconds: float = 30.0) -> CredentialLease | None:
-        return await self._write(lambda db: hold(db, credential, owner, seconds))
+        return await self._write(lambda db: hold_credential(db, credential, owner, seconds))
 
     async def renew_credential(self, hold: CredentialLease, *, seconds: float = 30.0) -> CredentialLease:
-        return await self._write(lambda db: renew(db, hold, seconds))
+        return await self._write(lambda db: renew_credential(db, hold, seconds))
 
     async def line_health(self) -> list[ConnectionHealth]:
-        return await self._read(health)
+        return await self._read(measure_lines)
 
     async def prune_journal(self, before: float) -> int:
-        return await self._write(lambda db: prune(db, before))
+        return await self._write(lambda db: prune_finished(db, before))
 
     async def watch_gateway(self, *topics: Topic, seconds: float = 2.0) -> AsyncGenerator[None, None]:
         names = [f"@{topic}" for topic in topics or _TOPICS]
-        rung = self.waiters.add(*names)
+        wakeup = self.subscribers.add(*names)
         self._listen()
         try:
             while True:
-                rung.take()
+                wakeup.take()
                 yield
-                await self._rest(rung, seconds)
+                await self._wait(wakeup, seconds)
         finally:
-            self.waiters.remove(rung, *names)
+            self.subscribers.remove(wakeup, *names)

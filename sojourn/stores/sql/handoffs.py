@@ -1,35 +1,46 @@
-"""Hand-offs over SQL. The session's row is locked first, then the hand-off's: so no two wait for one another."""
+"""HandoffStore over SQL. Each step locks the session row before the hand-off row, which prevents deadlocks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from sojourn.core.errors import Conflict, NotDriving
+from sojourn.core.errors import BadInput, Conflict, NotDriving
 from sojourn.core.handoff import LIVE, Handoff, HandoffId, Signal, Step, in_progress, is_waiting, new_handoff_id, step
 from sojourn.core.sessions import SessionId
-from sojourn.core.tables import BY_NAME
-from sojourn.stores.handoffs import advanced, columns, handoff_from
-from sojourn.stores.journal import HANDOFFS
-from sojourn.stores.sql.db import Db, insertion, marks
-from sojourn.stores.sql.log import exists
-from sojourn.stores.sql.standing import COLUMNS, NO_LEASE, finish, get, live, show, swap
-from sojourn.stores.sql.transactions import Transactions
-from sojourn.stores.sql.wheel import busy, session_row
+from sojourn.stores.sql.db import Db, SqlPart, insert_statement, placeholders
+from sojourn.stores.sql.handoff_guard import (
+    COLUMNS,
+    copy_to_session,
+    find_live_handoff,
+    finish_handoff,
+    get_handoff,
+    handoff_from,
+    swap_handoff,
+    to_columns,
+)
+from sojourn.stores.sql.lease_guard import CLEAR_LEASE
+from sojourn.stores.sql.leases import is_leased, lock_session, session_busy
+from sojourn.stores.sql.sessions import check_session_exists
+from sojourn.stores.sql.tables import TABLES_BY_NAME
+from sojourn.stores.sql.wakeups import HANDOFFS
 from sojourn.text.escape import escape, unescape
 
-_INSERT = insertion("handoffs", BY_NAME["handoffs"].columns)
+_TABLE_COLUMNS = TABLES_BY_NAME["handoffs"].columns
+_INSERT = insert_statement("handoffs", _TABLE_COLUMNS)
 
 
-def request(db: Db, session: SessionId, platform: str, surface: str, target: str, by: str, seconds: float) -> Handoff:
-    row, now = session_row(db, session), db.now()
-    if found := live(db, session):
-        raise in_progress(found)
-    if row["lease_until"] is not None and row["lease_until"] > now:
-        raise busy(session, row)
+def request_handoff(
+    db: Db, session: SessionId, platform: str, surface: str, target: str, by: str, seconds: float
+) -> Handoff:
+    row, now = lock_session(db, session), db.now()
+    if current := find_live_handoff(db, session):
+        raise in_progress(current)
+    if is_leased(row, now):
+        raise session_busy(session, row)
     if row["driver"] not in (None, escape(surface)):
         raise NotDriving(session, driver=unescape(row["driver"]), asked=surface)
-    asked = Handoff(
+    handoff = Handoff(
         id=new_handoff_id(),
         session=session,
         from_surface=surface,
@@ -40,111 +51,129 @@ def request(db: Db, session: SessionId, platform: str, surface: str, target: str
         driver_fence=row["driver_fence"],
         created_at=now,
     )
-    fields = {name: getattr(asked, name) for name in Handoff.__dataclass_fields__ if name != "session"}
-    kept = columns(fields, db.redact) | {"session_id": session}
-    db.run(_INSERT, [kept[name] for name in BY_NAME["handoffs"].columns])
-    db.run(f"UPDATE sessions SET {NO_LEASE} WHERE id = ?", (session,))  # a lease that ran out is worth nothing now
-    show(db, asked)
-    db.changed(session, "handoff")
-    db.touched.add(HANDOFFS)
-    return get(db, asked.id)
+    fields = {name: getattr(handoff, name) for name in Handoff.__dataclass_fields__ if name != "session"}
+    columns = to_columns(fields, db.redact) | {"session_id": session}
+    db.execute(_INSERT, [columns[name] for name in _TABLE_COLUMNS])
+    db.execute(f"UPDATE sessions SET {CLEAR_LEASE} WHERE id = ?", (session,))  # an expired lease cannot be renewed now
+    copy_to_session(db, handoff)
+    db.record_change(session, "handoff")
+    db.wake_names.add(HANDOFFS)
+    return get_handoff(db, handoff.id)
 
 
-def newest(db: Db, session: SessionId | None, limit: int) -> list[Handoff]:
+def list_handoffs(db: Db, session: SessionId | None, limit: int) -> list[Handoff]:
+    """Returns the newest hand-offs first."""
     if session is not None:
-        exists(db, session)
+        check_session_exists(db, session)
     where, params = ("", []) if session is None else ("WHERE session_id = ?", [escape(session)])
-    rows = db.all(
+    rows = db.fetch_all(
         f"SELECT {COLUMNS} FROM handoffs {where} ORDER BY created_at DESC, id DESC LIMIT ?", [*params, max(0, limit)]
     )
     return [handoff_from(row) for row in rows]
 
 
-def waiting(db: Db, platforms: Sequence[str] | None) -> list[Handoff]:
+def list_pending(db: Db, platforms: Sequence[str] | None) -> list[Handoff]:
+    """Returns the hand-offs that a gateway may claim now."""
     now = db.now()
-    found = (one for one in under_way_now(db) if platforms is None or one.platform in platforms)
-    return [one for one in found if is_waiting(one, now)]
+    handoffs = (one for one in _list_live(db) if platforms is None or one.platform in platforms)
+    return [one for one in handoffs if is_waiting(one, now)]
 
 
-def under_way_now(db: Db) -> list[Handoff]:
-    """All that have not ended, oldest first. They are few."""
-    rows = db.all(f"SELECT {COLUMNS} FROM handoffs WHERE state IN ({marks(LIVE)}) ORDER BY created_at, id", LIVE)
+def _list_live(db: Db) -> list[Handoff]:
+    """Returns all hand-offs in progress, oldest first. They are few."""
+    rows = db.fetch_all(
+        f"SELECT {COLUMNS} FROM handoffs WHERE state IN ({placeholders(LIVE)}) ORDER BY created_at, id", LIVE
+    )
     return [handoff_from(row) for row in rows]
 
 
-def claim(db: Db, owner: str, platforms: Sequence[str] | None, id: HandoffId | None, seconds: float) -> Handoff | None:
-    for found in waiting(db, platforms):
-        if id not in (None, found.id):
+def claim_handoff(
+    db: Db, owner: str, platforms: Sequence[str] | None, id: HandoffId | None, seconds: float
+) -> Handoff | None:
+    for handoff in list_pending(db, platforms):
+        if id not in (None, handoff.id):
             continue
-        lock(db, found.session)
+        _lock(db, handoff.session)
         now = db.now()
-        values = {
-            "state": step(found.state, "claim"),
+        fields = {
+            "state": step(handoff.state, "claim"),
             "owner": owner,
-            "fence": found.fence + 1,
+            "fence": handoff.fence + 1,
             "until": now + seconds,
-            "claimed_at": found.claimed_at or now,
+            "claimed_at": handoff.claimed_at or now,
         }
         try:
-            claimed = swap(db, found, values, until=found.until)
+            claimed = swap_handoff(db, handoff, fields, until=handoff.until)
         except Conflict:
-            continue  # another one was quicker
-        if found.state == "requested":
-            show(db, claimed)
+            continue  # another gateway claimed it first
+        if handoff.state == "requested":
+            copy_to_session(db, claimed)
         return claimed
     return None
 
 
-def lock(db: Db, session: SessionId) -> None:
-    db.one("SELECT 1 AS found FROM sessions WHERE id = ?" + db.for_update, (session,))
+def _lock(db: Db, session: SessionId) -> None:
+    db.fetch_one("SELECT 1 AS found FROM sessions WHERE id = ?" + db.for_update, (session,))
 
 
-def advance(db: Db, seen: Handoff, to: Step, given: Mapping[str, str]) -> Handoff:
-    lock(db, seen.session)
-    values = advanced(seen, to, db.now(), given)
+def advance_handoff(db: Db, seen: Handoff, to: Step, fields: Mapping[str, str]) -> Handoff:
+    _lock(db, seen.session)
+    changes = _fields_of_step(seen, to, db.now(), fields)
     if to != "bound":
-        return swap(db, seen, values)
-    moved = swap(db, seen, {**values, "driver_fence": seen.driver_fence + 1})
-    done = db.run(  # a lease of the giver is worth nothing from here on
-        f"UPDATE sessions SET driver = ?, driver_fence = driver_fence + 1, revision = revision + 1, {NO_LEASE}, "
+        return swap_handoff(db, seen, changes)
+    bound = swap_handoff(db, seen, {**changes, "driver_fence": seen.driver_fence + 1})
+    is_updated = db.execute(  # ends the lease of the old driver too
+        f"UPDATE sessions SET driver = ?, driver_fence = driver_fence + 1, revision = revision + 1, {CLEAR_LEASE}, "
         "ended_at = NULL, end_reason = NULL WHERE id = ? AND driver_fence = ?",
-        (escape(moved.surface), seen.session, seen.driver_fence),
+        (escape(bound.surface), seen.session, seen.driver_fence),
     )
-    if not done:
+    if not is_updated:
         raise Conflict(
             f'Somebody took the wheel of session "{seen.session}" before it could be handed over.',
             hint="Ask whoever drives it now for a new hand-off.",
         )
-    return moved
+    return bound
 
 
-def renew(db: Db, seen: Handoff, seconds: float) -> Handoff:
-    lock(db, seen.session)
+def _fields_of_step(handoff: Handoff, to: Step, now: float, fields: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the fields that a step changes; empty ones stay as they are."""
+    changes: dict[str, Any] = {"state": step(handoff.state, to)}
+    changes |= {name: value for name, value in fields.items() if value}
+    if to == "bound":
+        changes |= {"surface": fields.get("surface") or handoff.platform, "bound_at": now}
+    elif fields.get("surface"):
+        raise BadInput("Who drives is said at the step `bound`.", hint="Leave the surface out of the other steps.")
+    return changes
+
+
+def renew_handoff(db: Db, seen: Handoff, seconds: float) -> Handoff:
+    _lock(db, seen.session)
     step(seen.state, "renew")
-    return swap(db, seen, {"until": db.now() + seconds})
+    return swap_handoff(db, seen, {"until": db.now() + seconds})
 
 
-def over(db: Db, seen: Handoff, signal: Signal, code: str = "", error: str = "", **more: str) -> Handoff:
-    lock(db, seen.session)
-    return finish(db, seen, signal, code, error, **more)
+def end_handoff(db: Db, seen: Handoff, signal: Signal, code: str = "", error: str = "", **more: str) -> Handoff:
+    _lock(db, seen.session)
+    return finish_handoff(db, seen, signal, code, error, **more)
 
 
-def cancel(db: Db, id: HandoffId, as_: str, error: str) -> Handoff:
-    lock(db, get(db, id).session)
-    return finish(db, get(db, id), "cancel" if as_ == "cancelled" else "expire", as_, error)
+def cancel_handoff(db: Db, id: HandoffId, as_: str, error: str) -> Handoff:
+    _lock(db, get_handoff(db, id).session)
+    return finish_handoff(db, get_handoff(db, id), "cancel" if as_ == "cancelled" else "expire", as_, error)
 
 
-def expire(db: Db) -> list[Handoff]:
-    ended: list[Handoff] = []
-    for found in under_way_now(db):
-        lock(db, found.session)
-        if live(db, found.session) is None:
-            ended.append(get(db, found.id))
-    return ended
+def expire_handoffs(db: Db) -> list[Handoff]:
+    """Ends the stale hand-offs and returns them."""
+    expired: list[Handoff] = []
+    for handoff in _list_live(db):
+        _lock(db, handoff.session)
+        if find_live_handoff(db, handoff.session) is None:
+            expired.append(get_handoff(db, handoff.id))
+    return expired
 
 
-class SqlHandoffs(Transactions):
-    """HandoffStore over SQL."""
+class SqlHandoffs(SqlPart):
+    """ports.handoff.HandoffStore over SQL."""
 
     async def request_handoff(
         self,
@@ -156,30 +185,30 @@ class SqlHandoffs(Transactions):
         by: str = "",
         seconds: float = 3600.0,
     ) -> Handoff:
-        return await self._write(lambda db: request(db, session, platform, surface, target, by, seconds))
+        return await self._write(lambda db: request_handoff(db, session, platform, surface, target, by, seconds))
 
     async def get_handoff(self, id: HandoffId) -> Handoff:
-        return await self._read(lambda db: get(db, id))
+        return await self._read(lambda db: get_handoff(db, id))
 
     async def get_handoff_state(self, session: SessionId) -> Handoff | None:
-        found = await self.handoffs(session, limit=1)
-        return found[0] if found else None
+        newest = await self.handoffs(session, limit=1)
+        return newest[0] if newest else None
 
     async def handoffs(self, session: SessionId | None, *, limit: int = 100) -> list[Handoff]:
-        return await self._read(lambda db: newest(db, session, limit))
+        return await self._read(lambda db: list_handoffs(db, session, limit))
 
     async def list_pending_handoffs(self, platforms: Sequence[str] | None = None) -> list[Handoff]:
-        return await self._read(lambda db: waiting(db, platforms))
+        return await self._read(lambda db: list_pending(db, platforms))
 
     async def claim_handoff(
         self, owner: str, *, platforms: Sequence[str] | None = None, id: HandoffId | None = None, seconds: float = 30.0
     ) -> Handoff | None:
-        if not await self._read(lambda db: waiting(db, platforms)):
-            return None  # most who ask find nothing: they need not wait for the writer
-        return await self._write(lambda db: claim(db, owner, platforms, id, seconds))
+        if not await self._read(lambda db: list_pending(db, platforms)):
+            return None  # the usual case, which need not wait for the writer
+        return await self._write(lambda db: claim_handoff(db, owner, platforms, id, seconds))
 
     async def renew_handoff(self, handoff: Handoff, seconds: float = 30.0) -> Handoff:
-        return await self._write(lambda db: renew(db, handoff, seconds))
+        return await self._write(lambda db: renew_handoff(db, handoff, seconds))
 
     async def advance_handoff(
         self,
@@ -192,25 +221,25 @@ class SqlHandoffs(Transactions):
         message_id: str = "",
         note: str = "",
     ) -> Handoff:
-        given: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "surface": surface,
             "place": place,
             "thread_id": thread_id,
             "message_id": message_id,
             "note": note,
         }
-        return await self._write(lambda db: advance(db, handoff, step, given))
+        return await self._write(lambda db: advance_handoff(db, handoff, step, fields))
 
     async def complete_handoff(self, handoff: Handoff, *, message_id: str = "", note: str = "") -> Handoff:
-        return await self._write(lambda db: over(db, handoff, "complete", message_id=message_id, note=note))
+        return await self._write(lambda db: end_handoff(db, handoff, "complete", message_id=message_id, note=note))
 
     async def fail_handoff(self, handoff: Handoff, code: str, error: str = "") -> Handoff:
-        return await self._write(lambda db: over(db, handoff, "fail", code, error))
+        return await self._write(lambda db: end_handoff(db, handoff, "fail", code, error))
 
     async def cancel_handoff(
         self, id: HandoffId, *, as_: Literal["cancelled", "expired"] = "cancelled", error: str = ""
     ) -> Handoff:
-        return await self._write(lambda db: cancel(db, id, as_, error))
+        return await self._write(lambda db: cancel_handoff(db, id, as_, error))
 
     async def expire_handoffs(self) -> list[Handoff]:
-        return await self._write(expire)
+        return await self._write(expire_handoffs)

@@ -1,4 +1,4 @@
-"""The inbox over SQL."""
+"""ports.journal.Inbox over SQL: received messages, each worked on once and in order of its place."""
 
 from __future__ import annotations
 
@@ -6,96 +6,115 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from sojourn.core.messages import Json
-from sojourn.core.rows import safe
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.core.tables import BY_NAME
 from sojourn.ports.gateway_store import AccountKey, Incoming
 from sojourn.ports.platform import File
-from sojourn.stores.journal import INBOX, file_from, incoming_from
-from sojourn.stores.records import json_text
-from sojourn.stores.sql.claims import Box, Wanted, candidates, change, claim, listed
-from sojourn.stores.sql.db import Db, insertion
-from sojourn.stores.sql.log import exists
-from sojourn.stores.sql.transactions import Transactions
-from sojourn.text.escape import escape
+from sojourn.stores.sql.db import Db, Row, SqlPart, insert_statement
+from sojourn.stores.sql.row_claims import (
+    RELEASED,
+    ClaimFilter,
+    ClaimTable,
+    claim_fields,
+    claim_rows,
+    find_claimable,
+    list_rows,
+    update_claimed,
+)
+from sojourn.stores.sql.rows import encode_json, to_stored_text
+from sojourn.stores.sql.sessions import check_session_exists
+from sojourn.stores.sql.tables import TABLES_BY_NAME
+from sojourn.stores.sql.wakeups import INBOX
+from sojourn.text.escape import escape, unescape
 
-_BOX = Box("inbox", "waiting", "running", "Incoming message", INBOX)
-_NO_CLAIM = {"owner": "", "lease_until": 0.0}
+_TABLE = ClaimTable("inbox", "waiting", "running", "Incoming message", INBOX)
 
 
-def keep(
+def incoming_from(row: Row) -> Incoming:
+    """Decodes an `inbox` row."""
+    turn = None if row["turn_id"] is None else TurnId(unescape(row["turn_id"]))
+    return Incoming(turn=turn, received_at=row["received_at"], **claim_fields(row))
+
+
+def insert_incoming(
     db: Db, platform: str, account: str, message_id: str, place: str, payload: Json, files: Sequence[File]
 ) -> Incoming | None:
-    row = db.one(
+    """Stores a received message; returns None if it was stored before."""
+    row = db.fetch_one(
         "INSERT INTO inbox(platform, account, message_id, place, payload, received_at) VALUES (?, ?, ?, ?, ?, ?) "
-        f"ON CONFLICT (platform, account, message_id) DO NOTHING RETURNING {_BOX.columns}",
-        (*map(escape, (platform, account, message_id, place)), json_text(payload, db.redact), db.now()),
+        f"ON CONFLICT (platform, account, message_id) DO NOTHING RETURNING {_TABLE.columns}",
+        (*map(escape, (platform, account, message_id, place)), encode_json(payload, db.redact), db.now()),
     )
     if row is None:
         return None
-    db.many(
-        insertion("inbox_files", BY_NAME["inbox_files"].columns),
+    db.execute_many(
+        insert_statement("inbox_files", TABLES_BY_NAME["inbox_files"].columns),
         [
             (row["id"], position, escape(file.name), escape(file.media_type), file.data)
             for position, file in enumerate(files)
         ],
     )
-    db.touched.add(INBOX)
+    db.wake_names.add(INBOX)
     return incoming_from(row)
 
 
-def files_of(db: Db, item: Incoming) -> tuple[File, ...]:
-    rows = db.all("SELECT name, media_type, data FROM inbox_files WHERE inbox_id = ? ORDER BY position", (item.id,))
-    return tuple(file_from(row) for row in rows)
+def read_files(db: Db, item: Incoming) -> tuple[File, ...]:
+    rows = db.fetch_all(
+        "SELECT name, media_type, data FROM inbox_files WHERE inbox_id = ? ORDER BY position", (item.id,)
+    )
+    return tuple(
+        File(name=unescape(row["name"]), media_type=unescape(row["media_type"]), data=bytes(row["data"]))
+        for row in rows
+    )
 
 
-def note(db: Db, item: Incoming, seconds: float, session: SessionId | None, turn: TurnId | None) -> Incoming:
+def note_progress(db: Db, item: Incoming, seconds: float, session: SessionId | None, turn: TurnId | None) -> Incoming:
+    """Renews a claim, and stores the session and the turn once they are known."""
     values: dict[str, Any] = {"lease_until": db.now() + seconds}
     if session is not None:
-        exists(db, session)
+        check_session_exists(db, session)
         values["session_id"] = session
     if turn is not None:
         values["turn_id"] = escape(turn)
-    return incoming_from(change(db, _BOX, item.id, item.fence, values))
+    return incoming_from(update_claimed(db, _TABLE, item.id, item.fence, values))
 
 
-def finish(db: Db, item: Incoming, state: str, error: str, turn: TurnId | None) -> Incoming:
+def finish_incoming(db: Db, item: Incoming, state: str, error: str, turn: TurnId | None) -> Incoming:
     values: dict[str, Any] = {
         "state": state,
-        "error": safe(error, db.redact),
+        "error": to_stored_text(error, db.redact),
         "finished_at": db.now(),
-        **_NO_CLAIM,
+        **RELEASED,
         "ahead": 0,
     }
     if turn is not None:
         values["turn_id"] = escape(turn)
-    done = incoming_from(change(db, _BOX, item.id, item.fence, values))
+    finished = incoming_from(update_claimed(db, _TABLE, item.id, item.fence, values))
     if state == "done":
-        db.run("DELETE FROM inbox_files WHERE inbox_id = ?", (item.id,))
-    return done
+        db.execute("DELETE FROM inbox_files WHERE inbox_id = ?", (item.id,))
+    return finished
 
 
-def release(db: Db, item: Incoming, seconds: float, error: str) -> Incoming:
+def release_incoming(db: Db, item: Incoming, seconds: float, error: str) -> Incoming:
     values = {
         "state": "waiting",
-        "error": safe(error, db.redact),
+        "error": to_stored_text(error, db.redact),
         "next_try_at": db.now() + seconds,
-        **_NO_CLAIM,
+        **RELEASED,
         "ahead": 0,
     }
-    return incoming_from(change(db, _BOX, item.id, item.fence, values))
+    return incoming_from(update_claimed(db, _TABLE, item.id, item.fence, values))
 
 
-class SqlInbox(Transactions):
+class SqlInbox(SqlPart):
     """ports.journal.Inbox over SQL."""
 
     async def add_incoming(
         self, platform: str, account: str, message_id: str, *, place: str, payload: Json, files: Sequence[File] = ()
     ) -> Incoming | None:
-        return await self._write(lambda db: keep(db, platform, account, message_id, place, payload, files))
+        return await self._write(lambda db: insert_incoming(db, platform, account, message_id, place, payload, files))
 
     async def incoming_files(self, item: Incoming) -> tuple[File, ...]:
-        return await self._read(lambda db: files_of(db, item))
+        return await self._read(lambda db: read_files(db, item))
 
     async def claim_incoming(
         self,
@@ -107,23 +126,25 @@ class SqlInbox(Transactions):
         limit: int = 1,
         seconds: float = 60.0,
     ) -> list[Incoming]:
-        wanted = Wanted(lines, place, ahead, limit)
-        if not await self._read(lambda db: candidates(db, _BOX, wanted, locked=False)):
-            return []  # most who ask find nothing: they need not wait for the writer
-        return [incoming_from(row) for row in await self._write(lambda db: claim(db, _BOX, owner, wanted, seconds))]
+        wanted = ClaimFilter(lines, place, ahead, limit)
+        if not await self._read(lambda db: find_claimable(db, _TABLE, wanted, lock=False)):
+            return []  # the usual case, which need not wait for the writer
+        return [
+            incoming_from(row) for row in await self._write(lambda db: claim_rows(db, _TABLE, owner, wanted, seconds))
+        ]
 
     async def update_incoming(
         self, item: Incoming, *, seconds: float = 60.0, session: SessionId | None = None, turn: TurnId | None = None
     ) -> Incoming:
-        return await self._write(lambda db: note(db, item, seconds, session, turn))
+        return await self._write(lambda db: note_progress(db, item, seconds, session, turn))
 
     async def finish_incoming(
         self, item: Incoming, state: Literal["done", "failed"] = "done", *, error: str = "", turn: TurnId | None = None
     ) -> Incoming:
-        return await self._write(lambda db: finish(db, item, state, error, turn))
+        return await self._write(lambda db: finish_incoming(db, item, state, error, turn))
 
     async def release_incoming(self, item: Incoming, *, seconds: float = 0.0, error: str = "") -> Incoming:
-        return await self._write(lambda db: release(db, item, seconds, error))
+        return await self._write(lambda db: release_incoming(db, item, seconds, error))
 
     async def incoming(
         self,
@@ -133,5 +154,5 @@ class SqlInbox(Transactions):
         states: Sequence[str] = (),
         limit: int = 100,
     ) -> list[Incoming]:
-        rows = await self._read(lambda db: listed(db, _BOX, place, session, states, limit))
+        rows = await self._read(lambda db: list_rows(db, _TABLE, place, session, states, limit))
         return [incoming_from(row) for row in rows]

@@ -1,151 +1,150 @@
-"""The numbered log: append, read, undo, end."""
+"""The numbered log of a session: append, read, flag, end."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from sojourn.core.errors import LeaseLost, NotDriving
 from sojourn.core.events import Chunk, Event, Yielded, changes_lists, decode_event, encode_event
 from sojourn.core.messages import Message
-from sojourn.core.rows import MESSAGE_COLUMNS, call_count, message_from, message_of, message_row, opening, safe, spent
 from sojourn.core.sessions import Lease, Recorded, Session, SessionId, TurnId
-from sojourn.stores.sql.db import Db, Row, insertion, marks
-from sojourn.stores.sql.sessions import get, no_session
+from sojourn.ports.store import SideWrites
+from sojourn.stores.sql import records
+from sojourn.stores.sql.db import Db, Row, insert_statement, placeholders
+from sojourn.stores.sql.lease_guard import CLEAR_LEASE, HOLDS_LEASE, lease_lost, update_guarded
+from sojourn.stores.sql.rows import (
+    MESSAGE_COLUMNS,
+    count_tool_calls,
+    message_from_row,
+    message_from_values,
+    message_row,
+    preview_of,
+    sum_usage,
+    to_stored_text,
+)
+from sojourn.stores.sql.sessions import check_session_exists, get_session
 from sojourn.text.escape import escape, unescape
 
 _COLUMNS = ", ".join(MESSAGE_COLUMNS)
 _TURN = MESSAGE_COLUMNS.index("turn_id")
 _TIME = MESSAGE_COLUMNS.index("timestamp")
-NUMBERED = ("session_id", "seq", *MESSAGE_COLUMNS)  # the columns of a message in its place
-_NEWS = "message_count = message_count + ?, tool_call_count = tool_call_count + ?, last_active = ?, "
-_INSERT_EVENT = insertion("events", ("session_id", "seq", "turn_id", "name", "data", "at"))
+LOG_COLUMNS = ("session_id", "seq", *MESSAGE_COLUMNS)  # the columns of a message with its position in the log
+_COUNTERS = "message_count = message_count + ?, tool_call_count = tool_call_count + ?, last_active = ?, "
+_INSERT_EVENT = insert_statement("events", ("session_id", "seq", "turn_id", "name", "data", "at"))
+_FLAG_BATCH = 500  # messages in one UPDATE
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What a batch of items adds to the figures on the session row."""
-
-    messages: int
-    calls: int
-
-
-def tally(said: Sequence[Message]) -> Tally:
-    return Tally(len(said), sum(map(call_count, said)))
-
-
-def append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) -> list[Recorded]:
+def append(
+    db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None, side_writes: SideWrites | None = None
+) -> list[Recorded]:
+    """Appends items and applies the side writes in the same transaction. Raises if the lease is lost."""
     if not items:
         return []
+    recorded = _append(db, lease, items, turn)
+    if side_writes is not None:
+        _apply_side_writes(db, lease, side_writes)
+    return recorded
+
+
+def _append(db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None) -> list[Recorded]:
     now, messages = db.now(), [item for item in items if isinstance(item, Message)]
-    news, sums = changes_lists(items), tally(messages)
-    more = (sums.messages, sums.calls, now) if news else ()
-    row = db.one(
-        f"UPDATE sessions SET last_seq = last_seq + ?, {_NEWS if news else ''}ended_at = NULL, end_reason = NULL "
-        "WHERE id = ? AND lease_fence = ? AND driver_fence = ? AND lease_until IS NOT NULL RETURNING last_seq, preview",
-        (len(items), *more, lease.session, lease.fence, lease.driver_fence),
+    is_visible = changes_lists(items)
+    counters = (len(messages), sum(map(count_tool_calls, messages)), now) if is_visible else ()
+    row = db.fetch_one(
+        f"UPDATE sessions SET last_seq = last_seq + ?, {_COUNTERS if is_visible else ''}ended_at = NULL, "
+        f"end_reason = NULL WHERE {HOLDS_LEASE} RETURNING last_seq, preview",
+        (len(items), *counters, lease.session, lease.fence, lease.driver_fence),
     )
     if row is None:
-        raise lost(db, lease)
-    if not row["preview"] and (words := opening(messages, db.redact)):
-        db.run("UPDATE sessions SET preview = ? WHERE id = ?", (words, lease.session))
-    if used := spent(items):
-        added = ", ".join(f"{name} = COALESCE({name}, 0) + ?" for name in used)
-        db.run(f"UPDATE sessions SET {added} WHERE id = ?", (*used.values(), lease.session))
-    said: list[Sequence[Any]] = []
-    events: list[Sequence[Any]] = []
-    kept: list[Recorded] = []
+        raise lease_lost(db, lease)
+    if not row["preview"] and (preview := preview_of(messages, db.redact)):
+        db.execute("UPDATE sessions SET preview = ? WHERE id = ?", (preview, lease.session))
+    if usage := sum_usage(items):
+        sums = ", ".join(f"{name} = COALESCE({name}, 0) + ?" for name in usage)
+        db.execute(f"UPDATE sessions SET {sums} WHERE id = ?", (*usage.values(), lease.session))
+    message_rows: list[Sequence[Any]] = []
+    event_rows: list[Sequence[Any]] = []
+    recorded: list[Recorded] = []
     for seq, item in enumerate(items, row["last_seq"] - len(items) + 1):
         if isinstance(item, Message):
-            values, recorded = as_row(db, lease, seq, item, turn, now)
-            said.append(values)
-            kept.append(recorded)
+            values, one = encode_message(db, lease, seq, item, turn, now)
+            message_rows.append(values)
+            recorded.append(one)
         else:
-            name, text, as_kept = shown(db, item)
-            events.append((lease.session, seq, turn, name, text, now))
-            kept.append(Recorded(session=lease.session, seq=seq, at=now, item=as_kept, turn=turn))
-    if said:
-        db.put_messages(NUMBERED, said)
-    if events:
-        db.many(_INSERT_EVENT, events)
-    if news:
-        db.changed(lease.session, "log")
-    db.touched.add(lease.session)
-    db.kept.setdefault(lease.session, []).extend(kept)
-    return kept
+            name, data, as_stored = encode_event_row(db, item)
+            event_rows.append((lease.session, seq, turn, name, data, now))
+            recorded.append(Recorded(session=lease.session, seq=seq, at=now, item=as_stored, turn=turn))
+    if message_rows:
+        db.insert_messages(LOG_COLUMNS, message_rows)
+    if event_rows:
+        db.execute_many(_INSERT_EVENT, event_rows)
+    if is_visible:
+        db.record_change(lease.session, "log")
+    db.wake_names.add(lease.session)
+    db.log_items.setdefault(lease.session, []).extend(recorded)
+    return recorded
 
 
-def as_row(
+def _apply_side_writes(db: Db, lease: Lease, side_writes: SideWrites) -> None:
+    for record in side_writes.new:
+        records.put_record(db, record, expect=0, changed_session=lease.session)
+    for record in side_writes.put:
+        records.put_record(db, record, changed_session=lease.session)
+    for kind, key in side_writes.drop:
+        records.delete_record(db, kind, key, changed_session=lease.session)
+    if side_writes.release_lease:
+        update_guarded(db, lease, CLEAR_LEASE)
+
+
+def encode_message(
     db: Db, lease: Lease, seq: int, item: Message, turn: TurnId | None, now: float
 ) -> tuple[tuple[Any, ...], Recorded]:
-    """The values of NUMBERED, and the message that comes of them when they are read again."""
+    """Returns the values of LOG_COLUMNS, and the message as it will be read back."""
     values = list(message_row(item, db.redact, now=now))
     values[_TURN] = values[_TURN] or turn
-    recorded = Recorded(session=lease.session, seq=seq, at=values[_TIME], item=message_of(values), turn=values[_TURN])
+    as_stored = message_from_values(values)
+    recorded = Recorded(session=lease.session, seq=seq, at=values[_TIME], item=as_stored, turn=values[_TURN])
     return (lease.session, seq, *values), recorded
 
 
-def shown(db: Db, item: Event) -> tuple[str, str, Event]:
-    """An event's name, its data as it is kept, and the event that comes of it when it is read again."""
+def encode_event_row(db: Db, item: Event) -> tuple[str, str, Event]:
+    """Returns the name of an event, its data as stored, and the event as it will be read back."""
     name, data = encode_event(item)
-    text = safe(data, db.redact) or "{}"
+    text = to_stored_text(data, db.redact) or "{}"
     return name, text, item if text == data and isinstance(item, Chunk) else decode_event(name, unescape(text))
 
 
-def lost(db: Db, lease: Lease) -> LeaseLost | NotDriving:
-    """Why a guarded write changed nothing."""
-    row = db.one(
-        "SELECT driver, driver_fence, lease_holder, lease_surface, lease_fence FROM sessions WHERE id = ?",
-        (lease.session,),
-    )
-    if row is None:
-        raise no_session(lease.session)
-    if row["driver_fence"] != lease.driver_fence:
-        return NotDriving(lease.session, driver=unescape(row["driver"] or "nobody"), asked=lease.surface)
-    holder = unescape(f"{row['lease_holder']} ({row['lease_surface']})") if row["lease_holder"] else "nobody"
-    return LeaseLost(
-        f'The turn lease on session "{lease.session}" was lost; it is now held by {holder}.',
-        hint="What was kept before that is safe. Start the turn again.",
-    )
-
-
-def page(db: Db, session: SessionId, after: int, messages_only: bool, limit: int) -> list[Recorded]:
-    """The next items of the log; fewer than `limit` only when there are no more."""
-    found = [
-        _message(row)
-        for row in db.all(
+def read_page(db: Db, session: SessionId, after: int, messages_only: bool, limit: int) -> list[Recorded]:
+    """Returns the next items of the log; fewer than `limit` only at its end."""
+    items = [
+        _recorded_message(row)
+        for row in db.fetch_all(
             f"SELECT session_id, seq, {_COLUMNS} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
             (escape(session), after, limit),
         )
     ]
     if not messages_only:
-        found += [
-            _event(row)
-            for row in db.all(
+        items += [
+            _recorded_event(row)
+            for row in db.fetch_all(
                 "SELECT session_id, seq, turn_id, name, data, at FROM events WHERE session_id = ? AND seq > ? "
                 "ORDER BY seq LIMIT ?",
                 (escape(session), after, limit),
             )
         ]
-        found.sort(key=lambda item: item.seq)
-    if not found:
-        exists(db, session)
-    return found[:limit]
+        items.sort(key=lambda item: item.seq)
+    if not items:
+        check_session_exists(db, session)
+    return items[:limit]
 
 
-def exists(db: Db, session: SessionId) -> None:
-    if db.one("SELECT 1 AS found FROM sessions WHERE id = ?", (escape(session),)) is None:
-        raise no_session(session)
-
-
-def _message(row: Row) -> Recorded:
+def _recorded_message(row: Row) -> Recorded:
     return Recorded(
-        session=row["session_id"], seq=row["seq"], at=row["timestamp"], item=message_from(row), turn=row["turn_id"]
+        session=row["session_id"], seq=row["seq"], at=row["timestamp"], item=message_from_row(row), turn=row["turn_id"]
     )
 
 
-def _event(row: Row) -> Recorded:
+def _recorded_event(row: Row) -> Recorded:
     return Recorded(
         session=row["session_id"],
         seq=row["seq"],
@@ -155,39 +154,29 @@ def _event(row: Row) -> Recorded:
     )
 
 
-def guard(db: Db, lease: Lease, assignments: str, params: Sequence[Any]) -> None:
-    """One guarded UPDATE of the session row, or the reason why not."""
-    done = db.run(
-        f"UPDATE sessions SET {assignments} "
-        "WHERE id = ? AND lease_fence = ? AND driver_fence = ? AND lease_until IS NOT NULL",
-        [*params, lease.session, lease.fence, lease.driver_fence],
-    )
-    if not done:
-        raise lost(db, lease)
-
-
 def set_flags(db: Db, lease: Lease, seqs: Sequence[int], *, active: bool, compacted: bool) -> int:
-    undone = int(not active and not compacted)
-    guard(db, lease, "rewind_count = rewind_count + ?, revision = revision + 1", (undone,))
+    """Sets both flags of some messages and returns how many changed."""
+    rewinds = int(not active and not compacted)
+    update_guarded(db, lease, "rewind_count = rewind_count + ?, revision = revision + 1", (rewinds,))
     flags = (int(active), int(compacted))
     changed = sum(
-        db.run(
+        db.execute(
             "UPDATE messages SET active = ?, compacted = ? WHERE session_id = ? AND (active <> ? OR compacted <> ?) "
-            f"AND seq IN ({marks(some)})",
-            (*flags, lease.session, *flags, *some),
+            f"AND seq IN ({placeholders(batch)})",
+            (*flags, lease.session, *flags, *batch),
         )
-        for some in (seqs[at : at + 500] for at in range(0, len(seqs), 500))
+        for batch in (seqs[at : at + _FLAG_BATCH] for at in range(0, len(seqs), _FLAG_BATCH))
     )
-    db.changed(lease.session, "log")
+    db.record_change(lease.session, "log")
     return changed
 
 
-def end(db: Db, lease: Lease, reason: str) -> Session:
-    guard(
+def end_session(db: Db, lease: Lease, reason: str) -> Session:
+    update_guarded(
         db,
         lease,
         "ended_at = COALESCE(ended_at, ?), end_reason = COALESCE(end_reason, ?), revision = revision + 1",
-        (db.now(), safe(reason, db.redact)),
+        (db.now(), to_stored_text(reason, db.redact)),
     )
-    db.changed(lease.session, "changed")
-    return get(db, lease.session)
+    db.record_change(lease.session, "changed")
+    return get_session(db, lease.session)

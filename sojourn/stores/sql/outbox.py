@@ -1,91 +1,107 @@
-"""The outbox over SQL."""
+"""ports.journal.Outbox over SQL: messages to send, each stored before it is sent."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from sojourn.core.rows import safe
 from sojourn.core.sessions import SessionId
 from sojourn.ports.gateway_store import AccountKey, Outgoing, OutgoingDraft
-from sojourn.stores.journal import OUTBOX, outgoing_from
-from sojourn.stores.records import json_text
-from sojourn.stores.sql.claims import Box, Wanted, candidates, change, claim, listed
-from sojourn.stores.sql.db import Db
-from sojourn.stores.sql.log import exists
-from sojourn.stores.sql.transactions import Transactions
-from sojourn.text.escape import escape
+from sojourn.stores.sql.db import Db, Row, SqlPart
+from sojourn.stores.sql.row_claims import (
+    RELEASED,
+    ClaimFilter,
+    ClaimTable,
+    claim_fields,
+    claim_rows,
+    find_claimable,
+    list_rows,
+    update_claimed,
+)
+from sojourn.stores.sql.rows import encode_json, to_stored_text
+from sojourn.stores.sql.sessions import check_session_exists
+from sojourn.stores.sql.wakeups import OUTBOX
+from sojourn.text.escape import escape, unescape
 
-_BOX = Box("outbox", "pending", "sending", "Outgoing message", OUTBOX, on_inherit=", possible_duplicate = 1")
-_NO_CLAIM = {"owner": "", "lease_until": 0.0}
+_TABLE = ClaimTable("outbox", "pending", "sending", "Outgoing message", OUTBOX, on_takeover=", possible_duplicate = 1")
 
 
-def put(db: Db, drafts: Sequence[OutgoingDraft]) -> list[Outgoing]:
-    return [_put(db, draft) for draft in drafts]
+def outgoing_from(row: Row) -> Outgoing:
+    """Decodes an `outbox` row."""
+    return Outgoing(
+        key=unescape(row["key"]),
+        possible_duplicate=bool(row["possible_duplicate"]),
+        created_at=row["created_at"],
+        sent_at=row["sent_at"],
+        **claim_fields(row),
+    )
 
 
-def _put(db: Db, draft: OutgoingDraft) -> Outgoing:
+def put_outgoing(db: Db, draft: OutgoingDraft) -> Outgoing:
+    """Stores a message to send, or returns the one that has its key."""
     if draft.session is not None:
-        exists(db, draft.session)
+        check_session_exists(db, draft.session)
     names = map(escape, (draft.key, draft.platform, draft.account, draft.place))
-    row = db.one(
+    row = db.fetch_one(
         "INSERT INTO outbox(key, platform, account, place, payload, session_id, created_at) "
-        f"VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING {_BOX.columns}",
-        (*names, json_text(draft.payload, db.redact), draft.session, db.now()),
+        f"VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING {_TABLE.columns}",
+        (*names, encode_json(draft.payload, db.redact), draft.session, db.now()),
     )
     if row is not None:
-        db.touched.add(OUTBOX)
+        db.wake_names.add(OUTBOX)
     else:
-        row = db.one(f"SELECT {_BOX.columns} FROM outbox WHERE key = ?", (escape(draft.key),))
+        row = db.fetch_one(f"SELECT {_TABLE.columns} FROM outbox WHERE key = ?", (escape(draft.key),))
         assert row is not None
     return outgoing_from(row)
 
 
-def renew(db: Db, item: Outgoing, seconds: float) -> Outgoing:
-    return outgoing_from(change(db, _BOX, item.id, item.fence, {"lease_until": db.now() + seconds}))
+def renew_outgoing(db: Db, item: Outgoing, seconds: float) -> Outgoing:
+    return outgoing_from(update_claimed(db, _TABLE, item.id, item.fence, {"lease_until": db.now() + seconds}))
 
 
-def finish(db: Db, item: Outgoing, state: str, message_id: str, error: str) -> Outgoing:
+def finish_outgoing(db: Db, item: Outgoing, state: str, message_id: str, error: str) -> Outgoing:
     now = db.now()
-    values: dict[str, Any] = {"state": state, "error": safe(error, db.redact), **_NO_CLAIM}
+    values: dict[str, Any] = {"state": state, "error": to_stored_text(error, db.redact), **RELEASED}
     if message_id:
         values["message_id"] = escape(message_id)
     if state in ("delivered", "failed"):
         values["finished_at"] = now
     if state in ("sent", "delivered") and item.sent_at is None:
         values["sent_at"] = now
-    confirms = state == "delivered" and item.state == "sent"
-    return outgoing_from(change(db, _BOX, item.id, item.fence, values, state="sent" if confirms else ""))
+    is_receipt = state == "delivered" and item.state == "sent"
+    return outgoing_from(update_claimed(db, _TABLE, item.id, item.fence, values, state="sent" if is_receipt else ""))
 
 
-def release(db: Db, item: Outgoing, seconds: float, error: str, maybe_sent: bool) -> Outgoing:
+def release_outgoing(db: Db, item: Outgoing, seconds: float, error: str, maybe_sent: bool) -> Outgoing:
     values: dict[str, Any] = {
         "state": "pending",
-        "error": safe(error, db.redact),
+        "error": to_stored_text(error, db.redact),
         "next_try_at": db.now() + seconds,
-        **_NO_CLAIM,
+        **RELEASED,
     }
     if maybe_sent:
         values["possible_duplicate"] = 1
-    return outgoing_from(change(db, _BOX, item.id, item.fence, values))
+    return outgoing_from(update_claimed(db, _TABLE, item.id, item.fence, values))
 
 
-class SqlOutbox(Transactions):
+class SqlOutbox(SqlPart):
     """ports.journal.Outbox over SQL."""
 
     async def put_outgoing(self, drafts: Sequence[OutgoingDraft]) -> list[Outgoing]:
-        return await self._write(lambda db: put(db, drafts)) if drafts else []
+        return await self._write(lambda db: [put_outgoing(db, draft) for draft in drafts]) if drafts else []
 
     async def claim_outgoing(
         self, owner: str, *, lines: Sequence[AccountKey] | None = None, limit: int = 1, seconds: float = 60.0
     ) -> list[Outgoing]:
-        wanted = Wanted(lines, limit=limit)
-        if not await self._read(lambda db: candidates(db, _BOX, wanted, locked=False)):
-            return []  # most who ask find nothing: they need not wait for the writer
-        return [outgoing_from(row) for row in await self._write(lambda db: claim(db, _BOX, owner, wanted, seconds))]
+        wanted = ClaimFilter(lines, limit=limit)
+        if not await self._read(lambda db: find_claimable(db, _TABLE, wanted, lock=False)):
+            return []  # the usual case, which need not wait for the writer
+        return [
+            outgoing_from(row) for row in await self._write(lambda db: claim_rows(db, _TABLE, owner, wanted, seconds))
+        ]
 
     async def renew_outgoing(self, item: Outgoing, *, seconds: float = 60.0) -> Outgoing:
-        return await self._write(lambda db: renew(db, item, seconds))
+        return await self._write(lambda db: renew_outgoing(db, item, seconds))
 
     async def finish_outgoing(
         self,
@@ -95,12 +111,12 @@ class SqlOutbox(Transactions):
         message_id: str = "",
         error: str = "",
     ) -> Outgoing:
-        return await self._write(lambda db: finish(db, item, state, message_id, error))
+        return await self._write(lambda db: finish_outgoing(db, item, state, message_id, error))
 
     async def release_outgoing(
         self, item: Outgoing, *, seconds: float, error: str = "", maybe_sent: bool = False
     ) -> Outgoing:
-        return await self._write(lambda db: release(db, item, seconds, error, maybe_sent))
+        return await self._write(lambda db: release_outgoing(db, item, seconds, error, maybe_sent))
 
     async def outgoing(
         self,
@@ -111,5 +127,5 @@ class SqlOutbox(Transactions):
         limit: int = 100,
         newest: bool = False,
     ) -> list[Outgoing]:
-        rows = await self._read(lambda db: listed(db, _BOX, place, session, states, limit, newest))
+        rows = await self._read(lambda db: list_rows(db, _TABLE, place, session, states, limit, newest))
         return [outgoing_from(row) for row in rows]

@@ -1,73 +1,124 @@
-"""Records: each way of writing is one guarded statement, so two who write at once cannot both win."""
+"""RecordStore over SQL. Each write is one guarded statement, so of two concurrent writers only one succeeds."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.sessions import Lease, Principal, SessionId
-from sojourn.core.tables import BY_NAME
 from sojourn.ports.records import Record
-from sojourn.stores.journal import RECORDS
-from sojourn.stores.records import after_prefix, not_as_expected, record_from, record_row
-from sojourn.stores.sql.db import Db, Row, insertion
-from sojourn.stores.sql.log import exists, guard
-from sojourn.stores.sql.transactions import Transactions
-from sojourn.text.escape import escape
+from sojourn.stores.sql.db import Db, Row, SqlPart, end_of_prefix, insert_statement
+from sojourn.stores.sql.lease_guard import check_lease
+from sojourn.stores.sql.rows import decode_json, encode_json, session_id_from
+from sojourn.stores.sql.sessions import check_session_exists
+from sojourn.stores.sql.tables import TABLES_BY_NAME
+from sojourn.stores.sql.wakeups import RECORDS
+from sojourn.text.escape import escape, unescape
+from sojourn.text.redaction import Redactor
 
-_COLUMNS = ", ".join(BY_NAME["records"].columns)
-_INSERT = insertion("records", BY_NAME["records"].columns)
-_NEW = f"{_INSERT} ON CONFLICT (kind, key) DO NOTHING RETURNING {_COLUMNS}"
-_ANYWAY = (
+_TABLE_COLUMNS = TABLES_BY_NAME["records"].columns
+_COLUMNS = ", ".join(_TABLE_COLUMNS)
+_INSERT = insert_statement("records", _TABLE_COLUMNS)
+_CREATE = f"{_INSERT} ON CONFLICT (kind, key) DO NOTHING RETURNING {_COLUMNS}"
+_UPSERT = (
     f"{_INSERT} ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value, principal = excluded.principal, "
     "session_id = excluded.session_id, revision = records.revision + 1, updated_at = excluded.updated_at "
-    f"RETURNING {', '.join(f'records.{name}' for name in BY_NAME['records'].columns)}"
+    f"RETURNING {', '.join(f'records.{name}' for name in _TABLE_COLUMNS)}"
 )
-_NEXT = (
+_UPDATE = (
     "UPDATE records SET value = ?, principal = ?, session_id = ?, revision = revision + 1, updated_at = ? "
     f"WHERE kind = ? AND key = ? AND revision = ? RETURNING {_COLUMNS}"
 )
 
 
-def put(db: Db, record: Record, expect: int | None, lease: Lease | None) -> Record:
-    return record_from(keep(db, record, expect, lease))
+def to_columns(record: Record, redact: Redactor, *, now: float) -> dict[str, Any]:
+    """Encodes a new record as column values. Only the value is redacted: kind and key are compared exactly."""
+    if not record.kind or not record.key:
+        raise BadInput("A record needs a kind and a key.", hint="Give both a name.")
+    return {
+        "kind": escape(record.kind),
+        "key": escape(record.key),
+        "value": encode_json(record.value, redact),
+        "principal": escape(record.principal),
+        "session_id": record.session,
+        "revision": 1,
+        "created_at": now,
+        "updated_at": now,
+    }
 
 
-def keep(
-    db: Db, record: Record, expect: int | None, lease: Lease | None = None, *, rung: SessionId | None = None
-) -> Row:
-    """The row as it is now. `rung`: whoever watches that session hears of it anyway."""
-    row = record_row(record, db.redact, now=db.now())
+def record_from(row: Row) -> Record:
+    """Decodes the record of a `records` row."""
+    return Record(
+        kind=unescape(row["kind"]),
+        key=unescape(row["key"]),
+        value=decode_json(row["value"]),
+        principal=Principal(unescape(row["principal"])),
+        session=session_id_from(row),
+        revision=row["revision"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def put_record(
+    db: Db,
+    record: Record,
+    *,
+    expect: int | None = None,
+    lease: Lease | None = None,
+    changed_session: SessionId | None = None,
+) -> Record:
+    """Writes a record and returns it as it is stored.
+
+    Args:
+        expect: the revision it must have now (0: it must not exist); None overwrites any.
+        lease: a lease that must still hold.
+        changed_session: a session that this transaction puts into the change feed anyway.
+    """
+    columns = to_columns(record, db.redact, now=db.now())
     if lease is not None:
-        guard(db, lease, "lease_fence = lease_fence", ())
+        check_lease(db, lease)
     if record.session is not None:
-        exists(db, record.session)
+        check_session_exists(db, record.session)
     if expect:
-        kept = db.one(
-            _NEXT,
-            (row["value"], row["principal"], row["session_id"], row["updated_at"], row["kind"], row["key"], expect),
-        )
+        names = ("value", "principal", "session_id", "updated_at", "kind", "key")
+        row = db.fetch_one(_UPDATE, [*(columns[name] for name in names), expect])
     else:
-        kept = db.one(_ANYWAY if expect is None else _NEW, [row[name] for name in BY_NAME["records"].columns])
-    if kept is None:
-        raise not_as_expected(record.kind, record.key, expect=expect or 0, found=_revision(db, record.kind, record.key))
+        row = db.fetch_one(_UPSERT if expect is None else _CREATE, [columns[name] for name in _TABLE_COLUMNS])
+    if row is None:
+        raise _conflict(record.kind, record.key, expected=expect or 0, current=_revision(db, record.kind, record.key))
     if record.session is None:
-        db.touched.add(RECORDS)
-    elif record.session != rung:
-        db.changed(record.session, "changed")
-    return kept
+        db.wake_names.add(RECORDS)
+    elif record.session != changed_session:
+        db.record_change(record.session, "changed")
+    return record_from(row)
 
 
 def _revision(db: Db, kind: str, key: str) -> int:
-    row = db.one("SELECT revision FROM records WHERE kind = ? AND key = ?", (escape(kind), escape(key)))
+    row = db.fetch_one("SELECT revision FROM records WHERE kind = ? AND key = ?", (escape(kind), escape(key)))
     return int(row["revision"]) if row else 0
 
 
-def get(db: Db, kind: str, key: str) -> Record | None:
-    row = db.one(f"SELECT {_COLUMNS} FROM records WHERE kind = ? AND key = ?", (escape(kind), escape(key)))
+def _conflict(kind: str, key: str, *, expected: int, current: int) -> Conflict:
+    """Another process changed the record; `current` is its revision now, 0 if it is gone."""
+    if not current:
+        state = "it is gone"
+    elif not expected:
+        state = f"it is already there (revision {current})"
+    else:
+        state = f"it is at revision {current}, not {expected}"
+    return Conflict(
+        f'{kind} "{key}" was changed by somebody else: {state}.', hint="Read it again and repeat the change."
+    )
+
+
+def get_record(db: Db, kind: str, key: str) -> Record | None:
+    row = db.fetch_one(f"SELECT {_COLUMNS} FROM records WHERE kind = ? AND key = ?", (escape(kind), escape(key)))
     return record_from(row) if row else None
 
 
-def find(
+def list_records(
     db: Db, kind: str, principal: Principal | None, session: SessionId | None, prefix: str, after: str, limit: int
 ) -> list[Record]:
     where: list[str] = ["kind = ?"]
@@ -83,40 +134,40 @@ def find(
         add("session_id = ?", escape(session))
     if prefix:
         add("key >= ?", escape(prefix))
-        if (end := after_prefix(escape(prefix))) is not None:
+        if (end := end_of_prefix(escape(prefix))) is not None:
             add("key < ?", end)
     if after:
         add("key > ?", escape(after))
-    rows = db.all(
+    rows = db.fetch_all(
         f"SELECT {_COLUMNS} FROM records WHERE {' AND '.join(where)} ORDER BY key LIMIT ?", [*params, max(0, limit)]
     )
     return [record_from(row) for row in rows]
 
 
-def delete(db: Db, kind: str, key: str, expect: int | None, *, rung: SessionId | None = None) -> bool:
-    names = (escape(kind), escape(key))
-    guarded = "" if expect is None else " AND revision = ?"
-    gone = db.one(
-        f"DELETE FROM records WHERE kind = ? AND key = ?{guarded} RETURNING session_id",
-        names if expect is None else (*names, expect),
-    )
-    if gone is None:
-        if expect is not None and (found := _revision(db, kind, key)):
-            raise not_as_expected(kind, key, expect=expect, found=found)
+def delete_record(
+    db: Db, kind: str, key: str, *, expect: int | None = None, changed_session: SessionId | None = None
+) -> bool:
+    """Deletes a record; returns whether it existed. `expect` and `changed_session` are those of `put_record`."""
+    params = [escape(kind), escape(key), *([] if expect is None else [expect])]
+    guard = "" if expect is None else " AND revision = ?"
+    row = db.fetch_one(f"DELETE FROM records WHERE kind = ? AND key = ?{guard} RETURNING session_id", params)
+    if row is None:
+        if expect is not None and (current := _revision(db, kind, key)):
+            raise _conflict(kind, key, expected=expect, current=current)
         return False
-    if gone["session_id"] not in (None, rung):
-        db.changed(gone["session_id"], "changed")
+    if row["session_id"] not in (None, changed_session):
+        db.record_change(row["session_id"], "changed")
     return True
 
 
-class SqlRecords(Transactions):
-    """RecordStore over SQL."""
+class SqlRecords(SqlPart):
+    """ports.records.RecordStore over SQL."""
 
     async def put_record(self, record: Record, *, expect: int | None = None, lease: Lease | None = None) -> Record:
-        return await self._write(lambda db: put(db, record, expect, lease))
+        return await self._write(lambda db: put_record(db, record, expect=expect, lease=lease))
 
     async def get_record(self, kind: str, key: str) -> Record | None:
-        return await self._read(lambda db: get(db, kind, key))
+        return await self._read(lambda db: get_record(db, kind, key))
 
     async def list_records(
         self,
@@ -128,7 +179,7 @@ class SqlRecords(Transactions):
         after: str = "",
         limit: int = 1000,
     ) -> list[Record]:
-        return await self._read(lambda db: find(db, kind, principal, session, prefix, after, limit))
+        return await self._read(lambda db: list_records(db, kind, principal, session, prefix, after, limit))
 
     async def delete_record(self, kind: str, key: str, *, expect: int | None = None) -> bool:
-        return await self._write(lambda db: delete(db, kind, key, expect))
+        return await self._write(lambda db: delete_record(db, kind, key, expect=expect))

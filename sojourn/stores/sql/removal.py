@@ -1,58 +1,64 @@
-"""Taking sessions away, and saying what was taken."""
+"""Deletion of sessions: `delete_session` removes their rows, `forget_session` also every mention of them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Lease, SessionId
-from sojourn.core.tables import OF_A_SESSION
 from sojourn.ports.store import Removed
-from sojourn.stores import mentions
-from sojourn.stores.records import json_value
-from sojourn.stores.sql.db import Db, marks
-from sojourn.stores.sql.sessions import literal, tombstone
-from sojourn.stores.sql.wheel import check_idle
+from sojourn.stores.sql.db import Db, placeholders
+from sojourn.stores.sql.leases import check_idle
+from sojourn.stores.sql.rows import decode_json
+from sojourn.stores.sql.sessions import escape_like, tombstone_hash
+from sojourn.stores.sql.tables import SESSION_TABLES
 from sojourn.text.escape import escape, unescape
 
-_DEPTH = 32
+_MAX_DEPTH = 32  # generations of sub-agents
+_REPLACEMENT = "a forgotten session"
+_REDACTED_KEYS = frozenset(("title", "origin", "reason", "text"))
 
 
-def family(db: Db, session: SessionId) -> list[str]:
-    """A session and the sub-agents it started; branches are conversations of their own and stay."""
-    found = edge = [escape(session)]
-    for _ in range(_DEPTH):
-        rows = db.all(
-            f"SELECT id FROM sessions WHERE parent_session_id IN ({marks(edge)}) "
+def find_family(db: Db, session: SessionId) -> list[str]:
+    """Returns the ids of a session and its sub-agents. Branches are not included: they are sessions of their own."""
+    family = parents = [escape(session)]
+    for _ in range(_MAX_DEPTH):
+        rows = db.fetch_all(
+            f"SELECT id FROM sessions WHERE parent_session_id IN ({placeholders(parents)}) "
             "AND (source = 'subagent' OR model_config LIKE ?)",
-            [*edge, '%"_delegate_from"%'],
+            [*parents, '%"_delegate_from"%'],
         )
-        edge = [row["id"] for row in rows if row["id"] not in found]
-        if not edge:
+        parents = [row["id"] for row in rows if row["id"] not in family]
+        if not parents:
             break
-        found = [*found, *edge]
-    return found
+        family = [*family, *parents]
+    return family
 
 
-def delete(db: Db, session: SessionId, lease: Lease | None) -> Removed:
-    """Rows taken away, per table. Where it was imported from stays known, so that it does not come back."""
+def delete_session(db: Db, session: SessionId, lease: Lease | None) -> Removed:
+    """Deletes a session and its sub-agents. Their `imports` rows stay, so that no import brings them back."""
     check_idle(db, session, lease)
-    members = family(db, session)
+    members = find_family(db, session)
     for member in members[1:]:
         check_idle(db, SessionId(member), None)
     for member in members:
-        db.changed(member, "deleted")  # first: the feed must not fall back behind what others have read of it
-    here = f"session_id IN ({marks(members)})"
-    db.run(f"DELETE FROM changes WHERE {here} AND kind <> 'deleted'", members)
-    gone = [table for table in OF_A_SESSION if table not in ("changes", "imports")]
-    removed = {table: db.run(f"DELETE FROM {table} WHERE {here}", members) for table in gone}
-    db.run(f"UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id IN ({marks(members)})", members)
-    db.run(f"UPDATE bindings SET previous_session_id = NULL WHERE previous_session_id IN ({marks(members)})", members)
-    removed["sessions"] = db.run(f"DELETE FROM sessions WHERE id IN ({marks(members)})", members)
-    removed["blobs"] = db.run("DELETE FROM blobs WHERE hash NOT IN (SELECT hash FROM blob_uses)")
-    removed["system_prompts"] = db.run(
+        db.record_change(member, "deleted")  # first: the highest number of the feed must never decrease
+    here = f"session_id IN ({placeholders(members)})"
+    db.execute(f"DELETE FROM changes WHERE {here} AND kind <> 'deleted'", members)
+    tables = [table for table in SESSION_TABLES if table not in ("changes", "imports")]
+    removed = {table: db.execute(f"DELETE FROM {table} WHERE {here}", members) for table in tables}
+    db.execute(
+        f"UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id IN ({placeholders(members)})", members
+    )
+    db.execute(
+        f"UPDATE bindings SET previous_session_id = NULL WHERE previous_session_id IN ({placeholders(members)})",
+        members,
+    )
+    removed["sessions"] = db.execute(f"DELETE FROM sessions WHERE id IN ({placeholders(members)})", members)
+    removed["blobs"] = db.execute("DELETE FROM blobs WHERE hash NOT IN (SELECT hash FROM blob_uses)")
+    removed["system_prompts"] = db.execute(
         "DELETE FROM system_prompts WHERE hash NOT IN "
         "(SELECT system_prompt_hash FROM sessions WHERE system_prompt_hash IS NOT NULL)"
     )
@@ -60,54 +66,96 @@ def delete(db: Db, session: SessionId, lease: Lease | None) -> Removed:
     return Removed(session=session, rows=rows, sessions=tuple(SessionId(unescape(member)) for member in members))
 
 
-def forget(db: Db, session: SessionId) -> Removed:
-    """`delete`, what was remembered of it, and hashes that keep it away. A nameless entry takes its place in the
-    feed."""
-    members = family(db, session)
-    titles = db.all(f"SELECT title FROM sessions WHERE id IN ({marks(members)})", members)
-    removed = delete(db, session, None)
-    _unmention(db, mentions.names(map(unescape, members), (row["title"] and unescape(row["title"]) for row in titles)))
-    records = removed.rows.get("records", 0) + sum(_unremember(db, member) for member in members)
-    _bury(db, members)
-    here = f"session_id IN ({marks(members)})"
-    origins = db.run(f"DELETE FROM imports WHERE {here}", members)
-    db.changed("", "deleted")
-    db.touched.discard("")
-    db.run(f"DELETE FROM changes WHERE {here}", members)
+def forget_session(db: Db, session: SessionId) -> Removed:
+    """Deletes a session with every mention of it, and leaves hashes that keep imports from bringing it back.
+
+    An entry without a session replaces its entries in the change feed.
+    """
+    members = find_family(db, session)
+    titles = db.fetch_all(f"SELECT title FROM sessions WHERE id IN ({placeholders(members)})", members)
+    removed = delete_session(db, session, None)
+    _redact_mentions(db, _names_of(map(unescape, members), (row["title"] and unescape(row["title"]) for row in titles)))
+    records = removed.rows.get("records", 0) + sum(_delete_facts(db, member) for member in members)
+    _insert_tombstones(db, members)
+    here = f"session_id IN ({placeholders(members)})"
+    origins = db.execute(f"DELETE FROM imports WHERE {here}", members)
+    db.record_change("", "deleted")
+    db.wake_names.discard("")
+    db.execute(f"DELETE FROM changes WHERE {here}", members)
     more = {table: number for table, number in (("records", records), ("imports", origins)) if number}
     return replace(removed, rows={**removed.rows, **more})
 
 
-def _unremember(db: Db, session: str) -> int:
-    """Records that outlive a session but say that they were made of it (`source_session`): facts."""
-    rows = db.all("SELECT kind, key, value FROM records WHERE value LIKE ?", (f"%{json.dumps(session)}%",))
-    told = [row for row in rows if _source(json_value(row["value"])) == session]
-    return sum(db.run("DELETE FROM records WHERE kind = ? AND key = ?", (row["kind"], row["key"])) for row in told)
+def _delete_facts(db: Db, session: str) -> int:
+    """Deletes records that name the session as their `source_session`: facts learned from it."""
+    rows = db.fetch_all("SELECT kind, key, value FROM records WHERE value LIKE ?", (f"%{json.dumps(session)}%",))
+    facts = [row for row in rows if _source_session(decode_json(row["value"])) == session]
+    return sum(db.execute("DELETE FROM records WHERE kind = ? AND key = ?", (row["kind"], row["key"])) for row in facts)
 
 
-def _unmention(db: Db, named: Sequence[str]) -> None:
-    """Events of other sessions tell what was recalled from these; they say that no more."""
-    for name in named:
-        like = f"%{literal(mentions.as_kept(name))}%"
+def _names_of(sessions: Iterable[str], titles: Iterable[str | None]) -> list[str]:
+    """Returns how events mention sessions: by id, or by title in quotation marks."""
+    return [*sessions, *(f"“{title}”" for title in titles if title)]
+
+
+def _redact_mentions(db: Db, names: Sequence[str]) -> None:
+    """Removes references to the deleted sessions from recall events of other sessions."""
+    for name in names:
+        pattern = f"%{escape_like(_as_stored(name))}%"
         progress = "SELECT session_id, seq, data FROM events WHERE name = 'progress' AND data LIKE ? ESCAPE '!'"
-        for row in db.all(progress, (like,)):
-            if (left := mentions.without(row["data"], named)) is not None:
-                where = (left, row["session_id"], row["seq"])
-                db.run("UPDATE events SET data = ? WHERE session_id = ? AND seq = ?", where)
+        for row in db.fetch_all(progress, (pattern,)):
+            if (data := _without_mentions(row["data"], names)) is not None:
+                params = (data, row["session_id"], row["seq"])
+                db.execute("UPDATE events SET data = ? WHERE session_id = ? AND seq = ?", params)
 
 
-def _source(value: Json) -> Json:
+def _as_stored(name: str) -> str:
+    """Encodes a name the way it appears inside the JSON text of an event."""
+    return escape(json.dumps(name, ensure_ascii=False)[1:-1])
+
+
+def _without_mentions(data: str, names: Sequence[str]) -> str | None:
+    """Returns the data of an event without mentions of these names; None if there are none."""
+    if not any(_as_stored(name) in data for name in names):
+        return None
+    before = decode_json(data)
+    after = _redact_value(before, names)
+    return None if after == before else escape(json.dumps(after, ensure_ascii=False))
+
+
+def _redact_value(value: Json, names: Sequence[str]) -> Json:
+    """Replaces the texts of every object that mentions a name; numbers and other keys stay."""
+    if isinstance(value, str):
+        return _REPLACEMENT if _mentions(value, names) else value
+    if isinstance(value, list):
+        return [_redact_value(one, names) for one in value]
+    if not isinstance(value, dict):
+        return value
+    has_mention = any(_mentions(one, names) for one in value.values())
+    return {
+        key: _REPLACEMENT
+        if has_mention and key in _REDACTED_KEYS and isinstance(one, str)
+        else _redact_value(one, names)
+        for key, one in value.items()
+    }
+
+
+def _mentions(value: Json, names: Sequence[str]) -> bool:
+    return isinstance(value, str) and any(name in value for name in names)
+
+
+def _source_session(value: Json) -> Json:
     return value.get("source_session") if isinstance(value, dict) else None
 
 
-def _bury(db: Db, members: Sequence[str]) -> None:
-    """Leaves hashes behind, so that no import brings the session or its sub-agents back."""
-    origins = db.all(
-        f"SELECT source, source_home, source_id FROM imports WHERE session_id IN ({marks(members)})", members
+def _insert_tombstones(db: Db, members: Sequence[str]) -> None:
+    """Stores the hashes by which imports recognise the forgotten session and its sub-agents."""
+    origins = db.fetch_all(
+        f"SELECT source, source_home, source_id FROM imports WHERE session_id IN ({placeholders(members)})", members
     )
-    hashes = [tombstone("session", member) for member in members]
-    hashes += [tombstone("import", row["source"], row["source_home"], row["source_id"]) for row in origins]
+    hashes = [tombstone_hash("session", member) for member in members]
+    hashes += [tombstone_hash("import", row["source"], row["source_home"], row["source_id"]) for row in origins]
     now = db.now()
-    db.many(
+    db.execute_many(
         "INSERT INTO tombstones(hash, at) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING", ((one, now) for one in hashes)
     )

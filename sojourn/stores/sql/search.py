@@ -1,4 +1,4 @@
-"""Search: an index narrows down, `core.finding` decides. Most recently kept first."""
+"""Search over SQL: an index selects candidates, `core.finding` decides which of them match. Newest first."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sojourn.core.rows import MESSAGE_COLUMNS, is_hit, message_from, searchable
 from sojourn.ports.store import SearchHit, SearchQuery
-from sojourn.stores.sql.db import Db, Row, marks
-from sojourn.stores.sql.sessions import titled, wanted
+from sojourn.stores.sql.db import Db, Row, placeholders
+from sojourn.stores.sql.rows import MESSAGE_COLUMNS, matches_query, message_from_row, searchable_text
+from sojourn.stores.sql.sessions import filter_conditions, title_condition
 from sojourn.text.escape import escape, unescape
 from sojourn.text.query import FIRST_TITLE_RANK, Clause, build_snippet, find_matches, matches_text, parse_query
 from sojourn.text.tokenizer import tool_term
 
-_PAGE = 500
+_MAX_PAGE_ROWS = 500
 _COLUMNS = ", ".join(f"m.{name}" for name in MESSAGE_COLUMNS)
 _SELECT = f"SELECT m.id, m.session_id, m.seq, {_COLUMNS}, s.title, s.source FROM"
 
 
 class Candidates(NamedTuple):
-    """How an engine narrows down: FROM, WHERE with its parameters, and the column that orders."""
+    """How an index selects rows: FROM, WHERE with its parameters, and the column that orders them."""
 
     origin: str
     where: str
@@ -32,56 +32,61 @@ class Candidates(NamedTuple):
 Lookup = Callable[[tuple[Clause, ...], str], Candidates]
 
 
-def search(db: Db, asked: SearchQuery, lookup: Lookup, *, indexed_to: int | None = None) -> list[SearchHit]:
-    """Up to `limit` hits. With `indexed_to`, later rows are read one by one: they are few."""
-    clauses = parse_query(asked.text) if asked.text.strip() or not asked.tool else ()
-    hits = _titles(db, asked, clauses)
+def search_messages(db: Db, query: SearchQuery, lookup: Lookup, *, indexed_to: int | None = None) -> list[SearchHit]:
+    """Returns up to `limit` hits among titles and messages.
+
+    Args:
+        lookup: selects the candidates of some clauses and a tool from the index.
+        indexed_to: the last row in the index; later rows, which are few, are all compared with the query.
+    """
+    clauses = parse_query(query.text) if query.text.strip() or not query.tool else ()
+    hits = _search_titles(db, query, clauses)
     if indexed_to is not None:
-        _collect(db, asked, clauses, Candidates("messages m", "m.id > ?", [indexed_to], "m.id"), hits, certain=False)
-        asked = replace(asked, before=min(indexed_to + 1, FIRST_TITLE_RANK if asked.before is None else asked.before))
-    _collect(db, asked, clauses, lookup(clauses, tool_term(asked.tool) if asked.tool else ""), hits, certain=True)
-    return hits[: asked.limit]
+        _collect(db, query, clauses, Candidates("messages m", "m.id > ?", [indexed_to], "m.id"), hits, certain=False)
+        query = replace(query, before=min(indexed_to + 1, FIRST_TITLE_RANK if query.before is None else query.before))
+    _collect(db, query, clauses, lookup(clauses, tool_term(query.tool) if query.tool else ""), hits, certain=True)
+    return hits[: query.limit]
 
 
 def _collect(
-    db: Db, asked: SearchQuery, clauses: tuple[Clause, ...], among: Candidates, hits: list[SearchHit], *, certain: bool
+    db: Db, query: SearchQuery, clauses: tuple[Clause, ...], among: Candidates, hits: list[SearchHit], *, certain: bool
 ) -> None:
-    """Goes through candidates page by page until there are enough hits."""
-    filters, values = _filters(asked)
+    """Reads candidates page by page until there are enough hits. `certain`: the index has matched the terms already."""
+    filters, values = _message_conditions(query)
     check = any(clause.needs_check for clause in clauses)
-    below, page = asked.before, asked.limit
-    while len(hits) < asked.limit:
+    below, page = query.before, query.limit
+    while len(hits) < query.limit:
         bound, at = (f" AND {among.order} < ?", [below]) if below is not None else ("", [])
-        rows = db.all(
-            # CROSS: SQLite keeps this order of tables, which is the one that can stop early.
+        rows = db.fetch_all(
+            # CROSS JOIN makes SQLite keep this order of tables, in which it can stop at the limit.
             f"{_SELECT} {among.origin} CROSS JOIN sessions s "
             f"WHERE s.id = m.session_id AND {among.where}{filters}{bound} ORDER BY {among.order} DESC LIMIT ?",
             [*among.params, *values, *at, page],
         )
         for row in rows:
-            message = message_from(row)
-            if certain and check and not matches_text(clauses, searchable(message)):
+            message = message_from_row(row)
+            if certain and check and not matches_text(clauses, searchable_text(message)):
                 continue
-            if not certain and not is_hit(message, clauses, asked.tool):
+            if not certain and not matches_query(message, clauses, query.tool):
                 continue
-            hits.append(_hit(row, clauses))
-            if len(hits) >= asked.limit:
+            hits.append(_hit_from(row, clauses))
+            if len(hits) >= query.limit:
                 return
         if len(rows) < page:
             return
-        below, page = rows[-1]["id"], min(2 * page, _PAGE)
+        below, page = rows[-1]["id"], min(2 * page, _MAX_PAGE_ROWS)
 
 
-def _filters(asked: SearchQuery) -> tuple[str, list[Any]]:
-    conditions, values = wanted(asked)
+def _message_conditions(query: SearchQuery) -> tuple[str, list[Any]]:
+    conditions, values = filter_conditions(query)
     where = f" AND {' AND '.join(conditions)} AND (m.active = 1 OR m.compacted = 1)"
-    if asked.roles:
-        where += f" AND m.role IN ({marks(asked.roles)})"
-        values += map(escape, asked.roles)
+    if query.roles:
+        where += f" AND m.role IN ({placeholders(query.roles)})"
+        values += map(escape, query.roles)
     for condition, value in (
-        ("m.session_id = ?", asked.session and escape(asked.session)),
-        ("m.timestamp >= ?", asked.since),
-        ("m.timestamp < ?", asked.until),
+        ("m.session_id = ?", query.session and escape(query.session)),
+        ("m.timestamp >= ?", query.since),
+        ("m.timestamp < ?", query.until),
     ):
         if value is not None:
             where += f" AND {condition}"
@@ -89,14 +94,14 @@ def _filters(asked: SearchQuery) -> tuple[str, list[Any]]:
     return where, values
 
 
-def _hit(row: Row, clauses: tuple[Clause, ...]) -> SearchHit:
-    message = message_from(row)
+def _hit_from(row: Row, clauses: tuple[Clause, ...]) -> SearchHit:
+    message = message_from_row(row)
     return SearchHit(
         session=row["session_id"],
         seq=row["seq"],
         role=message.role,
         timestamp=message.timestamp,
-        snippet=build_snippet(clauses, searchable(message)),
+        snippet=build_snippet(clauses, searchable_text(message)),
         title=unescape(row["title"]) if row["title"] else None,
         source=unescape(row["source"]),
         tool_name=message.tool_name,
@@ -104,26 +109,26 @@ def _hit(row: Row, clauses: tuple[Clause, ...]) -> SearchHit:
     )
 
 
-def _titles(db: Db, asked: SearchQuery, clauses: tuple[Clause, ...]) -> list[SearchHit]:
-    """Sessions whose title answers; filters that speak of messages leave no title over."""
-    if asked.roles or asked.tool or asked.session or not clauses:
+def _search_titles(db: Db, query: SearchQuery, clauses: tuple[Clause, ...]) -> list[SearchHit]:
+    """Returns sessions whose title matches. Filters on messages exclude all titles."""
+    if query.roles or query.tool or query.session or not clauses:
         return []
-    if asked.before is not None and asked.before < FIRST_TITLE_RANK // 2:
-        return []  # a page among messages
-    conditions, params = wanted(asked)
+    if query.before is not None and query.before < FIRST_TITLE_RANK // 2:
+        return []  # the cursor is among the messages already
+    conditions, params = filter_conditions(query)
     where = f"{' AND '.join(conditions)} AND s.title_terms IS NOT NULL"
-    for condition, value in (("s.started_at >= ?", asked.since), ("s.started_at < ?", asked.until)):
+    for condition, value in (("s.started_at >= ?", query.since), ("s.started_at < ?", query.until)):
         if value is not None:
             where += f" AND {condition}"
             params.append(value)
     for clause in clauses:
-        condition, patterns = titled(clause)
+        condition, patterns = title_condition(clause)
         where += f" AND {condition}"
         params += patterns
-    below = asked.before or FIRST_TITLE_RANK + 1
+    below = query.before or FIRST_TITLE_RANK + 1
     is_certain = not any(clause.needs_check for clause in clauses)
-    most = FIRST_TITLE_RANK + 1 - below + max(0, asked.limit) if is_certain else FIRST_TITLE_RANK
-    rows = db.all(
+    most = FIRST_TITLE_RANK + 1 - below + max(0, query.limit) if is_certain else FIRST_TITLE_RANK
+    rows = db.fetch_all(
         f"SELECT s.id, s.title, s.source, s.started_at FROM sessions s WHERE {where} "
         "ORDER BY s.last_active DESC, s.id DESC LIMIT ?",
         [*params, most],
@@ -141,5 +146,5 @@ def _titles(db: Db, asked: SearchQuery, clauses: tuple[Clause, ...]) -> list[Sea
             source=unescape(row["source"]),
             snippet=build_snippet(clauses, title),
         )
-        for at, row, title in islice((one for one in numbered if one[0] < below), max(0, asked.limit))
+        for at, row, title in islice((one for one in numbered if one[0] < below), max(0, query.limit))
     ]

@@ -1,4 +1,4 @@
-"""Sessions: open, find, rename, tag, archive."""
+"""Sessions and their attachments: create, find, change, and blobs stored once by hash."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from sojourn.core.errors import Ambiguous, BadInput, BadTitle, Conflict, Forgotten, NotFound, TitleTaken
 from sojourn.core.messages import Json
-from sojourn.core.rows import DETAIL_COLUMNS, SESSION_COLUMNS, column, safe, session_from, title_terms
 from sojourn.core.sessions import (
+    DETAIL_FIELDS,
     Principal,
     Session,
     SessionId,
@@ -20,39 +20,41 @@ from sojourn.core.sessions import (
     new_session_id,
 )
 from sojourn.ports.store import Listing, SearchQuery
-from sojourn.stores.sql.db import Db, Row, marks
-from sojourn.text.escape import escape
+from sojourn.stores.sql.db import Db, Row, placeholders
+from sojourn.stores.sql.rows import SESSION_COLUMNS, coerce_column, session_from, title_terms, to_stored_text
+from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Clause, parse_query
 
-_SUMMARY = ", ".join(f"s.{name}" for name in SESSION_COLUMNS)
-_WHOLE = _SUMMARY + ", " + ", ".join(f"s.{name}" for name in DETAIL_COLUMNS if name != "system_prompt")
+_SUMMARY_COLUMNS = ", ".join(f"s.{name}" for name in SESSION_COLUMNS)
+_ALL_COLUMNS = _SUMMARY_COLUMNS + ", " + ", ".join(f"s.{name}" for name in DETAIL_FIELDS if name != "system_prompt")
 _CHANGEABLE = ("title", "pinned", "archived", "model", "cwd")
 
 
-def tombstone(*words: str) -> str:
-    """The hash under which something forgotten is remembered."""
-    return hashlib.sha256("\0".join(words).encode("utf-8", "surrogatepass")).hexdigest()
+def tombstone_hash(*parts: str) -> str:
+    """Returns the hash that marks a forgotten session or import."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_forgotten(db: Db, *words: str) -> bool:
-    return db.one("SELECT 1 AS found FROM tombstones WHERE hash = ?", (tombstone(*words),)) is not None
+def is_forgotten(db: Db, *parts: str) -> bool:
+    tombstone = "SELECT 1 AS found FROM tombstones WHERE hash = ?"
+    return db.fetch_one(tombstone, (tombstone_hash(*parts),)) is not None
 
 
-def insert(db: Db, values: Mapping[str, Any]) -> None:
-    """Writes a session row from columns by name."""
-    row = {name: column(name, value, db.redact) for name, value in values.items() if value is not None}
+def insert_session(db: Db, values: Mapping[str, Any]) -> None:
+    """Inserts a session row from values by column name."""
+    row = {name: coerce_column(name, value, db.redact) for name, value in values.items() if value is not None}
     if prompt := row.pop("system_prompt", None):
         row["system_prompt_hash"] = hashlib.sha256(prompt.encode("utf-8")).hexdigest()
-        db.run(
+        db.execute(
             "INSERT INTO system_prompts(hash, prompt) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING",
             (row["system_prompt_hash"], prompt),
         )
     row["title_terms"] = title_terms(row.get("title"))
     row.setdefault("last_active", row["started_at"])
-    db.run(f"INSERT INTO sessions({', '.join(row)}) VALUES ({marks(list(row))})", list(row.values()))
+    db.execute(f"INSERT INTO sessions({', '.join(row)}) VALUES ({placeholders(list(row))})", list(row.values()))
 
 
-def create(
+def create_session(
     db: Db,
     *,
     principal: Principal,
@@ -68,18 +70,18 @@ def create(
     session = check_session_id(id) if id else new_session_id(now)
     if is_forgotten(db, "session", session):
         raise Forgotten(f'"{session}" was forgotten and does not come back.', hint="Start a session with another id.")
-    if db.one("SELECT 1 AS found FROM sessions WHERE id = ?", (session,)):
+    if db.fetch_one("SELECT 1 AS found FROM sessions WHERE id = ?", (session,)):
         raise Conflict(f'A session "{session}" is already there.', hint="Open it, or leave the id to us.")
-    kept_title = clean_title(title) if title else None
-    check_title_free(db, principal, kept_title, besides="")
-    extra = {key: value for key, value in (details or {}).items() if key in DETAIL_COLUMNS}
-    insert(
+    stored_title = clean_title(title) if title else None
+    check_title_free(db, principal, stored_title, besides="")
+    extra = {key: value for key, value in (details or {}).items() if key in DETAIL_FIELDS}
+    insert_session(
         db,
         {
             "id": session,
             "principal": principal,
             "source": source,
-            "title": kept_title,
+            "title": stored_title,
             "model": model,
             "cwd": cwd,
             "parent_session_id": parent,
@@ -87,105 +89,112 @@ def create(
             **extra,
         },
     )
-    db.changed(session, "created")
-    return get(db, session)
+    db.record_change(session, "created")
+    return get_session(db, session)
 
 
 def check_title_free(db: Db, principal: Principal, title: str | None, *, besides: str) -> None:
     if title is None:
         return
-    held = db.one(
+    held = db.fetch_one(
         "SELECT id FROM sessions WHERE principal = ? AND title = ? AND id <> ?",
-        (principal, safe(title, db.redact), besides),
+        (principal, to_stored_text(title, db.redact), besides),
     )
     if held:
         raise TitleTaken(f'The title "{title}" belongs to session {held["id"]}.', hint="Choose another title.")
 
 
-def get(db: Db, session: str, *, principal: Principal | None = None) -> Session:
-    row = db.one(
-        f"SELECT {_WHOLE}, p.prompt AS system_prompt FROM sessions s "
+def get_session(db: Db, session: str, *, principal: Principal | None = None) -> Session:
+    row = db.fetch_one(
+        f"SELECT {_ALL_COLUMNS}, p.prompt AS system_prompt FROM sessions s "
         "LEFT JOIN system_prompts p ON p.hash = s.system_prompt_hash WHERE s.id = ?",
         (escape(session),),
     )
     if row is None or (principal is not None and row["principal"] != principal):
-        raise no_session(session)
-    return session_from(row, {name: row[name] for name in DETAIL_COLUMNS if row[name] is not None})
+        raise session_not_found(session)
+    return session_from(row, {name: row[name] for name in DETAIL_FIELDS if row[name] is not None})
 
 
-def no_session(session: str) -> NotFound:
+def check_session_exists(db: Db, session: SessionId) -> None:
+    if db.fetch_one("SELECT 1 AS found FROM sessions WHERE id = ?", (escape(session),)) is None:
+        raise session_not_found(session)
+
+
+def session_not_found(session: str) -> NotFound:
     return NotFound(f'There is no session "{session}".', hint="`sojourn sessions list` shows what there is.")
 
 
-def resolve(db: Db, words: str, *, principal: Principal) -> Session:
-    """An exact id or title wins; then a unique beginning of an id."""
-    wanted = words.strip()
-    exact = db.one("SELECT id FROM sessions WHERE id = ? AND principal = ?", (escape(wanted), principal)) or db.one(
-        "SELECT id FROM sessions WHERE principal = ? AND title = ?", (principal, _title(wanted))
+def resolve_session(db: Db, reference: str, *, principal: Principal) -> Session:
+    """Finds a session by its exact id or title, or by a unique beginning of its id."""
+    wanted = reference.strip()
+    exact = db.fetch_one(
+        "SELECT id FROM sessions WHERE id = ? AND principal = ?", (escape(wanted), principal)
+    ) or db.fetch_one(
+        "SELECT id FROM sessions WHERE principal = ? AND title = ?", (principal, _clean_title_or_none(wanted))
     )
     if exact:
-        return get(db, exact["id"])
-    found = _starting_with(db, wanted, principal) if wanted else []
+        return get_session(db, exact["id"])
+    found = _find_by_prefix(db, wanted, principal) if wanted else []
     if not found:
-        raise no_session(words)
+        raise session_not_found(reference)
     if len(found) > 1:
         names = ", ".join(row["id"] for row in found[:3])
-        raise Ambiguous(f'"{words}" fits several sessions: {names} …', hint="Give more of the id, or the title.")
-    return get(db, found[0]["id"])
+        raise Ambiguous(f'"{reference}" fits several sessions: {names} …', hint="Give more of the id, or the title.")
+    return get_session(db, found[0]["id"])
 
 
-def _title(words: str) -> str | None:
+def _clean_title_or_none(text: str) -> str | None:
     try:
-        return clean_title(words)
+        return clean_title(text)
     except BadTitle:
-        return None  # nobody has a title that long
+        return None  # no session can have this title
 
 
-def _starting_with(db: Db, start: str, principal: Principal) -> list[Row]:
+def _find_by_prefix(db: Db, start: str, principal: Principal) -> list[Row]:
     end = start[:-1] + chr(ord(start[-1]) + 1) if ord(start[-1]) < 0xD7FF else start + "\uffff"
     collate = ' COLLATE "C"' if db.dialect == "postgres" else ""
-    return db.all(
+    return db.fetch_all(
         f"SELECT id FROM sessions WHERE id{collate} >= ? AND id{collate} < ? AND principal = ? ORDER BY id LIMIT 4",
         (escape(start), escape(end), principal),
     )
 
 
-def find(db: Db, listing: Listing) -> list[Session]:
-    where, params = _conditions(listing)
-    rows = db.all(
-        f"SELECT {_SUMMARY} FROM sessions s WHERE {' AND '.join(where)} ORDER BY s.last_active DESC, s.id DESC "
+def list_sessions(db: Db, listing: Listing) -> list[Session]:
+    where, params = _listing_conditions(listing)
+    rows = db.fetch_all(
+        f"SELECT {_SUMMARY_COLUMNS} FROM sessions s WHERE {' AND '.join(where)} ORDER BY s.last_active DESC, s.id DESC "
         "LIMIT ? OFFSET ?",
         [*params, max(0, listing.limit), max(0, listing.skip)],
     )
     return [session_from(row) for row in rows]
 
 
-def count(db: Db, listing: Listing) -> int:
-    where, params = _conditions(replace(listing, before=None))
-    row = db.one(f"SELECT count(*) AS n FROM sessions s WHERE {' AND '.join(where)}", params)
+def count_sessions(db: Db, listing: Listing) -> int:
+    where, params = _listing_conditions(replace(listing, before=None))
+    row = db.fetch_one(f"SELECT count(*) AS n FROM sessions s WHERE {' AND '.join(where)}", params)
     return int(row["n"]) if row else 0
 
 
-def wanted(asked: Listing | SearchQuery) -> tuple[list[str], list[Any]]:
-    """What a listing and a search can both ask of a session."""
-    where, params = ["s.principal = ?"], list[Any]([asked.principal])
-    if asked.archived is not None:
+def filter_conditions(query: Listing | SearchQuery) -> tuple[list[str], list[Any]]:
+    """Returns the SQL conditions and parameters of the filters that listings and searches share."""
+    where, params = ["s.principal = ?"], list[Any]([query.principal])
+    if query.archived is not None:
         where.append("s.archived = ?")
-        params.append(int(asked.archived))
-    if asked.sources:
-        where.append(f"s.source IN ({marks(asked.sources)})")
-        params += map(escape, asked.sources)
-    for tag in asked.tags:
+        params.append(int(query.archived))
+    if query.sources:
+        where.append(f"s.source IN ({placeholders(query.sources)})")
+        params += map(escape, query.sources)
+    for tag in query.tags:
         where.append("(',' || s.tags || ',') LIKE ? ESCAPE '!'")
-        params.append(f"%,{literal(escape(clean_tag(tag)))},%")
-    if asked.model:
+        params.append(f"%,{escape_like(escape(clean_tag(tag)))},%")
+    if query.model:
         where.append("s.model = ?")
-        params.append(escape(asked.model))
+        params.append(escape(query.model))
     return where, params
 
 
-def _conditions(listing: Listing) -> tuple[list[str], list[Any]]:
-    where, params = wanted(listing)
+def _listing_conditions(listing: Listing) -> tuple[list[str], list[Any]]:
+    where, params = filter_conditions(listing)
 
     def add(condition: str, *values: Any) -> None:
         where.append(condition)
@@ -199,24 +208,24 @@ def _conditions(listing: Listing) -> tuple[list[str], list[Any]]:
         add("s.last_active >= ?", listing.since)
     if listing.until is not None:
         add("s.last_active < ?", listing.until)
-    for clause in _clauses(listing.text):
-        condition, patterns = titled(clause)
+    for clause in _parse_title_query(listing.text):
+        condition, patterns = title_condition(clause)
         add(condition, *patterns)
     if listing.before:
         add("(s.last_active < ? OR (s.last_active = ? AND s.id < ?))", listing.before[0], *listing.before)
     return where, params
 
 
-def _clauses(text: str) -> tuple[Clause, ...]:
-    """The words of a title that are asked for; none is no question."""
+def _parse_title_query(text: str) -> tuple[Clause, ...]:
+    """Parses a title filter; a text without words filters nothing."""
     try:
         return parse_query(text)
     except BadInput:
         return ()
 
 
-def titled(clause: Clause) -> tuple[str, list[str]]:
-    """The condition that a title has the terms of a clause: what an index would decide."""
+def title_condition(clause: Clause) -> tuple[str, list[str]]:
+    """Returns the SQL condition, with its parameters, that a title has the terms of a clause."""
     *whole, last = clause.phrase
     patterns = [f"% {term} %" for term in whole] + [f"% {last}{'' if clause.prefix else ' '}%"]
     condition = " AND ".join(["s.title_terms LIKE ?"] * len(patterns))
@@ -225,31 +234,58 @@ def titled(clause: Clause) -> tuple[str, list[str]]:
     return f"(({condition}) OR s.title_terms LIKE ?)", [*patterns, f"% {clause.joined} %"]
 
 
-def literal(text: str) -> str:
-    """A text inside a LIKE pattern, meaning only itself."""
+def escape_like(text: str) -> str:
+    """Escapes a text for a LIKE pattern with ESCAPE '!'."""
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
-def change(db: Db, old: Session, new: Session) -> Session:
-    """Compare-and-swap on the revision; what may not change here is ignored."""
+def change_session(db: Db, old: Session, new: Session) -> Session:
+    """Compare-and-swap on the revision. Fields that are not changeable are ignored."""
     values: dict[str, Any] = {name: getattr(new, name) for name in _CHANGEABLE}
     values["title"] = clean_title(new.title) if new.title else None
     values["tags"] = ",".join(sorted({clean_tag(tag) for tag in new.tags}))
     values["pinned"], values["archived"] = int(new.pinned), int(new.archived)
     if values["title"] != old.title:
         check_title_free(db, old.principal, values["title"], besides=old.id)
-    kept = {name: safe(v, db.redact) if isinstance(v, str) else v for name, v in values.items()}
-    kept["title_terms"] = title_terms(kept["title"])
-    done = db.run(
-        f"UPDATE sessions SET {', '.join(f'{name} = ?' for name in kept)}, revision = revision + 1 "
+    columns = {name: to_stored_text(v, db.redact) if isinstance(v, str) else v for name, v in values.items()}
+    columns["title_terms"] = title_terms(columns["title"])
+    is_updated = db.execute(
+        f"UPDATE sessions SET {', '.join(f'{name} = ?' for name in columns)}, revision = revision + 1 "
         "WHERE id = ? AND revision = ?",
-        [*kept.values(), old.id, old.revision],
+        [*columns.values(), old.id, old.revision],
     )
-    if not done:
-        now_there = get(db, old.id)
+    if not is_updated:
+        current = get_session(db, old.id)
         raise Conflict(
-            f'Session "{old.id}" was changed by somebody else (revision {now_there.revision}, not {old.revision}).',
+            f'Session "{old.id}" was changed by somebody else (revision {current.revision}, not {old.revision}).',
             hint="Read it again and repeat the change.",
         )
-    db.changed(old.id, "changed")
-    return get(db, old.id)
+    db.record_change(old.id, "changed")
+    return get_session(db, old.id)
+
+
+def put_blob(db: Db, session: SessionId, data: bytes, *, media_type: str, name: str) -> str:
+    """Stores an attachment under its SHA-256 and returns that; the same bytes are stored once."""
+    check_session_exists(db, session)
+    digest = hashlib.sha256(data).hexdigest()
+    db.execute(
+        "INSERT INTO blobs(hash, media_type, data, at) VALUES (?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING",
+        (digest, escape(media_type), data, db.now()),
+    )
+    db.execute(
+        "INSERT INTO blob_uses(session_id, hash, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        (session, digest, escape(name)),
+    )
+    return digest
+
+
+def get_blob(db: Db, session: SessionId, digest: str) -> tuple[bytes, str]:
+    """Returns the bytes and the media type of an attachment of this session."""
+    row = db.fetch_one(
+        "SELECT b.data, b.media_type FROM blobs b JOIN blob_uses u ON u.hash = b.hash "
+        "WHERE b.hash = ? AND u.session_id = ?",
+        (escape(digest), escape(session)),
+    )
+    if row is None:
+        raise NotFound(f'Session "{session}" has no attachment {digest[:12]}.', hint="List the session's attachments.")
+    return bytes(row["data"]), unescape(row["media_type"])

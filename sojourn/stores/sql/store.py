@@ -1,4 +1,4 @@
-"""The store port over SQL. A subclass says how a transaction is run and how others are heard."""
+"""The store port over SQL. Subclasses implement transactions, notifications, search and the change feed."""
 
 from __future__ import annotations
 
@@ -11,34 +11,33 @@ from sojourn.core.errors import NotFound
 from sojourn.core.events import Yielded
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.core.tables import TABLES
 from sojourn.ports.importer import Transcript
 from sojourn.ports.ingest import Ingested
 from sojourn.ports.store import Listing, Log, Removed, SearchHit, SearchQuery, SideWrites
-from sojourn.stores.sql import admin, blobs, ingest, log, removal, sessions, wheel
-from sojourn.stores.sql import along as kept_along
-from sojourn.stores.sql.bell import EVERY, Ring
+from sojourn.stores.sql import admin, ingest, leases, log, removal, sessions
 from sojourn.stores.sql.bindings import SqlBindings
 from sojourn.stores.sql.gateways import SqlGateways
 from sojourn.stores.sql.handoffs import SqlHandoffs
 from sojourn.stores.sql.inbox import SqlInbox
 from sojourn.stores.sql.outbox import SqlOutbox
 from sojourn.stores.sql.records import SqlRecords
+from sojourn.stores.sql.tables import TABLES
+from sojourn.stores.sql.wakeups import ALL_SESSIONS, Wakeup
 
-_PAGE = 500
+_PAGE_ITEMS = 500  # log items in one read
+_FEED_PAGE = 1000  # changes in one read
 
 
 class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGateways):
-    """SessionStore, Ingest and StoreAdmin as far as SQL goes."""
+    """SessionStore, Ingest and StoreAdmin, as far as both databases share them."""
 
-    # what a subclass brings, besides its transactions
     @abstractmethod
-    async def _search(self, asked: SearchQuery) -> list[SearchHit]:
-        """The best hits in an index of its own kind."""
+    async def _search(self, query: SearchQuery) -> list[SearchHit]:
+        """Searches with the index of this database."""
 
     @abstractmethod
     async def _changes(self, after: int, limit: int) -> list[Change]:
-        """The feed as far as it is settled."""
+        """Returns the changes after a number, as far as no running transaction can add an earlier one."""
 
     # sessions
     async def create(
@@ -55,7 +54,7 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
     ) -> Session:
         return await self._write(
             partial(
-                sessions.create,
+                sessions.create_session,
                 principal=principal,
                 source=source,
                 title=title,
@@ -68,19 +67,19 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
         )
 
     async def get(self, session: SessionId, *, principal: Principal | None = None) -> Session:
-        return await self._read(lambda db: sessions.get(db, session, principal=principal))
+        return await self._read(lambda db: sessions.get_session(db, session, principal=principal))
 
     async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
-        return await self._read(lambda db: sessions.resolve(db, words, principal=principal))
+        return await self._read(lambda db: sessions.resolve_session(db, words, principal=principal))
 
     async def find(self, listing: Listing) -> list[Session]:
-        return await self._read(lambda db: sessions.find(db, listing))
+        return await self._read(lambda db: sessions.list_sessions(db, listing))
 
     async def count(self, listing: Listing) -> int:
-        return await self._read(lambda db: sessions.count(db, listing))
+        return await self._read(lambda db: sessions.count_sessions(db, listing))
 
     async def change(self, old: Session, new: Session) -> Session:
-        return await self._write(lambda db: sessions.change(db, old, new))
+        return await self._write(lambda db: sessions.change_session(db, old, new))
 
     async def search(self, search: SearchQuery) -> list[SearchHit]:
         return await self._search(search)
@@ -89,133 +88,138 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
     async def append(
         self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
     ) -> list[Recorded]:
-        return await self._write(lambda db: kept_along.append(db, lease, items, turn, along))
+        return await self._write(lambda db: log.append(db, lease, items, turn, along))
 
     async def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Log:
         while True:
-            work = partial(log.page, session=session, after=after, messages_only=messages_only, limit=_PAGE)
-            found = await self._read(work)
-            for item in found:
+            work = partial(log.read_page, session=session, after=after, messages_only=messages_only, limit=_PAGE_ITEMS)
+            items = await self._read(work)
+            for item in items:
                 yield item
                 after = item.seq
-            if len(found) < _PAGE:
+            if len(items) < _PAGE_ITEMS:
                 return
 
     async def watch(self, session: SessionId, *, after: int = 0) -> Log:
-        ring, was_there = self.waiters.add(session), False
+        wakeup, has_existed = self.subscribers.add(session), False
         self._listen()
         try:
             while True:
-                ring.take()
+                wakeup.take()
                 async for item in self.read(session, after=after):
-                    after, was_there = item.seq, True
+                    after, has_existed = item.seq, True
                     yield item
-                was_there = True
-                async for item in self._live(ring, after):
+                has_existed = True
+                async for item in self._follow(wakeup, after):
                     after = item.seq
                     yield item
         except NotFound:
-            if not was_there:
+            if not has_existed:
                 raise
-            return  # it was deleted while we watched
+            return  # deleted while it was watched
         finally:
-            self.waiters.remove(ring, session)
+            self.subscribers.remove(wakeup, session)
 
-    async def _live(self, ring: Ring, after: int) -> Log:
-        """What this process keeps, as it keeps it, without asking the database for it; until there is more to see."""
+    async def _follow(self, wakeup: Wakeup, after: int) -> Log:
+        """Yields what this process appends without reading the database; returns when it has to be read."""
         while True:
-            await ring.rest(self.safety_net)
-            told, look = ring.take()
-            for item in told:
+            await wakeup.wait_or_poll(self.poll_seconds)
+            items, must_read = wakeup.take()
+            for item in items:
                 if item.seq == after + 1:
                     after = item.seq
                     yield item
                 elif item.seq > after:
-                    return  # somebody else wrote in between
-            if look or not told:
+                    return  # another process appended in between
+            if must_read or not items:
                 return
 
     async def set_flags(self, lease: Lease, seqs: Sequence[int], *, active: bool, compacted: bool) -> int:
         return await self._write(lambda db: log.set_flags(db, lease, seqs, active=active, compacted=compacted))
 
     async def end(self, lease: Lease, reason: str) -> Session:
-        return await self._write(lambda db: log.end(db, lease, reason))
+        return await self._write(lambda db: log.end_session(db, lease, reason))
 
-    # who may write
+    # driver and lease
     async def drive(self, session: SessionId, surface: str, *, fence: int | None = None) -> Session:
-        return await self._write(lambda db: wheel.drive(db, session, surface, fence=fence))
+        return await self._write(lambda db: leases.set_driver(db, session, surface, fence=fence))
 
     async def lease(self, session: SessionId, *, holder: str, surface: str, seconds: float = 30.0) -> Lease:
-        return await self._write(lambda db: wheel.lease(db, session, holder=holder, surface=surface, seconds=seconds))
+        return await self._write(
+            lambda db: leases.acquire_lease(db, session, holder=holder, surface=surface, seconds=seconds)
+        )
 
     async def renew(self, lease: Lease, seconds: float = 30.0) -> Lease:
-        return await self._write(lambda db: wheel.renew(db, lease, seconds))
+        return await self._write(lambda db: leases.renew_lease(db, lease, seconds))
 
-    # words to a running turn
+    # controls
     async def send_control(self, session: SessionId, kind: str, payload: Json = None, *, by: str = "") -> Control:
-        return await self._write(lambda db: wheel.send_control(db, session, kind, payload, by))
+        return await self._write(lambda db: leases.send_control(db, session, kind, payload, by))
 
     async def controls(self, lease: Lease) -> AsyncGenerator[Control, None]:
-        rung = self.waiters.add(lease.session, hears_log=False)
+        wakeup = self.subscribers.add(lease.session, include_log=False)
         self._listen()
         try:
             while True:
-                rung.clear()
-                if await self._read(lambda db: wheel.waiting(db, lease)):
-                    for control in await self._write(lambda db: wheel.take_controls(db, lease)):
+                wakeup.clear()
+                if await self._read(lambda db: leases.has_controls(db, lease)):
+                    for control in await self._write(lambda db: leases.take_controls(db, lease)):
                         yield control
-                await self._rest(rung)
+                await self._wait(wakeup)
         finally:
-            self.waiters.remove(rung, lease.session)
+            self.subscribers.remove(wakeup, lease.session)
 
-    # the feed
+    # change feed
     async def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]:
         return await self._changes(after, limit)
 
     async def watch_changes(self, *, after: int = 0) -> AsyncGenerator[Change, None]:
-        rung = self.waiters.add(EVERY)
+        wakeup = self.subscribers.add(ALL_SESSIONS)
         self._listen()
         try:
             while True:
-                rung.clear()
-                while found := await self._changes(after, 1000):
-                    for change in found:
+                wakeup.clear()
+                while changes := await self._changes(after, _FEED_PAGE):
+                    for change in changes:
                         after = change.n
                         yield change
-                await self._rest(rung)
+                await self._wait(wakeup)
         finally:
-            self.waiters.remove(rung, EVERY)
+            self.subscribers.remove(wakeup, ALL_SESSIONS)
 
     async def last_change(self) -> int:
-        row = await self._read(lambda db: db.one("SELECT max(n) AS n FROM changes"))
+        row = await self._read(lambda db: db.fetch_one("SELECT max(n) AS n FROM changes"))
         return int(row["n"] or 0) if row else 0
 
-    # taking away
+    # deletion
     async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed:
-        return await self._write(lambda db: removal.delete(db, session, lease))
+        return await self._write(lambda db: removal.delete_session(db, session, lease))
 
     # attachments
     async def put_blob(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> str:
-        return await self._write(lambda db: blobs.put(db, session, data, media_type=media_type, name=name))
+        return await self._write(lambda db: sessions.put_blob(db, session, data, media_type=media_type, name=name))
 
     async def get_blob(self, session: SessionId, hash: str) -> tuple[bytes, str]:
-        return await self._read(lambda db: blobs.get(db, session, hash))
+        return await self._read(lambda db: sessions.get_blob(db, session, hash))
 
-    # bringing in
+    # import
     async def known(self, source: str, home: str) -> dict[str, str]:
-        return await self._read(lambda db: ingest.known(db, source, home))
+        return await self._read(lambda db: ingest.read_fingerprints(db, source, home))
 
     async def forgotten(self, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
-        return await self._read(lambda db: ingest.forgotten(db, source, home, native_ids))
+        return await self._read(lambda db: ingest.find_forgotten(db, source, home, native_ids))
 
     async def ingest(
         self, source: str, home: str, batch: Sequence[tuple[str, Transcript]], *, principal: Principal
     ) -> list[Ingested]:
         return await self._write(
-            lambda db: [ingest.bring_in(db, source, home, mark, found, principal) for mark, found in batch]
+            lambda db: [
+                ingest.ingest_transcript(db, source, home, fingerprint, transcript, principal)
+                for fingerprint, transcript in batch
+            ]
         )
 
-    # moving
+    # export and import of rows
     async def export_rows(self, table: str, *, after: Sequence[Any] | None, limit: int) -> list[tuple[Any, ...]]:
         return await self._read(lambda db: admin.export_rows(db, table, after, limit))
 
@@ -223,7 +227,7 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
         await self._write(lambda db: admin.import_rows(db, table, rows))
 
     async def is_empty(self) -> bool:
-        return await self._read(lambda db: not any(admin.count(db, table.name) for table in TABLES))
+        return await self._read(lambda db: not any(admin.count_rows(db, table.name) for table in TABLES))
 
     def tables(self) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
         for table in TABLES:

@@ -1,4 +1,4 @@
-"""Keeping in one SQLite file: the default."""
+"""The SQLite store: one file on this machine, the default."""
 
 from sojourn.core.settings import Settings
 from sojourn.ports.plugin import Plugin

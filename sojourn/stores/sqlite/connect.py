@@ -1,4 +1,4 @@
-"""Opening a SQLite file, and saying in our words why it cannot be used.
+"""SQLite connections, and the translation of their errors.
 
 The database file itself is never opened by anything but SQLite: closing any other descriptor of
 it would drop the locks this process holds on it (that is how POSIX locks work), and a second
@@ -24,30 +24,30 @@ from sojourn.core.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from sojourn.core.tables import FILE_MARK
+from sojourn.ports.admin import SQLITE_APPLICATION_ID
 from sojourn.text.escape import from_bytes
 
 BUSY_SECONDS = 30.0
-_LEAST_ROOM = 65_536  # bytes
+_MIN_FREE_BYTES = 65_536
 
 RESTORE = "Bring back a copy with `sojourn store restore`; your file is left as it is."
 
 
 def connect(path: Path, *, read_only: bool, timeout: float = BUSY_SECONDS) -> sqlite3.Connection:
-    """A connection in autocommit mode, rows by name, usable from the thread that gets it."""
-    with translated(path):
+    """Opens a connection in autocommit mode with rows by name. Threads may pass it on, but not share it."""
+    with translate_errors(path):
         if not read_only:
             opened = _open(path, "mode=rw", timeout)
             opened.execute("PRAGMA synchronous = FULL")
             opened.execute("PRAGMA foreign_keys = ON")
             opened.execute("PRAGMA secure_delete = ON")
             opened.execute("PRAGMA wal_autocheckpoint = 1000")
-            opened.text_factory = from_bytes  # a row somebody else damaged must not stop a writer
+            opened.text_factory = from_bytes  # invalid UTF-8 in a row must not stop the writer
             return opened
         try:
             opened = _open(path, "mode=ro", timeout)
         except sqlite3.OperationalError:
-            if not _is_settled(path):
+            if not _has_empty_log(path):
                 raise
             opened = _open(path, "immutable=1", timeout)
         opened.execute("PRAGMA query_only = ON")
@@ -67,8 +67,8 @@ def _open(path: Path, mode: str, timeout: float) -> sqlite3.Connection:
     return opened
 
 
-def _is_settled(path: Path) -> bool:
-    """Nothing waits in a write-ahead log, so the file alone is the whole truth."""
+def _has_empty_log(path: Path) -> bool:
+    """Whether the write-ahead log is empty or missing, so the file alone holds all data."""
     wal = path.with_name(path.name + "-wal")
     return not wal.exists() or wal.stat().st_size == 0
 
@@ -79,12 +79,12 @@ def is_writable(path: Path) -> bool:
 
 
 def check_ours(connection: sqlite3.Connection, path: Path, newest: int) -> int:
-    """The schema number of a store of ours; anybody else's file is refused, with the way in."""
-    with translated(path):
-        mark = connection.execute("PRAGMA application_id").fetchone()[0]
+    """Returns the schema number of a Sojourn store; raises for files of other programs and newer versions."""
+    with translate_errors(path):
+        application_id = connection.execute("PRAGMA application_id").fetchone()[0]
         schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if mark != FILE_MARK:
+    if application_id != SQLITE_APPLICATION_ID:
         if {"sessions", "messages", "schema_version"} <= tables:
             raise StoreForeign(
                 f"{path} was made by Hermes.",
@@ -99,21 +99,21 @@ def check_ours(connection: sqlite3.Connection, path: Path, newest: int) -> int:
     return schema
 
 
-def full(path: Path) -> StoreFull:
+def disk_full(path: Path) -> StoreFull:
     return StoreFull(f"The disk that holds {path} is full.", hint="Free some space; nothing that was kept is lost.")
 
 
 def is_full(path: Path) -> bool:
-    """Whether there is no room for even the smallest files SQLite keeps beside a database."""
+    """Whether the disk has no room for even the smallest files that SQLite creates beside a database."""
     try:
-        return shutil.disk_usage(path.parent).free < _LEAST_ROOM
+        return shutil.disk_usage(path.parent).free < _MIN_FREE_BYTES
     except OSError:
         return False
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """SQLite's errors become ours here and nowhere else."""
+def translate_errors(path: Path) -> Iterator[None]:
+    """Raises the errors of SQLite as ours."""
     try:
         yield
     except sqlite3.Error as error:
@@ -121,12 +121,13 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def translate(error: sqlite3.Error, path: Path) -> SojournError:
+    """Returns our error for one of SQLite; the only place where they are translated."""
     text = str(error)
     kind = getattr(error, "sqlite_errorname", "") or ""
     if kind.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "malformed" in text or "not a database" in text:
         return StoreCorrupt(f"{path} is damaged: {text}.", hint=RESTORE)
     if kind.startswith("SQLITE_FULL") or "disk is full" in text or (kind.startswith("SQLITE_IOERR") and is_full(path)):
-        return full(path)
+        return disk_full(path)
     if kind.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StoreLocked(f"{path} is locked by another program: {text}.", hint="Wait, or stop the other program.")
     if kind.startswith("SQLITE_READONLY"):

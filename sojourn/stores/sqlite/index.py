@@ -1,100 +1,96 @@
-"""The search index is filled behind the writers, so that an append costs no more on a big store.
+"""The full-text index (FTS5). It is filled after the commit, so an append costs no more on a big store.
 
-Rows up to `indexed_to` are in the index; the few after it are read one by one when somebody
-searches. One process at a time fills; each step is a short transaction.
+Rows up to `indexed_to` are in the index; a search reads the few rows after it one by one. One
+process at a time fills the index, each step in a short transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from sojourn.core.rows import MESSAGE_COLUMNS, index_terms, message_from
 from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.rows import MESSAGE_COLUMNS, index_terms, message_from_row
 from sojourn.stores.sql.search import Candidates
 from sojourn.text.query import Clause
 from sojourn.text.tokenizer import TOKENIZER_VERSION
 
-STEP = 256
+BATCH_ROWS = 256  # rows in one transaction of the indexer
 _COLUMNS = ", ".join(MESSAGE_COLUMNS)
 
 
 def indexed_to(db: Db) -> int:
-    """The last row the index covers; 0 when it was built by another tokenizer."""
-    row = db.one("SELECT value FROM meta WHERE key = 'indexed_to'")
+    """Returns the last row in the index; 0 if another version of the tokenizer built it."""
+    row = db.fetch_one("SELECT value FROM meta WHERE key = 'indexed_to'")
     version, _, upto = (row["value"] if row else "0:0").partition(":")
     return int(upto) if int(version) == TOKENIZER_VERSION else 0
 
 
-def waiting(db: Db) -> int:
-    row = db.one("SELECT count(*) AS n FROM messages WHERE id > ?", (indexed_to(db),))
+def count_waiting(db: Db) -> int:
+    row = db.fetch_one("SELECT count(*) AS n FROM messages WHERE id > ?", (indexed_to(db),))
     return int(row["n"]) if row else 0
 
 
-def waiting_more_than(most: int) -> Callable[[Db], bool]:
-    """Whether more rows wait than a search should read one by one."""
-
-    def ask(db: Db) -> bool:
-        sql = "SELECT 1 AS found FROM messages WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?"
-        return db.one(sql, (indexed_to(db), most)) is not None
-
-    return ask
+def has_more_waiting(db: Db, limit: int) -> bool:
+    """Whether more than `limit` rows are not indexed yet."""
+    sql = "SELECT 1 AS found FROM messages WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?"
+    return db.fetch_one(sql, (indexed_to(db), limit)) is not None
 
 
-def prepare(db: Db, after: int, limit: int = STEP) -> list[tuple[int, str]]:
-    """The next rows with their terms. Reads only: tokenizing holds nobody up."""
-    rows = db.all(f"SELECT id, {_COLUMNS} FROM messages WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
-    return [(row["id"], words(row)) for row in rows]
+def read_waiting(db: Db, after: int, limit: int = BATCH_ROWS) -> list[tuple[int, str]]:
+    """Returns the next rows with their terms. Reads only, so tokenizing blocks no writer."""
+    rows = db.fetch_all(f"SELECT id, {_COLUMNS} FROM messages WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
+    return [(row["id"], join_terms(row)) for row in rows]
 
 
-def words(row: Any) -> str:
-    return " ".join(sorted(index_terms(message_from(row))))
+def join_terms(row: Any) -> str:
+    return " ".join(sorted(index_terms(message_from_row(row))))
 
 
-def fill(db: Db, after: int, entries: Sequence[tuple[int, str]]) -> bool:
-    """Adds prepared rows if nobody else did in the meantime."""
+def insert_terms(db: Db, after: int, entries: Sequence[tuple[int, str]]) -> bool:
+    """Adds rows to the index, unless another process has added them since they were read."""
     if indexed_to(db) != after:
         return False
-    if after == 0:  # from the beginning: nothing, or built by another tokenizer, or of rows that are gone
-        db.run("INSERT INTO search_index(search_index) VALUES ('delete-all')")
-    db.many("INSERT INTO search_index(rowid, terms) VALUES (?, ?)", entries)
-    _set(db, entries[-1][0])
+    if after == 0:  # the index is empty, or outdated
+        db.execute("INSERT INTO search_index(search_index) VALUES ('delete-all')")
+    db.execute_many("INSERT INTO search_index(rowid, terms) VALUES (?, ?)", entries)
+    _set_indexed_to(db, entries[-1][0])
     return True
 
 
-def _set(db: Db, upto: int) -> None:
-    db.run(
+def _set_indexed_to(db: Db, row_id: int) -> None:
+    db.execute(
         "INSERT INTO meta(key, value) VALUES ('indexed_to', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        (f"{TOKENIZER_VERSION}:{upto}",),
+        (f"{TOKENIZER_VERSION}:{row_id}",),
     )
 
 
-def forget_rows_before(db: Db, row: int) -> None:
-    """Rows came with numbers of their own: if the index counts them as done already, it is built anew."""
-    if row <= indexed_to(db):
-        _set(db, 0)
+def reset_if_covers(db: Db, row_id: int) -> None:
+    """Makes the indexer rebuild the index if imported rows have ids that it regards as indexed."""
+    if row_id <= indexed_to(db):
+        _set_indexed_to(db, 0)
 
 
-def drop(db: Db, sessions: Sequence[str]) -> None:
-    """Takes the rows of sessions out of the index, before they are deleted."""
+def remove_sessions(db: Db, sessions: Sequence[str]) -> None:
+    """Removes the rows of sessions from the index; must run before they are deleted."""
     upto = indexed_to(db)
     for session in sessions:
-        rows = db.all(f"SELECT id, {_COLUMNS} FROM messages WHERE session_id = ? AND id <= ?", (session, upto))
-        db.many(
+        rows = db.fetch_all(f"SELECT id, {_COLUMNS} FROM messages WHERE session_id = ? AND id <= ?", (session, upto))
+        db.execute_many(
             "INSERT INTO search_index(search_index, rowid, terms) VALUES ('delete', ?, ?)",
-            ((row["id"], words(row)) for row in rows),
+            ((row["id"], join_terms(row)) for row in rows),
         )
 
 
 def lookup(clauses: tuple[Clause, ...], tool: str) -> Candidates:
-    """Narrows down by the index, in its own order."""
-    asked = " AND ".join([*(_clause(clause) for clause in clauses), *([f'"{tool}"'] if tool else [])])
+    """Selects candidates from the index, in the order of their ids."""
+    match = " AND ".join([*(_match_clause(clause) for clause in clauses), *([f'"{tool}"'] if tool else [])])
     return Candidates(
-        "search_index f CROSS JOIN messages m", "m.id = f.rowid AND search_index MATCH ?", [asked], "f.rowid"
+        "search_index f CROSS JOIN messages m", "m.id = f.rowid AND search_index MATCH ?", [match], "f.rowid"
     )
 
 
-def _clause(clause: Clause) -> str:
+def _match_clause(clause: Clause) -> str:
     *whole, last = clause.phrase
     terms = [f'"{term}"' for term in whole] + [f'"{last}"' + ("*" if clause.prefix else "")]
     phrase = f"({' AND '.join(terms)})"

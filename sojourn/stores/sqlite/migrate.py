@@ -1,4 +1,4 @@
-"""Numbered migrations: idempotent, counted, with a copy put aside first."""
+"""Schema migrations of the SQLite store: numbered, in one transaction, after a backup, with rows counted."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import time
 from pathlib import Path
 
 from sojourn.core.errors import StoreCorrupt, StoreReadOnly
-from sojourn.core.tables import FILE_MARK
-from sojourn.stores.sqlite.connect import check_ours, connect, translated
+from sojourn.ports.admin import SQLITE_APPLICATION_ID
+from sojourn.stores.sqlite.connect import check_ours, connect, translate_errors
 
 Migration = tuple[int, str, str]  # number, name, SQL
 
 
-def known_migrations() -> list[Migration]:
-    """The SQL files beside this one, in order."""
-    found: list[Migration] = []
+def load_migrations() -> list[Migration]:
+    """Reads the SQL files in `migrations/`, in order of their numbers."""
+    migrations: list[Migration] = []
     for file in Path(__file__).with_name("migrations").iterdir():
         if hit := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
-            found.append((int(hit[1]), hit[2], file.read_text("utf-8")))
-    return sorted(found)
+            migrations.append((int(hit[1]), hit[2], file.read_text("utf-8")))
+    return sorted(migrations)
 
 
-def ensure(path: Path, migrations: list[Migration], *, read_only: bool) -> int:
-    """Makes the store if there is none, brings an old one up to date, refuses what is not ours."""
+def ensure_schema(path: Path, migrations: list[Migration], *, read_only: bool) -> int:
+    """Creates a missing store, upgrades an old one, and raises for a file that is not a Sojourn store."""
     newest = migrations[-1][0]
     if not path.exists():
         if read_only:
             raise StoreCorrupt(f"There is no store at {path}.", hint="Start Sojourn once where it may write.")
-        _make(path, migrations)
+        _create(path, migrations)
     if path.stat().st_size == 0:
         raise StoreCorrupt(
             f"{path} is an empty file, not a store.",
@@ -52,18 +52,18 @@ def ensure(path: Path, migrations: list[Migration], *, read_only: bool) -> int:
         opened.close()
 
 
-def _make(path: Path, migrations: list[Migration]) -> None:
-    """A new store appears whole or not at all: it is built beside its place and linked there."""
+def _create(path: Path, migrations: list[Migration]) -> None:
+    """Builds a new store under a temporary name and links it to its path, so it appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     fresh = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
-    with translated(path):
+    with translate_errors(path):
         descriptor = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
         os.close(descriptor)
         opened = sqlite3.connect(fresh, isolation_level=None)
         try:
             opened.execute("PRAGMA journal_mode = WAL")
             opened.execute("BEGIN IMMEDIATE")
-            _mark(opened)
+            _set_application_id(opened)
             for number, name, sql in migrations:
                 _apply(opened, number, name, sql)
             opened.execute("COMMIT")
@@ -73,13 +73,13 @@ def _make(path: Path, migrations: list[Migration]) -> None:
         try:
             os.link(fresh, path)
         except FileExistsError:
-            pass  # another process was quicker; its store is as good as ours
+            pass  # another process has created it first
         finally:
             fresh.unlink(missing_ok=True)
 
 
-def _mark(opened: sqlite3.Connection) -> None:
-    opened.execute(f"PRAGMA application_id = {FILE_MARK}")
+def _set_application_id(opened: sqlite3.Connection) -> None:
+    opened.execute(f"PRAGMA application_id = {SQLITE_APPLICATION_ID}")
     opened.execute(
         "CREATE TABLE IF NOT EXISTS schema_migrations(number INTEGER PRIMARY KEY, name TEXT NOT NULL, at REAL NOT NULL)"
     )
@@ -93,28 +93,28 @@ def _apply(opened: sqlite3.Connection, number: int, name: str, sql: str) -> None
 
 
 def _statements(sql: str) -> list[str]:
-    """One script as single statements, so that all of them fit into one transaction."""
-    found, text = [], ""
+    """Splits a script into statements, because `executescript` would commit the transaction."""
+    statements, text = [], ""
     for line in sql.splitlines(keepends=True):
         text += line
         if sqlite3.complete_statement(text):
-            found.append(text)
+            statements.append(text)
             text = ""
-    return found
+    return statements
 
 
 def _upgrade(opened: sqlite3.Connection, path: Path, migrations: list[Migration]) -> None:
-    """All missing migrations in one transaction; rows are counted before and after."""
-    with translated(path):
-        copy_aside(opened, path)
+    """Applies the missing migrations in one transaction, and counts rows before and after."""
+    with translate_errors(path):
+        _back_up(opened, path)
         opened.execute("BEGIN IMMEDIATE")
         try:
-            schema = int(opened.execute("PRAGMA user_version").fetchone()[0])  # somebody may have been quicker
-            before = _counts(opened)
+            schema = int(opened.execute("PRAGMA user_version").fetchone()[0])  # another process may have upgraded it
+            before = _count_rows(opened)
             for number, name, sql in migrations:
                 if number > schema:
                     _apply(opened, number, name, sql)
-            if (after := _counts(opened)) != before:
+            if (after := _count_rows(opened)) != before:
                 raise StoreCorrupt(
                     f"The update would have changed the number of rows from {before} to {after}; it was undone.",
                     hint="Please report this. The store is as it was.",
@@ -126,14 +126,14 @@ def _upgrade(opened: sqlite3.Connection, path: Path, migrations: list[Migration]
             raise
 
 
-def _counts(opened: sqlite3.Connection) -> tuple[int, ...]:
+def _count_rows(opened: sqlite3.Connection) -> tuple[int, ...]:
     return tuple(
         opened.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("sessions", "messages", "events")
     )
 
 
-def copy_aside(opened: sqlite3.Connection, path: Path) -> Path:
-    """A copy of the store as it is now, in the `backups` folder beside it."""
+def _back_up(opened: sqlite3.Connection, path: Path) -> None:
+    """Copies the store into the `backups` folder beside it."""
     schema = opened.execute("PRAGMA user_version").fetchone()[0]
     folder = path.parent / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -144,4 +144,3 @@ def copy_aside(opened: sqlite3.Connection, path: Path) -> Path:
         opened.backup(copy)
     finally:
         copy.close()
-    return target

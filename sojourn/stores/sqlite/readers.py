@@ -1,5 +1,5 @@
-"""Threads that read. Handing a question to a thread and its answer back costs more than most questions: so the threads
-are our own, and answers that are ready at the same moment wake the asker's loop together."""
+"""Reader threads. Passing a query to a thread and its result back costs more than most queries, so the threads are our
+own, and results that are ready at the same moment share one wake-up of the event loop."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sojourn.stores.sqlite.writer import Post
+from sojourn.stores.sqlite.writer import LoopMailbox
 
-_TOGETHER = 0.0005  # seconds an answer may wait for the next one
+_BATCH_SECONDS = 0.0005  # how long a result may wait for the next one
 Work = Callable[[Any], Any]
 Job = tuple[Work, asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
 
 
-class Readers:
-    """Started by the first question. After `close` the next question starts them again."""
+class ReaderPool:
+    """A pool of reader threads, started by the first query; a query after `close` starts them again."""
 
     def __init__(self, read: Callable[[Work], Any], count: int) -> None:
         self._read, self._count = read, count
@@ -26,13 +26,13 @@ class Readers:
         self._threads: list[threading.Thread] = []
         self._starting = threading.Lock()
 
-    async def ask(self, work: Work) -> Any:
+    async def run(self, work: Work) -> Any:
         loop = asyncio.get_running_loop()
-        waiting: asyncio.Future[Any] = loop.create_future()
+        result: asyncio.Future[Any] = loop.create_future()
         if not self._threads:
             self._start()
-        self._jobs.put((work, loop, waiting))
-        return await waiting
+        self._jobs.put((work, loop, result))
+        return await result
 
     def _start(self) -> None:
         with self._starting:
@@ -44,27 +44,27 @@ class Readers:
                     thread.start()
 
     def _run(self) -> None:
-        post = Post()
+        mailbox = LoopMailbox()
         while (job := self._jobs.get()) is not None:
             since = time.monotonic()
             while job is not None:
-                self._answer(job, post)
+                self._run_job(job, mailbox)
                 job = None
-                if time.monotonic() - since < _TOGETHER and not self._jobs.empty():
+                if time.monotonic() - since < _BATCH_SECONDS and not self._jobs.empty():
                     try:
                         job = self._jobs.get_nowait()
                     except queue.Empty:
                         break
                     if job is None:
-                        self._jobs.put(None)  # we are to end: after the answers are delivered
-            post.deliver()
+                        self._jobs.put(None)  # the sign to end: obeyed once the results are delivered
+            mailbox.deliver()
 
-    def _answer(self, job: Job, post: Post) -> None:
-        work, loop, waiting = job
+    def _run_job(self, job: Job, mailbox: LoopMailbox) -> None:
+        work, loop, future = job
         try:
-            post.send(loop, _settle, waiting, self._read(work), None)
-        except BaseException as error:  # noqa: BLE001  the thread must live; the error goes to who asked
-            post.send(loop, _settle, waiting, None, error)
+            mailbox.send(loop, _settle, future, self._read(work), None)
+        except BaseException as error:  # noqa: BLE001  the thread must survive; the caller gets the error
+            mailbox.send(loop, _settle, future, None, error)
 
     def close(self) -> None:
         with self._starting:
@@ -75,10 +75,10 @@ class Readers:
             thread.join(timeout=30)
 
 
-def _settle(waiting: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    if waiting.done():
-        return  # whoever asked has gone away
+def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if future.done():
+        return  # the caller was cancelled
     if error is not None:
-        waiting.set_exception(error)
+        future.set_exception(error)
     else:
-        waiting.set_result(result)
+        future.set_result(result)

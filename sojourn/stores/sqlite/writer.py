@@ -1,8 +1,8 @@
-"""One writer thread per process; between processes, a queue at the door.
+"""The writer thread of a process, and the fair write lock between processes.
 
-SQLite lets one process write at a time and leaves the others to try again by chance. The
-turnstile below makes that fair: who wants to write first holds `queue`, then `write`, then lets
-go of `queue`. Whoever has just written cannot slip in before the one who already waits.
+SQLite lets one process write at a time; the others retry at random. `WriteLock` makes that fair: a
+writer locks `queue.lock`, then `write.lock`, then unlocks `queue.lock`. A process that has just
+written queues again behind those that wait already.
 """
 
 from __future__ import annotations
@@ -21,51 +21,51 @@ from typing import Any
 
 from sojourn.core.errors import StoreLocked
 from sojourn.stores.sqlite.connect import BUSY_SECONDS, translate
-from sojourn.stores.sqlite.together import Together
+from sojourn.stores.sqlite.group_commit import GroupCommit
 
 try:
     import fcntl as _fcntl
-except ImportError:  # Windows: SQLite's own waiting has to do
+except ImportError:  # Windows: only SQLite's own lock
     _fcntl = None  # type: ignore[assignment]
 fcntl: Any = _fcntl
 
-_BATCH = 256
+_MAX_BATCH = 256  # units of work in one commit
 Work = Callable[[Any], Any]
-Answer = Callable[[Any, BaseException | None], None]  # the result, or the error
-Job = tuple[Work, Answer]
+Callback = Callable[[Any, BaseException | None], None]  # takes the result, or the error
+Job = tuple[Work, Callback]
 
 
-class Turnstile:
-    """Two lock files in the run folder. A process that dies lets go of both at once."""
+class WriteLock:
+    """Two lock files in the run folder. The system releases both when a process dies."""
 
     def __init__(self, run: Path) -> None:
         self._files = [os.open(run / name, os.O_CREAT | os.O_RDWR, 0o600) for name in ("queue.lock", "write.lock")]
-        self._inside = threading.Lock()  # the files tell processes apart, not threads
+        self._threads = threading.Lock()  # the files exclude other processes, not other threads
 
     @contextmanager
-    def through(self, seconds: float = BUSY_SECONDS) -> Iterator[None]:
+    def hold(self, seconds: float = BUSY_SECONDS) -> Iterator[None]:
         if fcntl is None:
             yield
             return
-        line, door = self._files
+        queue_file, write_file = self._files
         deadline = time.monotonic() + seconds
-        with self._inside:
-            _take(line, deadline, pause=0.001)
+        with self._threads:
+            _lock_file(queue_file, deadline, pause_seconds=0.001)
             try:
-                _take(door, deadline, pause=0.0002)
+                _lock_file(write_file, deadline, pause_seconds=0.0002)
             finally:
-                fcntl.flock(line, fcntl.LOCK_UN)
+                fcntl.flock(queue_file, fcntl.LOCK_UN)
             try:
                 yield
             finally:
-                fcntl.flock(door, fcntl.LOCK_UN)
+                fcntl.flock(write_file, fcntl.LOCK_UN)
 
     def close(self) -> None:
         for descriptor in self._files:
             os.close(descriptor)
 
 
-def _take(descriptor: int, deadline: float, pause: float) -> None:
+def _lock_file(descriptor: int, deadline: float, pause_seconds: float) -> None:
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -76,95 +76,97 @@ def _take(descriptor: int, deadline: float, pause: float) -> None:
                     "Another process has been writing to the store for too long.",
                     hint="Stop it, or wait for it to end.",
                 ) from None
-            time.sleep(pause * random.uniform(0.5, 1.5))
+            time.sleep(pause_seconds * random.uniform(0.5, 1.5))
 
 
-class Post:
-    """What a thread has to say to event loops, brought to each in one go: every call wakes a loop, and costs as much
-    as a statement. Used by one thread only."""
+class LoopMailbox:
+    """Collects calls from one thread to event loops and delivers them with one wake-up per loop.
+
+    A wake-up costs as much as an SQL statement. Used by one thread only.
+    """
 
     def __init__(self) -> None:
-        self._bag: dict[asyncio.AbstractEventLoop, list[tuple[Callable[..., object], tuple[Any, ...]]]] = {}
+        self._calls: dict[asyncio.AbstractEventLoop, list[tuple[Callable[..., object], tuple[Any, ...]]]] = {}
 
-    def send(self, loop: asyncio.AbstractEventLoop, work: Callable[..., object], *what: Any) -> None:
-        self._bag.setdefault(loop, []).append((work, what))
+    def send(self, loop: asyncio.AbstractEventLoop, function: Callable[..., object], *arguments: Any) -> None:
+        self._calls.setdefault(loop, []).append((function, arguments))
 
     def deliver(self) -> None:
-        bag, self._bag = self._bag, {}
-        for loop, letters in bag.items():
-            with suppress(RuntimeError):  # the loop has been closed: nobody is there to hear it
-                loop.call_soon_threadsafe(_open_all, letters)
+        pending, self._calls = self._calls, {}
+        for loop, calls in pending.items():
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(_call_all, calls)
 
 
-def _open_all(letters: list[tuple[Callable[..., object], tuple[Any, ...]]]) -> None:
-    for work, what in letters:
-        work(*what)
+def _call_all(calls: list[tuple[Callable[..., object], tuple[Any, ...]]]) -> None:
+    for function, arguments in calls:
+        function(*arguments)
 
 
 class Writer:
-    """Runs what it is given, one transaction for everything that waits (group commit)."""
+    """A thread that runs submitted work; everything that waits shares one transaction (group commit)."""
 
     def __init__(
         self,
         path: Path,
         connection: sqlite3.Connection,
-        turnstile: Turnstile,
-        after: Callable[[Any], None],
-        dress: Callable[[sqlite3.Connection], Any],
-        post: Post,
+        write_lock: WriteLock,
+        after_commit: Callable[[Any], None],
+        make_db: Callable[[sqlite3.Connection], Any],
+        mailbox: LoopMailbox,
     ) -> None:
-        self._path, self._connection, self._turnstile = path, connection, turnstile
-        self._after, self._dress, self._post = after, dress, post
-        self._doing = Together(connection)
+        self._path, self._connection, self._write_lock = path, connection, write_lock
+        self._after_commit, self._make_db, self._mailbox = after_commit, make_db, mailbox
+        self._group_commit = GroupCommit(connection)
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="sojourn-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Work, answer: Answer) -> None:
-        """`answer` is called in the writer's thread, after the commit."""
-        self._jobs.put((work, answer))
+    def submit(self, work: Work, callback: Callback) -> None:
+        """Queues work. `callback` is called in the writer thread after the commit."""
+        self._jobs.put((work, callback))
 
     def close(self) -> None:
         self._jobs.put(None)
         self._thread.join(timeout=30)
         self._connection.close()
-        self._turnstile.close()
+        self._write_lock.close()
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
             batch, stop = [job], False
-            while len(batch) < _BATCH and not self._jobs.empty():
+            while len(batch) < _MAX_BATCH and not self._jobs.empty():
                 more = self._jobs.get()
                 if more is None:
                     stop = True
                     break
                 batch.append(more)
-            self._together(batch)
-            self._post.deliver()
+            self._run_batch(batch)
+            self._mailbox.deliver()
             if stop:
                 return
 
-    def _together(self, batch: list[Job]) -> None:
-        """All in one transaction; if one of them fails, each in a transaction of its own."""
-        db = self._dress(self._connection)
+    def _run_batch(self, batch: list[Job]) -> None:
+        """Runs all jobs in one transaction; if one fails, runs each in a transaction of its own."""
+        db = self._make_db(self._connection)
         try:
-            results = self._transaction(db, [work for work, _ in batch])
-        except Exception as error:  # noqa: BLE001  the thread must live; the error goes to who asked
+            results = self._run_transaction(db, [work for work, _ in batch])
+        except Exception as error:  # noqa: BLE001  the thread must survive; the caller gets the error
             if len(batch) > 1:
                 for job in batch:
-                    self._together([job])
+                    self._run_batch([job])
             else:
                 batch[0][1](None, error)
             return
-        for (_, answer), result in zip(batch, results, strict=True):
-            answer(result, None)
+        for (_, callback), result in zip(batch, results, strict=True):
+            callback(result, None)
         if len(batch) == 1:
-            self._post.deliver()  # one who waits alone hears it first; for many, one wake-up must do for everything
-        self._after(db)
+            self._mailbox.deliver()  # answers a single caller before the subscribers; a batch shares one wake-up
+        self._after_commit(db)
 
-    def _transaction(self, db: Any, works: list[Work]) -> list[Any]:
+    def _run_transaction(self, db: Any, works: list[Work]) -> list[Any]:
         try:
-            with self._turnstile.through():
-                return self._doing.run(db, works)
+            with self._write_lock.hold():
+                return self._group_commit.run(db, works)
         except sqlite3.Error as error:
             raise translate(error, self._path) from error

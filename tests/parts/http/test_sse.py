@@ -109,10 +109,10 @@ async def test_the_feed_can_be_told_from_the_beginning(app, store, session):
 
 async def test_hanging_up_stops_the_watching(app, store, session):
     listener = Listener(app, f"/api/sessions/{session.id}/events", "after=7")
-    while session.id not in store.waiters._waiting:
+    while session.id not in store.subscribers._by_name:
         await asyncio.sleep(0)
     await listener.hang_up()
-    assert session.id not in store.waiters._waiting
+    assert session.id not in store.subscribers._by_name
 
 
 async def test_streams_end_cleanly_when_the_server_closes(app, session):

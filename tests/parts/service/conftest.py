@@ -1,4 +1,4 @@
-"""A service over a store in memory, with whatever a test puts into it."""
+"""A service over a SQLite store, with whatever a test puts into it."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from sojourn.service.local import LocalService
-from sojourn.stores.memory import MemoryStore
 from sojourn.testing.kit import SmallKit, settings_with
 from sojourn.testing.scripted import ScriptedRuntime
 
@@ -15,11 +14,6 @@ from sojourn.testing.scripted import ScriptedRuntime
 @pytest.fixture
 def runtime() -> ScriptedRuntime:
     return ScriptedRuntime()
-
-
-@pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
 
 
 @pytest.fixture

@@ -3,22 +3,19 @@
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.ports.tool import Question, Reply
 from sojourn.service.approvals import Approvals
-from sojourn.stores.memory import MemoryStore
 
 GUEST = Principal("guest")
 ASKS = Question(id="q", text="Run it?", tool="terminal")
 
 
-async def test_what_the_owner_always_allows_is_still_asked_in_a_guests_session():
-    store = MemoryStore()
+async def test_what_the_owner_always_allows_is_still_asked_in_a_guests_session(store):
     mine, other = (Approvals(store, SessionId(name), OWNER) for name in ("one", "two"))
     await mine.keep(ASKS, Reply(choice="always", by="cli"))
     assert (await other.known(ASKS)) is not None
     assert (await Approvals(store, SessionId("three"), GUEST).known(ASKS)) is None
 
 
-async def test_what_is_allowed_for_a_session_holds_there_only_and_danger_is_asked_every_time():
-    store = MemoryStore()
+async def test_what_is_allowed_for_a_session_holds_there_only_and_danger_is_asked_every_time(store):
     session = (await store.create()).id
     here = Approvals(store, session)
     await here.keep(ASKS, Reply(choice="session", by="cli"))

@@ -14,7 +14,7 @@ from sojourn.service.local import LocalService
 from sojourn.testing.kit import SmallKit, settings_with
 from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import ME, ended, follow, is_chunk, of, opened, talk, until
-from sojourn.testing.store_steps import bring, foreign
+from sojourn.testing.store_steps import ingest, make_transcript
 
 NOT_READY = RuntimeStatus(ok=False, detail="no key", hint="Set one.")
 
@@ -76,7 +76,7 @@ async def test_nobody_ready_is_said_and_nothing_is_kept(serve, store):
 
 
 async def test_the_model_of_an_imported_session_belongs_to_where_it_came_from(serve, store):
-    [brought] = await bring(store, foreign("abc", "hello", model="opus-99"))
+    [brought] = await ingest(store, make_transcript("abc", "hello", model="opus-99"))
     service = serve()
     kept = await talk(service, brought.session, "go on")
     assert of(Metadata, kept)[0].model == ""

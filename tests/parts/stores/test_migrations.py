@@ -7,17 +7,17 @@ import pytest
 from sojourn.core.errors import StoreReadOnly
 from sojourn.core.messages import user
 from sojourn.core.sessions import SessionId
-from sojourn.core.tables import TABLES
 from sojourn.ports.records import Record
 from sojourn.ports.store import Listing
 from sojourn.stores.postgres import migrate as postgres
 from sojourn.stores.postgres.store import PostgresStore
+from sojourn.stores.sql.tables import TABLES
 from sojourn.stores.sqlite import migrate as sqlite
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.testing.store_steps import contents, rows
+from sojourn.testing.store_steps import read_contents, read_table
 
-OLD_SQLITE = [number for number, _, _ in sqlite.known_migrations()[:-1]]
-OLD_POSTGRES = [number for number, _, _ in postgres.known_migrations()[:-1]]
+OLD_SQLITE = [number for number, _, _ in sqlite.load_migrations()[:-1]]
+OLD_POSTGRES = [number for number, _, _ in postgres.load_migrations()[:-1]]
 
 
 async def begin_in(store: SqliteStore | PostgresStore) -> None:
@@ -32,11 +32,11 @@ async def begin_in(store: SqliteStore | PostgresStore) -> None:
 async def works_like_new(store: SqliteStore | PostgresStore, newest: int) -> None:
     old = SessionId("old")
     assert [one.title for one in await store.find(Listing())] == ["Garden"]
-    assert await contents(store, old) == ["kept for years"]
+    assert await read_contents(store, old) == ["kept for years"]
     assert (await store.verify()).clean
     assert (await store.stats()).schema == newest
     for table in TABLES:
-        await rows(store, table.name)
+        await read_table(store, table.name)
     await store.put_record(Record(kind="note", key="a", value=1, session=old))
     assert (await store.delete(old)).rows["records"] == 1
     await store.close()
@@ -44,7 +44,7 @@ async def works_like_new(store: SqliteStore | PostgresStore, newest: int) -> Non
 
 @pytest.mark.parametrize("version", OLD_SQLITE)
 async def test_a_sqlite_store_of_every_old_version_is_brought_up_to_date(home: Path, version: int) -> None:
-    known = sqlite.known_migrations()
+    known = sqlite.load_migrations()
     await begin_in(SqliteStore(home / "state.db", migrations=known[:version]))
     await works_like_new(SqliteStore(home / "state.db"), known[-1][0])
     assert [copy.name for copy in (home / "backups").iterdir()], "a copy was put aside"
@@ -53,18 +53,18 @@ async def test_a_sqlite_store_of_every_old_version_is_brought_up_to_date(home: P
 @pytest.mark.postgres
 @pytest.mark.parametrize("version", OLD_POSTGRES)
 async def test_a_postgres_store_of_every_old_version_is_brought_up_to_date(postgres_url: str, version: int) -> None:
-    known = postgres.known_migrations()
+    known = postgres.load_migrations()
     await begin_in(PostgresStore(postgres_url, migrations=known[:version]))
     await works_like_new(PostgresStore(postgres_url), known[-1][0])
 
 
 def test_both_databases_count_their_versions_alike() -> None:
-    assert [one[:2] for one in sqlite.known_migrations()] == [one[:2] for one in postgres.known_migrations()]
-    assert [one[0] for one in sqlite.known_migrations()] == list(range(1, len(sqlite.known_migrations()) + 1))
+    assert [one[:2] for one in sqlite.load_migrations()] == [one[:2] for one in postgres.load_migrations()]
+    assert [one[0] for one in sqlite.load_migrations()] == list(range(1, len(sqlite.load_migrations()) + 1))
 
 
 async def test_an_old_store_that_can_only_be_read_is_refused_with_the_reason(home: Path) -> None:
-    await begin_in(SqliteStore(home / "state.db", migrations=sqlite.known_migrations()[:1]))
+    await begin_in(SqliteStore(home / "state.db", migrations=sqlite.load_migrations()[:1]))
     store = SqliteStore(home / "state.db", read_only=True)
     with pytest.raises(StoreReadOnly, match="older"):
         await store.find(Listing())

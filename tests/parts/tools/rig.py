@@ -1,4 +1,4 @@
-"""A kit with a store in memory, and a workspace whose person answers as the test says."""
+"""The kit of a server, and a workspace whose person answers as the test says."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,7 +10,6 @@ from sojourn import config
 from sojourn.app import App
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId, new_turn_id
 from sojourn.ports.tool import Question, Reply, Tool, ToolResult
-from sojourn.stores.memory import MemoryStore
 
 
 @dataclass
@@ -39,7 +38,6 @@ class Room:
 async def open_kit(**settings: Any) -> AsyncIterator[App]:
     """A kit as a server has it; its store is gone with it."""
     made = App(config.load(settings))
-    made.__dict__["store"] = MemoryStore()
     try:
         yield made
     finally:

@@ -1,4 +1,4 @@
-"""A small world: a store in memory, and settings with a temporary home."""
+"""A small world: a SQLite store, and settings with a temporary home."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sojourn.stores.memory.store import MemoryStore
 from sojourn.testing.kit import SmallKit, settings_with
+from tests.rigs.store import temporary_store
 
 MakeKit = Callable[..., SmallKit]
 
@@ -21,7 +21,7 @@ async def make_kit(home: Path) -> AsyncIterator[MakeKit]:
     def make(**given: Any) -> SmallKit:
         runtimes = given.pop("runtimes", ())
         home.mkdir(parents=True, exist_ok=True)
-        made.append(SmallKit(store=MemoryStore(), settings=settings_with(home, **given), runtimes=runtimes))
+        made.append(SmallKit(store=temporary_store(), settings=settings_with(home, **given), runtimes=runtimes))
         return made[-1]
 
     yield make
@@ -29,6 +29,7 @@ async def make_kit(home: Path) -> AsyncIterator[MakeKit]:
         for one in kit._shared.values():
             if hasattr(one, "close"):
                 await one.close()
+        await kit.close()
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from sojourn.importers.codex.source import Codex
 from sojourn.importers.opencode.source import Opencode
 from sojourn.ports.importer import Importer
 from sojourn.service.rescue import rescue
-from sojourn.stores.memory import MemoryStore
 from tests.contracts.histories import history
+from tests.rigs.store import temporary_store
 
 ODD: list[Any] = [
     None,
@@ -61,7 +61,7 @@ async def test_odd_records_are_survived(program: str, version: str, seed: int, t
         path.write_text("".join(text + "\n" for text in documents))
     for path in tmp_path.rglob("*.db"):
         _bend_rows(path, chance)
-    store = MemoryStore()
+    store = temporary_store()
     found = tried.found()
     report = await rescue(store, tried.source, found)
     assert report.imported + len(report.skipped) == report.found == found.sessions

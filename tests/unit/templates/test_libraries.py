@@ -7,7 +7,6 @@ import stat
 import pytest
 
 from sojourn.core.errors import BadInput
-from sojourn.stores.memory import MemoryStore
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.templates import TaskType
 from sojourn.templates.create import chosen
@@ -22,14 +21,6 @@ class TestFolder(LibraryContract):
     @pytest.fixture
     def library(self, tmp_path):
         return FolderLibrary(tmp_path / "session-templates")
-
-
-class TestRecordsInMemory(LibraryContract):
-    @pytest.fixture
-    async def library(self):
-        store = MemoryStore(redactor=redact)
-        yield RecordLibrary(store)
-        await store.close()
 
 
 class TestRecordsInSqlite(LibraryContract):

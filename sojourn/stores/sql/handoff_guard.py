@@ -1,0 +1,155 @@
+"""Hand-off rows: codec, compare-and-swap, the checks other writers make, and the end of a stale hand-off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from sojourn.core.errors import Conflict, LeaseLost, NotFound
+from sojourn.core.handoff import (
+    BEFORE_BOUND,
+    LIVE,
+    Handoff,
+    HandoffId,
+    Signal,
+    State,
+    driver_reverts,
+    in_progress,
+    is_stale,
+    step,
+    visible_state,
+)
+from sojourn.core.sessions import SessionId
+from sojourn.stores.sql.db import Db, Row, placeholders
+from sojourn.stores.sql.lease_guard import CLEAR_LEASE
+from sojourn.stores.sql.rows import to_stored_text
+from sojourn.stores.sql.tables import TABLES_BY_NAME
+from sojourn.stores.sql.wakeups import HANDOFFS
+from sojourn.text.escape import escape, unescape
+from sojourn.text.redaction import Redactor
+
+COLUMNS = ", ".join(TABLES_BY_NAME["handoffs"].columns)
+_SELECT_LIVE = f"SELECT {COLUMNS} FROM handoffs WHERE session_id = ? AND state IN ({placeholders(LIVE)})"
+_ESCAPED = (
+    "from_surface",
+    "platform",
+    "target",
+    "by",
+    "surface",
+    "owner",
+    "thread_id",
+    "place",
+    "message_id",
+    "error_code",
+)
+_REDACTED = ("note", "error")
+_PLAIN = ("fence", "until", "deadline", "driver_fence", "created_at", "claimed_at", "bound_at", "finished_at")
+_COLUMN_OF = {"by": "requested_by", "until": "lease_until"}  # fields whose column has another name
+_NOT_PICKED_UP = "Nobody picked it up in time."
+
+
+def to_columns(fields: Mapping[str, Any], redact: Redactor) -> dict[str, Any]:
+    """Encodes fields of a hand-off as column values."""
+    columns: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name in _ESCAPED:
+            value = escape(value)
+        elif name in _REDACTED:
+            value = to_stored_text(value, redact)
+        columns[_COLUMN_OF.get(name, name)] = value
+    return columns
+
+
+def handoff_from(row: Row) -> Handoff:
+    """Decodes the hand-off of a `handoffs` row."""
+    texts: dict[str, Any] = {name: unescape(row[_COLUMN_OF.get(name, name)]) for name in (*_ESCAPED, *_REDACTED)}
+    plain = {name: row[_COLUMN_OF.get(name, name)] for name in _PLAIN}
+    return Handoff(
+        id=HandoffId(row["id"]), session=SessionId(row["session_id"]), state=cast(State, row["state"]), **texts, **plain
+    )
+
+
+def get_handoff(db: Db, id: str) -> Handoff:
+    row = db.fetch_one(f"SELECT {COLUMNS} FROM handoffs WHERE id = ?", (escape(id),))
+    if row is None:
+        raise NotFound(f'There is no hand-off "{id}".', hint="It goes with its session when that is deleted.")
+    return handoff_from(row)
+
+
+def find_live_handoff(db: Db, session: str) -> Handoff | None:
+    """Returns the hand-off in progress. Ends it here if it is stale, so no background job has to."""
+    row = db.fetch_one(_SELECT_LIVE, (escape(session), *LIVE))
+    if row is None:
+        return None
+    handoff = handoff_from(row)
+    if not is_stale(handoff, db.now()):
+        return handoff
+    finish_handoff(db, handoff, "abandon", "expired", _NOT_PICKED_UP)
+    return None
+
+
+def check_not_leaving(db: Db, session: str, state: str | None) -> None:
+    """Raises if a hand-off is not bound yet. `state` is the session's handoff_state, which avoids most queries."""
+    if state in ("pending", "running"):
+        handoff = find_live_handoff(db, session)
+        if handoff and handoff.state in BEFORE_BOUND:
+            raise in_progress(handoff)
+
+
+def check_not_moving(db: Db, session: str, state: str | None) -> None:
+    """Raises if a hand-off is not bound yet, or if a gateway still works on it."""
+    handoff = find_live_handoff(db, session) if state in ("pending", "running") else None
+    if handoff and (handoff.state in BEFORE_BOUND or handoff.until > db.now()):
+        raise in_progress(handoff)
+
+
+def swap_handoff(db: Db, seen: Handoff, fields: Mapping[str, Any], *, until: float | None = None) -> Handoff:
+    """Compare-and-swap: updates the row if its state and fence (and lease end) are those of `seen`."""
+    columns = to_columns(fields, db.redact)
+    row = db.fetch_one(
+        f"UPDATE handoffs SET {', '.join(f'{name} = ?' for name in columns)} WHERE id = ? AND state = ? AND fence = ?"
+        f"{'' if until is None else ' AND lease_until = ?'} RETURNING {COLUMNS}",
+        [*columns.values(), seen.id, seen.state, seen.fence, *([] if until is None else [until])],
+    )
+    if row is None:
+        raise _swap_failed(seen, get_handoff(db, seen.id))
+    db.record_change(seen.session, "handoff")
+    db.wake_names.add(HANDOFFS)
+    return handoff_from(row)
+
+
+def _swap_failed(seen: Handoff, current: Handoff) -> Conflict:
+    if current.fence != seen.fence:
+        return LeaseLost(
+            f"The hand-off {current.id} was taken over by {current.owner}.", hint="Leave it to them; nothing is lost."
+        )
+    return Conflict(
+        f'The hand-off {current.id} is at "{current.state}" by now, not at "{seen.state}"'
+        + (f": {current.error}" if current.error else "."),
+        hint="Look at it again before you go on.",
+    )
+
+
+def copy_to_session(db: Db, handoff: Handoff) -> None:
+    """Copies the state, platform and error of a hand-off to its session row."""
+    error = handoff.error or handoff.error_code or None
+    db.execute(
+        "UPDATE sessions SET handoff_state = ?, handoff_platform = ?, handoff_error = ?, revision = revision + 1 "
+        "WHERE id = ?",
+        (visible_state(handoff.state), escape(handoff.platform), to_stored_text(error, db.redact), handoff.session),
+    )
+
+
+def finish_handoff(db: Db, seen: Handoff, signal: Signal, code: str = "", error: str = "", **more: Any) -> Handoff:
+    """Ends a hand-off. One that failed before its first message gives the session back to its old driver."""
+    state = step(seen.state, signal)
+    fields = {"error_code": code, "error": error, **{name: value for name, value in more.items() if value}}
+    ended = swap_handoff(db, seen, {"state": state, "finished_at": db.now(), "until": 0.0, **fields})
+    if state == "failed" and driver_reverts(seen.state):
+        db.execute(  # not if another surface has taken over since
+            f"UPDATE sessions SET driver = ?, driver_fence = driver_fence + 1, {CLEAR_LEASE} "
+            "WHERE id = ? AND driver = ?",
+            (escape(seen.from_surface), seen.session, escape(seen.surface)),
+        )
+    copy_to_session(db, ended)
+    return ended

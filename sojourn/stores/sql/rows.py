@@ -1,0 +1,248 @@
+"""Row codec: converts messages and sessions to column values and back.
+
+`message_row` is the only write path of messages, so redaction, the escape of `core.text` and the
+searchable text are the same in every store.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from operator import attrgetter
+from typing import Any
+
+from sojourn.core.errors import BadInput
+from sojourn.core.events import Done
+from sojourn.core.messages import Json, Message, text_of, tool_calls_of
+from sojourn.core.sessions import DETAIL_FIELDS, Principal, Session, SessionId
+from sojourn.text.escape import escape, unescape
+from sojourn.text.query import Clause, matches_terms, matches_text
+from sojourn.text.redaction import Redactor
+from sojourn.text.tokenizer import clip_indexed_text, extract_terms, tool_term
+
+_FIELDS = tuple(field.name for field in fields(Message))
+_FLAGS = ("structured", "observed", "active", "compacted")
+# Fields that may hold a secret. A native id is compared character by character, so redaction must not change it.
+_TEXTS = frozenset(_FIELDS) - {"role", "native_id", "timestamp", "token_count", *_FLAGS}
+
+_values = attrgetter(*_FIELDS)
+_TEXT_POSITIONS = tuple(at for at, name in enumerate(_FIELDS) if name in _TEXTS)
+_FLAG_POSITIONS = tuple(at for at, name in enumerate(_FIELDS) if name in _FLAGS)
+_NAME_POSITIONS = _FIELDS.index("role"), _FIELDS.index("native_id")
+_ESCAPED_POSITIONS = (*_TEXT_POSITIONS, *_NAME_POSITIONS)
+_TIME = _FIELDS.index("timestamp")
+
+# The columns of `messages` that hold a Message, in the order stores write them.
+MESSAGE_COLUMNS = _FIELDS
+# The columns of `sessions` that hold a Session, in the order stores read them.
+_LAST = ("tags", "preview", "last_active")
+SESSION_COLUMNS = (*(field.name for field in fields(Session) if field.name not in (*_LAST, "details")), *_LAST)
+# Columns that only Sojourn writes; importers fill the others.
+_OURS = (
+    "id",
+    "principal",
+    "last_seq",
+    "revision",
+    "driver",
+    "driver_fence",
+    "preview",
+    "message_count",
+    "tool_call_count",
+)
+FOREIGN_COLUMNS = tuple(name for name in (*SESSION_COLUMNS, *DETAIL_FIELDS) if name not in _OURS)
+# Cost so far. It grows at the source of an imported session, and each import updates it.
+_TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+FIGURE_COLUMNS = (*_TOKENS, "api_call_count", "estimated_cost_usd", "actual_cost_usd", "cost_status", "cost_source")
+_USAGE_COLUMNS = (
+    ("input_tokens", "input_tokens"),
+    ("output_tokens", "output_tokens"),
+    ("estimated_cost_usd", "cost_usd"),
+)
+_INTEGERS = frozenset(_TOKENS) | {
+    "pinned",
+    "archived",
+    "message_count",
+    "tool_call_count",
+    "last_seq",
+    "revision",
+    "driver_fence",
+    "expiry_finalized",
+    "api_call_count",
+    "compression_fallback_streak",
+    "rewind_count",
+}
+_REALS = frozenset(
+    (
+        "started_at",
+        "last_active",
+        "ended_at",
+        "estimated_cost_usd",
+        "actual_cost_usd",
+        "compression_failure_cooldown_until",
+        "first_seen",
+        "last_seen",
+    )
+)
+
+
+def to_stored_text(text: str | None, redact: Redactor) -> str | None:
+    """Redacts secrets and escapes the characters that a database refuses."""
+    return None if text is None else escape(redact(text))
+
+
+def coerce_column(name: str, value: Any, redact: Redactor) -> Any:
+    """Converts a value to the type of its `sessions` column; other types become JSON text.
+
+    Raises BadInput if a number column is given something else.
+    """
+    if value is None:
+        return None
+    if name in _INTEGERS or name in _REALS:
+        try:
+            return int(value) if name in _INTEGERS else float(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise BadInput(f"{name} cannot be {value!r}.", hint="A number is needed.") from error
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if name in ("id", "principal") else escape(redact(text))
+
+
+def coerce_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the importable columns of a transcript, without the values that do not fit their column."""
+    fitting: dict[str, Any] = {}
+    for name in FOREIGN_COLUMNS:
+        try:
+            coerce_column(name, fields.get(name), str)
+        except BadInput:
+            continue
+        fitting[name] = fields.get(name)
+    return fitting
+
+
+def message_row(message: Message, redact: Redactor, *, now: float) -> tuple[Any, ...]:
+    """Returns the values of MESSAGE_COLUMNS, redacted and escaped. `now` replaces a missing timestamp."""
+    row = list(_values(message))
+    for at in _TEXT_POSITIONS:
+        if row[at] is not None:
+            row[at] = escape(redact(row[at]))
+    for at in _FLAG_POSITIONS:
+        row[at] = int(row[at])
+    for at in _NAME_POSITIONS:  # never redacted: a name is not a secret
+        if row[at] is not None:
+            row[at] = escape(row[at])
+    row[_TIME] = float(row[_TIME]) or now
+    return tuple(row)
+
+
+def message_from_row(row: Mapping[str, Any]) -> Message:
+    """Decodes the message of a `messages` row."""
+    return message_from_values([row[name] for name in _FIELDS])
+
+
+def message_from_values(row_values: Iterable[Any]) -> Message:
+    """Decodes the message of values in the order of MESSAGE_COLUMNS."""
+    values: list[Any] = list(row_values)
+    for at in _ESCAPED_POSITIONS:
+        if isinstance(values[at], str):
+            values[at] = unescape(values[at])
+    for at in _FLAG_POSITIONS:
+        values[at] = bool(values[at])
+    return Message(**dict(zip(_FIELDS, values, strict=True)))
+
+
+def session_from(row: Mapping[str, Any], details: Mapping[str, Any] | None = None) -> Session:
+    """Decodes the session of a `sessions` row; `details` are its DETAIL_FIELDS, if they were selected."""
+    values: dict[str, Any] = {
+        name: unescape(row[name]) if isinstance(row[name], str) else row[name] for name in SESSION_COLUMNS
+    }
+    values["id"], values["principal"] = SessionId(values["id"]), Principal(values["principal"])
+    values["tags"] = tuple(values["tags"].split(",")) if values["tags"] else ()
+    values["pinned"], values["archived"] = bool(values["pinned"]), bool(values["archived"])
+    values["preview"] = values["preview"] or ""
+    values["last_active"] = values["last_active"] or values["started_at"]
+    if details is not None:
+        values["details"] = {key: unescape(v) if isinstance(v, str) else v for key, v in details.items()}
+    return Session(**values)
+
+
+def preview_line(message: Message) -> str:
+    """Truncates the text of a message to one line of 80 characters, for lists."""
+    words = " ".join(text_of(message)[:400].split())
+    return words if len(words) <= 80 else words[:79] + "…"
+
+
+def preview_of(messages: Iterable[Message], redact: Redactor) -> str:
+    """Returns the preview of the first user message with text; redacted before it is truncated."""
+    for message in messages:
+        if message.role != "user" or not message.content:
+            continue
+        if words := preview_line(replace(message, content=redact(message.content))):
+            return escape(words)
+    return ""
+
+
+def searchable_text(message: Message) -> str:
+    """Returns the text that a search matches: the message text and its tool calls, each truncated."""
+    text = clip_indexed_text(text_of(message), tool_output=message.role == "tool")
+    tool_calls = (f"{call.name} {call.arguments}" for call in tool_calls_of(message))
+    return "\n".join([text, *(clip_indexed_text(call, tool_output=True) for call in tool_calls)])
+
+
+def index_terms(message: Message) -> set[str]:
+    """Returns the search terms of a message: its words, and one term for each tool."""
+    names = [call.name for call in tool_calls_of(message)] + ([message.tool_name] if message.tool_name else [])
+    return extract_terms(searchable_text(message)) | {tool_term(name) for name in names}
+
+
+def matches_query(message: Message, clauses: tuple[Clause, ...], tool: str) -> bool:
+    """Decides without an index whether a message matches a query."""
+    message_terms = index_terms(message)
+    if tool and tool_term(tool) not in message_terms:
+        return False
+    return matches_terms(clauses, message_terms) and matches_text(clauses, searchable_text(message))
+
+
+def title_terms(title: str | None) -> str | None:
+    """Joins the terms of a title with spaces around each, so that LIKE can match whole terms."""
+    return f" {' '.join(sorted(extract_terms(title)))} " if title else None
+
+
+def sum_usage(items: Iterable[object]) -> dict[str, float]:
+    """Sums the usage of the turns that end among these items, by column of `sessions`."""
+    totals: dict[str, float] = {}
+    for done in (item for item in items if isinstance(item, Done)):
+        for column, key in _USAGE_COLUMNS:
+            amount = done.usage.get(key)
+            if isinstance(amount, (int, float)) and not isinstance(amount, bool) and 0 < amount < 1e15:
+                totals[column] = totals.get(column, 0) + (amount if column == "estimated_cost_usd" else int(amount))
+    return totals
+
+
+def count_tool_calls(message: Message) -> int:
+    """Counts the tool calls of a message the way Hermes counts them."""
+    if not message.tool_calls:
+        return 0
+    try:
+        found = json.loads(message.tool_calls)
+    except (ValueError, RecursionError):
+        return 0
+    return len(found) if isinstance(found, list) else 0
+
+
+def encode_json(value: Json, redact: Redactor) -> str:
+    """Encodes a JSON document for a text column. Raises BadInput if the value is not JSON."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadInput(f"This is no JSON: {error}.", hint="Use texts, numbers, lists and dictionaries.") from error
+    return escape(redact(text))
+
+
+def decode_json(text: str) -> Json:
+    """Decodes a JSON document from a text column."""
+    return json.loads(unescape(text))
+
+
+def session_id_from(row: Mapping[str, Any], column: str = "session_id") -> SessionId | None:
+    """Reads a session id from a column that may be NULL."""
+    return None if row[column] is None else SessionId(row[column])

@@ -1,0 +1,202 @@
+"""Maintenance of the SQLite file: statistics, verification, backup, restore, and scrubbing of deleted data."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+from sojourn.core.errors import BadInput, StoreLocked
+from sojourn.ports.admin import Progress, StoreStats, VerifyReport
+from sojourn.stores.sql import admin
+from sojourn.stores.sql.db import Db
+from sojourn.stores.sqlite import index
+from sojourn.stores.sqlite.connect import check_ours, connect, disk_full, translate_errors
+from sojourn.stores.sqlite.migrate import Migration, ensure_schema
+
+_INDEX_TABLE = "search_index"
+_CHECKPOINT_TRIES = 50
+_CHECKPOINT_PAUSE_SECONDS = 0.1
+
+
+def collect_stats(db: Db, path: Path) -> StoreStats:
+    sizes = db.fetch_all("SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY name")
+    bytes_by: dict[str, int] = {"messages": 0, "search index": 0, "sessions": 0, "events": 0, "other": 0}
+    for row in sizes:
+        name = row["name"]
+        kind = next(
+            (k for k in ("messages", "sessions", "events") if name.startswith((k, f"sqlite_autoindex_{k}"))), "other"
+        )
+        bytes_by["search index" if name.startswith(_INDEX_TABLE) else kind] += row["bytes"]
+    wal = path.with_name(path.name + "-wal")
+    bytes_by["write-ahead log"] = wal.stat().st_size if wal.exists() else 0
+    schema = db.fetch_one("PRAGMA user_version")
+    return StoreStats(
+        kind="sqlite",
+        place=str(path),
+        schema=int(schema["user_version"]) if schema else 0,
+        not_indexed=index.count_waiting(db),
+        bytes=path.stat().st_size + bytes_by["write-ahead log"],
+        bytes_by=bytes_by,
+        **admin.collect_statistics(db),
+    )
+
+
+def verify(db: Db, progress: Progress | None) -> VerifyReport:
+    """Runs SQLite's check of every page, then checks the rows, then the index."""
+    report = progress or (lambda what, done, of: None)
+    problems: list[str] = []
+    report("pages", 0, 3)
+    problems += [row[0] for row in db.fetch_all("PRAGMA integrity_check(20)") if row[0] != "ok"]  # type: ignore[index]
+    report("rows", 1, 3)
+    problems += admin.find_violations(db)
+    report("index", 2, 3)
+    upto, last = index.indexed_to(db), db.fetch_one("SELECT max(id) AS n FROM messages")
+    if upto > (last["n"] or 0 if last else 0) and (last and last["n"] is not None):
+        top = db.fetch_one("SELECT seq FROM sqlite_sequence WHERE name = 'messages'")
+        if top and upto > top["seq"]:
+            problems.append(f"the index claims to cover row {upto}, but there is none")
+    report("done", 3, 3)
+    return VerifyReport(checked=admin.count_checked_rows(db), problems=tuple(problems))
+
+
+def _timestamp() -> str:
+    """Returns the time for a file name, with milliseconds so that two copies in one second differ."""
+    return datetime.now().astimezone().strftime("%Y%m%d-%H%M%S-%f")[:-3]
+
+
+def backup(path: Path, target: Path, progress: Progress | None) -> Path:
+    """Makes a consistent copy while other processes write. The target appears whole or not at all."""
+    if target.is_dir():
+        target = target / f"sojourn-{_timestamp()}.db"
+    if target.exists():
+        raise BadInput(f"{target} is already there.", hint="Name a file that does not exist, or a folder.")
+    part = target.with_name(f".{target.name}.part")
+    with _removed_on_exit(part):
+        _copy(path, part, progress)
+        part.replace(target)
+    return target
+
+
+@contextmanager
+def _removed_on_exit(part: Path) -> Iterator[None]:
+    """Removes an unfinished copy, and translates errors of the disk."""
+    try:
+        part.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise disk_full(part) from error
+        raise BadInput(
+            f"Nothing can be written to {part.parent}: {error.strerror}.", hint="Name a place you may write to."
+        ) from error
+    finally:
+        for ending in ("", "-wal", "-shm", "-journal"):
+            with suppress(OSError):
+                part.with_name(part.name + ending).unlink(missing_ok=True)
+
+
+def _copy(source: Path, target: Path, progress: Progress | None) -> None:
+    target.unlink(missing_ok=True)
+    os.close(os.open(target, os.O_CREAT | os.O_RDWR, 0o600))
+    report = (lambda status, left, total: progress("pages", total - left, total)) if progress else None
+    with translate_errors(source):
+        opened, copy = connect(source, read_only=True), sqlite3.connect(target)
+        try:
+            opened.execute("BEGIN")
+            opened.execute("SELECT 1 FROM sqlite_master").fetchone()  # starts the snapshot that all pages come from
+            opened.backup(copy, pages=4096, progress=report)
+            copy.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            copy.close()
+            opened.close()
+
+
+def restore(path: Path, source: Path, migrations: list[Migration], progress: Progress | None) -> None:
+    """Replaces the store by a copy. The old file is renamed, never deleted."""
+    if not source.is_file():
+        raise BadInput(f"There is no copy at {source}.", hint="`sojourn store backup` makes one.")
+    opened = connect(source, read_only=True)
+    try:
+        check_ours(opened, source, migrations[-1][0])
+        with translate_errors(source):
+            broken = [row[0] for row in opened.execute("PRAGMA integrity_check(3)") if row[0] != "ok"]
+    finally:
+        opened.close()
+    if broken:
+        raise BadInput(f"The copy {source} is damaged: {broken[0]}.", hint="Choose another copy.")
+    _check_unused(path)
+    fresh = path.with_name(f".{path.name}.restored")
+    with _removed_on_exit(fresh):
+        _copy(source, fresh, progress)
+        with translate_errors(fresh):
+            made = sqlite3.connect(fresh)
+            made.execute("PRAGMA journal_mode = WAL")
+            made.close()
+        _swap_files(fresh, path)
+    ensure_schema(path, migrations, read_only=False)
+
+
+def _swap_files(fresh: Path, path: Path) -> None:
+    _check_unused(path)  # again: another process may have opened it while it was copied
+    if path.exists():
+        aside = path.with_name(f"{path.name}.before-restore-{_timestamp()}")
+        for ending in ("-wal", "-shm", ""):
+            part = path.with_name(path.name + ending)
+            if part.exists():
+                part.replace(aside.with_name(aside.name + ending))
+    fresh.replace(path)
+
+
+def _check_unused(path: Path) -> None:
+    """Raises if another process has the store open: it would go on writing to the old file."""
+    if not path.exists():
+        return
+    try:
+        opened = sqlite3.connect(path, timeout=2.0, isolation_level=None)
+        try:
+            opened.execute("PRAGMA locking_mode = EXCLUSIVE")
+            opened.execute("BEGIN EXCLUSIVE")
+            opened.execute("ROLLBACK")
+        finally:
+            opened.close()
+    except sqlite3.OperationalError as error:
+        if "lock" in str(error):
+            raise StoreLocked(
+                f"{path} is in use by another process.", hint="Stop it first (`sojourn serve`, chats)."
+            ) from error
+    except sqlite3.DatabaseError:
+        pass  # damaged, so no process can use it; it is kept beside the restored one
+
+
+def scrub(path: Path, connections: list[sqlite3.Connection]) -> tuple[str, ...]:
+    """Rewrites the file and its write-ahead log without deleted data. Returns what could not be rewritten.
+
+    Closes the idle `connections`, because their snapshots would keep the log from being truncated.
+    """
+    while connections:
+        connections.pop().close()
+    with translate_errors(path):
+        opened = connect(path, read_only=False)
+        try:
+            opened.execute(f"INSERT INTO {_INDEX_TABLE}({_INDEX_TABLE}) VALUES ('optimize')")
+            opened.execute("VACUUM")
+            for _ in range(_CHECKPOINT_TRIES):
+                busy = opened.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                if not busy:
+                    return ()
+                time.sleep(_CHECKPOINT_PAUSE_SECONDS)
+        finally:
+            opened.close()
+    return (f"{path.name}-wal is in use by another process; it is emptied when that one closes",)
+
+
+def find_backups(path: Path) -> tuple[str, ...]:
+    """Lists copies beside the store, which may still contain forgotten sessions."""
+    files = [*path.parent.glob(f"{path.name}.before-restore-*"), *(path.parent / "backups").glob("*.db")]
+    return tuple(sorted(str(one) for one in files))
