@@ -15,9 +15,9 @@ from pathlib import Path
 from bench.report import Bar, keep
 from sojourn import config
 from sojourn.compose import App
-from sojourn.context.ranking import Index, asked
-from sojourn.context.senses import Senses
-from sojourn.context.shortlist import Shortlist, spoken
+from sojourn.context.bm25 import Bm25Index, asked
+from sojourn.context.embeddings import Embedders
+from sojourn.context.skill_ranking import Shortlist, spoken
 from sojourn.core.skills import Skill
 from sojourn.ports.skills import read_skills
 
@@ -39,10 +39,10 @@ def requests() -> dict[str, list[dict[str, str]]]:
     return found
 
 
-def ways(senses: Senses) -> dict[str, Rank]:
+def ways(senses: Embedders) -> dict[str, Rank]:
     """Every way of ranking that can run here."""
     shelf = Shortlist(skills())
-    plain = Index([[(f"{spoken(one.name)} {one.description} {one.body}", 1)] for one in shelf.skills])
+    plain = Bm25Index([[(f"{spoken(one.name)} {one.description} {one.body}", 1)] for one in shelf.skills])
     words = senses.words()
 
     def baseline(request: str) -> list[str]:
@@ -68,7 +68,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         kit = App(config.load({"home": folder}))
         found, bars, details = requests(), list[Bar](), dict[str, dict[str, float]]()
-        for name, rank in ways(Senses(kit)).items():
+        for name, rank in ways(Embedders(kit)).items():
             rank("warm up")
             begun = time.perf_counter()
             top5 = {half: share(rank, rows) for half, rows in found.items()}

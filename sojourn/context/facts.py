@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from sojourn.context.expansion import asked
-from sojourn.context.ranking import Index
+from sojourn.context.bm25 import Bm25Index
+from sojourn.context.query_expansion import asked
 from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.redact import redact
 from sojourn.core.sessions import Principal, SessionId
@@ -80,7 +80,7 @@ class Facts:
     async def search(self, text: str) -> list[Fact]:
         """Those that have words of a text, best first."""
         facts = await self.all()
-        index = Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
+        index = Bm25Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
         scores = index.scores(asked(text, index))
         return [facts[n] for n in sorted(range(len(facts)), key=lambda n: -scores[n]) if scores[n] > 0]
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
+from sojourn.context.context_log import used_in
 from sojourn.context.facts import LONGEST, Facts
 from sojourn.context.memory_commands import as_value
-from sojourn.context.used import used_in
 from sojourn.core.sessions import OWNER
 from sojourn.ports.kit import Kit
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 import click
 
+from sojourn.context.context_log import TurnContext, used_in
 from sojourn.context.facts import Fact, Facts
 from sojourn.context.given import Given, as_json
-from sojourn.context.used import Used, used_in
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
 from sojourn.ports.kit import Kit
@@ -87,11 +87,11 @@ def search(given: Given, text: tuple[str, ...], as_json: bool) -> None:
 def why(given: Given, session: str, turn: str, as_json: bool) -> None:
     """What was put before the runtime in a turn, and why."""
 
-    async def read(kit: Kit) -> list[Used]:
+    async def read(kit: Kit) -> list[TurnContext]:
         found = await kit.store.resolve(session, principal=OWNER)
         return await used_in(kit.store, found.id, "" if turn == "all" else turn)
 
-    turns: list[Used] = given.run(read)
+    turns: list[TurnContext] = given.run(read)
     if as_json or given.json:
         click.echo(json.dumps([asdict(one) for one in turns], ensure_ascii=False, indent=1))
         return

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn.context.expansion import as_said, asked
-from sojourn.context.packing import packed
-from sojourn.context.ranking import Index
-from sojourn.context.words import words
+from sojourn.context.bm25 import Bm25Index
+from sojourn.context.budget import packed
+from sojourn.context.query_expansion import as_said, asked
+from sojourn.context.stemming import words
 from sojourn.core.sessions import OWNER
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 from sojourn.ports.kit import Kit
@@ -40,7 +40,7 @@ class Notes:
         self.folder = kit.settings.user_home / given.removeprefix("~/") if given else kit.settings.home / "notes"
         self._read: dict[str, tuple[tuple[int, int], list[Section]]] = {}
         self._problems: dict[str, str] = {}
-        self._index: tuple[list[Section], Index] = ([], Index([]))
+        self._index: tuple[list[Section], Bm25Index] = ([], Bm25Index([]))
         self._lock = threading.Lock()
 
     def search(self, request: str, most: int = MOST_SHOWN) -> tuple[list[tuple[Section, str]], list[str]]:
@@ -77,7 +77,7 @@ class Notes:
         if seen != self._read:
             self._read = seen
             sections = [section for _, found in seen.values() for section in found]
-            self._index = (sections, Index([[(one.file, 1), (one.heading, 2), (one.text, 1)] for one in sections]))
+            self._index = (sections, Bm25Index([[(one.file, 1), (one.heading, 2), (one.text, 1)] for one in sections]))
 
     def _sections(self, path: Path, name: str, size: int) -> list[Section]:
         if size > LARGEST:

@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from itertools import combinations
 from math import log2
 
-from sojourn.context.packing import packed
-from sojourn.context.senses import Senses
-from sojourn.context.words import is_small, stem
-from sojourn.core.budget import fit
+from sojourn.context.budget import packed
+from sojourn.context.embeddings import Embedders
+from sojourn.context.stemming import is_small, stem
+from sojourn.core.budget import truncate_to_tokens
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import SessionId
 from sojourn.core.terms import is_unspaced, tokens
@@ -111,7 +111,7 @@ class Recall:
         return kept
 
     def _nearness(self, said: str, texts: Sequence[str]) -> list[float]:
-        sense = self._kit.shared(Senses).words(PATIENCE)
+        sense = self._kit.shared(Embedders).words(PATIENCE)
         return sense.nearness(said, texts) if sense and texts else [0.0] * len(texts)
 
 
@@ -172,7 +172,7 @@ def _block(places: Sequence[_Place], request: Request) -> ContextBlock:
         reason += f", and is close in meaning ({max(place.nearness for place in places):.2f})"
     title = "Earlier in this conversation" if is_here else f"From “{first.title or 'an untitled session'}”"
     ordered = sorted(places, key=lambda place: place.hit.seq)
-    lines = [f"{one.role}: {fit(text_of(one), _EXCERPT)}" for place in ordered for one in place.words]
+    lines = [f"{one.role}: {truncate_to_tokens(text_of(one), _EXCERPT)}" for place in ordered for one in place.words]
     return ContextBlock(
         kind="recall",
         title=title,

@@ -8,11 +8,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.context.packing import LEAST, packed, sized
-from sojourn.context.senses import Senses
-from sojourn.context.shortlist import Ranked, Shortlist
-from sojourn.context.words import words
-from sojourn.core.budget import fit
+from sojourn.context.budget import LEAST, packed, sized
+from sojourn.context.embeddings import Embedders
+from sojourn.context.skill_ranking import RankedSkill, Shortlist
+from sojourn.context.stemming import words
+from sojourn.core.budget import truncate_to_tokens
 from sojourn.core.skills import Skill, SkillProblem
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 from sojourn.ports.kit import Kit
@@ -31,8 +31,8 @@ class _Read:
     shortlist: Shortlist
 
 
-class Shelf:
-    """The skills of this process: `kit.shared(Shelf)`. Reads and ranks, so use it in a thread."""
+class SkillLibrary:
+    """The skills of this process: `kit.shared(SkillLibrary)`. Reads and ranks, so use it in a thread."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
@@ -43,9 +43,9 @@ class Shelf:
         """Every SKILL.md, also those that cannot be used."""
         return self._fresh().found
 
-    def rank(self, request: str, *, wait: bool = False) -> list[Ranked]:
+    def rank(self, request: str, *, wait: bool = False) -> list[RankedSkill]:
         """The skills that fit a request, best first. `wait` until the vectors are loaded."""
-        shortlist, senses = self._fresh().shortlist, self._kit.shared(Senses)
+        shortlist, senses = self._fresh().shortlist, self._kit.shared(Embedders)
         if not shortlist.skills or not words(request):
             return []
         patience = None if wait else PATIENCE
@@ -73,7 +73,7 @@ class SkillSource:
 
     async def contribute(self, request: Request) -> Contribution:
         most = int(self._kit.settings["skills.shortlist"])
-        shelf = self._kit.shared(Shelf)
+        shelf = self._kit.shared(SkillLibrary)
         ranked = await asyncio.to_thread(shelf.rank, request.said) if most else []
         if not ranked:
             return Contribution()
@@ -86,7 +86,9 @@ def make(kit: Kit) -> SkillSource:
     return SkillSource(kit)
 
 
-def shortlisted(ranked: Sequence[Ranked], budget: int, *, total: int, tools: Sequence[str] = ()) -> list[ContextBlock]:
+def shortlisted(
+    ranked: Sequence[RankedSkill], budget: int, *, total: int, tools: Sequence[str] = ()
+) -> list[ContextBlock]:
     """One block for each skill; a body is given whole or, for the first that does not fit, as far as it goes."""
     rest = _rest(total - len(ranked)) if "skills_list" in tools and total > len(ranked) else None
     blocks = [_block(one, one.skill.description) for one in ranked]
@@ -97,7 +99,9 @@ def shortlisted(ranked: Sequence[Ranked], budget: int, *, total: int, tools: Seq
         whole = _block(one, f"{one.skill.description}\n\n{one.skill.body}")
         cost = whole.tokens - blocks[number].tokens
         if cost > room:
-            whole = _block(one, f"{one.skill.description}\n\n{fit(one.skill.body, room - 2 * LEAST)}{_MORE}")
+            whole = _block(
+                one, f"{one.skill.description}\n\n{truncate_to_tokens(one.skill.body, room - 2 * LEAST)}{_MORE}"
+            )
             cost = whole.tokens - blocks[number].tokens
         if cost <= room:
             blocks[number] = whole
@@ -105,7 +109,7 @@ def shortlisted(ranked: Sequence[Ranked], budget: int, *, total: int, tools: Seq
     return [*blocks, rest] if rest else blocks
 
 
-def _block(one: Ranked, text: str) -> ContextBlock:
+def _block(one: RankedSkill, text: str) -> ContextBlock:
     return sized(ContextBlock(kind="skill", title=one.skill.name, text=text, origin=one.skill.path, reason=one.reason))
 
 

@@ -7,8 +7,8 @@ import json
 import click
 
 from sojourn.context.given import Given, as_json
-from sojourn.context.shortlist import Ranked
-from sojourn.context.skills import Shelf
+from sojourn.context.skill_ranking import RankedSkill
+from sojourn.context.skills import SkillLibrary
 from sojourn.core.errors import NotFound
 from sojourn.core.messages import Json
 from sojourn.core.skills import Skill, SkillProblem
@@ -31,7 +31,7 @@ def skills(context: click.Context, as_json: bool) -> None:
 @click.pass_obj
 def list_skills(given: Given, as_json: bool) -> None:
     """Every skill, and every SKILL.md that cannot be used."""
-    found, folders = given.kit.shared(Shelf).found(), skill_folders(given.kit.settings)
+    found, folders = given.kit.shared(SkillLibrary).found(), skill_folders(given.kit.settings)
     if as_json or given.json:
         click.echo(json.dumps([as_value(one) for one in found], ensure_ascii=False, indent=1))
         return
@@ -51,7 +51,7 @@ def list_skills(given: Given, as_json: bool) -> None:
 @click.pass_obj
 def view(given: Given, name: str, as_json: bool) -> None:
     """One skill in full."""
-    one = named(given.kit.shared(Shelf), name)
+    one = named(given.kit.shared(SkillLibrary), name)
     if as_json or given.json:
         click.echo(json.dumps({**as_value(one), "body": one.body}, ensure_ascii=False, indent=1))
         return
@@ -68,7 +68,7 @@ def view(given: Given, name: str, as_json: bool) -> None:
 def why(given: Given, request: tuple[str, ...], as_json: bool) -> None:
     """Which skills a request would bring up, best first, and why."""
     kit = given.kit
-    ranked = kit.shared(Shelf).rank(" ".join(request), wait=True)[:SHOWN]
+    ranked = kit.shared(SkillLibrary).rank(" ".join(request), wait=True)[:SHOWN]
     most = int(kit.settings["skills.shortlist"])
     if as_json or given.json:
         click.echo(json.dumps([ranked_value(one) for one in ranked], ensure_ascii=False, indent=1))
@@ -80,7 +80,7 @@ def why(given: Given, request: tuple[str, ...], as_json: bool) -> None:
         click.echo(f"{mark} {place:2} {one.skill.name}  {click.style(one.reason, dim=True)}")
 
 
-def named(shelf: Shelf, name: str) -> Skill:
+def named(shelf: SkillLibrary, name: str) -> Skill:
     for one in shelf.found():
         if isinstance(one, Skill) and one.name == name:
             return one
@@ -93,7 +93,7 @@ def as_value(one: Skill | SkillProblem) -> dict[str, Json]:
     return {"name": "", "description": "", "path": one.path, "problem": one.why}
 
 
-def ranked_value(one: Ranked) -> dict[str, Json]:
+def ranked_value(one: RankedSkill) -> dict[str, Json]:
     return {
         "name": one.skill.name,
         "description": one.skill.description,

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from sojourn.context.extract import extract
-from sojourn.context.packing import packed
-from sojourn.core.budget import fit, tokens
+from sojourn.context.budget import packed
+from sojourn.context.extractive_summary import extract
+from sojourn.core.budget import estimate_tokens, truncate_to_tokens
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, text_of
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
@@ -113,7 +113,7 @@ class ConversationSummary:
                 async with asyncio.timeout(MODEL_SECONDS):
                     written = (await model.complete(_INSTRUCTIONS, text, most_tokens=LENGTH)).strip()
                 if written:
-                    return _summary(fit(written, LENGTH), older, by=request.runtime)
+                    return _summary(truncate_to_tokens(written, LENGTH), older, by=request.runtime)
             except (SojournError, TimeoutError) as error:
                 logger.info("session %s is summarised without a model: %s", request.session.id, error)
         text = await asyncio.to_thread(extract, older, LENGTH)
@@ -149,16 +149,20 @@ def _summary(text: str, older: Sequence[Message], *, by: str) -> Summary:
 
 
 def _length(messages: Sequence[Message]) -> int:
-    return sum(tokens(text_of(one)) for one in messages)
+    return sum(estimate_tokens(text_of(one)) for one in messages)
 
 
 def _told(messages: Sequence[Message]) -> str:
     """What was said, the newest in full as far as there is room, tool results only at their beginning."""
-    lines = [f"{one.role}: {fit(text_of(one), 60 if one.role == 'tool' else 400)}" for one in messages if text_of(one)]
+    lines = [
+        f"{one.role}: {truncate_to_tokens(text_of(one), 60 if one.role == 'tool' else 400)}"
+        for one in messages
+        if text_of(one)
+    ]
     kept: list[str] = []
     room = _FOR_MODEL
     for line in reversed(lines):
-        room -= tokens(line)
+        room -= estimate_tokens(line)
         if room < 0:
             break
         kept.append(line)

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import get_args
 
-from sojourn.context.packing import packed
+from sojourn.context.budget import packed
 from sojourn.context.steps import Step, steps
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done, Progress

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sojourn.context.expansion import asked
+from sojourn.context.bm25 import Bm25Index
+from sojourn.context.budget import pack, told, written
 from sojourn.context.facts import KIND, Fact, Facts
-from sojourn.context.packing import pack, told, written
-from sojourn.context.ranking import Index
-from sojourn.core.budget import tokens
+from sojourn.context.query_expansion import asked
+from sojourn.core.budget import estimate_tokens
 from sojourn.core.events import Progress
 from sojourn.core.sessions import Principal
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
@@ -31,7 +31,7 @@ class UserMemory:
             return Contribution()
         chosen, count = facts, len(facts)
         whole = _block(facts, principal, "everything you asked me to remember")
-        if tokens(written(whole)) > request.budget:
+        if estimate_tokens(written(whole)) > request.budget:
             chosen = _nearest(facts, request.said, request.budget, principal)
             reason = f"the {len(chosen)} of {count} facts that are nearest to the request"
             whole = _block(chosen, principal, reason)
@@ -62,14 +62,14 @@ def _block(facts: Sequence[Fact], principal: Principal, reason: str) -> ContextB
 
 def _nearest(facts: Sequence[Fact], said: str, budget: int, principal: Principal) -> list[Fact]:
     """The facts with words of the request first, then the newest, as many as fit."""
-    index = Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
+    index = Bm25Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
     scores = index.scores(asked(said, index))
     order = sorted(range(len(facts)), key=lambda n: (-scores[n], -facts[n].updated_at, n))
     heading = f"the {len(facts)} of {len(facts)} facts that are nearest to the request"
-    room = budget - tokens(written(_block([], principal, heading)))
+    room = budget - estimate_tokens(written(_block([], principal, heading)))
     chosen: list[Fact] = []
     for number in order:
-        cost = tokens(_line(facts[number])) + 1  # and its line break
+        cost = estimate_tokens(_line(facts[number])) + 1  # and its line break
         if cost <= room:
             room -= cost
             chosen.append(facts[number])
@@ -79,7 +79,12 @@ def _nearest(facts: Sequence[Fact], said: str, budget: int, principal: Principal
 def _shown(fact: Fact, block: ContextBlock) -> Progress:
     origin = f"fact {fact.id}" + (f", said in {fact.source_session}" if fact.source_session else "")
     one = ContextBlock(
-        kind=KIND, title=fact.text[:80], text=fact.text, origin=origin, reason=block.reason, tokens=tokens(_line(fact))
+        kind=KIND,
+        title=fact.text[:80],
+        text=fact.text,
+        origin=origin,
+        reason=block.reason,
+        tokens=estimate_tokens(_line(fact)),
     )
     return told(one)
 

@@ -15,6 +15,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from sojourn.core.attachments import Attachment
+from sojourn.core.budget import estimate_tokens
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
 from sojourn.core.examples import as_text
@@ -182,7 +183,7 @@ def within(given: Contribution, budget: int) -> Contribution:
     """What fits into the budget, in the order the source gave it; the rest is named."""
     blocks, left, room = list[ContextBlock](), list(given.left_out), budget
     for block in given.blocks:
-        tokens = block.tokens or len(block.text) // 4 + 1
+        tokens = block.tokens or estimate_tokens(block.text)
         if tokens > room:
             left.append(f"{block.title}: {tokens} tokens, and {room} were left")
             continue
@@ -209,5 +210,5 @@ def _told(examples: Sequence[Message]) -> ContextBlock:
         text=text,
         origin="a template",
         reason="this runtime takes examples as words",
-        tokens=len(text) // 4 + 1,
+        tokens=estimate_tokens(text),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sojourn.core.budget import tokens
+from sojourn.core.budget import estimate_tokens
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.examples import as_text
 from sojourn.core.messages import Json
@@ -180,7 +180,7 @@ class Desk:
         """What would be sent, and how many tokens it is. Nothing is counted."""
         fit = cut(fitted((await self.library.get(name)).template, tools), budget)
         text = as_text(as_messages(fit.template))
-        return Preview(inject(fit.template, messages), text, tokens(text), fit.left_out, fit.mapped)
+        return Preview(inject(fit.template, messages), text, estimate_tokens(text), fit.left_out, fit.mapped)
 
     async def take_in(self, data: Json, *, replaces: bool = False) -> SessionTemplate:
         """Keeps a template that was given as JSON: cleaned like one of ours."""

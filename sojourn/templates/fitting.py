@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from sojourn.core.budget import tokens
+from sojourn.core.budget import estimate_tokens
 from sojourn.core.examples import as_text
 from sojourn.core.messages import Json
 from sojourn.templates import shells, tools
@@ -50,7 +50,7 @@ def fitted(template: SessionTemplate, available: Collection[str]) -> Fitted:
 def cut(fit: Fitted, budget: int) -> Fitted:
     """As many of the first examples as the budget has room for; the others are left out, and that is said."""
     template = fit.template
-    while template.examples and tokens(as_text(as_messages(template))) > budget:
+    while template.examples and estimate_tokens(as_text(as_messages(template))) > budget:
         template = replace(template, examples=template.examples[:-1])
     gone = dict.fromkeys(one.tool_name for one in fit.template.examples[len(template.examples) :])
     said = [f"{', '.join(gone)} (no room)"] if gone else []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from statistics import mean
 from typing import Any
 
-from sojourn.core.budget import tokens
+from sojourn.core.budget import estimate_tokens
 from sojourn.core.examples import is_example
 from sojourn.core.messages import Json, Message, calls, text_of
 from sojourn.templates.exchanges import Exchange
@@ -55,7 +55,7 @@ class Outcome:
         return replace(
             self,
             turns=self.turns + 1,
-            tokens=self.tokens + sum(tokens(text_of(one)) for one in real),
+            tokens=self.tokens + sum(estimate_tokens(text_of(one)) for one in real),
             calls=self.calls + len(done),
             failed=self.failed + failed,
             status=status,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
-from sojourn.core.budget import tokens
+from sojourn.core.budget import estimate_tokens
 from sojourn.core.examples import as_text
 from sojourn.core.terms import terms
 from sojourn.templates.inject import as_messages
@@ -100,11 +100,11 @@ def within(matches: Sequence[Match], budget: int, most: int = MOST) -> tuple[lis
 
 
 def cost(kept: Kept) -> int:
-    return tokens(as_text(as_messages(kept.template)))
+    return estimate_tokens(as_text(as_messages(kept.template)))
 
 
 def _least(kept: Kept) -> int:
-    return tokens(as_text(as_messages(replace(kept.template, examples=kept.template.examples[:1]))))
+    return estimate_tokens(as_text(as_messages(replace(kept.template, examples=kept.template.examples[:1]))))
 
 
 def _own(kept: Kept) -> set[str]:

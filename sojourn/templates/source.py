@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sojourn.core.budget import tokens
+from sojourn.core.budget import estimate_tokens
 from sojourn.core.errors import NotFound
 from sojourn.core.events import Progress
 from sojourn.core.examples import as_text
@@ -94,7 +94,7 @@ class TemplateSource:
             if not block:
                 left_out.append(f'template "{template.name}" (nothing of it fits this session)')
                 continue
-            spent = tokens(as_text(block))
+            spent = estimate_tokens(as_text(block))
             budget -= spent
             examples += block
             taken |= {call.id for message in block for call in calls(message)}

@@ -10,9 +10,9 @@ from pathlib import Path
 from sojourn import __version__
 from sojourn.core.errors import KeyRefused, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable, SojournError
 from sojourn.core.messages import Json
+from sojourn.runtimes.acp.jsonrpc import METHOD_NOT_FOUND, ConnectionClosed, JsonRpcConnection, Params, RpcError
 from sojourn.runtimes.acp.process import AgentProcess
 from sojourn.runtimes.acp.settings import PLUGIN, AcpSettings
-from sojourn.runtimes.acp.wire import METHOD_NOT_FOUND, Gone, Params, RpcError, Wire
 
 logger = logging.getLogger(__name__)
 
@@ -29,12 +29,12 @@ class Listener:
         self.permit = permit
 
 
-class Agent:
+class AcpAgent:
     """One life of the agent's process, introduced and ready. Many sessions may be open in it."""
 
     def __init__(self, process: AgentProcess, settings: AcpSettings) -> None:
         self._process, self._settings = process, settings
-        self._wire = Wire(process.reader, process.writer, noted=self._noted, asked=self._asked)
+        self._wire = JsonRpcConnection(process.reader, process.writer, noted=self._noted, asked=self._asked)
         self._listeners: dict[str, Listener] = {}
         self.open: set[str] = set()  # sessions it has open
         self.models: dict[str, list[str]] = {}  # which models a session may use, where it told
@@ -44,7 +44,7 @@ class Agent:
         self._ways_in: list[str] = []
 
     @classmethod
-    async def start(cls, settings: AcpSettings, cwd: Path, environment: Mapping[str, str] | None) -> Agent:
+    async def start(cls, settings: AcpSettings, cwd: Path, environment: Mapping[str, str] | None) -> AcpAgent:
         agent = cls(await AgentProcess.start(settings.command, cwd, environment), settings)
         try:
             await agent._introduce()
@@ -102,11 +102,11 @@ class Agent:
                 f"{self.name} did not answer {method} within {seconds:g} seconds.",
                 hint=f"Try it by hand, or raise `start_seconds` under [plugins.{PLUGIN}].",
             ) from error
-        except (RpcError, Gone) as error:
+        except (RpcError, ConnectionClosed) as error:
             raise await self.failure(error) from error
 
-    async def failure(self, error: RpcError | Gone) -> SojournError:
-        if isinstance(error, Gone):
+    async def failure(self, error: RpcError | ConnectionClosed) -> SojournError:
+        if isinstance(error, ConnectionClosed):
             if "does not speak" in str(error):
                 return RuntimeFailed(
                     f"{self.name}: {error}.",
@@ -143,7 +143,7 @@ class Agent:
         except (RpcError, TimeoutError) as error:
             logger.info("%s does not have session %s any more: %s", self.name, session, error)
             return False
-        except Gone as error:
+        except ConnectionClosed as error:
             raise await self.failure(error) from error
         return True
 

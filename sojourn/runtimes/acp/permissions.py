@@ -11,7 +11,7 @@ from sojourn.core.messages import Json
 from sojourn.core.plain import plain
 from sojourn.ports.runtime import TurnInput
 from sojourn.ports.tool import Question
-from sojourn.runtimes.acp.wire import Params
+from sojourn.runtimes.acp.jsonrpc import Params
 
 CANCELLED: Params = {"outcome": {"outcome": "cancelled"}}
 _ORDER = ("once", "session", "always", "deny")

@@ -16,15 +16,15 @@ from sojourn.core.attachments import Attachment
 from sojourn.core.messages import Json
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import Past, TurnInput
-from sojourn.runtimes.acp.ending import NOTHING, Usage
-from sojourn.runtimes.acp.wire import Params
-from sojourn.runtimes.telling import context_text, request_text, transcript
+from sojourn.runtimes.acp.jsonrpc import Params
+from sojourn.runtimes.acp.stop_reason import NO_USAGE, AgentUsage
+from sojourn.runtimes.prompt_text import render_context, render_request, render_transcript
 
 _MOST_MARKS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class SeenHistory:
     """What the agent has seen of our session, as its state says."""
 
     session_id: str = ""
@@ -33,10 +33,10 @@ class Known:
     turn: str = ""  # the turn it answered after that
     live: str = ""  # a mark of the messages up to `seen`
     blocks: tuple[str, ...] = ()  # marks of the context it was given
-    usage: Usage = NOTHING  # what it had counted by then
+    usage: AgentUsage = NO_USAGE  # what it had counted by then
 
     @classmethod
-    def of(cls, state: Mapping[str, Json]) -> Known:
+    def of(cls, state: Mapping[str, Json]) -> SeenHistory:
         """Whatever cannot be read counts as never seen."""
         usage = state.get("usage")
         pair = tuple(usage) if isinstance(usage, list) and all(isinstance(one, int) for one in usage) else ()
@@ -48,7 +48,7 @@ class Known:
             turn=str(state.get("turn") or ""),
             live=str(state.get("live") or ""),
             blocks=tuple(map(str, marks)) if isinstance(marks, list) else (),
-            usage=Usage(pair[0], pair[1]) if len(pair) == 2 else NOTHING,
+            usage=AgentUsage(pair[0], pair[1]) if len(pair) == 2 else NO_USAGE,
         )
 
     def still_holds(self, turn: TurnInput) -> bool:
@@ -76,7 +76,7 @@ def block_mark(block: ContextBlock) -> str:
     return hashlib.sha256(f"{block.kind}\0{block.title}\0{block.text}".encode()).hexdigest()[:16]
 
 
-def after(turn: TurnInput, session_id: str, known: Known | None, usage: Usage) -> dict[str, Json]:
+def after(turn: TurnInput, session_id: str, known: SeenHistory | None, usage: AgentUsage) -> dict[str, Json]:
     """What is remembered once the prompt is sent. `known`: what the agent's session held before, if it is not new."""
     seen = max((past.seq for past in turn.history), default=0)
     marks = [*(known.blocks if known else ()), *map(block_mark, turn.blocks)]
@@ -91,13 +91,13 @@ def after(turn: TurnInput, session_id: str, known: Known | None, usage: Usage) -
     }
 
 
-async def content(turn: TurnInput, known: Known | None, *, images: bool) -> list[Params]:
+async def content(turn: TurnInput, known: SeenHistory | None, *, images: bool) -> list[Params]:
     """The parts of the prompt. `known` is None for a new session of the agent."""
     blocks = [block for block in turn.blocks if known is None or block_mark(block) not in known.blocks]
-    told = transcript(turn.history if known is None else known.unseen(turn.history))
+    told = render_transcript(turn.history if known is None else known.unseen(turn.history))
     shown = [one for one in turn.attachments if images and one.media_type.startswith("image/")]
-    request = await request_text(turn, shown=shown)
-    parts = [context_text(blocks, turn.examples, turn.graph)]
+    request = await render_request(turn, shown=shown)
+    parts = [render_context(blocks, turn.examples, turn.graph)]
     if told:
         title = "The conversation so far" if known is None else "What was said meanwhile, without you"
         parts.append(f"# {title}\n\n" + "\n\n".join(f"{one.role}: {one.text}" for one in told))

@@ -12,13 +12,13 @@ from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Progress
 from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import Given, Ready, Remember, TurnInput
-from sojourn.runtimes.acp.agent import Agent
-from sojourn.runtimes.acp.asking import Prompt
-from sojourn.runtimes.acp.ending import NOTHING, REASONS, finish, usage_of
+from sojourn.runtimes.acp.agent import AcpAgent
 from sojourn.runtimes.acp.process import words_of
-from sojourn.runtimes.acp.prompt import Known, after, content, folder_of
+from sojourn.runtimes.acp.prompt import SeenHistory, after, content, folder_of
+from sojourn.runtimes.acp.prompt_call import PromptCall
 from sojourn.runtimes.acp.settings import PLUGIN, AcpSettings
-from sojourn.runtimes.telling import must_be_allowed
+from sojourn.runtimes.acp.stop_reason import NO_USAGE, REASONS, finish, usage_of
+from sojourn.runtimes.prompt_text import require_guest_access
 
 _WAIT_FOR_STOP = 0.8
 
@@ -34,7 +34,7 @@ class AcpRuntime:
     def __init__(self, settings: AcpSettings, environment: Mapping[str, str] | None = None) -> None:
         """`environment`: all the variables the agent sees; None gives it ours."""
         self._settings, self._environment = settings, environment
-        self._agent: Agent | None = None
+        self._agent: AcpAgent | None = None
         self._starting = asyncio.Lock()
         self._ending: dict[str, asyncio.Task[None]] = {}  # by the agent's session: prompts that are being cancelled
 
@@ -68,13 +68,13 @@ class AcpRuntime:
         return self._agent.process_id if self._agent is not None else None
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
-        must_be_allowed(turn, guests=self._settings.guests, agent="The agent", plugin=PLUGIN)
+        require_guest_access(turn, guests=self._settings.guests, agent="The agent", plugin=PLUGIN)
         yield Progress("prepare", {"runtime": self.name, "agent": self._called(words_of(self._settings.command))})
         agent, session, known = await self._opened(turn)
-        before = known.usage if known else NOTHING
+        before = known.usage if known else NO_USAGE
         model = await agent.choose(session, turn.model)
         parts = await content(turn, known, images=agent.takes_images)
-        prompt = Prompt(agent, session, turn, parts, self._settings)
+        prompt = PromptCall(agent, session, turn, parts, self._settings)
         try:
             yield Remember(after(turn, session, known, before))
             shown = {"runtime": self.name, "agent": agent.name, "version": agent.version, "model": model}
@@ -105,17 +105,17 @@ class AcpRuntime:
             status="cancelled" if reason == "cancelled" else "completed", usage=used.since(before) if used else {}
         )
 
-    async def _running(self, turn: TurnInput) -> Agent:
+    async def _running(self, turn: TurnInput) -> AcpAgent:
         async with self._starting:
             if self._agent is None or not self._agent.alive:
                 if self._agent is not None:
                     await self._agent.close()
-                self._agent = await Agent.start(self._settings, folder_of(turn), self._environment)
+                self._agent = await AcpAgent.start(self._settings, folder_of(turn), self._environment)
             return self._agent
 
-    async def _opened(self, turn: TurnInput) -> tuple[Agent, str, Known | None]:
+    async def _opened(self, turn: TurnInput) -> tuple[AcpAgent, str, SeenHistory | None]:
         """The agent, its session for ours, and what that has seen; a new one has seen nothing."""
-        known = Known.of(turn.state)
+        known = SeenHistory.of(turn.state)
         if busy := self._ending.get(known.session_id):
             await asyncio.wait({busy})
         agent = await self._running(turn)
@@ -125,13 +125,13 @@ class AcpRuntime:
         return agent, await agent.new_session(folder), None
 
     # ending early
-    def _stop(self, prompt: Prompt) -> None:
+    def _stop(self, prompt: PromptCall) -> None:
         if not prompt.over and prompt.session not in self._ending:
             task = asyncio.create_task(prompt.stop())
             self._ending[prompt.session] = task
             task.add_done_callback(lambda _: self._ending.pop(prompt.session, None))
 
-    async def _ended(self, prompt: Prompt) -> None:
+    async def _ended(self, prompt: PromptCall) -> None:
         """Waits a moment until the agent has stopped; what takes longer goes on behind our back."""
         self._stop(prompt)
         if task := self._ending.get(prompt.session):

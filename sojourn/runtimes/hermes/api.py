@@ -27,7 +27,7 @@ MOST_BYTES = 10_000_000  # what Hermes takes in one request
 START_IT = "Start it with API_SERVER_ENABLED=true and an API_SERVER_KEY set: `hermes gateway run`."
 
 
-class Busy(Exception):
+class HermesBusy(Exception):
     """Nothing was accepted, and a moment later it may be: `error` is what it comes to when it never is."""
 
     def __init__(self, error: SojournError, seconds: float = 0.0) -> None:
@@ -35,16 +35,16 @@ class Busy(Exception):
         self.error, self.seconds = error, seconds  # `seconds`: what Hermes asks us to wait
 
 
-class Unknown(RuntimeFailed):
+class HermesNotFound(RuntimeFailed):
     """Not there (404): the run is over and forgotten, or it is no Hermes at all."""
 
 
-class Lost(Exception):
+class StreamLost(Exception):
     """The line broke, or nothing came for too long. The run itself may well go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class HermesServer:
     """What answers there."""
 
     version: str
@@ -82,7 +82,7 @@ class HermesApi:
         """The version of the Hermes that answers."""
         return str((await self._ask("GET", "/health", seconds=QUICK)).get("version") or "unknown")
 
-    async def server(self) -> Server:
+    async def server(self) -> HermesServer:
         """Who answers and what it can do; an error when it cannot run what we ask."""
         version = await self.health()
         told = await self._ask("GET", "/v1/capabilities", seconds=QUICK)
@@ -93,10 +93,10 @@ class HermesApi:
             raise RuntimeFailed(
                 f"Hermes {version} at {self.url} lacks {', '.join(missing)}.", hint="Update it to 0.13 or newer."
             )
-        return Server(version=version, model=str(told.get("model") or ""), features=able)
+        return HermesServer(version=version, model=str(told.get("model") or ""), features=able)
 
     async def submit(self, body: Mapping[str, Json], *, scope: str) -> str:
-        """Starts a run and gives its id. Busy, when Hermes wants us to come back later."""
+        """Starts a run and gives its id. HermesBusy, when Hermes wants us to come back later."""
         told = await self._ask("POST", "/v1/runs", body=body, headers={"X-Hermes-Session-Key": scope}, may_wait=True)
         run = told.get("run_id")
         if not isinstance(run, str) or not run:
@@ -113,18 +113,18 @@ class HermesApi:
         await self._ask("POST", f"/v1/runs/{run}/approval", body={"choice": choice}, seconds=5.0)
 
     async def events(self, run: str) -> AsyncGenerator[Mapping[str, Json], None]:
-        """What happens in a run, until Hermes closes the stream. Lost, when the line breaks before."""
+        """What happens in a run, until Hermes closes the stream. StreamLost, when the line breaks before."""
         patience = httpx2.Timeout(self._idle, connect=5.0)
         try:
             async with self._http.stream("GET", f"/v1/runs/{run}/events", timeout=patience) as reply:
                 if reply.status_code != 200:
-                    raise Lost(f"the events are not there (HTTP {reply.status_code})")
+                    raise StreamLost(f"the events are not there (HTTP {reply.status_code})")
                 async for line in reply.aiter_lines():
                     event = _event(line)
                     if event is not None:
                         yield event
         except (httpx2.TransportError, httpx2.StreamError) as error:
-            raise Lost(_why(error)) from error
+            raise StreamLost(_why(error)) from error
 
     async def _ask(
         self,
@@ -141,7 +141,7 @@ class HermesApi:
             reply = await self._http.request(method, path, json=body, headers=dict(headers or {}), timeout=limit)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             gone = RuntimeUnreachable(f"No Hermes answers at {self.url}.", hint=START_IT)
-            raise (Busy(gone) if may_wait else gone) from error
+            raise (HermesBusy(gone) if may_wait else gone) from error
         except httpx2.TimeoutException as error:
             raise RuntimeTimeout(
                 f"Hermes at {self.url} did not answer {method} {path} within {seconds:g} seconds.",
@@ -150,7 +150,9 @@ class HermesApi:
         except httpx2.TransportError as error:
             raise RuntimeUnreachable(f"The line to {self.url} broke: {_why(error)}.", hint=START_IT) from error
         if may_wait and reply.status_code in (429, 503):
-            raise Busy(self._refused(reply.status_code, "not now"), _seconds(reply.headers.get("Retry-After", "")))
+            raise HermesBusy(
+                self._refused(reply.status_code, "not now"), _seconds(reply.headers.get("Retry-After", ""))
+            )
         return self._read(reply, path)
 
     def _read(self, reply: httpx2.Response, path: str) -> dict[str, Json]:
@@ -171,7 +173,7 @@ class HermesApi:
                 hint=f"Set `api_key` under [plugins.{PLUGIN}] to Hermes' API_SERVER_KEY.",
             )
         if status == 404:
-            return Unknown(
+            return HermesNotFound(
                 f"What answers at {self.url} does not know what Hermes knows: {why}.",
                 hint=f"Check `url` under [plugins.{PLUGIN}].",
             )

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 _CHOICES = ("once", "session", "always", "deny")
 
 
-class Approvals:
+class HermesApprovals:
     """The questions of one run. Hermes takes answers in the order it asked, so one is put at a time."""
 
     def __init__(self, api: HermesApi, run_id: str, turn: TurnInput, seconds: float) -> None:

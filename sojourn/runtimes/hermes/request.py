@@ -11,7 +11,7 @@ from sojourn.core.messages import Json
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.ports.runtime import TurnInput
 from sojourn.runtimes.hermes.api import MOST_BYTES
-from sojourn.runtimes.telling import context_text, request_text, transcript
+from sojourn.runtimes.prompt_text import render_context, render_request, render_transcript
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
@@ -31,11 +31,11 @@ def scope(principal: Principal) -> str:
 async def run_request(turn: TurnInput) -> dict[str, Json]:
     """The body of POST /v1/runs. Hermes loads no history for a session id, so all of it goes along."""
     body: dict[str, Json] = {
-        "input": await request_text(turn) or "(nothing was said)",
+        "input": await render_request(turn) or "(nothing was said)",
         "session_id": hermes_session(turn.session.id),
-        "conversation_history": [{"role": one.role, "content": one.text} for one in transcript(turn.history)],
+        "conversation_history": [{"role": one.role, "content": one.text} for one in render_transcript(turn.history)],
     }
-    if instructions := context_text(turn.blocks, turn.examples, turn.graph):
+    if instructions := render_context(turn.blocks, turn.examples, turn.graph):
         body["instructions"] = instructions
     if turn.model:
         body["model"] = turn.model

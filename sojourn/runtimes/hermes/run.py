@@ -11,7 +11,7 @@ from contextlib import aclosing
 
 from sojourn.core.errors import RuntimeFailed, RuntimeTimeout, RuntimeUnreachable
 from sojourn.core.messages import Json
-from sojourn.runtimes.hermes.api import HermesApi, Lost, Unknown
+from sojourn.runtimes.hermes.api import HermesApi, HermesNotFound, StreamLost
 from sojourn.runtimes.hermes.settings import HermesSettings
 
 logger = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class HermesRun:
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """From the stream while it holds, then by asking for the run's state."""
-        queue: asyncio.Queue[Event | Lost | None] = asyncio.Queue()
+        queue: asyncio.Queue[Event | StreamLost | None] = asyncio.Queue()
         reader = asyncio.create_task(self._read_into(queue))
         try:
             while isinstance(item := await self._next(queue), Mapping):
@@ -52,18 +52,18 @@ class HermesRun:
             async for event in asked:
                 yield event
 
-    async def _read_into(self, queue: asyncio.Queue[Event | Lost | None]) -> None:
-        end: Lost | None = None
+    async def _read_into(self, queue: asyncio.Queue[Event | StreamLost | None]) -> None:
+        end: StreamLost | None = None
         try:
             async with aclosing(self._api.events(self.id)) as events:
                 async for event in events:
                     queue.put_nowait(event)
-        except Lost as lost:
+        except StreamLost as lost:
             end = lost
         finally:
             queue.put_nowait(end)
 
-    async def _next(self, queue: asyncio.Queue[Event | Lost | None]) -> Event | Lost | None:
+    async def _next(self, queue: asyncio.Queue[Event | StreamLost | None]) -> Event | StreamLost | None:
         try:
             async with asyncio.timeout(self._left()):
                 return await queue.get()
@@ -77,7 +77,7 @@ class HermesRun:
             try:
                 status = await self._api.status(self.id, seconds=min(10.0, max(patience, 1.0)))
                 heard = time.monotonic()
-            except Unknown as error:
+            except HermesNotFound as error:
                 self.over = True
                 raise RuntimeFailed(
                     "Hermes no longer knows the run: it was restarted while it worked.",
@@ -113,7 +113,7 @@ class HermesRun:
             async with asyncio.timeout(_UNTIL_STOPPED):
                 await self._api.stop(self.id)
                 await self._until_over()
-        except Unknown:
+        except HermesNotFound:
             pass  # it ended by itself
         except (RuntimeFailed, TimeoutError) as error:
             logger.warning("run %s could not be stopped for sure: %s", self.id, error)

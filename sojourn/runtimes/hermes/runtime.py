@@ -12,13 +12,13 @@ from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Progress
 from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import Given, Ready, Remember, TurnInput
-from sojourn.runtimes.hermes.api import Busy, HermesApi
-from sojourn.runtimes.hermes.approvals import Approvals
+from sojourn.runtimes.hermes.api import HermesApi, HermesBusy
+from sojourn.runtimes.hermes.approvals import HermesApprovals
+from sojourn.runtimes.hermes.events import EventMapper
 from sojourn.runtimes.hermes.request import run_request, scope
 from sojourn.runtimes.hermes.run import HermesRun
 from sojourn.runtimes.hermes.settings import PLUGIN, HermesSettings
-from sojourn.runtimes.hermes.show import Show
-from sojourn.runtimes.telling import must_be_allowed
+from sojourn.runtimes.prompt_text import require_guest_access
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ _BACK_OFF = (0.5, 1.0, 2.0, 4.0, 8.0)  # seconds between tries, while nothing ha
 _WAIT_FOR_STOP = 0.8
 
 
-class HermesRuntime:
+class HermesRuntimeAdapter:
     """Speaks to one Hermes. Any number of turns at once; Hermes itself says when it has no room."""
 
     name = "hermes"
@@ -52,7 +52,7 @@ class HermesRuntime:
         return Ready(ok=True, detail=f"Hermes {server.version} on {self._api.url}", models=models)
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[Given, None]:
-        must_be_allowed(turn, guests=self._settings.guests, agent="Hermes", plugin=PLUGIN)
+        require_guest_access(turn, guests=self._settings.guests, agent="Hermes", plugin=PLUGIN)
         yield Progress("prepare", {"runtime": self.name, "url": self._api.url})
         server = await self._api.server()
         body = await run_request(turn)
@@ -61,14 +61,14 @@ class HermesRuntime:
             try:
                 run = await self._submit(body, turn)
                 break
-            except Busy as busy:
+            except HermesBusy as busy:
                 if wait is None:
                     raise busy.error from busy
                 yield Progress("queued", {"runtime": self.name, "because": str(busy)})
                 await asyncio.sleep(max(wait, busy.seconds))
         assert run is not None
-        approvals = Approvals(self._api, run.id, turn, self._settings.approval_seconds)
-        show = Show(run, approvals)
+        approvals = HermesApprovals(self._api, run.id, turn, self._settings.approval_seconds)
+        show = EventMapper(run, approvals)
         try:
             yield Remember({"session_id": body["session_id"], "last_run_id": run.id, "version": server.version})
             yield Progress("running", {"runtime": self.name, "run_id": run.id, "version": server.version})
@@ -125,5 +125,5 @@ class HermesRuntime:
         await self._api.close()
 
 
-def make(kit: Kit) -> HermesRuntime:
-    return HermesRuntime(kit.configured(PLUGIN))
+def make(kit: Kit) -> HermesRuntimeAdapter:
+    return HermesRuntimeAdapter(kit.configured(PLUGIN))

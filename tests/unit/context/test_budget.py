@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.core.budget import CUT, OVER, UNDER, fit, tokens
+from sojourn.core.budget import ELLIPSIS, MAX_OVERESTIMATE, MAX_UNDERESTIMATE, estimate_tokens, truncate_to_tokens
 
 ROOT = Path(__file__).parents[3]
 SAMPLES = {
@@ -41,20 +41,20 @@ def llama():
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_the_estimate_is_near_the_count_of_a_real_tokenizer(kind, llama):
     real = len(llama.encode(SAMPLES[kind], add_special_tokens=False).ids)
-    assert (1 - UNDER) * real <= tokens(SAMPLES[kind]) <= (1 + OVER) * real
+    assert (1 - MAX_UNDERESTIMATE) * real <= estimate_tokens(SAMPLES[kind]) <= (1 + MAX_OVERESTIMATE) * real
 
 
 @given(TEXTS, st.integers(0, 120))
 def test_what_was_fitted_never_takes_more_than_it_may(text, most):
-    cut = fit(text, most)
-    assert tokens(cut) <= most
-    assert cut == text or cut == "" or (cut.endswith(CUT) and text.startswith(cut.removesuffix(CUT)))
+    cut = truncate_to_tokens(text, most)
+    assert estimate_tokens(cut) <= most
+    assert cut == text or cut == "" or (cut.endswith(ELLIPSIS) and text.startswith(cut.removesuffix(ELLIPSIS)))
 
 
 def test_a_text_that_fits_is_left_alone():
-    assert fit("short enough", 10) == "short enough"
+    assert truncate_to_tokens("short enough", 10) == "short enough"
 
 
 def test_a_cut_does_not_tear_a_word_apart():
-    cut = fit("wonderful adventures " * 20, 12).removesuffix(CUT)
+    cut = truncate_to_tokens("wonderful adventures " * 20, 12).removesuffix(ELLIPSIS)
     assert set(cut.split()) == {"wonderful", "adventures"}

@@ -3,8 +3,8 @@
 import pytest
 
 from sojourn.context import skills as module
-from sojourn.context.shortlist import Ranked
-from sojourn.context.skills import Shelf, SkillSource, shortlisted
+from sojourn.context.skill_ranking import RankedSkill
+from sojourn.context.skills import SkillLibrary, SkillSource, shortlisted
 from sojourn.core.skills import Skill
 from tests.unit.context.worlds import request, told
 
@@ -42,7 +42,7 @@ async def test_folders_of_other_programs_are_read_where_they_are_named(make_kit,
 async def test_a_new_skill_is_seen_without_a_restart(kit, folder, monkeypatch):
     monkeypatch.setattr(module, "_FRESH", 0.0)
     folder("bread", "Bake bread with sourdough.")
-    shelf = Shelf(kit)
+    shelf = SkillLibrary(kit)
     assert [one.skill.name for one in shelf.rank("bake bread", wait=True)] == ["bread"]
     folder("rolls", "Bake bread rolls for breakfast.")
     assert {one.skill.name for one in shelf.rank("bake bread", wait=True)} == {"bread", "rolls"}
@@ -52,7 +52,7 @@ async def test_a_broken_skill_is_listed_with_its_problem_and_never_given(kit, fo
     folder("bread", "Bake bread with sourdough.")
     (home / "skills" / "odd").mkdir()
     (home / "skills" / "odd" / "SKILL.md").write_text("bake bread, but without a head", "utf-8")
-    assert ["no head" in one.why for one in Shelf(kit).found() if not isinstance(one, Skill)] == [True]
+    assert ["no head" in one.why for one in SkillLibrary(kit).found() if not isinstance(one, Skill)] == [True]
     assert [block.title for block in (await given(kit, "bake bread")).blocks] == ["bread"]
 
 
@@ -77,7 +77,9 @@ async def test_the_others_are_said_to_be_there_when_a_tool_can_show_them(make_ki
 
 def ranked(*bodies):
     return [
-        Ranked(skill=Skill(name=f"s{n}", description="What it is for.", body=body), score=1.0, shared=(), nearness=0.5)
+        RankedSkill(
+            skill=Skill(name=f"s{n}", description="What it is for.", body=body), score=1.0, shared=(), nearness=0.5
+        )
         for n, body in enumerate(bodies)
     ]
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sojourn.context.extract import extract, sentences
+from sojourn.context.extractive_summary import extract, sentences
 from sojourn.context.summary import EVERY, RECENT, ConversationSummary
-from sojourn.core.budget import tokens
+from sojourn.core.budget import estimate_tokens
 from sojourn.core.errors import RuntimeUnreachable
 from sojourn.core.messages import Message
 from sojourn.ports.runtime import Ready
@@ -107,7 +107,7 @@ async def test_a_turn_that_failed_teaches_nothing(make_kit):
 
 @pytest.mark.parametrize("most", [30, 120, 500])
 def test_an_extract_keeps_within_its_length(most):
-    assert tokens(extract([Message(role="user", content=line) for line in LINES], most)) <= most
+    assert estimate_tokens(extract([Message(role="user", content=line) for line in LINES], most)) <= most
 
 
 def test_code_is_no_sentence():

@@ -9,9 +9,9 @@ import pytest
 from sojourn.core.messages import assistant, user
 from sojourn.core.sessions import TurnId
 from sojourn.ports.runtime import Past, TurnInput
-from sojourn.runtimes.acp.ending import NOTHING, Usage, usage_of
 from sojourn.runtimes.acp.permissions import choices_of
-from sojourn.runtimes.acp.prompt import Known, after
+from sojourn.runtimes.acp.prompt import SeenHistory, after
+from sojourn.runtimes.acp.stop_reason import NO_USAGE, AgentUsage, usage_of
 from sojourn.testing.turns import Room, turn_input
 
 ROOM = Room(root=Path("/work"), turn=TurnId("t_now"))
@@ -27,8 +27,8 @@ def turn(history: tuple[Past, ...]) -> TurnInput:
     return turn_input("Now.", room=ROOM, history=history)
 
 
-def known_after(history: tuple[Past, ...], **changed: Any) -> Known:
-    return Known.of({**after(turn(history), "s1", None, NOTHING), **changed})
+def known_after(history: tuple[Past, ...], **changed: Any) -> SeenHistory:
+    return SeenHistory.of({**after(turn(history), "s1", None, NO_USAGE), **changed})
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_what_others_did_meanwhile_is_unseen() -> None:
 
 @pytest.mark.parametrize("state", [{}, {"session_id": None, "seen": "x", "usage": ["a"], "blocks": 3}, {"usage": [1]}])
 def test_a_state_that_cannot_be_read_counts_as_never_seen(state: dict[str, Any]) -> None:
-    assert not Known.of(state).still_holds(turn(heard("t_1")))
+    assert not SeenHistory.of(state).still_holds(turn(heard("t_1")))
 
 
 def test_usage_is_what_the_session_grew_by() -> None:
-    assert Usage(30, 9).since(Usage(10, 4)) == {"input_tokens": 20, "output_tokens": 5, "total_tokens": 25}
-    assert Usage(5, 2).since(Usage(10, 4))["input_tokens"] == 5, "a restarted agent counts from the beginning"
+    assert AgentUsage(30, 9).since(AgentUsage(10, 4)) == {"input_tokens": 20, "output_tokens": 5, "total_tokens": 25}
+    assert AgentUsage(5, 2).since(AgentUsage(10, 4))["input_tokens"] == 5, "a restarted agent counts from the beginning"
     assert usage_of({"usage": {"inputTokens": "many"}}) is None
 
 

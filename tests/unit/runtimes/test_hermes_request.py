@@ -12,42 +12,45 @@ from sojourn.core.tasks import Task, TaskGraph
 from sojourn.ports.context import ContextBlock
 from sojourn.runtimes.hermes import request
 from sojourn.runtimes.hermes.request import hermes_session, run_request, scope
-from sojourn.runtimes.telling import Told, context_text, conversation
+from sojourn.runtimes.prompt_text import TextEntry, render_context, to_text_entries
 from sojourn.testing.turns import past, turn_input
 
 
 def test_tool_calls_and_results_are_retold_in_full() -> None:
     call = ToolCall(id="c1", name="look_up", arguments='{"word": "one"}')
     long = "x" * 100_000
-    told = conversation([user("Go."), assistant("I look.", [call]), tool_result(call, long), assistant("Found.")])
+    told = to_text_entries([user("Go."), assistant("I look.", [call]), tool_result(call, long), assistant("Found.")])
     assert [one.role for one in told] == ["user", "assistant"]
     assert told[1].text == f'I look.\n[used look_up with {{"word": "one"}}]\n\n[result of look_up]\n{long}\n\nFound.'
 
 
 def test_roles_take_turns_whatever_the_transcript_has() -> None:
     summary = Message(role="system", content="They talked about dogs.")
-    told = conversation([summary, user("One."), user("Two."), assistant(None), assistant("A."), assistant("B.")])
-    assert told == [Told("user", "[note]\nThey talked about dogs.\n\nOne.\n\nTwo."), Told("assistant", "A.\n\nB.")]
+    told = to_text_entries([summary, user("One."), user("Two."), assistant(None), assistant("A."), assistant("B.")])
+    assert told == [
+        TextEntry("user", "[note]\nThey talked about dogs.\n\nOne.\n\nTwo."),
+        TextEntry("assistant", "A.\n\nB."),
+    ]
 
 
 def test_what_was_attached_before_is_named() -> None:
     picture = Attachment(hash="h", media_type="image/png", name="dog.png", size=4)
-    [told] = conversation([said("Look.", (picture,))])
+    [told] = to_text_entries([said("Look.", (picture,))])
     assert told.text == "Look.\n[attached: dog.png, image/png, 4 bytes]"
 
 
 def test_each_part_of_the_context_says_where_it_comes_from_and_why() -> None:
     block = ContextBlock(kind="note", title="Garden", text="Water it.", origin="garden.md", reason="it has “water”")
-    told = context_text([block])
+    told = render_context([block])
     assert all(words in told for words in ("Garden", "note", "Water it.", "garden.md", "it has “water”"))
-    assert context_text([]) == ""
+    assert render_context([]) == ""
 
 
 def test_a_graph_is_told_once() -> None:
     graph = TaskGraph(tasks=(Task(id="t1", title="Dig"), Task(id="t2", title="Plant", needs=("t1",))), because="order")
-    assert "t2 [waiting] Plant (after t1)" in context_text([], graph=graph)
+    assert "t2 [waiting] Plant (after t1)" in render_context([], graph=graph)
     block = ContextBlock(kind="tasks", title="Steps", text="Dig, then plant.", origin="x", reason="y")
-    assert context_text([block], graph=graph).count("Plant") == 0
+    assert render_context([block], graph=graph).count("Plant") == 0
 
 
 @pytest.mark.parametrize("session", ["20261116_080000_abcdef01", "a:b", "a@b", "x" * 255, "codex-a+b=c"])

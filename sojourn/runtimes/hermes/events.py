@@ -1,0 +1,110 @@
+"""What the events of a run become: text, progress, questions, and the facts that are kept beside the answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from sojourn.core.errors import RuntimeFailed
+from sojourn.core.events import Chunk, Progress
+from sojourn.core.messages import Json, assistant
+from sojourn.core.plain import plain
+from sojourn.ports.runtime import Given, Observed
+from sojourn.runtimes.agent_errors import to_agent_error
+from sojourn.runtimes.hermes.answer_buffer import AnswerBuffer
+from sojourn.runtimes.hermes.approvals import HermesApprovals
+from sojourn.runtimes.hermes.run import Event, HermesRun
+
+_NO_REPLY = "⚠️ No reply:"  # how Hermes says, in place of an answer, that its model gave none
+
+
+class EventMapper:
+    """One run as the person sees it. Hermes tells neither arguments nor results of a tool and gives calls no id,
+    so they are progress and an observation; no tool message is made up."""
+
+    def __init__(self, run: HermesRun, approvals: HermesApprovals) -> None:
+        self.answer = AnswerBuffer()
+        self.status = "completed"
+        self.finish_reason = "stop"
+        self.usage: dict[str, Json] = {}
+        self._run, self._approvals = run, approvals
+        self._tools: list[dict[str, Json]] = []
+        self._began = time.monotonic()
+
+    def of(self, event: Event) -> Iterator[Given]:
+        """`reasoning.available` carries the answer once more, and is passed over like all we do not know."""
+        name = event.get("event")
+        if name == "message.delta":
+            if piece := self.answer.add(str(event.get("delta") or "")):
+                yield Chunk(piece)
+        elif name == "tool.started":
+            yield self._tool_started(event)
+        elif name == "tool.completed":
+            yield self._tool_completed(event)
+        elif name == "approval.request":
+            self._approvals.asked(event)
+        elif name == "approval.responded":
+            if told := self._approvals.answered(event):
+                yield told
+        elif name == "run.status":
+            yield self._still(event)
+        elif name == "run.completed":
+            yield from self._completed(event)
+        elif name == "run.failed":
+            raise to_agent_error("Hermes", str(event.get("error") or "no reason given"))
+        elif name == "run.cancelled":
+            self.status, self.finish_reason = "cancelled", "cancelled"
+
+    def _tool_started(self, event: Event) -> Progress:
+        self.answer.tool()
+        return Progress("tool", {**self._new_tool(event), "status": "started"})
+
+    def _tool_completed(self, event: Event) -> Progress:
+        self.answer.tool()
+        name, failed = plain(str(event.get("tool") or "")), bool(event.get("error"))
+        waiting = (one for one in self._tools if one["tool"] == name and "status" not in one)
+        tool = next(waiting, None) or self._new_tool(event)
+        tool.update(status="failed" if failed else "completed", duration=event.get("duration") or 0.0)
+        if failed:
+            tool["error"] = "Hermes reports that it failed."
+        return Progress("tool", dict(tool))
+
+    def _new_tool(self, event: Event) -> dict[str, Json]:
+        """`call_id` is ours, for screens: Hermes gives none, so results go to the oldest open call of that name."""
+        tool: dict[str, Json] = {
+            "tool": plain(str(event.get("tool") or "")),
+            "preview": plain(str(event.get("preview") or "")),
+            "call_id": f"{self._run.id}:{len(self._tools) + 1}",
+        }
+        self._tools.append(tool)
+        return tool
+
+    def _still(self, event: Event) -> Progress:
+        if event.get("status") == "waiting_for_approval":
+            self._approvals.lost()
+        return Progress("running", {"runtime": "hermes", "status": event.get("status"), "line": "lost"})
+
+    def _completed(self, event: Event) -> Iterator[Given]:
+        if isinstance(used := event.get("usage"), dict) and any(used.values()):  # all 0: nobody counted
+            self.usage = {key: count for key, count in used.items() if isinstance(count, int)}
+        output = str(event.get("output") or "")
+        if output.startswith(_NO_REPLY) and not self.answer.part:
+            raise RuntimeFailed(f"Hermes has no answer. {plain(output)}", hint="Its model said nothing; ask again.")
+        if piece := self.answer.finish(output):
+            yield Chunk(piece)
+        if not self.answer.text.strip():
+            raise RuntimeFailed("Hermes ended the run without a word.", hint="Its log says why; ask again.")
+
+    def so_far(self, finish_reason: str) -> Iterator[Given]:
+        """What stays of the run: how it went, as an observation, and the words that were shown, as a message."""
+        facts: dict[str, Json] = {
+            "run_id": self._run.id,
+            "ended": finish_reason,
+            "seconds": round(time.monotonic() - self._began, 3),
+            "tools": [dict(tool) for tool in self._tools],
+            "approvals": [dict(one) for one in self._approvals.kept],
+            "line_lost": self._run.lost,
+        }
+        yield Observed("run", facts)
+        if self.answer.text.strip():
+            yield assistant(self.answer.text, finish_reason=finish_reason)
