@@ -59,7 +59,8 @@ async def _run_timed(call: ToolCall, tools: Mapping[str, Tool], workspace: Works
 async def _run_call(call: ToolCall, tools: Mapping[str, Tool], workspace: Workspace) -> ToolResult:
     tool = tools.get(call.name)
     if tool is None:
-        return ToolResult(text=f"There is no tool {call.name}. Available tools: {', '.join(tools) or 'none'}.", ok=False)
+        names = ", ".join(tools) or "none"
+        return ToolResult(text=f"There is no tool {call.name}. Available tools: {names}.", ok=False)
     arguments = parse_arguments(call)
     if arguments is None:
         return ToolResult(
