@@ -15,9 +15,9 @@ from pathlib import Path
 from bench.report import Bar, keep
 from sojourn import config
 from sojourn.compose import App
-from sojourn.context.bm25 import Bm25Index, asked
+from sojourn.context.bm25 import Bm25Index, query_weights
 from sojourn.context.embeddings import Embedders
-from sojourn.context.skill_ranking import Shortlist, spoken
+from sojourn.context.skill_ranking import Shortlist, name_to_words
 from sojourn.core.skills import Skill
 from sojourn.ports.skills import read_skills
 
@@ -39,14 +39,14 @@ def requests() -> dict[str, list[dict[str, str]]]:
     return found
 
 
-def ways(senses: Embedders) -> dict[str, Rank]:
+def ways(embedders: Embedders) -> dict[str, Rank]:
     """Every way of ranking that can run here."""
     shelf = Shortlist(skills())
-    plain = Bm25Index([[(f"{spoken(one.name)} {one.description} {one.body}", 1)] for one in shelf.skills])
-    words = senses.words()
+    plain = Bm25Index([[(f"{name_to_words(one.name)} {one.description} {one.body}", 1)] for one in shelf.skills])
+    words = embedders.word_vectors()
 
     def baseline(request: str) -> list[str]:
-        scores = plain.scores(asked(request))
+        scores = plain.score(query_weights(request))
         order = sorted(range(len(scores)), key=lambda number: -scores[number])
         return [shelf.skills[number].name for number in order if scores[number] > 0]
 
@@ -55,7 +55,7 @@ def ways(senses: Embedders) -> dict[str, Rank]:
 
     found: dict[str, Rank] = {"plain BM25": baseline, "words": ours()}
     if words:
-        found["words + word vectors"] = ours(words=words)
+        found["words + word vectors"] = ours(embedder=words)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Ranking by words: BM25 over weighted fields. Pure, and the same everywhere."""
+"""BM25: ranks documents of weighted fields by the words of a query."""
 
 from __future__ import annotations
 
@@ -6,61 +6,61 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import log
 
-from sojourn.context.stemming import counted, words
+from sojourn.context.stemming import count_stems, stem_words
 
-Fields = Sequence[tuple[str, float]]  # text and how much its words count
-_K, _B = 1.2, 0.6
+Fields = Sequence[tuple[str, float]]  # text, and the weight of its words
+_K1, _B = 1.2, 0.6
 
 
 class Bm25Index:
-    """Documents and how well each answers weighted words. Built once, asked often."""
+    """A BM25 index of documents. Built once, queried often."""
 
     def __init__(self, documents: Sequence[Fields]) -> None:
         self.size = len(documents)
-        self._found: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+        self._postings: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
         lengths: list[float] = []
         for number, fields in enumerate(documents):
             weighted: defaultdict[str, float] = defaultdict(float)
             for text, weight in fields:
-                for word, times in counted(text).items():
+                for word, times in count_stems(text).items():
                     weighted[word] += times * weight
             lengths.append(sum(weighted.values()))
             for word, mass in weighted.items():
-                self._found[word].append((number, mass))
+                self._postings[word].append((number, mass))
         mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
-        self._norms = [_K * (1 - _B + _B * length / mean) for length in lengths]
+        self._norms = [_K1 * (1 - _B + _B * length / mean) for length in lengths]
 
     def __contains__(self, word: object) -> bool:
-        return word in self._found
+        return word in self._postings
 
     @property
     def vocabulary(self) -> Sequence[str]:
-        return tuple(self._found)
+        return tuple(self._postings)
 
-    def rarity(self, word: str) -> float:
-        """How much a word tells: high for one that few documents have."""
-        having = len(self._found.get(word, ()))
+    def idf(self, word: str) -> float:
+        """Inverse document frequency: high for a word that few documents have."""
+        having = len(self._postings.get(word, ()))
         return log(1 + (self.size - having + 0.5) / (having + 0.5))
 
-    def tells(self, word: str) -> bool:
-        """Whether a word sets documents apart: among many, one that most of them have does not."""
-        return self.size < 10 or 2 * len(self._found.get(word, ())) < self.size
+    def is_distinctive(self, word: str) -> bool:
+        """False for a word that at least half of ten or more documents have."""
+        return self.size < 10 or 2 * len(self._postings.get(word, ())) < self.size
 
-    def scores(self, asked: Mapping[str, float]) -> list[float]:
-        """How well each document answers, by its number."""
+    def score(self, query: Mapping[str, float]) -> list[float]:
+        """Returns the score of each document for a query of weighted words."""
         found = [0.0] * self.size
-        for word, weight in asked.items():
-            rarity = self.rarity(word) if word in self._found else 0.0
-            for number, mass in self._found.get(word, ()):
-                found[number] += weight * rarity * mass * (_K + 1) / (mass + self._norms[number])
+        for word, weight in query.items():
+            idf = self.idf(word) if word in self._postings else 0.0
+            for number, mass in self._postings.get(word, ()):
+                found[number] += weight * idf * mass * (_K1 + 1) / (mass + self._norms[number])
         return found
 
-    def shared(self, number: int, asked: Mapping[str, float]) -> list[str]:
-        """The asked words a document has, the most telling first."""
-        having = [word for word in asked if any(one == number for one, _ in self._found.get(word, ()))]
-        return sorted(having, key=lambda word: -asked[word] * self.rarity(word))
+    def shared_words(self, number: int, query: Mapping[str, float]) -> list[str]:
+        """Returns the words of the query that a document has, the most distinctive first."""
+        having = [word for word in query if any(one == number for one, _ in self._postings.get(word, ()))]
+        return sorted(having, key=lambda word: -query[word] * self.idf(word))
 
 
-def asked(text: str) -> dict[str, float]:
-    """The words of a request, each counted once."""
-    return dict.fromkeys(words(text), 1.0)
+def query_weights(text: str) -> dict[str, float]:
+    """Returns the words of a request, each with weight 1."""
+    return dict.fromkeys(stem_words(text), 1.0)

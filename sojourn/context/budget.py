@@ -1,4 +1,4 @@
-"""Blocks within a budget: each is counted as it will be written, nothing is dropped without saying so."""
+"""Token budget of a context source: selects and truncates blocks, and reports what was left out."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from sojourn.core.budget import estimate_tokens, truncate_to_tokens
 from sojourn.core.events import Progress
 from sojourn.ports.context import ContextBlock, Contribution
 
-LEAST = 24  # tokens of text below which a cut block is not worth its heading
+MIN_BLOCK_TOKENS = 24  # a block that would be cut to less text is left out
 
 
-def written(block: ContextBlock) -> str:
-    """A block as runtimes write it: what it is, where it comes from, why it is here, and its words."""
+def render_block(block: ContextBlock) -> str:
+    """Renders a block as runtimes do: title, origin, reason and text."""
     return f"## {block.title} ({block.kind})\nFrom: {block.origin}\nWhy: {block.reason}\n\n{block.text}"
 
 
-def sized(block: ContextBlock) -> ContextBlock:
-    return replace(block, tokens=estimate_tokens(written(block)))
+def with_token_count(block: ContextBlock) -> ContextBlock:
+    return replace(block, tokens=estimate_tokens(render_block(block)))
 
 
-def pack(blocks: Iterable[ContextBlock], budget: int) -> tuple[list[ContextBlock], list[str]]:
-    """What fits, in the given order, and what did not, in words. One that is too long is cut if that leaves enough."""
+def fit_blocks(blocks: Iterable[ContextBlock], budget: int) -> tuple[list[ContextBlock], list[str]]:
+    """Returns the blocks that fit, in the given order, and a line for each that was truncated or left out."""
     kept: list[ContextBlock] = []
     left_out: list[str] = []
     room = budget
-    for block in map(sized, blocks):
+    for block in map(with_token_count, blocks):
         if block.tokens > room:
-            cut = _cut(block, room)
+            cut = _truncate_block(block, room)
             left_out.append(f"{block.title}: {'only its beginning fits' if cut else 'no room'} ({block.tokens} tokens)")
             if cut is None:
                 continue
@@ -38,17 +38,17 @@ def pack(blocks: Iterable[ContextBlock], budget: int) -> tuple[list[ContextBlock
     return kept, left_out
 
 
-def _cut(block: ContextBlock, room: int) -> ContextBlock | None:
-    heading = estimate_tokens(written(replace(block, text="")))
-    for most in range(room - heading, LEAST - 1, -1):  # the whole may count a little more than its parts
-        cut = sized(replace(block, text=truncate_to_tokens(block.text, most)))
+def _truncate_block(block: ContextBlock, room: int) -> ContextBlock | None:
+    heading = estimate_tokens(render_block(replace(block, text="")))
+    for most in range(room - heading, MIN_BLOCK_TOKENS - 1, -1):  # joined parts may count more
+        cut = with_token_count(replace(block, text=truncate_to_tokens(block.text, most)))
         if cut.text and cut.tokens <= room:
             return cut
     return None
 
 
-def told(block: ContextBlock) -> Progress:
-    """What surfaces show for a block: the person sees everything that was put before the runtime."""
+def to_memory_progress(block: ContextBlock) -> Progress:
+    """Returns the progress event of a block: surfaces show everything that a runtime is given."""
     return Progress(
         "memory",
         {
@@ -61,7 +61,7 @@ def told(block: ContextBlock) -> Progress:
     )
 
 
-def packed(blocks: Sequence[ContextBlock], budget: int, left_out: Sequence[str] = ()) -> Contribution:
-    """The contribution made of these blocks, as far as they fit."""
-    kept, dropped = pack(blocks, budget)
-    return Contribution(blocks=tuple(kept), shown=tuple(map(told, kept)), left_out=(*left_out, *dropped))
+def to_contribution(blocks: Sequence[ContextBlock], budget: int, left_out: Sequence[str] = ()) -> Contribution:
+    """Builds a contribution of the blocks that fit."""
+    kept, dropped = fit_blocks(blocks, budget)
+    return Contribution(blocks=tuple(kept), shown=tuple(map(to_memory_progress, kept)), left_out=(*left_out, *dropped))

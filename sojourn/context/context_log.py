@@ -1,4 +1,4 @@
-"""What was put before a runtime in each turn, as the session's log tells it."""
+"""Reads from a session's log which context each turn was given."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from sojourn.ports.store import SessionStore
 
 @dataclass(slots=True)
 class TurnContext:
-    """One turn: every piece with where it came from and why, and what had no room."""
+    """Context of one turn: every piece with its origin and reason, and what did not fit."""
 
     turn: str
     pieces: list[dict[str, Json]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
 
-async def used_in(store: SessionStore, session: SessionId, turn: str = "") -> list[TurnContext]:
-    """The turns of a session in order, or the one that is named, or ("last") the newest."""
+async def read_context_log(store: SessionStore, session: SessionId, turn: str = "") -> list[TurnContext]:
+    """Returns the turns of a session in order; with `turn` that one alone, with "last" the newest."""
     found: dict[str, TurnContext] = {}
     async with aclosing(store.read(session)) as log:
-        async for kept in log:
-            if kept.turn is None or not isinstance(kept.item, Progress):
+        async for row in log:
+            if row.turn is None or not isinstance(row.item, Progress):
                 continue
-            told = found.setdefault(kept.turn, TurnContext(kept.turn))
-            if kept.item.stage == "memory":
-                told.pieces.append(dict(kept.item.detail))
-            elif kept.item.stage == "prepare":
-                told.left_out += [str(one) for one in kept.item.detail.get("left_out") or ()]
+            context = found.setdefault(row.turn, TurnContext(row.turn))
+            if row.item.stage == "memory":
+                context.pieces.append(dict(row.item.detail))
+            elif row.item.stage == "prepare":
+                context.left_out += [str(one) for one in row.item.detail.get("left_out") or ()]
     turns = list(found.values())
     if turn == "last":
         return turns[-1:]

@@ -1,7 +1,7 @@
-"""Closeness in meaning, where word vectors are installed.
+"""Embeddings: similarity of texts by word vectors, where they are installed.
 
-They come with a package somebody may not have (`pip install 'sojourn[local-model]'`), load in tenths of a second
-and compute, so they are reached by dotted name, made on first use, and only ever used in a thread.
+The vectors come with an optional package (`pip install 'sojourn[local-model]'`) and take tenths of a second to load,
+so they are loaded by dotted name on first use, in a thread.
 """
 
 from __future__ import annotations
@@ -17,49 +17,49 @@ from sojourn.ports.kit import Kit
 
 logger = logging.getLogger(__name__)
 
-WORDS = "sojourn.context.word_vectors:WordVectors"
+WORD_VECTORS = "sojourn.context.word_vectors:WordVectors"
 
 
 class Embedder(Protocol):
-    """Knows how near texts are in meaning. Blocks: call it in a thread."""
+    """Computes the similarity of texts. Blocks: call it in a thread."""
 
-    def nearness(self, asked: str, texts: Sequence[str]) -> list[float]:
-        """The cosine between what was asked and each text, from -1 to 1."""
+    def similarities(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Returns the cosine similarity between the query and each text, from -1 to 1."""
         ...
 
 
 class Embedders:
-    """The senses of this process, each made once: `kit.shared(Embedders)`.
+    """The embedders of this process, each loaded once: `kit.shared(Embedders)`.
 
-    Making one takes long compared with a turn. So it is made in a thread of its own, and whoever asks before it
-    is there waits `patience` seconds at most and then goes without.
+    Loading one takes long compared with a turn. It happens in a thread of its own; a caller waits at most
+    `max_wait` seconds for it and gets None if it is not loaded by then.
     """
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
-        self._made: dict[str, Embedder | None] = {}
-        self._making: dict[str, threading.Thread] = {}
+        self._loaded: dict[str, Embedder | None] = {}
+        self._threads: dict[str, threading.Thread] = {}
         self._lock = threading.Lock()
 
-    def words(self, patience: float | None = None) -> Embedder | None:
-        """Knows words that are near each other: thousands of texts a second."""
-        return self._sense(WORDS, patience)
+    def word_vectors(self, max_wait: float | None = None) -> Embedder | None:
+        """Returns the word vectors: thousands of texts a second."""
+        return self._get(WORD_VECTORS, max_wait)
 
     async def close(self) -> None:
-        """What is half made is waited for: a thread that is left behind in an import may take the process down."""
-        for thread in self._making.values():
+        """Waits for loading threads: one that is still in an import at exit may crash the process."""
+        for thread in self._threads.values():
             await asyncio.to_thread(thread.join)
 
-    def _sense(self, dotted: str, patience: float | None) -> Embedder | None:
+    def _get(self, dotted: str, max_wait: float | None) -> Embedder | None:
         with self._lock:
-            if dotted not in self._making:
-                self._making[dotted] = threading.Thread(target=self._make, args=(dotted,), daemon=True, name=dotted)
-                self._making[dotted].start()
-        self._making[dotted].join(patience)
-        return self._made.get(dotted)
+            if dotted not in self._threads:
+                self._threads[dotted] = threading.Thread(target=self._load, args=(dotted,), daemon=True, name=dotted)
+                self._threads[dotted].start()
+        self._threads[dotted].join(max_wait)
+        return self._loaded.get(dotted)
 
-    def _make(self, dotted: str) -> None:
+    def _load(self, dotted: str) -> None:
         try:
-            self._made[dotted] = cast(Embedder, self._kit.load(dotted)(self._kit))  # type: ignore[operator]
-        except SojournError as error:  # not installed, or not the file we know: words alone have to do
+            self._loaded[dotted] = cast(Embedder, self._kit.load(dotted)(self._kit))  # type: ignore[operator]
+        except SojournError as error:  # not installed, or a damaged file: BM25 alone ranks
             logger.info("without %s: %s", dotted, error)

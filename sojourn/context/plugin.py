@@ -1,4 +1,4 @@
-"""What this package offers: memory, skills and tasks, each a plugin of its own."""
+"""The plugins `memory`, `skills` and `tasks`."""
 
 from __future__ import annotations
 

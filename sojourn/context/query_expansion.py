@@ -1,6 +1,6 @@
-"""What else a request may mean: everyday words, Chinese words and typos, in the words that instructions use.
+"""Query expansion: adds synonyms of everyday words, translations of Chinese words, and corrections of typos.
 
-The lists are data: `everyday.txt` (what people say > what it is called) and `chinese.txt`.
+The lists are data: `everyday.txt` (everyday phrase > technical terms) and `chinese.txt`.
 """
 
 from __future__ import annotations
@@ -10,63 +10,67 @@ from collections.abc import Container, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-from sojourn.context.stemming import is_small, stem, words
+from sojourn.context.stemming import is_stop_word, stem, stem_words
 from sojourn.core.terms import is_unspaced, tokens
 
-SAID, FROM_CHINESE, NEARLY = 0.5, 0.9, 0.8  # how much a word counts that was not said itself
-_SPOKEN = re.compile(r"[\w'-]+")
-_LONGEST = 5  # characters of a Chinese entry
+SYNONYM_WEIGHT, CHINESE_WEIGHT, TYPO_WEIGHT = 0.5, 0.9, 0.8  # weight of a word that the request itself does not contain
+_WORD = re.compile(r"[\w'-]+")
+_MAX_CHINESE_CHARS = 5  # characters of a Chinese entry
 
 
-def asked(text: str, known: Container[str] = ()) -> dict[str, float]:
-    """The words of a request, and what they stand for, each with its weight. `known` are the words typos may mean."""
-    found = dict.fromkeys(words(text), 1.0)
-    for word in words(in_english(text)):
-        found.setdefault(word, FROM_CHINESE)
-    for word in words(meant(text)):
-        found.setdefault(word, SAID)
+def expand_query(text: str, known: Container[str] = ()) -> dict[str, float]:
+    """Returns the words of a request and their expansions, each with its weight.
+
+    known: stems that a misspelt word may be corrected to
+    """
+    found = dict.fromkeys(stem_words(text), 1.0)
+    for word in stem_words(translate_chinese(text)):
+        found.setdefault(word, CHINESE_WEIGHT)
+    for word in stem_words(everyday_synonyms(text)):
+        found.setdefault(word, SYNONYM_WEIGHT)
     for term in {token.term for token in tokens(text)}:
-        if stem(term) not in known and not is_small(term):
-            for word in near(term, known):
-                found.setdefault(word, NEARLY)
+        if stem(term) not in known and not is_stop_word(term):
+            for word in typo_candidates(term, known):
+                found.setdefault(word, TYPO_WEIGHT)
     return found
 
 
-def as_said(text: str) -> dict[str, str]:
-    """How each word of `asked` reads: as it was said, or as it is called."""
-    spoken = f"{meant(text)} {in_english(text)} {text}"
+def spoken_forms(text: str) -> dict[str, str]:
+    """Maps each stem of the expanded query to the word as the request, or the synonym list, spells it."""
+    spoken = f"{everyday_synonyms(text)} {translate_chinese(text)} {text}"
     return {stem(token.term): token.term for token in tokens(spoken)}
 
 
-def meant(text: str) -> str:
-    """What everyday words and phrases of a text are called elsewhere."""
-    said = " ".join(["", *_SPOKEN.findall(text.lower()), ""])
-    return " ".join(dict.fromkeys(word for phrase, names in _everyday().items() if phrase in said for word in names))
+def everyday_synonyms(text: str) -> str:
+    """Returns the technical terms for everyday words and phrases of a text."""
+    text = " ".join(["", *_WORD.findall(text.lower()), ""])
+    names = (word for phrase, found in _load_synonyms().items() if phrase in text for word in found)
+    return " ".join(dict.fromkeys(names))
 
 
-def in_english(text: str) -> str:
-    """The English words for the Chinese ones in a text, longest first."""
-    chinese = _chinese()
+def translate_chinese(text: str) -> str:
+    """Returns the English words for the Chinese words of a text; the longest entry wins."""
+    chinese = _load_chinese()
     found: list[str] = []
     at = 0
     while at < len(text):
         if not is_unspaced(text[at]):
             at += 1
             continue
-        length = next((n for n in range(_LONGEST, 0, -1) if text[at : at + n] in chinese), 0)
+        length = next((n for n in range(_MAX_CHINESE_CHARS, 0, -1) if text[at : at + n] in chinese), 0)
         found += chinese.get(text[at : at + length], ())
         at += length or 1
     return " ".join(dict.fromkeys(found))
 
 
-def near(term: str, known: Container[str]) -> list[str]:
-    """Words that differ from a misspelt one by one letter: left out, added, changed or swapped with the next."""
+def typo_candidates(term: str, known: Container[str]) -> list[str]:
+    """Returns known stems within one edit of a word: a letter removed, added, changed or swapped with the next."""
     if len(term) < 5 or not term.isascii() or not term.isalpha():
         return []
-    return [word for word in dict.fromkeys(map(stem, _one_off(term))) if word in known]
+    return [word for word in dict.fromkeys(map(stem, _single_edits(term))) if word in known]
 
 
-def _one_off(term: str) -> Iterable[str]:
+def _single_edits(term: str) -> Iterable[str]:
     letters = "abcdefghijklmnopqrstuvwxyz"
     halves = [(term[:at], term[at:]) for at in range(1, len(term) + 1)]
     for head, tail in halves:
@@ -79,9 +83,9 @@ def _one_off(term: str) -> Iterable[str]:
 
 
 @cache
-def _everyday() -> Mapping[str, tuple[str, ...]]:
+def _load_synonyms() -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for line in _lines("everyday.txt"):
+    for line in _read_lines("everyday.txt"):
         said, _, names = line.partition(" > ")
         for phrase in said.split(", "):
             found[f" {phrase} "] = (*found.get(f" {phrase} ", ()), *names.split())
@@ -89,11 +93,11 @@ def _everyday() -> Mapping[str, tuple[str, ...]]:
 
 
 @cache
-def _chinese() -> Mapping[str, tuple[str, ...]]:
-    entries = (entry.split() for line in _lines("chinese.txt") for entry in line.split(" | "))
+def _load_chinese() -> Mapping[str, tuple[str, ...]]:
+    entries = (entry.split() for line in _read_lines("chinese.txt") for entry in line.split(" | "))
     return {word: tuple(names) for word, *names in entries}
 
 
-def _lines(name: str) -> list[str]:
+def _read_lines(name: str) -> list[str]:
     text = Path(__file__).with_name(name).read_text("utf-8")
     return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]

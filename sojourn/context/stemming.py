@@ -1,4 +1,4 @@
-"""Words as rankers see them: the terms of `core.terms`, without their endings and without the small words."""
+"""Stemming: the tokens of `core.terms` without endings and without stop words."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from pathlib import Path
 
 from sojourn.core.terms import is_unspaced, runs
 
-_SMALL_SIGNS = frozenset("的了吗呢吧啊我你他她它们是在有和与就都也很把被给让想要帮请这那一不")
+_STOP_CHARACTERS = frozenset("的了吗呢吧啊我你他她它们是在有和与就都也很把被给让想要帮请这那一不")
 
 
-def words(text: str) -> list[str]:
-    """The words of a text that mean something, in order, each without its ending."""
+def stem_words(text: str) -> list[str]:
+    """Returns the stems of a text in order, without stop words."""
     found: list[str] = []
     for run in runs(text):
-        found += [stem(token.term) for token in run.tokens if not is_small(token.term)]
+        found += [stem(token.term) for token in run.tokens if not is_stop_word(token.term)]
         if run.joined and len(run.tokens) > 1 and not is_unspaced(run.joined[0]):
             found.append(run.joined)
     return found
 
 
-def counted(text: str) -> Counter[str]:
-    return Counter(words(text))
+def count_stems(text: str) -> Counter[str]:
+    return Counter(stem_words(text))
 
 
-def is_small(term: str) -> bool:
-    """Whether a word says nothing about what is wanted."""
+def is_stop_word(term: str) -> bool:
+    """True for a word that carries no meaning of its own."""
     if is_unspaced(term[0]):
-        return term in _small() or all(sign in _SMALL_SIGNS for sign in term)
-    return term in _small() or (len(term) == 1 and not term.isdigit())
+        return term in _load_stop_words() or all(sign in _STOP_CHARACTERS for sign in term)
+    return term in _load_stop_words() or (len(term) == 1 and not term.isdigit())
 
 
 @cache
-def _small() -> frozenset[str]:
-    lines = Path(__file__).with_name("small.txt").read_text("utf-8").splitlines()
+def _load_stop_words() -> frozenset[str]:
+    lines = Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
 @lru_cache(maxsize=32768)
 def stem(term: str) -> str:
-    """A word without its ending, roughly: plural and verb forms become one. Applied to both sides alike."""
+    """Returns a word without its ending: plural and verb forms get one stem."""
     if len(term) < 4 or not term.isascii() or not term.isalpha():
         return term
     word = term

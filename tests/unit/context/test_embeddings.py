@@ -2,12 +2,12 @@
 
 import threading
 
-from sojourn.context.embeddings import WORDS, Embedders
+from sojourn.context.embeddings import WORD_VECTORS, Embedders
 from sojourn.core.errors import Missing
 
 
 class Loads:
-    """As much of a kit as the senses need: a model that comes when the test lets it, or never."""
+    """As much of a kit as the embedders need: a model that comes when the test lets it, or never."""
 
     def __init__(self, *, is_there=True):
         self.is_there, self.gate, self.made = is_there, threading.Event(), 0
@@ -17,20 +17,20 @@ class Loads:
         if not self.is_there:
             raise Missing(f"{dotted} is not installed.")
         self.made += 1
-        return lambda kit: f"sense of {dotted}"
+        return lambda kit: f"embedder of {dotted}"
 
 
 def test_who_cannot_wait_goes_without_and_finds_it_the_next_time():
     kit = Loads()
-    senses = Embedders(kit)
-    assert senses.words(0.01) is None
+    embedders = Embedders(kit)
+    assert embedders.word_vectors(0.01) is None
     kit.gate.set()
-    assert senses.words() == f"sense of {WORDS}"
-    assert senses.words(0) == f"sense of {WORDS}"
+    assert embedders.word_vectors() == f"embedder of {WORD_VECTORS}"
+    assert embedders.word_vectors(0) == f"embedder of {WORD_VECTORS}"
     assert kit.made == 1
 
 
 def test_what_is_not_installed_is_simply_not_there():
     kit = Loads(is_there=False)
     kit.gate.set()
-    assert Embedders(kit).words() is None
+    assert Embedders(kit).word_vectors() is None

@@ -2,8 +2,15 @@
 
 import pytest
 
-from sojourn.context.query_expansion import NEARLY, SAID, asked, in_english, meant, near
-from sojourn.context.stemming import stem, words
+from sojourn.context.query_expansion import (
+    SYNONYM_WEIGHT,
+    TYPO_WEIGHT,
+    everyday_synonyms,
+    expand_query,
+    translate_chinese,
+    typo_candidates,
+)
+from sojourn.context.stemming import stem, stem_words
 
 
 @pytest.mark.parametrize(
@@ -29,21 +36,21 @@ def test_other_words_stay_apart(one, other):
 
 
 def test_small_words_say_nothing():
-    assert words("please can you tell me what this is") == []
-    assert words("帮我想一想") == []
+    assert stem_words("please can you tell me what this is") == []
+    assert stem_words("帮我想一想") == []
 
 
 def test_chinese_is_read_word_by_word_the_longest_first():
-    assert in_english("把这封邮件翻译成英文") == "email mail translate translation english"
+    assert translate_chinese("把这封邮件翻译成英文") == "email mail translate translation english"
 
 
 def test_everyday_words_stand_for_what_it_is_called_and_count_less():
-    assert "resume" in meant("here is my cv")
-    assert asked("here is my cv")[stem("resume")] == SAID
+    assert "resume" in everyday_synonyms("here is my cv")
+    assert expand_query("here is my cv")[stem("resume")] == SYNONYM_WEIGHT
 
 
 def test_a_typo_stands_for_the_known_words_one_letter_away():
     known = {stem("kubernetes"), stem("deployment")}
-    assert near("kubernets", known) == [stem("kubernetes")]
-    assert asked("my depoyment", known)[stem("deployment")] == NEARLY
-    assert near("cat", {"car"}) == []
+    assert typo_candidates("kubernets", known) == [stem("kubernetes")]
+    assert expand_query("my depoyment", known)[stem("deployment")] == TYPO_WEIGHT
+    assert typo_candidates("cat", {"car"}) == []

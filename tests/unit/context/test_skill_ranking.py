@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.context.bm25 import Bm25Index, asked
-from sojourn.context.budget import packed
+from sojourn.context.bm25 import Bm25Index, query_weights
+from sojourn.context.budget import to_contribution
 from sojourn.context.embeddings import Embedders
-from sojourn.context.query_expansion import _everyday
-from sojourn.context.skill_ranking import Shortlist, spoken
-from sojourn.context.skills import BUDGET, shortlisted
+from sojourn.context.query_expansion import _load_synonyms
+from sojourn.context.skill_ranking import Shortlist, name_to_words
+from sojourn.context.skills import MAX_TOKENS, build_blocks
 from sojourn.core.skills import Skill
 from sojourn.ports.skills import read_skills
 
@@ -36,8 +36,8 @@ def found(shelf, half="held-out", **senses):
     """The share of requests whose skill is among the five that are put before the runtime, within the budget."""
     hits = 0
     for row in requests(half):
-        blocks = shortlisted(shelf.rank(row["say"], **senses)[:5], BUDGET, total=200, tools=("skills_list",))
-        given = packed(blocks, BUDGET)
+        blocks = build_blocks(shelf.rank(row["say"], **senses)[:5], MAX_TOKENS, total=200, tools=("skills_list",))
+        given = to_contribution(blocks, MAX_TOKENS)
         assert sum(block.tokens for block in given.blocks) <= 2000
         assert given.left_out == ()
         hits += row["skill"] in [block.title for block in given.blocks][:5]
@@ -57,19 +57,19 @@ def test_the_list_of_everyday_words_has_nothing_from_the_held_out_half_alone():
         return "|".join(f" {' '.join(said)} " for said in spoken)
 
     held, tuning = text("held-out"), text("tuning")
-    assert [phrase for phrase in _everyday() if phrase in held and phrase not in tuning] == []
+    assert [phrase for phrase in _load_synonyms() if phrase in held and phrase not in tuning] == []
 
 
 async def test_with_word_vectors_nine_of_ten_held_out_requests_find_their_skill(kit, shelf):
     pytest.importorskip("wordllama")
-    assert found(shelf, words=kit.shared(Embedders).words()) >= 0.90
+    assert found(shelf, embedder=kit.shared(Embedders).word_vectors()) >= 0.90
 
 
 def test_words_alone_do_better_than_plain_bm25(shelf):
-    plain = Bm25Index([[(f"{spoken(one.name)} {one.description} {one.body}", 1)] for one in shelf.skills])
+    plain = Bm25Index([[(f"{name_to_words(one.name)} {one.description} {one.body}", 1)] for one in shelf.skills])
 
     def baseline(say):
-        scores = plain.scores(asked(say))
+        scores = plain.score(query_weights(say))
         return [shelf.skills[n].name for n in sorted(range(200), key=lambda n: -scores[n])[:5] if scores[n] > 0]
 
     held = requests("held-out")
