@@ -326,7 +326,7 @@ async def test_a_full_hermes_is_waited_for(make: Make, model: ModelServer) -> No
 async def test_a_hermes_that_stays_full_is_said_to_be(
     make: Make, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sojourn.runtimes.hermes.runtime._BACK_OFF", (0.01,))
+    monkeypatch.setattr("sojourn.runtimes.hermes.runtime._BACKOFF_SECONDS", (0.01,))
     model.play(SLOW)
     runtime = make()
     async with aclosing(runtime.run(turn_input("a"))) as one, aclosing(runtime.run(turn_input("b"))) as two:

@@ -1,4 +1,4 @@
-"""One prompt under way: its updates in order, its result, and how it is stopped."""
+"""A running prompt: its updates in order, its result, and its cancellation."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from sojourn.runtimes.acp.updates import UNANSWERED, UpdateMapper
 
 logger = logging.getLogger(__name__)
 
-_UNTIL_STOPPED = 10.0
+_STOP_SECONDS = 10.0
 
 
 class PromptCall:
-    """Sent when it is made."""
+    """A prompt to the agent. Constructing it sends the request."""
 
     def __init__(
         self, agent: AcpAgent, session: str, turn: TurnInput, content: list[Params], settings: AcpSettings
     ) -> None:
         self.agent, self.session, self._settings = agent, session, settings
-        self.show = UpdateMapper(holds_first=is_hermes(agent))
-        self._permissions = Permissions(turn, agent.name, settings.approval_seconds, self._unanswered)
+        self.updates = UpdateMapper(holds_first=is_hermes(agent))
+        self._permissions = Permissions(turn, agent.name, settings.approval_seconds, self._report_unanswered)
         self._listener = Listener(self._permissions.ask)
         self._until = time.monotonic() + settings.most_seconds
-        self._task = agent.prompt(session, content, self._listener)
+        self._task = agent.start_prompt(session, content, self._listener)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return self._task.done()
 
-    async def next(self) -> Params | None:
-        """The next update; None when the agent says that the turn is over."""
+    async def next_update(self) -> Params | None:
+        """Returns the next update; None when the turn has ended. RuntimeTimeout."""
         left, idle = self._until - time.monotonic(), self._settings.idle_seconds
         try:
             async with asyncio.timeout(min(left, idle)):
@@ -58,28 +58,28 @@ class PromptCall:
         try:
             result = await self._task
         except (RpcError, ConnectionClosed) as error:
-            raise await self.agent.failure(error) from error
+            raise await self.agent.to_error(error) from error
         if not isinstance(result, dict):
             raise RuntimeFailed(f"{self.agent.name} ended the turn without a result.", hint="Update the agent.")
         return result
 
-    def _unanswered(self, kept: dict[str, Json]) -> None:
+    def _report_unanswered(self, kept: dict[str, Json]) -> None:
         self._listener.updates.put_nowait({"sessionUpdate": UNANSWERED, **kept})
 
-    def so_far(self, finish_reason: str) -> Iterator[Given]:
+    def collect_outcome(self, finish_reason: str) -> Iterator[Given]:
         facts: Params = {
             "agent": self.agent.name,
             "version": self.agent.version,
             "agent_session": self.session,
-            "approvals": [dict(one) for one in self._permissions.kept],
+            "approvals": [dict(one) for one in self._permissions.answers],
         }
-        return self.show.so_far(finish_reason, facts)
+        return self.updates.collect_outcome(finish_reason, facts)
 
     async def stop(self) -> None:
-        """Cancels, and waits until the agent has heard it. One that does not listen is ended."""
-        self._permissions.end()
+        """Cancels the prompt and waits for the agent; terminates an agent that does not react."""
+        self._permissions.cancel_open()
         self.agent.cancel(self.session)
-        await asyncio.wait({self._task}, timeout=_UNTIL_STOPPED)
+        await asyncio.wait({self._task}, timeout=_STOP_SECONDS)
         if self._task.done():
             return
         self._task.cancel()
@@ -89,7 +89,7 @@ class PromptCall:
             await self.agent.close()
 
     def close(self) -> None:
-        self._permissions.end()
-        self.agent.unlisten(self.session, self._listener)
+        self._permissions.cancel_open()
+        self.agent.remove_listener(self.session, self._listener)
         if self._task.done() and not self._task.cancelled():
-            self._task.exception()  # who wanted to know has asked before
+            self._task.exception()  # marks the exception as retrieved

@@ -1,4 +1,4 @@
-"""What the events of a run become: text, progress, questions, and the facts that are kept beside the answer."""
+"""Maps the events of a run to text, progress, approval questions, and an observation."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sojourn.runtimes.hermes.answer_buffer import AnswerBuffer
 from sojourn.runtimes.hermes.approvals import HermesApprovals
 from sojourn.runtimes.hermes.run import Event, HermesRun
 
-_NO_REPLY = "⚠️ No reply:"  # how Hermes says, in place of an answer, that its model gave none
+_NO_REPLY = "⚠️ No reply:"  # Hermes' text when its model gave no answer
 
 
 class EventMapper:
-    """One run as the person sees it. Hermes tells neither arguments nor results of a tool and gives calls no id,
-    so they are progress and an observation; no tool message is made up."""
+    """Maps the events of one run. Hermes reports neither arguments nor results of a tool and gives calls no id, so
+    tools become progress and an observation, not messages."""
 
     def __init__(self, run: HermesRun, approvals: HermesApprovals) -> None:
         self.answer = AnswerBuffer()
@@ -31,36 +31,36 @@ class EventMapper:
         self._tools: list[dict[str, Json]] = []
         self._began = time.monotonic()
 
-    def of(self, event: Event) -> Iterator[Given]:
-        """`reasoning.available` carries the answer once more, and is passed over like all we do not know."""
+    def map_event(self, event: Event) -> Iterator[Given]:
+        """Yields the events to show. Ignores `reasoning.available`, which repeats the answer, and unknown events."""
         name = event.get("event")
         if name == "message.delta":
             if piece := self.answer.add(str(event.get("delta") or "")):
                 yield Chunk(piece)
         elif name == "tool.started":
-            yield self._tool_started(event)
+            yield self._start_tool(event)
         elif name == "tool.completed":
-            yield self._tool_completed(event)
+            yield self._complete_tool(event)
         elif name == "approval.request":
-            self._approvals.asked(event)
+            self._approvals.on_request(event)
         elif name == "approval.responded":
-            if told := self._approvals.answered(event):
-                yield told
+            if progress := self._approvals.on_response(event):
+                yield progress
         elif name == "run.status":
-            yield self._still(event)
+            yield self._to_running(event)
         elif name == "run.completed":
-            yield from self._completed(event)
+            yield from self._complete_run(event)
         elif name == "run.failed":
             raise to_agent_error("Hermes", str(event.get("error") or "no reason given"))
         elif name == "run.cancelled":
             self.status, self.finish_reason = "cancelled", "cancelled"
 
-    def _tool_started(self, event: Event) -> Progress:
-        self.answer.tool()
+    def _start_tool(self, event: Event) -> Progress:
+        self.answer.start_part()
         return Progress("tool", {**self._new_tool(event), "status": "started"})
 
-    def _tool_completed(self, event: Event) -> Progress:
-        self.answer.tool()
+    def _complete_tool(self, event: Event) -> Progress:
+        self.answer.start_part()
         name, failed = plain(str(event.get("tool") or "")), bool(event.get("error"))
         waiting = (one for one in self._tools if one["tool"] == name and "status" not in one)
         tool = next(waiting, None) or self._new_tool(event)
@@ -70,7 +70,7 @@ class EventMapper:
         return Progress("tool", dict(tool))
 
     def _new_tool(self, event: Event) -> dict[str, Json]:
-        """`call_id` is ours, for screens: Hermes gives none, so results go to the oldest open call of that name."""
+        """Adds a tool call. Hermes gives no id: a result goes to the oldest open call of its name."""
         tool: dict[str, Json] = {
             "tool": plain(str(event.get("tool") or "")),
             "preview": plain(str(event.get("preview") or "")),
@@ -79,30 +79,32 @@ class EventMapper:
         self._tools.append(tool)
         return tool
 
-    def _still(self, event: Event) -> Progress:
+    def _to_running(self, event: Event) -> Progress:
         if event.get("status") == "waiting_for_approval":
-            self._approvals.lost()
+            self._approvals.deny_lost_request()
         return Progress("running", {"runtime": "hermes", "status": event.get("status"), "line": "lost"})
 
-    def _completed(self, event: Event) -> Iterator[Given]:
-        if isinstance(used := event.get("usage"), dict) and any(used.values()):  # all 0: nobody counted
+    def _complete_run(self, event: Event) -> Iterator[Given]:
+        if isinstance(used := event.get("usage"), dict) and any(used.values()):  # all 0: not counted
             self.usage = {key: count for key, count in used.items() if isinstance(count, int)}
         output = str(event.get("output") or "")
         if output.startswith(_NO_REPLY) and not self.answer.part:
-            raise RuntimeFailed(f"Hermes has no answer. {plain(output)}", hint="Its model said nothing; ask again.")
+            raise RuntimeFailed(
+                f"Hermes has no answer. {plain(output)}", hint="Its model sent an empty answer; ask again."
+            )
         if piece := self.answer.finish(output):
             yield Chunk(piece)
         if not self.answer.text.strip():
-            raise RuntimeFailed("Hermes ended the run without a word.", hint="Its log says why; ask again.")
+            raise RuntimeFailed("Hermes ended the run without an answer.", hint="Its log says why; ask again.")
 
-    def so_far(self, finish_reason: str) -> Iterator[Given]:
-        """What stays of the run: how it went, as an observation, and the words that were shown, as a message."""
+    def collect_outcome(self, finish_reason: str) -> Iterator[Given]:
+        """Yields what is saved of the run: an observation, and the text that was shown, as a message."""
         facts: dict[str, Json] = {
             "run_id": self._run.id,
             "ended": finish_reason,
             "seconds": round(time.monotonic() - self._began, 3),
             "tools": [dict(tool) for tool in self._tools],
-            "approvals": [dict(one) for one in self._approvals.kept],
+            "approvals": [dict(one) for one in self._approvals.answers],
             "line_lost": self._run.lost,
         }
         yield Observed("run", facts)

@@ -8,7 +8,7 @@ from sojourn.runtimes.hermes.answer_buffer import AnswerBuffer
 def told(*deltas: str) -> AnswerBuffer:
     answer = AnswerBuffer()
     for delta in deltas:
-        answer.tool() if delta == "TOOL" else answer.add(delta)
+        answer.start_part() if delta == "TOOL" else answer.add(delta)
     return answer
 
 

@@ -11,7 +11,7 @@ from sojourn.core.sessions import Principal, SessionId
 from sojourn.core.tasks import Task, TaskGraph
 from sojourn.ports.context import ContextBlock
 from sojourn.runtimes.hermes import request
-from sojourn.runtimes.hermes.request import hermes_session, run_request, scope
+from sojourn.runtimes.hermes.request import build_run_request, to_memory_scope, to_session_name
 from sojourn.runtimes.prompt_text import TextEntry, render_context, to_text_entries
 from sojourn.testing.turns import past, turn_input
 
@@ -55,42 +55,42 @@ def test_a_graph_is_told_once() -> None:
 
 @pytest.mark.parametrize("session", ["20261116_080000_abcdef01", "a:b", "a@b", "x" * 255, "codex-a+b=c"])
 def test_the_name_in_hermes_is_safe_and_always_the_same(session: str) -> None:
-    name = hermes_session(SessionId(session))
-    assert name == hermes_session(SessionId(session))
+    name = to_session_name(SessionId(session))
+    assert name == to_session_name(SessionId(session))
     assert name.startswith("sojourn_")
     assert len(name) <= 256
     assert not set(name) & set('/\\:*?"<>|\r\n\0')
 
 
 def test_different_sessions_never_share_a_name() -> None:
-    assert len({hermes_session(SessionId(one)) for one in ("a:b", "a@b", "a-b", "a+b")}) == 4
+    assert len({to_session_name(SessionId(one)) for one in ("a:b", "a@b", "a-b", "a+b")}) == 4
 
 
 def test_each_person_has_a_memory_of_their_own_in_hermes() -> None:
-    assert scope(Principal("owner")) != scope(Principal("guest:ann"))
-    assert "\n" not in scope(Principal("a\nb"))
+    assert to_memory_scope(Principal("owner")) != to_memory_scope(Principal("guest:ann"))
+    assert "\n" not in to_memory_scope(Principal("a\nb"))
 
 
 async def test_a_request_has_all_and_only_what_there_is() -> None:
-    body = await run_request(turn_input("Hi.", history=past(user("Hello."), assistant("Hello you."))))
+    body = await build_run_request(turn_input("Hi.", history=past(user("Hello."), assistant("Hello you."))))
     assert set(body) == {"input", "session_id", "conversation_history"}
     assert body["conversation_history"][0] == {"role": "user", "content": "Hello."}
-    assert "model" in await run_request(turn_input("Hi.", model="fast"))
+    assert "model" in await build_run_request(turn_input("Hi.", model="fast"))
 
 
 async def test_more_than_hermes_takes_is_said_before_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request, "MOST_BYTES", 1000)
+    monkeypatch.setattr(request, "MAX_REQUEST_BYTES", 1000)
     with pytest.raises(ContextFull, match="Hermes"):
-        await run_request(turn_input("x" * 2000))
+        await build_run_request(turn_input("x" * 2000))
 
 
 async def test_only_an_attachment_is_something_said() -> None:
     note = Attachment(hash="h", media_type="application/json", name="a.json", size=2)
-    body = await run_request(turn_input("", attachments=(note,), files={"h": json.dumps({"a": 1}).encode()}))
+    body = await build_run_request(turn_input("", attachments=(note,), files={"h": json.dumps({"a": 1}).encode()}))
     assert '{"a": 1}' in body["input"]
 
 
 async def test_text_that_is_none_is_named_instead() -> None:
     note = Attachment(hash="h", media_type="text/plain", name="a.txt", size=2)
-    body = await run_request(turn_input("See.", attachments=(note,), files={"h": b"\xff\xfe"}))
+    body = await build_run_request(turn_input("See.", attachments=(note,), files={"h": b"\xff\xfe"}))
     assert body["input"] == "See.\n\n[attached: a.txt, text/plain, 2 bytes]"
