@@ -24,7 +24,7 @@ _MIN_SHARE, _MAX_COUNTED_WORDS = 0.35, 6  # share of the request's words that a 
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class NoteSection:
     """A section of a note with its headings."""
 
     file: str  # below the folder
@@ -38,12 +38,12 @@ class Notes:
     def __init__(self, kit: Kit) -> None:
         folder = str(kit.settings["memory.notes"])
         self.folder = kit.settings.user_home / folder.removeprefix("~/") if folder else kit.settings.home / "notes"
-        self._read: dict[str, tuple[tuple[int, int], list[Section]]] = {}
+        self._read: dict[str, tuple[tuple[int, int], list[NoteSection]]] = {}
         self._problems: dict[str, str] = {}
-        self._index: tuple[list[Section], Bm25Index] = ([], Bm25Index([]))
+        self._index: tuple[list[NoteSection], Bm25Index] = ([], Bm25Index([]))
         self._lock = threading.Lock()
 
-    def search(self, request: str, most: int = MAX_SECTIONS) -> tuple[list[tuple[Section, str]], list[str]]:
+    def search(self, request: str, most: int = MAX_SECTIONS) -> tuple[list[tuple[NoteSection, str]], list[str]]:
         """Returns the sections that match a request, each with a reason, and files that could not be read. Blocks."""
         with self._lock:
             self._refresh()
@@ -53,7 +53,7 @@ class Notes:
         said = sum(weight == 1.0 for weight in weighted.values())
         needed = _MIN_SHARE * min(said, _MAX_COUNTED_WORDS)
         scores, forms = index.score(weighted), spoken_forms(request)
-        found: list[tuple[Section, str]] = []
+        found: list[tuple[NoteSection, str]] = []
         for number in sorted(range(len(sections)), key=lambda n: -scores[n])[:most]:
             shared = index.shared_words(number, weighted)
             if shared and sum(weighted[word] for word in shared if index.is_distinctive(word)) >= needed:
@@ -63,7 +63,7 @@ class Notes:
         return found, problems
 
     def _refresh(self) -> None:
-        seen: dict[str, tuple[tuple[int, int], list[Section]]] = {}
+        seen: dict[str, tuple[tuple[int, int], list[NoteSection]]] = {}
         self._problems = {}
         for path in _list_files(self.folder, self._problems):
             name = str(path.relative_to(self.folder))
@@ -81,7 +81,7 @@ class Notes:
             sections = [section for _, found in seen.values() for section in found]
             self._index = (sections, Bm25Index([[(one.file, 1), (one.heading, 2), (one.text, 1)] for one in sections]))
 
-    def _read_sections(self, path: Path, name: str, size: int) -> list[Section]:
+    def _read_sections(self, path: Path, name: str, size: int) -> list[NoteSection]:
         if size > MAX_FILE_BYTES:
             self._problems[name] = f"it has more than {MAX_FILE_BYTES // 1024} kB"
             return []
@@ -105,16 +105,16 @@ def _list_files(folder: Path, problems: dict[str, str]) -> Iterator[Path]:
                 yield Path(place) / name
 
 
-def split_sections(text: str, file: str) -> Iterator[Section]:
+def split_sections(text: str, file: str) -> Iterator[NoteSection]:
     """Yields the sections of a Markdown text; ignores headings inside code fences."""
     path: list[tuple[int, str]] = []
     lines: list[str] = []
     is_fenced = False
 
-    def section() -> Iterator[Section]:
+    def section() -> Iterator[NoteSection]:
         body = "\n".join(lines).strip()
         if body:
-            yield Section(file, " › ".join(title for _, title in path), body)
+            yield NoteSection(file, " › ".join(title for _, title in path), body)
         lines.clear()
 
     for line in text.splitlines():

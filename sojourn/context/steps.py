@@ -48,7 +48,7 @@ MAX_TITLE_CHARS = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RequestStep:
     """One step. `after`: it waits for the steps before it; otherwise it is independent."""
 
     title: str
@@ -56,7 +56,7 @@ class Step:
     last: bool = False  # it waits for all others
 
 
-def parse_steps(request: str) -> tuple[Step, ...]:
+def parse_steps(request: str) -> tuple[RequestStep, ...]:
     """Returns the steps of a request in order; fewer than two for a simple request."""
     plain = _FENCE.sub(" ", request).strip()
     listed = _parse_list(plain)
@@ -67,19 +67,19 @@ def parse_steps(request: str) -> tuple[Step, ...]:
     return _parse_prose(plain) if len(plain) <= 2000 else ()
 
 
-def _parse_list(text: str) -> tuple[Step, ...]:
+def _parse_list(text: str) -> tuple[RequestStep, ...]:
     """Parses a list of requests; other lists are content. A numbered list is sequential, a bulleted one is not,
     unless its words say otherwise."""
-    found: list[Step] = []
+    found: list[RequestStep] = []
     for hit in filter(None, map(_ITEM.match, text.splitlines())):
         title = _to_title(hit[4])
         waits = bool(hit[1] or hit[3] or _NEEDS.search(title))
-        found.append(Step(title, after=waits, last=bool(_AFTER_ALL.match(title))))
+        found.append(RequestStep(title, after=waits, last=bool(_AFTER_ALL.match(title))))
     requests = sum(_is_request(step.title) for step in found)
     return tuple(found) if 2 * requests >= len(found) else ()
 
 
-def _parse_for_each(text: str) -> tuple[Step, ...]:
+def _parse_for_each(text: str) -> tuple[RequestStep, ...]:
     """Parses one request for several things; the steps are independent."""
     plain = text.rstrip(" .。")
     if hit := _FOR_EACH.fullmatch(plain):
@@ -91,13 +91,13 @@ def _parse_for_each(text: str) -> tuple[Step, ...]:
     for listed, what in forms:
         things = [one.strip(" .") for one in _LIST.split(listed) if one.strip(" .")]
         if _is_request(what) and len(things) > 1 and all(len(one) <= 60 for one in things):
-            return tuple(Step(_to_title(f"{what}: {one}")) for one in things)
+            return tuple(RequestStep(_to_title(f"{what}: {one}")) for one in things)
     return ()
 
 
-def _parse_prose(text: str) -> tuple[Step, ...]:
+def _parse_prose(text: str) -> tuple[RequestStep, ...]:
     """Parses running text: "then" and a plain "and" make a step wait, "and also" does not."""
-    found: list[Step] = []
+    found: list[RequestStep] = []
     is_marked = False
     for stretch in (stretches := _split_at(_THEN, text)):
         waits = bool(found)
@@ -105,7 +105,7 @@ def _parse_prose(text: str) -> tuple[Step, ...]:
         is_marked = is_marked or len(stretches) > 1 or len(alsos) > 1
         for also in alsos:
             for piece in _split_at_and(also):
-                found.append(Step(_to_title(piece), after=waits or bool(found and _NEEDS.search(piece))))
+                found.append(RequestStep(_to_title(piece), after=waits or bool(found and _NEEDS.search(piece))))
                 waits = True
             waits = False
     return tuple(found) if is_marked or len(found) > 2 else ()  # "look at it and tell me" is one request

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import get_args
 
 from sojourn.context.budget import to_contribution
-from sojourn.context.steps import Step, parse_steps
+from sojourn.context.steps import RequestStep, parse_steps
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Message
@@ -145,12 +145,12 @@ def build_graph(said: str) -> TaskGraph | None:
     return graph_of(tasks, parallel=parallel, because=because)
 
 
-def _to_tasks(found: Sequence[Step]) -> list[Task]:
+def _to_tasks(found: Sequence[RequestStep]) -> list[Task]:
     """Converts steps to tasks; merges those beyond the limit into one last task."""
     kept = list(found[:MOST])
     if len(found) > MOST:
         rest = [step.title for step in found[MOST - 1 :]]
-        kept[-1] = Step(f"And {len(rest)} more: {'; '.join(rest)[:400]}", after=True, last=True)
+        kept[-1] = RequestStep(f"And {len(rest)} more: {'; '.join(rest)[:400]}", after=True, last=True)
     ids = [f"t{number}" for number in range(1, len(kept) + 1)]
     tasks: list[Task] = []
     for number, step in enumerate(kept):

@@ -18,7 +18,7 @@ _WINDOW = re.compile(r"\n\[lines \d+ to (\d+) of (?:more than )?(\d+)\..*\]\s*$"
 _EXIT_LINE = re.compile(r"\s*^\[(?:exit code \d+|no output, exit code 0)\]\s*$", re.MULTILINE)
 
 
-class Actions:
+class OfflineActions:
     """Carries out the intent of one turn."""
 
     def __init__(self, output: TurnOutput) -> None:

@@ -15,7 +15,7 @@ from sojourn.core.settings import Settings
 from sojourn.ports.kit import Kit
 from sojourn.ports.runtime import Given, Ready, TurnInput
 from sojourn.runtimes.models.local_servers import USUAL_PORTS, LocalServer, chat_models, find_local_servers
-from sojourn.runtimes.offline.actions import Actions
+from sojourn.runtimes.offline.actions import OfflineActions
 from sojourn.runtimes.offline.free_text import TextModel, TokenUsage, write_answer
 from sojourn.runtimes.offline.greeting import render_greeting
 from sojourn.runtimes.offline.intents import Intent, parse_intent
@@ -89,7 +89,7 @@ class OfflineRuntime:
         if output.turn.internal:
             output.write(render_greeting(output.turn) + "\n")
             return
-        intent, actions = parse_intent(output.turn.said), Actions(output)
+        intent, actions = parse_intent(output.turn.said), OfflineActions(output)
         if actions.can_do(intent):
             await actions.do(intent)
         elif intent.kind == "free":
@@ -100,7 +100,7 @@ class OfflineRuntime:
             output.reply(intent.kind, model=model, offer=await self._render_offer(output.chinese))
 
     async def _answer_free_text(
-        self, output: TurnOutput, actions: Actions, intent: Intent, used: list[TokenUsage]
+        self, output: TurnOutput, actions: OfflineActions, intent: Intent, used: list[TokenUsage]
     ) -> None:
         """The small model knows English only: a question in another language is not given to it."""
         is_latin, can_search = _is_latin(intent.text), output.has_tool("session_search")
