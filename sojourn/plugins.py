@@ -47,17 +47,17 @@ BUILT_INS = (
     BuiltIn(name="mcp", module="sojourn.tools.mcp_offer", offers=frozenset({"tools"})),
     BuiltIn(
         name="memory",
-        module="sojourn.context.offer:memory",
+        module="sojourn.context.plugin:memory",
         offers=frozenset({"context"}),
         commands={"memory": "The facts that are remembered, and why something was recalled."},
     ),
     BuiltIn(
         name="skills",
-        module="sojourn.context.offer:skills",
+        module="sojourn.context.plugin:skills",
         offers=frozenset({"context"}),
         commands={"skills": "The skills there are, and which ones a request would bring up."},
     ),
-    BuiltIn(name="tasks", module="sojourn.context.offer:tasks", offers=frozenset({"context"})),
+    BuiltIn(name="tasks", module="sojourn.context.plugin:tasks", offers=frozenset({"context"})),
     BuiltIn(
         name="templates",
         module="sojourn.templates.plugin",

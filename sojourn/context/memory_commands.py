@@ -1,20 +1,33 @@
-"""`sojourn memory`: the facts that are remembered about you, and why something was recalled."""
+"""`sojourn memory`: lists and edits facts, and shows which context a turn was given."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import Any, Protocol
 
 import click
 
+from sojourn.context.context_log import TurnContext, read_context_log
 from sojourn.context.facts import Fact, Facts
-from sojourn.context.given import Given, as_json
-from sojourn.context.used import Used, used_in
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
 from sojourn.ports.kit import Kit
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+
+
+class Given(Protocol):
+    """What the command line puts into click's context."""
+
+    json: bool
+
+    @property
+    def kit(self) -> Kit: ...
+    def run(self, work: Callable[[Kit], Coroutine[Any, Any, Any]]) -> Any: ...
+    def insist(self, question: str, *, yes: bool) -> None: ...
 
 
 @click.group(invoke_without_command=True)
@@ -32,7 +45,7 @@ def memory(context: click.Context, as_json: bool) -> None:
 def list_facts(given: Given, as_json: bool) -> None:
     """Every fact, oldest first."""
     facts: list[Fact] = given.run(lambda kit: Facts(kit.store, OWNER).all())
-    _show(facts, as_json or given.json, "Nothing is remembered yet. Add a fact with `sojourn memory add TEXT`.")
+    _print_facts(facts, as_json or given.json, "Nothing is remembered yet. Add a fact with `sojourn memory add TEXT`.")
 
 
 @memory.command()
@@ -43,7 +56,7 @@ def list_facts(given: Given, as_json: bool) -> None:
 def add(given: Given, text: tuple[str, ...], why: str, as_json: bool) -> None:
     """Remember a fact."""
     fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).add(" ".join(text), why=why))
-    _say(f"Remembered as {fact.id}: {fact.text}", fact, as_json or given.json)
+    _print_fact(f"Remembered as {fact.id}: {fact.text}", fact, as_json or given.json)
 
 
 @memory.command()
@@ -54,7 +67,7 @@ def add(given: Given, text: tuple[str, ...], why: str, as_json: bool) -> None:
 def edit(given: Given, id: str, text: tuple[str, ...], as_json: bool) -> None:
     """Say a fact in other words."""
     fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).edit(id, " ".join(text)))
-    _say(f"{fact.id} is now: {fact.text}", fact, as_json or given.json)
+    _print_fact(f"{fact.id} is now: {fact.text}", fact, as_json or given.json)
 
 
 @memory.command()
@@ -66,7 +79,7 @@ def delete(given: Given, id: str, yes: bool, as_json: bool) -> None:
     """Forget a fact."""
     given.insist(f"Forget {id}?", yes=yes)
     fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).delete(id))
-    _say(f"Forgotten: {fact.text}", fact, as_json or given.json)
+    _print_fact(f"Forgotten: {fact.text}", fact, as_json or given.json)
 
 
 @memory.command()
@@ -76,7 +89,7 @@ def delete(given: Given, id: str, yes: bool, as_json: bool) -> None:
 def search(given: Given, text: tuple[str, ...], as_json: bool) -> None:
     """The facts that have words of a text."""
     facts: list[Fact] = given.run(lambda kit: Facts(kit.store, OWNER).search(" ".join(text)))
-    _show(facts, as_json or given.json, "No fact has these words.")
+    _print_facts(facts, as_json or given.json, "No fact has these words.")
 
 
 @memory.command()
@@ -87,11 +100,11 @@ def search(given: Given, text: tuple[str, ...], as_json: bool) -> None:
 def why(given: Given, session: str, turn: str, as_json: bool) -> None:
     """What was put before the runtime in a turn, and why."""
 
-    async def read(kit: Kit) -> list[Used]:
+    async def read(kit: Kit) -> list[TurnContext]:
         found = await kit.store.resolve(session, principal=OWNER)
-        return await used_in(kit.store, found.id, "" if turn == "all" else turn)
+        return await read_context_log(kit.store, found.id, "" if turn == "all" else turn)
 
-    turns: list[Used] = given.run(read)
+    turns: list[TurnContext] = given.run(read)
     if as_json or given.json:
         click.echo(json.dumps([asdict(one) for one in turns], ensure_ascii=False, indent=1))
         return
@@ -106,18 +119,18 @@ def why(given: Given, session: str, turn: str, as_json: bool) -> None:
             click.secho(f"  left out: {left}", dim=True)
 
 
-def as_value(fact: Fact) -> dict[str, Json]:
-    """A fact as JSON has it; times in ISO 8601."""
-    return {**asdict(fact), "created_at": _time(fact.created_at), "updated_at": _time(fact.updated_at)}
+def fact_to_json(fact: Fact) -> dict[str, Json]:
+    """Returns a fact as JSON; times in ISO 8601."""
+    return {**asdict(fact), "created_at": _to_iso(fact.created_at), "updated_at": _to_iso(fact.updated_at)}
 
 
-def _time(at: float) -> str:
+def _to_iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
-def _show(facts: Sequence[Fact], as_json: bool, nothing: str) -> None:
+def _print_facts(facts: Sequence[Fact], as_json: bool, nothing: str) -> None:
     if as_json:
-        click.echo(json.dumps([as_value(fact) for fact in facts], ensure_ascii=False, indent=1))
+        click.echo(json.dumps([fact_to_json(fact) for fact in facts], ensure_ascii=False, indent=1))
     elif not facts:
         click.echo(nothing)
     else:
@@ -125,5 +138,5 @@ def _show(facts: Sequence[Fact], as_json: bool, nothing: str) -> None:
             click.echo(f"{click.style(fact.id, fg='cyan')}  {fact.text}" + (f"  ({fact.why})" if fact.why else ""))
 
 
-def _say(sentence: str, fact: Fact, as_json: bool) -> None:
-    click.echo(json.dumps(as_value(fact), ensure_ascii=False) if as_json else sentence)
+def _print_fact(sentence: str, fact: Fact, as_json: bool) -> None:
+    click.echo(json.dumps(fact_to_json(fact), ensure_ascii=False) if as_json else sentence)

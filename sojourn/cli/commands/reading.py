@@ -11,7 +11,9 @@ from sojourn.cli import shapes
 from sojourn.cli.folding import fold, is_undone
 from sojourn.cli.given import Given, dump, emit, with_kit
 from sojourn.cli.options import Command, SessionWords, session_argument, since_option, source_option, until_option
-from sojourn.core.messages import Message
+from sojourn.cli.words import printable
+from sojourn.core.attachments import OBSERVATION, list_attachments
+from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Recorded
 from sojourn.ports.kit import Kit
 from sojourn.ports.store import SearchQuery
@@ -23,8 +25,11 @@ from sojourn.ports.store import SearchQuery
 @click.option("--all", "every", is_flag=True, help="Also what was undone.")
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N messages.")
 @click.option("--raw", is_flag=True, help="One line of JSON for each message.")
+@click.option("--attachments", is_flag=True, help="List files and what runtimes observed, instead of the messages.")
 @with_kit
-async def show(given: Given, kit: Kit, session: str, full: bool, every: bool, last: int | None, raw: bool) -> None:
+async def show(
+    given: Given, kit: Kit, session: str, full: bool, every: bool, last: int | None, raw: bool, attachments: bool
+) -> None:
     """Read a session."""
     one = await kit.store.resolve(session)
     rows: deque[Recorded] = deque(maxlen=last)
@@ -34,13 +39,37 @@ async def show(given: Given, kit: Kit, session: str, full: bool, every: bool, la
             hidden += 1
         else:
             rows.append(row)
-    if raw:
+    if attachments:
+        records = await kit.store.list_records(OBSERVATION, session=one.id)
+        found = list_attachments(rows, [(record.created_at, record.value) for record in records])
+        _show_attachments(given, found, raw=raw)
+    elif raw:
         for row in rows:
             click.echo(dump(shapes.message(row)))
     elif given.json:
         emit(shapes.whole(one, [shapes.message(row) for row in rows]))
     else:
         given.draw("transcript", one, fold(rows), full=full, hidden=hidden)
+
+
+def _show_attachments(given: Given, found: list[dict[str, Json]], *, raw: bool) -> None:
+    if raw:
+        lines = [dump(one) for one in found]
+    elif given.json:
+        emit({"attachments": found})
+        return
+    else:
+        lines = [printable(line) for one in found for line in _describe(one)] or ["This session has no attachments."]
+    for line in lines:
+        click.echo(line)
+
+
+def _describe(one: dict[str, Json]) -> list[str]:
+    if one["type"] == "file":
+        name = one["name"] or one["hash"][:12]
+        return [f"{name}  {one['media_type']}, {one['size']:,} bytes, message {one['message_id']}"]
+    data = [f"    {name}: {text if isinstance(text, str) else dump(text)}" for name, text in one["data"].items()]
+    return [f"[{one['runtime']}] {one['kind']}, turn {one['turn']}", *data]
 
 
 @click.command(cls=Command)
