@@ -15,9 +15,9 @@ from pathlib import Path
 from bench.report import Bar, save_result
 from sojourn import config
 from sojourn.app import App
-from sojourn.context.ranking import Index, asked
-from sojourn.context.senses import Senses
-from sojourn.context.shortlist import Shortlist, spoken
+from sojourn.context.bm25 import Bm25Index, query_weights
+from sojourn.context.embeddings import Embedders
+from sojourn.context.skill_ranking import Shortlist, name_to_words
 from sojourn.core.skills import Skill
 from sojourn.ports.skills import read_skills
 
@@ -39,14 +39,14 @@ def requests() -> dict[str, list[dict[str, str]]]:
     return found
 
 
-def ways(senses: Senses) -> dict[str, Rank]:
+def ways(embedders: Embedders) -> dict[str, Rank]:
     """Every way of ranking that can run here."""
     shelf = Shortlist(skills())
-    plain = Index([[(f"{spoken(one.name)} {one.description} {one.body}", 1)] for one in shelf.skills])
-    words = senses.words()
+    plain = Bm25Index([[(f"{name_to_words(one.name)} {one.description} {one.body}", 1)] for one in shelf.skills])
+    words = embedders.word_vectors()
 
     def baseline(request: str) -> list[str]:
-        scores = plain.scores(asked(request))
+        scores = plain.score(query_weights(request))
         order = sorted(range(len(scores)), key=lambda number: -scores[number])
         return [shelf.skills[number].name for number in order if scores[number] > 0]
 
@@ -55,7 +55,7 @@ def ways(senses: Senses) -> dict[str, Rank]:
 
     found: dict[str, Rank] = {"plain BM25": baseline, "words": ours()}
     if words:
-        found["words + word vectors"] = ours(words=words)
+        found["words + word vectors"] = ours(embedder=words)
     return found
 
 
@@ -68,7 +68,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         kit = App(config.load({"home": folder}))
         found, bars, details = requests(), list[Bar](), dict[str, dict[str, float]]()
-        for name, rank in ways(Senses(kit)).items():
+        for name, rank in ways(Embedders(kit)).items():
             rank("warm up")
             begun = time.perf_counter()
             top5 = {half: share(rank, rows) for half, rows in found.items()}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sojourn.achievements.plugin import plugin as hermes_achievements
     from sojourn.client import connect
-    from sojourn.context.offer import memory, skills, tasks
+    from sojourn.context.plugin import memory, skills, tasks
     from sojourn.core.settings import Settings
     from sojourn.dashboard import plugin as dashboard
     from sojourn.dashboard.plugin_state import InstalledPages
@@ -149,17 +149,17 @@ BUILT_INS = (
     BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp_offer:plugin"), offers=("tools",)),
     BuiltIn(
         name="memory",
-        plugin=Lazy("sojourn.context.offer:memory"),
+        plugin=Lazy("sojourn.context.plugin:memory"),
         offers=("context",),
         commands={"memory": "The facts that are remembered, and why something was recalled."},
     ),
     BuiltIn(
         name="skills",
-        plugin=Lazy("sojourn.context.offer:skills"),
+        plugin=Lazy("sojourn.context.plugin:skills"),
         offers=("context",),
         commands={"skills": "The skills there are, and which ones a request would bring up."},
     ),
-    BuiltIn(name="tasks", plugin=Lazy("sojourn.context.offer:tasks"), offers=("context",)),
+    BuiltIn(name="tasks", plugin=Lazy("sojourn.context.plugin:tasks"), offers=("context",)),
     BuiltIn(
         name="templates",
         plugin=Lazy("sojourn.templates.plugin:plugin"),

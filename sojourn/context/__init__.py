@@ -1,1 +1,1 @@
-"""Remembering: what is put before a runtime besides the conversation. One source per file."""
+"""Context sources: what a runtime is given besides the conversation. One source per file."""

@@ -1,7 +1,7 @@
-"""Durable facts a person asked to be remembered. Theirs to list, edit and delete.
+"""Facts that a person asked to remember: list, add, edit, delete, search.
 
-A fact is a record of kind `fact` under `<principal>/<8 hex>`; the `memory` tool, the command and the routes all
-speak of the same records.
+A fact is a record of kind `fact` under `<principal>/<8 hex>`; the `memory` tool, the command and the routes use the
+same records.
 """
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from sojourn.context.expansion import asked
-from sojourn.context.ranking import Index
+from sojourn.context.bm25 import Bm25Index
+from sojourn.context.query_expansion import expand_query
 from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.ports.records import Record, RecordStore
 from sojourn.text.redaction import redact
 
 KIND = "fact"
-LONGEST = 2000  # characters of one fact
-_PAGE = 500
+MAX_FACT_CHARS = 2000
+_PAGE_ROWS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """One thing to remember, and where it was said."""
+    """One fact, and the session it comes from."""
 
-    id: str  # 8 hex digits, the person's own
+    id: str  # 8 hex digits, unique per principal
     text: str
     why: str = ""
     source_session: SessionId | None = None
@@ -35,7 +35,7 @@ class Fact:
 
 
 class Facts:
-    """The facts of one person."""
+    """The facts of one principal."""
 
     def __init__(self, records: RecordStore, principal: Principal) -> None:
         self._records, self._principal = records, principal
@@ -45,22 +45,22 @@ class Facts:
         found: list[Record] = []
         after = ""
         while page := await self._records.list_records(
-            KIND, principal=self._principal, prefix=f"{self._principal}/", after=after, limit=_PAGE
+            KIND, principal=self._principal, prefix=f"{self._principal}/", after=after, limit=_PAGE_ROWS
         ):
             found += page
             after = page[-1].key
-        return sorted(filter(None, map(_fact, found)), key=lambda one: (one.created_at, one.id))
+        return sorted(filter(None, map(_parse_fact, found)), key=lambda one: (one.created_at, one.id))
 
     async def get(self, id: str) -> Fact:
         record = await self._records.get_record(KIND, self._key(id))
-        fact = _fact(record) if record and record.principal == self._principal else None
+        fact = _parse_fact(record) if record and record.principal == self._principal else None
         if fact is None:
             raise NotFound(f'There is no fact "{id}".', hint="`sojourn memory list` shows them with their ids.")
         return fact
 
     async def add(self, text: str, *, why: str = "", source_session: SessionId | None = None) -> Fact:
-        """Remembers something. What is remembered already is not kept twice."""
-        said = clean(text)
+        """Adds a fact; returns the existing one if its text is the same."""
+        said = clean_fact(text)
         for fact in await self.all():
             if fact.text.casefold() == said.casefold():
                 return fact
@@ -70,7 +70,7 @@ class Facts:
         old = await self.get(id)
         if expect is not None and old.revision != expect:
             raise Conflict(f'The fact "{id}" was changed meanwhile.', hint="Read it again, then edit it.")
-        return await self._put(id, clean(text), old.why, old.source_session, expect=old.revision)
+        return await self._put(id, clean_fact(text), old.why, old.source_session, expect=old.revision)
 
     async def delete(self, id: str) -> Fact:
         old = await self.get(id)
@@ -78,10 +78,10 @@ class Facts:
         return old
 
     async def search(self, text: str) -> list[Fact]:
-        """Those that have words of a text, best first."""
+        """Returns the facts that share words with a text, best first."""
         facts = await self.all()
-        index = Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
-        scores = index.scores(asked(text, index))
+        index = Bm25Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
+        scores = index.score(expand_query(text, index))
         return [facts[n] for n in sorted(range(len(facts)), key=lambda n: -scores[n]) if scores[n] > 0]
 
     def _key(self, id: str) -> str:
@@ -89,29 +89,29 @@ class Facts:
 
     async def _put(self, id: str, text: str, why: str, session: SessionId | None, *, expect: int) -> Fact:
         value = {"text": text, "why": why, "source_session": session}
-        kept = await self._records.put_record(
+        saved = await self._records.put_record(
             Record(kind=KIND, key=self._key(id), value=value, principal=self._principal), expect=expect
         )
-        fact = _fact(kept)
+        fact = _parse_fact(saved)
         assert fact is not None
         return fact
 
 
-def clean(text: str) -> str:
-    """A fact as it is kept: one line, not empty, not a book, no secret."""
+def clean_fact(text: str) -> str:
+    """Returns the text of a fact on one line. BadInput when it is empty, too long or contains a secret."""
     said = " ".join(text.split())
     if not said:
         raise BadInput("There is nothing to remember in an empty text.", hint="Say the fact in a sentence.")
-    if len(said) > LONGEST:
+    if len(said) > MAX_FACT_CHARS:
         raise BadInput(
-            f"This fact has {len(said)} characters.", hint=f"At most {LONGEST}; longer texts belong into a note."
+            f"This fact has {len(said)} characters.", hint=f"At most {MAX_FACT_CHARS}; longer texts belong into a note."
         )
     if redact(said) != said:
         raise BadInput("The fact holds a key or password.", hint="Secrets are not remembered; leave it out.")
     return said
 
 
-def _fact(record: Record) -> Fact | None:
+def _parse_fact(record: Record) -> Fact | None:
     value = record.value
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         return None

@@ -1,4 +1,4 @@
-"""The routes under `/api/plugins/memory/`: facts, and what was put before a runtime."""
+"""HTTP routes under `/api/plugins/memory/`: facts, and the context that turns were given."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from sojourn.context.facts import LONGEST, Facts
-from sojourn.context.memory_commands import as_value
-from sojourn.context.used import used_in
+from sojourn.context.context_log import read_context_log
+from sojourn.context.facts import MAX_FACT_CHARS, Facts
+from sojourn.context.memory_commands import fact_to_json
 from sojourn.core.sessions import OWNER
 from sojourn.ports.app import HasStore
 
@@ -23,14 +23,14 @@ _REFUSED: dict[int | str, dict[str, Any]] = {400: {"description": "The text is e
 class NewFact(BaseModel):
     """Something to remember."""
 
-    text: str = Field(min_length=1, max_length=LONGEST)
-    why: str = Field(default="", max_length=LONGEST)
+    text: str = Field(min_length=1, max_length=MAX_FACT_CHARS)
+    why: str = Field(default="", max_length=MAX_FACT_CHARS)
 
 
 class ChangedFact(BaseModel):
     """A fact in other words. With `revision`, only if it still has that one."""
 
-    text: str = Field(min_length=1, max_length=LONGEST)
+    text: str = Field(min_length=1, max_length=MAX_FACT_CHARS)
     revision: int | None = Field(default=None, ge=1, le=2**53)
 
 
@@ -62,25 +62,25 @@ def router(kit: HasStore) -> APIRouter:
         return Facts(kit.store, OWNER)
 
     @api.get("/facts")
-    async def list_facts(text: Annotated[str, Query(max_length=LONGEST)] = "") -> list[FactShape]:
+    async def list_facts(text: Annotated[str, Query(max_length=MAX_FACT_CHARS)] = "") -> list[FactShape]:
         """Every fact, oldest first; with `text`, those that have its words, best first."""
         found = await (facts().search(text) if text.strip() else facts().all())
-        return [FactShape(**as_value(one)) for one in found]
+        return [FactShape(**fact_to_json(one)) for one in found]
 
     @api.post("/facts", status_code=201, responses=_REFUSED)
     async def add_fact(new: NewFact) -> FactShape:
         """Remembers a fact; one that is known already is not kept twice."""
-        return FactShape(**as_value(await facts().add(new.text, why=new.why)))
+        return FactShape(**fact_to_json(await facts().add(new.text, why=new.why)))
 
     @api.patch("/facts/{id}", responses={**_REFUSED, **_UNKNOWN, **_STALE})
     async def edit_fact(id: FactId, new: ChangedFact) -> FactShape:
         """Says a fact in other words."""
-        return FactShape(**as_value(await facts().edit(id, new.text, expect=new.revision)))
+        return FactShape(**fact_to_json(await facts().edit(id, new.text, expect=new.revision)))
 
     @api.delete("/facts/{id}", responses=_UNKNOWN)
     async def delete_fact(id: FactId) -> FactShape:
         """Forgets a fact; answers with what it was."""
-        return FactShape(**as_value(await facts().delete(id)))
+        return FactShape(**fact_to_json(await facts().delete(id)))
 
     @api.get("/used/{session}", responses={**_UNKNOWN, 409: {"description": "Several sessions fit."}})
     async def used(
@@ -89,6 +89,6 @@ def router(kit: HasStore) -> APIRouter:
     ) -> list[UsedShape]:
         """What each turn of a session was given, and why."""
         found = await kit.store.resolve(session, principal=OWNER)
-        return [UsedShape(**asdict(one)) for one in await used_in(kit.store, found.id, turn)]
+        return [UsedShape(**asdict(one)) for one in await read_context_log(kit.store, found.id, turn)]
 
     return api

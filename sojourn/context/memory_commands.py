@@ -1,4 +1,4 @@
-"""`sojourn memory`: the facts that are remembered about you, and why something was recalled."""
+"""`sojourn memory`: lists and edits facts, and shows which context a turn was given."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import click
 
+from sojourn.context.context_log import TurnContext, read_context_log
 from sojourn.context.facts import Fact, Facts
-from sojourn.context.used import Used, used_in
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
 from sojourn.ports.app import HasStore
@@ -34,7 +34,7 @@ def memory(context: click.Context, as_json: bool) -> None:
 def list_facts(given: CliContext, as_json: bool) -> None:
     """Every fact, oldest first."""
     facts: list[Fact] = given.run(lambda kit: Facts(kit.store, OWNER).all())
-    _show(facts, as_json or given.json, "Nothing is remembered yet. Add a fact with `sojourn memory add TEXT`.")
+    _print_facts(facts, as_json or given.json, "Nothing is remembered yet. Add a fact with `sojourn memory add TEXT`.")
 
 
 @memory.command()
@@ -45,7 +45,7 @@ def list_facts(given: CliContext, as_json: bool) -> None:
 def add(given: CliContext, text: tuple[str, ...], why: str, as_json: bool) -> None:
     """Remember a fact."""
     fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).add(" ".join(text), why=why))
-    _say(f"Remembered as {fact.id}: {fact.text}", fact, as_json or given.json)
+    _print_fact(f"Remembered as {fact.id}: {fact.text}", fact, as_json or given.json)
 
 
 @memory.command()
@@ -56,7 +56,7 @@ def add(given: CliContext, text: tuple[str, ...], why: str, as_json: bool) -> No
 def edit(given: CliContext, id: str, text: tuple[str, ...], as_json: bool) -> None:
     """Say a fact in other words."""
     fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).edit(id, " ".join(text)))
-    _say(f"{fact.id} is now: {fact.text}", fact, as_json or given.json)
+    _print_fact(f"{fact.id} is now: {fact.text}", fact, as_json or given.json)
 
 
 @memory.command()
@@ -68,7 +68,7 @@ def delete(given: CliContext, id: str, yes: bool, as_json: bool) -> None:
     """Forget a fact."""
     given.confirm(f"Forget {id}?", yes=yes)
     fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).delete(id))
-    _say(f"Forgotten: {fact.text}", fact, as_json or given.json)
+    _print_fact(f"Forgotten: {fact.text}", fact, as_json or given.json)
 
 
 @memory.command()
@@ -78,7 +78,7 @@ def delete(given: CliContext, id: str, yes: bool, as_json: bool) -> None:
 def search(given: CliContext, text: tuple[str, ...], as_json: bool) -> None:
     """The facts that have words of a text."""
     facts: list[Fact] = given.run(lambda kit: Facts(kit.store, OWNER).search(" ".join(text)))
-    _show(facts, as_json or given.json, "No fact has these words.")
+    _print_facts(facts, as_json or given.json, "No fact has these words.")
 
 
 @memory.command()
@@ -89,11 +89,11 @@ def search(given: CliContext, text: tuple[str, ...], as_json: bool) -> None:
 def why(given: CliContext, session: str, turn: str, as_json: bool) -> None:
     """What was put before the runtime in a turn, and why."""
 
-    async def read(kit: HasStore) -> list[Used]:
+    async def read(kit: HasStore) -> list[TurnContext]:
         found = await kit.store.resolve(session, principal=OWNER)
-        return await used_in(kit.store, found.id, "" if turn == "all" else turn)
+        return await read_context_log(kit.store, found.id, "" if turn == "all" else turn)
 
-    turns: list[Used] = given.run(read)
+    turns: list[TurnContext] = given.run(read)
     if as_json or given.json:
         click.echo(json.dumps([asdict(one) for one in turns], ensure_ascii=False, indent=1))
         return
@@ -108,18 +108,18 @@ def why(given: CliContext, session: str, turn: str, as_json: bool) -> None:
             click.secho(f"  left out: {left}", dim=True)
 
 
-def as_value(fact: Fact) -> dict[str, Json]:
-    """A fact as JSON has it; times in ISO 8601."""
-    return {**asdict(fact), "created_at": _time(fact.created_at), "updated_at": _time(fact.updated_at)}
+def fact_to_json(fact: Fact) -> dict[str, Json]:
+    """Returns a fact as JSON; times in ISO 8601."""
+    return {**asdict(fact), "created_at": _to_iso(fact.created_at), "updated_at": _to_iso(fact.updated_at)}
 
 
-def _time(at: float) -> str:
+def _to_iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
-def _show(facts: Sequence[Fact], as_json: bool, nothing: str) -> None:
+def _print_facts(facts: Sequence[Fact], as_json: bool, nothing: str) -> None:
     if as_json:
-        click.echo(json.dumps([as_value(fact) for fact in facts], ensure_ascii=False, indent=1))
+        click.echo(json.dumps([fact_to_json(fact) for fact in facts], ensure_ascii=False, indent=1))
     elif not facts:
         click.echo(nothing)
     else:
@@ -127,5 +127,5 @@ def _show(facts: Sequence[Fact], as_json: bool, nothing: str) -> None:
             click.echo(f"{click.style(fact.id, fg='cyan')}  {fact.text}" + (f"  ({fact.why})" if fact.why else ""))
 
 
-def _say(sentence: str, fact: Fact, as_json: bool) -> None:
-    click.echo(json.dumps(as_value(fact), ensure_ascii=False) if as_json else sentence)
+def _print_fact(sentence: str, fact: Fact, as_json: bool) -> None:
+    click.echo(json.dumps(fact_to_json(fact), ensure_ascii=False) if as_json else sentence)

@@ -1,4 +1,4 @@
-"""Knowledge notes: a folder of Markdown files, known section by section. They are the owner's, guests see none."""
+"""Notes: a folder of Markdown files, indexed by section. They belong to the owner; guests see none."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn.context.expansion import as_said, asked
-from sojourn.context.packing import packed
-from sojourn.context.ranking import Index
-from sojourn.context.words import words
+from sojourn.context.bm25 import Bm25Index
+from sojourn.context.budget import to_contribution
+from sojourn.context.query_expansion import expand_query, spoken_forms
+from sojourn.context.stemming import stem_words
 from sojourn.core.sessions import OWNER
 from sojourn.ports.app import HasSettings, Shared
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 
-MOST_FILES, LARGEST, MOST_SHOWN = 2000, 512 * 1024, 4
+MAX_FILES, MAX_FILE_BYTES, MAX_SECTIONS = 2000, 512 * 1024, 4
 _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")
-_ENOUGH, _COUNTED = 0.35, 6  # the share of a request's words that a section must have, of so many at most
+_MIN_SHARE, _MAX_COUNTED_WORDS = 0.35, 6  # share of the request's words that a section must have; at most so many count
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A part of a note under its headings."""
+class NoteSection:
+    """A section of a note with its headings."""
 
     file: str  # below the folder
     heading: str  # "Garden › Tomatoes"
@@ -33,60 +33,62 @@ class Section:
 
 
 class Notes:
-    """The notes of this process: `kit.shared(Notes)`. A file is read again when its time or size changed."""
+    """Index of the notes: `kit.shared(Notes)`. Reads a file again when its time or size has changed."""
 
     def __init__(self, kit: HasSettings) -> None:
-        given = str(kit.settings["memory.notes"])
-        self.folder = kit.settings.user_home / given.removeprefix("~/") if given else kit.settings.home / "notes"
-        self._read: dict[str, tuple[tuple[int, int], list[Section]]] = {}
+        folder = str(kit.settings["memory.notes"])
+        self.folder = kit.settings.user_home / folder.removeprefix("~/") if folder else kit.settings.home / "notes"
+        self._read: dict[str, tuple[tuple[int, int], list[NoteSection]]] = {}
         self._problems: dict[str, str] = {}
-        self._index: tuple[list[Section], Index] = ([], Index([]))
+        self._index: tuple[list[NoteSection], Bm25Index] = ([], Bm25Index([]))
         self._lock = threading.Lock()
 
-    def search(self, request: str, most: int = MOST_SHOWN) -> tuple[list[tuple[Section, str]], list[str]]:
-        """The sections a request is about, each with the reason; and what could not be read. Blocks."""
+    def search(self, request: str, most: int = MAX_SECTIONS) -> tuple[list[tuple[NoteSection, str]], list[str]]:
+        """Returns the sections that match a request, each with a reason, and files that could not be read. Blocks."""
         with self._lock:
             self._refresh()
             sections, index = self._index
             problems = [f"note {name}: {why}" for name, why in sorted(self._problems.items())]
-        weighted = asked(request, index)
+        weighted = expand_query(request, index)
         said = sum(weight == 1.0 for weight in weighted.values())
-        needed = _ENOUGH * min(said, _COUNTED)
-        scores, forms = index.scores(weighted), as_said(request)
-        found: list[tuple[Section, str]] = []
+        needed = _MIN_SHARE * min(said, _MAX_COUNTED_WORDS)
+        scores, forms = index.score(weighted), spoken_forms(request)
+        found: list[tuple[NoteSection, str]] = []
         for number in sorted(range(len(sections)), key=lambda n: -scores[n])[:most]:
-            shared = index.shared(number, weighted)
-            if shared and sum(weighted[word] for word in shared if index.tells(word)) >= needed:
+            shared = index.shared_words(number, weighted)
+            if shared and sum(weighted[word] for word in shared if index.is_distinctive(word)) >= needed:
                 found.append(
                     (sections[number], f"it has {', '.join(f'“{forms.get(word, word)}”' for word in shared[:4])}")
                 )
         return found, problems
 
     def _refresh(self) -> None:
-        seen: dict[str, tuple[tuple[int, int], list[Section]]] = {}
+        seen: dict[str, tuple[tuple[int, int], list[NoteSection]]] = {}
         self._problems = {}
-        for path in _files(self.folder, self._problems):
+        for path in _list_files(self.folder, self._problems):
             name = str(path.relative_to(self.folder))
             try:
                 facts = path.stat()
                 stamp = (facts.st_mtime_ns, facts.st_size)
                 known = self._read.get(name)
-                seen[name] = known if known and known[0] == stamp else (stamp, self._sections(path, name, stamp[1]))
+                seen[name] = (
+                    known if known and known[0] == stamp else (stamp, self._read_sections(path, name, stamp[1]))
+                )
             except (OSError, UnicodeDecodeError) as error:
                 self._problems[name] = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
         if seen != self._read:
             self._read = seen
             sections = [section for _, found in seen.values() for section in found]
-            self._index = (sections, Index([[(one.file, 1), (one.heading, 2), (one.text, 1)] for one in sections]))
+            self._index = (sections, Bm25Index([[(one.file, 1), (one.heading, 2), (one.text, 1)] for one in sections]))
 
-    def _sections(self, path: Path, name: str, size: int) -> list[Section]:
-        if size > LARGEST:
-            self._problems[name] = f"it has more than {LARGEST // 1024} kB"
+    def _read_sections(self, path: Path, name: str, size: int) -> list[NoteSection]:
+        if size > MAX_FILE_BYTES:
+            self._problems[name] = f"it has more than {MAX_FILE_BYTES // 1024} kB"
             return []
-        return list(sections_of(path.read_text("utf-8"), name))
+        return list(split_sections(path.read_text("utf-8"), name))
 
 
-def _files(folder: Path, problems: dict[str, str]) -> Iterator[Path]:
+def _list_files(folder: Path, problems: dict[str, str]) -> Iterator[Path]:
     if not folder.exists():
         return
     count = 0
@@ -97,22 +99,22 @@ def _files(folder: Path, problems: dict[str, str]) -> Iterator[Path]:
         for name in sorted(files):
             if name.lower().endswith((".md", ".markdown")) and not name.startswith("."):
                 count += 1
-                if count > MOST_FILES:
-                    problems[str(folder)] = f"there are more than {MOST_FILES} notes; the rest was not read"
+                if count > MAX_FILES:
+                    problems[str(folder)] = f"there are more than {MAX_FILES} notes; the rest was not read"
                     return
                 yield Path(place) / name
 
 
-def sections_of(text: str, file: str) -> Iterator[Section]:
-    """The sections of a Markdown text; what is inside a code fence is no heading."""
+def split_sections(text: str, file: str) -> Iterator[NoteSection]:
+    """Yields the sections of a Markdown text; ignores headings inside code fences."""
     path: list[tuple[int, str]] = []
     lines: list[str] = []
     is_fenced = False
 
-    def section() -> Iterator[Section]:
+    def section() -> Iterator[NoteSection]:
         body = "\n".join(lines).strip()
         if body:
-            yield Section(file, " › ".join(title for _, title in path), body)
+            yield NoteSection(file, " › ".join(title for _, title in path), body)
         lines.clear()
 
     for line in text.splitlines():
@@ -129,7 +131,7 @@ def sections_of(text: str, file: str) -> Iterator[Section]:
 
 
 class NoteSource:
-    """The sections of the owner's notes that a request is about."""
+    """Context source: the sections of the owner's notes that match a request."""
 
     name = "notes"
     stage: Stage = "memory"
@@ -138,7 +140,7 @@ class NoteSource:
         self._kit = kit
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
-        if request.session.principal != OWNER or not words(request.said):
+        if request.session.principal != OWNER or not stem_words(request.said):
             return ContextContribution()
         found, problems = await asyncio.to_thread(self._kit.shared(Notes).search, request.said)
         blocks = [
@@ -151,7 +153,7 @@ class NoteSource:
             )
             for section, reason in found
         ]
-        return packed(blocks, request.budget, problems)
+        return to_contribution(blocks, request.budget, problems)
 
 
 def make(kit: Shared) -> NoteSource:

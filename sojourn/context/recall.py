@@ -1,7 +1,7 @@
-"""Recalled memory: what earlier sessions of the same person said about this, and the summarised past of this one.
+"""Recall: finds messages of earlier sessions, and of the compacted part of this one, that a request is about.
 
-Search wants every word of a query in one message, so a request becomes several queries, the fullest first. What they
-find is ranked by the telling words it has and, where word vectors are installed, by its meaning.
+Search demands every word of a query in one message, so a request becomes several queries, the longest first. Hits are
+ranked by the rare words they share with the request and, where word vectors are installed, by similarity.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from itertools import combinations
 from math import log2
 
-from sojourn.context.packing import packed
-from sojourn.context.senses import Senses
-from sojourn.context.words import is_small, stem
+from sojourn.context.budget import to_contribution
+from sojourn.context.embeddings import Embedders
+from sojourn.context.stemming import is_stop_word, stem
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import SessionId
 from sojourn.ports.app import PluginContext
@@ -26,18 +26,18 @@ from sojourn.ports.store import SearchHit, SearchQuery, SessionStore
 from sojourn.text.token_count import truncate_to_tokens
 from sojourn.text.tokenizer import is_unspaced, tokenize
 
-SECONDS = 0.5  # after that no further query is asked
-PATIENCE = 0.15  # seconds to wait for word vectors that are just being loaded
-MOST_WORDS, PER_QUERY, MOST_READ, MOST_SESSIONS = 6, 12, 10, 4
-_ENOUGH = 0.5  # the share of the request's telling words that an excerpt must have
-_NEAR, _SOME = 0.45, 0.2  # or the cosine with which that share is enough
-_UNKNOWN = 0.5  # what a word counts that was never said before: it may be a slip, or another subject
-_EXCERPT = 220  # tokens of one message
+SEARCH_SECONDS = 0.5  # then no further query is sent
+LOAD_WAIT_SECONDS = 0.15  # for word vectors that are being loaded
+MAX_WORDS, HITS_PER_QUERY, MAX_MESSAGES, MAX_SESSIONS = 6, 12, 10, 4
+_MIN_SHARE = 0.5  # weighted share of the request's words that a message must have
+_MIN_SIMILARITY, _MIN_SHARE_IF_SIMILAR = 0.45, 0.2  # the share that is enough at this cosine
+_UNSEEN_WORD_WEIGHT = 0.5  # weight of a word that no session contains: a typo, or another subject
+_EXCERPT_TOKENS = 220  # of one message
 
 
 @dataclass(slots=True)
-class _Place:
-    """A message that was found, and by which words."""
+class _Candidate:
+    """A message that was found, and the words that found it."""
 
     hit: SearchHit
     found_by: set[str] = field(default_factory=set)
@@ -50,12 +50,12 @@ class _Place:
         return self.share + 0.5 * self.nearness
 
     @property
-    def is_about_it(self) -> bool:
-        return self.share >= _ENOUGH or (self.share >= _SOME and self.nearness >= _NEAR)
+    def is_relevant(self) -> bool:
+        return self.share >= _MIN_SHARE or (self.share >= _MIN_SHARE_IF_SIMILAR and self.nearness >= _MIN_SIMILARITY)
 
 
 class Recall:
-    """Looks into past sessions; says for each excerpt which session it is from, when, and why."""
+    """Context source: excerpts of past sessions, each with session, date and reason."""
 
     name = "recall"
     stage: Stage = "memory"
@@ -64,55 +64,55 @@ class Recall:
         self._kit = kit
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
-        asked = telling(request.said) if self._kit.settings["memory.recall"] else []
+        asked = search_words(request.said) if self._kit.settings["memory.recall"] else []
         if not asked:
             return ContextContribution()
-        places = await self._found(request, asked)
-        best = await self._judged(places, request)
-        chosen: dict[SessionId, list[_Place]] = {}
+        places = await self._search(request, asked)
+        best = await self._rank(places, request)
+        chosen: dict[SessionId, list[_Candidate]] = {}
         for place in best:
-            if place.hit.session in chosen or len(chosen) < MOST_SESSIONS:
+            if place.hit.session in chosen or len(chosen) < MAX_SESSIONS:
                 chosen.setdefault(place.hit.session, []).append(place)
-        return packed([_block(found[:2], request) for found in chosen.values()], request.budget)
+        return to_contribution([_to_block(found[:2], request) for found in chosen.values()], request.budget)
 
-    async def _found(self, request: ContextRequest, asked: Sequence[str]) -> list[_Place]:
-        """Candidates by several queries; how many a word alone finds says how telling it is."""
-        begun, places, counts = time.monotonic(), dict[tuple[str, int], _Place](), dict[str, int]()
-        for group in queries(asked):
-            if time.monotonic() - begun > SECONDS:
+    async def _search(self, request: ContextRequest, asked: Sequence[str]) -> list[_Candidate]:
+        """Returns candidates from several queries; the number of hits of a word alone gives its weight."""
+        begun, places, counts = time.monotonic(), dict[tuple[str, int], _Candidate](), dict[str, int]()
+        for group in build_queries(asked):
+            if time.monotonic() - begun > SEARCH_SECONDS:
                 break
-            text = " ".join(map(_searched, group))
+            text = " ".join(map(_to_search_term, group))
             hits = await self._kit.store.search(
-                SearchQuery(text=text, principal=request.session.principal, roles=_ROLES, limit=PER_QUERY)
+                SearchQuery(text=text, principal=request.session.principal, roles=_ROLES, limit=HITS_PER_QUERY)
             )
             if len(group) == 1:
                 counts[group[0]] = len(hits)
             for hit in hits:
-                places.setdefault((hit.session, hit.seq), _Place(hit)).found_by.update(group)
-        rarity = {word: 1 / log2(2 + counts.get(word, PER_QUERY)) for word in asked}
-        rarity |= {word: _UNKNOWN for word in asked if counts.get(word) == 0}
+                places.setdefault((hit.session, hit.seq), _Candidate(hit)).found_by.update(group)
+        rarity = {word: 1 / log2(2 + counts.get(word, HITS_PER_QUERY)) for word in asked}
+        rarity |= {word: _UNSEEN_WORD_WEIGHT for word in asked if counts.get(word) == 0}
         whole = sum(rarity.values()) or 1.0
         for place in places.values():
             place.share = sum(rarity.get(word, 0.0) for word in place.found_by) / whole
-        return sorted(places.values(), key=lambda place: (-place.score, -place.hit.at))[: 3 * MOST_READ]
+        return sorted(places.values(), key=lambda place: (-place.score, -place.hit.at))[: 3 * MAX_MESSAGES]
 
-    async def _judged(self, places: Sequence[_Place], request: ContextRequest) -> list[_Place]:
-        """Those that are about it, best first, with their words read."""
-        near = await asyncio.to_thread(self._nearness, request.said, [place.hit.snippet.text for place in places])
+    async def _rank(self, places: Sequence[_Candidate], request: ContextRequest) -> list[_Candidate]:
+        """Returns the relevant candidates, best first, with their messages."""
+        near = await asyncio.to_thread(self._similarities, request.said, [place.hit.snippet.text for place in places])
         for place, value in zip(places, near, strict=True):
             place.nearness = max(0.0, value)
-        kept: list[_Place] = []
-        for place in sorted((one for one in places if one.is_about_it), key=lambda one: -one.score):
-            place.words = await _read(self._kit.store, place.hit, request)
+        kept: list[_Candidate] = []
+        for place in sorted((one for one in places if one.is_relevant), key=lambda one: -one.score):
+            place.words = await _read_exchange(self._kit.store, place.hit, request)
             if place.words:
                 kept.append(place)
-            if len(kept) == MOST_READ:
+            if len(kept) == MAX_MESSAGES:
                 break
         return kept
 
-    def _nearness(self, said: str, texts: Sequence[str]) -> list[float]:
-        sense = self._kit.shared(Senses).words(PATIENCE)
-        return sense.nearness(said, texts) if sense and texts else [0.0] * len(texts)
+    def _similarities(self, said: str, texts: Sequence[str]) -> list[float]:
+        embedder = self._kit.shared(Embedders).word_vectors(LOAD_WAIT_SECONDS)
+        return embedder.similarities(said, texts) if embedder and texts else [0.0] * len(texts)
 
 
 _ROLES = ("user", "assistant")
@@ -122,31 +122,31 @@ def make(kit: PluginContext) -> Recall:
     return Recall(kit)
 
 
-def telling(text: str) -> list[str]:
-    """The words of a request worth searching for, the longest first: long words are rarely small talk."""
-    found = dict.fromkeys(token.term for token in tokenize(text) if not is_small(token.term))
-    return sorted(found, key=lambda word: -_weight(word))[:MOST_WORDS]
+def search_words(text: str) -> list[str]:
+    """Returns the words of a request to search for, the longest first: long words are rarely common ones."""
+    found = dict.fromkeys(token.term for token in tokenize(text) if not is_stop_word(token.term))
+    return sorted(found, key=lambda word: -_word_weight(word))[:MAX_WORDS]
 
 
-def _weight(word: str) -> int:
+def _word_weight(word: str) -> int:
     return 3 * len(word) if is_unspaced(word[0]) else len(word)
 
 
-def queries(asked: Sequence[str]) -> list[tuple[str, ...]]:
-    """Groups of words to search for: all, the first three, pairs of the first four, and each alone."""
+def build_queries(asked: Sequence[str]) -> list[tuple[str, ...]]:
+    """Returns groups of words to search for: all, the first three, pairs of the first four, and each alone."""
     groups: list[tuple[str, ...]] = [tuple(asked), tuple(asked[:3]), *combinations(asked[:4], 2)]
     groups += [(word,) for word in asked]
     return list(dict.fromkeys(group for group in groups if group))
 
 
-def _searched(word: str) -> str:
-    """A word as search takes it: without its ending, so that other forms are found too."""
+def _to_search_term(word: str) -> str:
+    """Returns a word as a prefix query of its stem, so that search finds other forms too."""
     root = stem(word)
     return f"{root}*" if len(root) >= 4 and root.isascii() and root.isalpha() and word.startswith(root) else word
 
 
-async def _read(store: SessionStore, hit: SearchHit, request: ContextRequest) -> list[Message]:
-    """The message, and the answer if it is a question. Of this very session only what left the live transcript."""
+async def _read_exchange(store: SessionStore, hit: SearchHit, request: ContextRequest) -> list[Message]:
+    """Reads a message, and its answer if it is a question. Of this session, only messages that were compacted."""
     found: list[Message] = []
     async with aclosing(store.read(hit.session, after=hit.seq - 1, messages_only=True)) as log:
         async for kept in log:
@@ -162,17 +162,19 @@ async def _read(store: SessionStore, hit: SearchHit, request: ContextRequest) ->
     return found
 
 
-def _block(places: Sequence[_Place], request: ContextRequest) -> ContextBlock:
+def _to_block(places: Sequence[_Candidate], request: ContextRequest) -> ContextBlock:
     first = places[0].hit
     is_here = first.session == request.session.id
     day = datetime.fromtimestamp(first.timestamp, UTC).strftime("%Y-%m-%d")
     shared = dict.fromkeys(word for place in places for word in sorted(place.found_by))
     reason = f"it mentions {', '.join(f'“{word}”' for word in list(shared)[:5])}"
-    if max(place.nearness for place in places) >= _NEAR:
+    if max(place.nearness for place in places) >= _MIN_SIMILARITY:
         reason += f", and is close in meaning ({max(place.nearness for place in places):.2f})"
     title = "Earlier in this conversation" if is_here else f"From “{first.title or 'an untitled session'}”"
     ordered = sorted(places, key=lambda place: place.hit.seq)
-    lines = [f"{one.role}: {truncate_to_tokens(text_of(one), _EXCERPT)}" for place in ordered for one in place.words]
+    lines = [
+        f"{one.role}: {truncate_to_tokens(text_of(one), _EXCERPT_TOKENS)}" for place in ordered for one in place.words
+    ]
     return ContextBlock(
         kind="recall",
         title=title,

@@ -1,4 +1,4 @@
-"""The skill shortlist: the few skills a request calls for, as much of each as fits."""
+"""The skills of this installation, and the context source that shortlists them for a request."""
 
 from __future__ import annotations
 
@@ -8,62 +8,62 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.context.packing import LEAST, packed, sized
-from sojourn.context.senses import Senses
-from sojourn.context.shortlist import Ranked, Shortlist
-from sojourn.context.words import words
+from sojourn.context.budget import MIN_BLOCK_TOKENS, to_contribution, with_token_count
+from sojourn.context.embeddings import Embedders
+from sojourn.context.skill_ranking import RankedSkill, Shortlist
+from sojourn.context.stemming import stem_words
 from sojourn.core.skills import Skill, SkillProblem
 from sojourn.ports.app import PluginContext
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.skills import read_skills, skill_folders
 from sojourn.text.token_count import truncate_to_tokens
 
-BUDGET = 2000  # tokens, however much the source may use
-PATIENCE = 0.15  # seconds to wait for a model that is just being loaded
-_FRESH = 3.0  # seconds for which the folders are not read again
-_MORE = "\n(The rest is shown by the tool skill_view.)"
+MAX_TOKENS = 2000  # upper limit, whatever the budget of the source
+LOAD_WAIT_SECONDS = 0.15  # for word vectors that are being loaded
+_CACHE_SECONDS = 3.0  # until the folders are read again
+_TRUNCATION_NOTE = "\n(The rest is shown by the tool skill_view.)"
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _CachedSkills:
     at: float
     found: tuple[Skill | SkillProblem, ...]
     shortlist: Shortlist
 
 
-class Shelf:
-    """The skills of this process: `kit.shared(Shelf)`. Reads and ranks, so use it in a thread."""
+class SkillLibrary:
+    """Reads and ranks the skills: `kit.shared(SkillLibrary)`. Blocks: call it in a thread."""
 
     def __init__(self, kit: PluginContext) -> None:
         self._kit = kit
-        self._read: _Read | None = None
-        self._reading = threading.Lock()
+        self._cached: _CachedSkills | None = None
+        self._lock = threading.Lock()
 
-    def found(self) -> tuple[Skill | SkillProblem, ...]:
-        """Every SKILL.md, also those that cannot be used."""
-        return self._fresh().found
+    def list_all(self) -> tuple[Skill | SkillProblem, ...]:
+        """Returns every SKILL.md, with those that cannot be used as SkillProblem."""
+        return self._load().found
 
-    def rank(self, request: str, *, wait: bool = False) -> list[Ranked]:
-        """The skills that fit a request, best first. `wait` until the vectors are loaded."""
-        shortlist, senses = self._fresh().shortlist, self._kit.shared(Senses)
-        if not shortlist.skills or not words(request):
+    def rank(self, request: str, *, wait: bool = False) -> list[RankedSkill]:
+        """Returns the skills that fit a request, best first. `wait`: until the word vectors are loaded."""
+        shortlist, embedders = self._load().shortlist, self._kit.shared(Embedders)
+        if not shortlist.skills or not stem_words(request):
             return []
-        patience = None if wait else PATIENCE
-        return shortlist.rank(request, words=senses.words(patience))
+        max_wait = None if wait else LOAD_WAIT_SECONDS
+        return shortlist.rank(request, embedder=embedders.word_vectors(max_wait))
 
-    def _fresh(self) -> _Read:
-        with self._reading:
-            if self._read is None or time.monotonic() - self._read.at > _FRESH:
+    def _load(self) -> _CachedSkills:
+        with self._lock:
+            if self._cached is None or time.monotonic() - self._cached.at > _CACHE_SECONDS:
                 found = tuple(read_skills(skill_folders(self._kit.settings)))
-                is_same = self._read is not None and self._read.found == found
+                is_same = self._cached is not None and self._cached.found == found
                 usable = [one for one in found if isinstance(one, Skill)]
-                shortlist = self._read.shortlist if self._read and is_same else Shortlist(usable)
-                self._read = _Read(time.monotonic(), found, shortlist)
-            return self._read
+                shortlist = self._cached.shortlist if self._cached and is_same else Shortlist(usable)
+                self._cached = _CachedSkills(time.monotonic(), found, shortlist)
+            return self._cached
 
 
 class SkillSource:
-    """Names and descriptions of the best ones first, then as many of their bodies as there is room for."""
+    """Context source: names and descriptions of the best skills, then as many of their bodies as fit."""
 
     name = "skills"
     stage: Stage = "skills"
@@ -73,33 +73,34 @@ class SkillSource:
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
         most = int(self._kit.settings["skills.shortlist"])
-        shelf = self._kit.shared(Shelf)
-        ranked = await asyncio.to_thread(shelf.rank, request.said) if most else []
+        library = self._kit.shared(SkillLibrary)
+        ranked = await asyncio.to_thread(library.rank, request.said) if most else []
         if not ranked:
             return ContextContribution()
-        total = sum(isinstance(one, Skill) for one in shelf.found())
-        blocks = shortlisted(ranked[:most], min(BUDGET, request.budget), total=total, tools=request.tools)
-        return packed(blocks, min(BUDGET, request.budget))
+        total = sum(isinstance(one, Skill) for one in library.list_all())
+        blocks = build_blocks(ranked[:most], min(MAX_TOKENS, request.budget), total=total, tools=request.tools)
+        return to_contribution(blocks, min(MAX_TOKENS, request.budget))
 
 
 def make(kit: PluginContext) -> SkillSource:
     return SkillSource(kit)
 
 
-def shortlisted(ranked: Sequence[Ranked], budget: int, *, total: int, tools: Sequence[str] = ()) -> list[ContextBlock]:
-    """One block for each skill; a body is given whole or, for the first that does not fit, as far as it goes."""
-    rest = _rest(total - len(ranked)) if "skills_list" in tools and total > len(ranked) else None
-    blocks = [_block(one, one.skill.description) for one in ranked]
+def build_blocks(
+    ranked: Sequence[RankedSkill], budget: int, *, total: int, tools: Sequence[str] = ()
+) -> list[ContextBlock]:
+    """Builds one block per skill; a body is included whole or, if it does not fit, truncated."""
+    rest = _build_remaining_block(total - len(ranked)) if "skills_list" in tools and total > len(ranked) else None
+    blocks = [_build_block(one, one.skill.description) for one in ranked]
     room = budget - sum(block.tokens for block in blocks) - (rest.tokens if rest else 0)
     for number, one in enumerate(ranked):
-        if room < LEAST or not one.skill.body:
+        if room < MIN_BLOCK_TOKENS or not one.skill.body:
             continue
-        whole = _block(one, f"{one.skill.description}\n\n{one.skill.body}")
+        whole = _build_block(one, f"{one.skill.description}\n\n{one.skill.body}")
         cost = whole.tokens - blocks[number].tokens
         if cost > room:
-            whole = _block(
-                one, f"{one.skill.description}\n\n{truncate_to_tokens(one.skill.body, room - 2 * LEAST)}{_MORE}"
-            )
+            body = truncate_to_tokens(one.skill.body, room - 2 * MIN_BLOCK_TOKENS)
+            whole = _build_block(one, f"{one.skill.description}\n\n{body}{_TRUNCATION_NOTE}")
             cost = whole.tokens - blocks[number].tokens
         if cost <= room:
             blocks[number] = whole
@@ -107,12 +108,14 @@ def shortlisted(ranked: Sequence[Ranked], budget: int, *, total: int, tools: Seq
     return [*blocks, rest] if rest else blocks
 
 
-def _block(one: Ranked, text: str) -> ContextBlock:
-    return sized(ContextBlock(kind="skill", title=one.skill.name, text=text, origin=one.skill.path, reason=one.reason))
+def _build_block(one: RankedSkill, text: str) -> ContextBlock:
+    return with_token_count(
+        ContextBlock(kind="skill", title=one.skill.name, text=text, origin=one.skill.path, reason=one.reason)
+    )
 
 
-def _rest(more: int) -> ContextBlock:
+def _build_remaining_block(more: int) -> ContextBlock:
     text = f"There are {more} more skills: skills_list names them, skill_view opens one."
-    return sized(
+    return with_token_count(
         ContextBlock(kind="skill", title="Other skills", text=text, origin="skill folders", reason="not shortlisted")
     )

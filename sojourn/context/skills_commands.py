@@ -1,4 +1,4 @@
-"""`sojourn skills`: which there are, what is in one, and which ones a request would bring up."""
+"""`sojourn skills`: lists the skills, shows one, and ranks them for a request."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import json
 
 import click
 
-from sojourn.context.shortlist import Ranked
-from sojourn.context.skills import Shelf
+from sojourn.context.memory_commands import as_json
+from sojourn.context.skill_ranking import RankedSkill
+from sojourn.context.skills import SkillLibrary
 from sojourn.core.errors import NotFound
 from sojourn.core.messages import Json
 from sojourn.core.skills import Skill, SkillProblem
 from sojourn.ports.cli import CliContext
 from sojourn.ports.skills import skill_folders
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-
-
-SHOWN = 10  # of a ranking
+MAX_RANKED = 10
 
 
 @click.group(invoke_without_command=True)
@@ -34,9 +32,9 @@ def skills(context: click.Context, as_json: bool) -> None:
 @click.pass_obj
 def list_skills(given: CliContext, as_json: bool) -> None:
     """Every skill, and every SKILL.md that cannot be used."""
-    found, folders = given.app.shared(Shelf).found(), skill_folders(given.app.settings)
+    found, folders = given.app.shared(SkillLibrary).list_all(), skill_folders(given.app.settings)
     if as_json or given.json:
-        click.echo(json.dumps([as_value(one) for one in found], ensure_ascii=False, indent=1))
+        click.echo(json.dumps([skill_to_json(one) for one in found], ensure_ascii=False, indent=1))
         return
     if not found:
         click.echo(f"There are no skills in {', '.join(map(str, folders))}.")
@@ -54,9 +52,9 @@ def list_skills(given: CliContext, as_json: bool) -> None:
 @click.pass_obj
 def view(given: CliContext, name: str, as_json: bool) -> None:
     """One skill in full."""
-    one = named(given.app.shared(Shelf), name)
+    one = find_skill(given.app.shared(SkillLibrary), name)
     if as_json or given.json:
-        click.echo(json.dumps({**as_value(one), "body": one.body}, ensure_ascii=False, indent=1))
+        click.echo(json.dumps({**skill_to_json(one), "body": one.body}, ensure_ascii=False, indent=1))
         return
     click.secho(one.name, bold=True)
     click.echo(f"{one.description}\n")
@@ -71,10 +69,10 @@ def view(given: CliContext, name: str, as_json: bool) -> None:
 def why(given: CliContext, request: tuple[str, ...], as_json: bool) -> None:
     """Which skills a request would bring up, best first, and why."""
     kit = given.app
-    ranked = kit.shared(Shelf).rank(" ".join(request), wait=True)[:SHOWN]
+    ranked = kit.shared(SkillLibrary).rank(" ".join(request), wait=True)[:MAX_RANKED]
     most = int(kit.settings["skills.shortlist"])
     if as_json or given.json:
-        click.echo(json.dumps([ranked_value(one) for one in ranked], ensure_ascii=False, indent=1))
+        click.echo(json.dumps([ranking_to_json(one) for one in ranked], ensure_ascii=False, indent=1))
         return
     if not ranked:
         click.echo("No skill fits that request.")
@@ -83,20 +81,20 @@ def why(given: CliContext, request: tuple[str, ...], as_json: bool) -> None:
         click.echo(f"{mark} {place:2} {one.skill.name}  {click.style(one.reason, dim=True)}")
 
 
-def named(shelf: Shelf, name: str) -> Skill:
-    for one in shelf.found():
+def find_skill(library: SkillLibrary, name: str) -> Skill:
+    for one in library.list_all():
         if isinstance(one, Skill) and one.name == name:
             return one
     raise NotFound(f'There is no skill "{name}".', hint="`sojourn skills list` shows them all.")
 
 
-def as_value(one: Skill | SkillProblem) -> dict[str, Json]:
+def skill_to_json(one: Skill | SkillProblem) -> dict[str, Json]:
     if isinstance(one, Skill):
         return {"name": one.name, "description": one.description, "path": one.path, "problem": ""}
     return {"name": "", "description": "", "path": one.path, "problem": one.why}
 
 
-def ranked_value(one: Ranked) -> dict[str, Json]:
+def ranking_to_json(one: RankedSkill) -> dict[str, Json]:
     return {
         "name": one.skill.name,
         "description": one.skill.description,

@@ -1,6 +1,6 @@
-"""Reads a request as a list of steps: numbered and bulleted lists, "then", "and also", "for each of A, B and C".
+"""Parses a request into steps: numbered and bulleted lists, "then", "and also", "for each of A, B and C".
 
-Rules only, for English and Chinese, and careful ones: a sentence that is one wish stays one step.
+Rules for English and Chinese; a sentence that asks for one thing stays one step.
 """
 
 from __future__ import annotations
@@ -44,43 +44,43 @@ _POLITE = re.compile(
     r"|finally),?\s+)*(\w+)",
     re.IGNORECASE,
 )
-LONGEST = 160  # characters of a step's title
+MAX_TITLE_CHARS = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One thing to do. `after`: it waits for every step before it; else it stands alone."""
+class RequestStep:
+    """One step. `after`: it waits for the steps before it; otherwise it is independent."""
 
     title: str
     after: bool = False
-    last: bool = False  # it comes when all others are done
+    last: bool = False  # it waits for all others
 
 
-def steps(request: str) -> tuple[Step, ...]:
-    """The steps of a request, in order. One step or none: it is simply one wish."""
+def parse_steps(request: str) -> tuple[RequestStep, ...]:
+    """Returns the steps of a request in order; fewer than two for a simple request."""
     plain = _FENCE.sub(" ", request).strip()
-    listed = _listed(plain)
+    listed = _parse_list(plain)
     if len(listed) > 1:
         return listed
-    if for_each := _for_each(plain):
+    if for_each := _parse_for_each(plain):
         return for_each
-    return _said(plain) if len(plain) <= 2000 else ()
+    return _parse_prose(plain) if len(plain) <= 2000 else ()
 
 
-def _listed(text: str) -> tuple[Step, ...]:
-    """The items of a list of wishes; other lists are something to read. A numbered one goes in order, a bulleted
-    one does not, unless its words say otherwise."""
-    found: list[Step] = []
+def _parse_list(text: str) -> tuple[RequestStep, ...]:
+    """Parses a list of requests; other lists are content. A numbered list is sequential, a bulleted one is not,
+    unless its words say otherwise."""
+    found: list[RequestStep] = []
     for hit in filter(None, map(_ITEM.match, text.splitlines())):
-        title = _title(hit[4])
+        title = _to_title(hit[4])
         waits = bool(hit[1] or hit[3] or _NEEDS.search(title))
-        found.append(Step(title, after=waits, last=bool(_AFTER_ALL.match(title))))
-    wishes = sum(_is_wish(step.title) for step in found)
-    return tuple(found) if 2 * wishes >= len(found) else ()
+        found.append(RequestStep(title, after=waits, last=bool(_AFTER_ALL.match(title))))
+    requests = sum(_is_request(step.title) for step in found)
+    return tuple(found) if 2 * requests >= len(found) else ()
 
 
-def _for_each(text: str) -> tuple[Step, ...]:
-    """The same wish for several things: nothing any of them needs from another."""
+def _parse_for_each(text: str) -> tuple[RequestStep, ...]:
+    """Parses one request for several things; the steps are independent."""
     plain = text.rstrip(" .。")
     if hit := _FOR_EACH.fullmatch(plain):
         cuts = re.finditer(r"\s*[,:]\s*", hit["rest"])
@@ -90,56 +90,56 @@ def _for_each(text: str) -> tuple[Step, ...]:
         forms = [(found["things"], found["what"])] if found else []
     for listed, what in forms:
         things = [one.strip(" .") for one in _LIST.split(listed) if one.strip(" .")]
-        if _is_wish(what) and len(things) > 1 and all(len(one) <= 60 for one in things):
-            return tuple(Step(_title(f"{what}: {one}")) for one in things)
+        if _is_request(what) and len(things) > 1 and all(len(one) <= 60 for one in things):
+            return tuple(RequestStep(_to_title(f"{what}: {one}")) for one in things)
     return ()
 
 
-def _said(text: str) -> tuple[Step, ...]:
-    """Steps in running text: "then" and a plain "and" make one wait, "and also" does not."""
-    found: list[Step] = []
+def _parse_prose(text: str) -> tuple[RequestStep, ...]:
+    """Parses running text: "then" and a plain "and" make a step wait, "and also" does not."""
+    found: list[RequestStep] = []
     is_marked = False
-    for stretch in (stretches := _parts(_THEN, text)):
+    for stretch in (stretches := _split_at(_THEN, text)):
         waits = bool(found)
-        alsos = _parts(_ALSO, stretch)
+        alsos = _split_at(_ALSO, stretch)
         is_marked = is_marked or len(stretches) > 1 or len(alsos) > 1
         for also in alsos:
-            for piece in _anded(also):
-                found.append(Step(_title(piece), after=waits or bool(found and _NEEDS.search(piece))))
+            for piece in _split_at_and(also):
+                found.append(RequestStep(_to_title(piece), after=waits or bool(found and _NEEDS.search(piece))))
                 waits = True
             waits = False
-    return tuple(found) if is_marked or len(found) > 2 else ()  # "look at it and tell me" is one wish
+    return tuple(found) if is_marked or len(found) > 2 else ()  # "look at it and tell me" is one request
 
 
-def _parts(mark: re.Pattern[str], text: str) -> list[str]:
-    """A text cut at a mark, if every part is a wish of its own; what is told ("I went home, then …") is not."""
+def _split_at(mark: re.Pattern[str], text: str) -> list[str]:
+    """Splits a text at a mark if every part is a request; a narrative ("I went home, then …") stays whole."""
     parts = [part.strip(" ,，;；.。\n") for part in mark.split(text)]
-    return parts if all(map(_is_wish, parts)) else [text]
+    return parts if all(map(_is_request, parts)) else [text]
 
 
-def _anded(text: str) -> Sequence[str]:
-    cuts = [hit for hit in _AND.finditer(text) if hit[1].lower() in _verbs()]
-    if not cuts or not _is_wish(text):
+def _split_at_and(text: str) -> Sequence[str]:
+    cuts = [hit for hit in _AND.finditer(text) if hit[1].lower() in _load_verbs()]
+    if not cuts or not _is_request(text):
         return [text]
     edges = [0, *(hit.end() for hit in cuts)]
     ends = [*(hit.start() for hit in cuts), len(text)]
     return [text[a:b].strip(" ,") for a, b in zip(edges, ends, strict=True)]
 
 
-def _is_wish(part: str) -> bool:
-    """Whether somebody asks for something to be done: it begins with a verb, or is Chinese, which does not tell."""
+def _is_request(part: str) -> bool:
+    """True when a part asks for an action: it begins with a known verb, or is Chinese, where verbs are not checked."""
     first = _POLITE.match(part)
     if first is None:
         return False
-    return first[1].lower() in _verbs() or (not first[1].isascii() and len(part) > 1)
+    return first[1].lower() in _load_verbs() or (not first[1].isascii() and len(part) > 1)
 
 
 @cache
-def _verbs() -> frozenset[str]:
+def _load_verbs() -> frozenset[str]:
     lines = Path(__file__).with_name("verbs.txt").read_text("utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
-def _title(text: str) -> str:
+def _to_title(text: str) -> str:
     flat = re.sub(r"^先", "", " ".join(text.split()).strip(" .;；。"))
-    return flat if len(flat) <= LONGEST else flat[: LONGEST - 1].rstrip() + "…"
+    return flat if len(flat) <= MAX_TITLE_CHARS else flat[: MAX_TITLE_CHARS - 1].rstrip() + "…"

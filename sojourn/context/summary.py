@@ -1,7 +1,7 @@
-"""The conversation summary: rolling, made in the background after a turn, used when the conversation is long.
+"""Conversation summary: updated in the background after a turn, used when the conversation is long.
 
-It is a record of kind `summary` under the session's id, gone with the session. It knows which messages it covers
-(how many, and their hash): once one of them was undone or compacted, it no longer fits and is not shown.
+A summary is a record of kind `summary` under the session's id. It stores how many messages it covers, and their hash:
+once one of them is undone or compacted, the summary is invalid and is not used.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from sojourn.context.extract import extract
-from sojourn.context.packing import packed
+from sojourn.context.budget import to_contribution
+from sojourn.context.extractive_summary import extract_summary
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, text_of
 from sojourn.ports.app import AgentContext
@@ -23,11 +23,11 @@ from sojourn.ports.runtime import CanComplete
 from sojourn.text.token_count import estimate_tokens, truncate_to_tokens
 
 KIND = "summary"
-LENGTH = 500  # tokens of a summary
-RECENT = 6  # messages at the end that speak for themselves
-EVERY = 6  # new messages after which it is made again
+SUMMARY_TOKENS = 500
+RECENT_MESSAGES = 6  # the newest ones, which are not summarised
+REFRESH_AFTER_MESSAGES = 6  # new ones since the last summary
 MODEL_SECONDS = 60.0
-_FOR_MODEL = 6000  # tokens a model is given at once
+_MODEL_INPUT_TOKENS = 6000
 _INSTRUCTIONS = (
     "Bring the summary of this conversation up to date. Keep decisions, facts, names, numbers, file paths and what is "
     "still open; leave out greetings. Plain sentences, at most 300 words, in the language of the conversation."
@@ -38,19 +38,19 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What the first `covers` messages of a conversation come to."""
+    """Summary of the first `covers` messages of a conversation."""
 
     text: str
     covers: int
     mark: str  # hash of those messages
     by: str  # a runtime's name, or "extract"
 
-    def fits(self, history: Sequence[Message]) -> bool:
-        return 0 < self.covers <= len(history) and self.mark == mark_of(history[: self.covers])
+    def is_valid_for(self, history: Sequence[Message]) -> bool:
+        return 0 < self.covers <= len(history) and self.mark == hash_messages(history[: self.covers])
 
 
 class ConversationSummary:
-    """Shown from `memory.summary_tokens` on, brought up to date after turns."""
+    """Context source: the summary of a conversation that is longer than `memory.summary_tokens`."""
 
     name = "summary"
     stage: Stage = "memory"
@@ -59,11 +59,11 @@ class ConversationSummary:
         self._kit = kit
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
-        length = await asyncio.to_thread(_length, request.history)
+        length = await asyncio.to_thread(_count_tokens, request.history)
         if length < int(self._kit.settings["memory.summary_tokens"]):
             return ContextContribution()
-        summary = await self._kept(request)
-        if summary is None or not summary.fits(request.history):
+        summary = await self._load(request)
+        if summary is None or not summary.is_valid_for(request.history):
             return ContextContribution()
         by = "its main sentences" if summary.by == "extract" else f"written by {summary.by}"
         block = ContextBlock(
@@ -73,26 +73,26 @@ class ConversationSummary:
             origin=f"the first {summary.covers} messages of session {request.session.id}, {by}",
             reason=f"the conversation is long (about {length} tokens)",
         )
-        return packed([block], request.budget)
+        return to_contribution([block], request.budget)
 
     async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
-        """Makes the summary again when enough was said since; half the length is early enough."""
-        length = await asyncio.to_thread(_length, [*request.history, *kept])
+        """Updates the summary after enough new messages, from half of `memory.summary_tokens` on."""
+        length = await asyncio.to_thread(_count_tokens, [*request.history, *kept])
         if status != "completed" or length < int(self._kit.settings["memory.summary_tokens"]) / 2:
             return
-        old = await self._kept(request)
-        older = request.history[:-RECENT]
-        is_valid = old is not None and old.fits(request.history)
-        if not older or (old is not None and is_valid and len(older) - old.covers < EVERY):
+        old = await self._load(request)
+        older = request.history[:-RECENT_MESSAGES]
+        is_valid = old is not None and old.is_valid_for(request.history)
+        if not older or (old is not None and is_valid and len(older) - old.covers < REFRESH_AFTER_MESSAGES):
             return
-        new = await self._made(request, older, old if is_valid else None)
+        new = await self._build(request, older, old if is_valid else None)
         value = {"text": new.text, "covers": new.covers, "mark": new.mark, "by": new.by}
         session = request.session
         await self._kit.store.put_record(
             Record(kind=KIND, key=session.id, value=value, principal=session.principal, session=session.id)
         )
 
-    async def _kept(self, request: ContextRequest) -> Summary | None:
+    async def _load(self, request: ContextRequest) -> Summary | None:
         record = await self._kit.store.get_record(KIND, request.session.id)
         value = record.value if record else None
         if not isinstance(value, dict) or not isinstance(value.get("covers"), int):
@@ -104,23 +104,23 @@ class ConversationSummary:
             by=str(value.get("by", "")),
         )
 
-    async def _made(self, request: ContextRequest, older: Sequence[Message], before: Summary | None) -> Summary:
-        model = await self._model(request.runtime)
+    async def _build(self, request: ContextRequest, older: Sequence[Message], before: Summary | None) -> Summary:
+        model = await self._find_model(request.runtime)
         if model is not None:
             new = older[before.covers :] if before else older
-            text = f"Summary so far:\n{before.text if before else '(none)'}\n\nSince then:\n{_told(new)}"
+            text = f"Summary so far:\n{before.text if before else '(none)'}\n\nSince then:\n{_render_messages(new)}"
             try:
                 async with asyncio.timeout(MODEL_SECONDS):
-                    written = (await model.complete(_INSTRUCTIONS, text, most_tokens=LENGTH)).strip()
-                if written:
-                    return _summary(truncate_to_tokens(written, LENGTH), older, by=request.runtime)
+                    completed = (await model.complete(_INSTRUCTIONS, text, most_tokens=SUMMARY_TOKENS)).strip()
+                if completed:
+                    return _summary(truncate_to_tokens(completed, SUMMARY_TOKENS), older, by=request.runtime)
             except (SojournError, TimeoutError) as error:
                 logger.info("session %s is summarised without a model: %s", request.session.id, error)
-        text = await asyncio.to_thread(extract, older, LENGTH)
+        text = await asyncio.to_thread(extract_summary, older, SUMMARY_TOKENS)
         return _summary(text, older, by="extract")
 
-    async def _model(self, runtime: str) -> CanComplete | None:
-        """The runtime of the turn, if it can answer a plain question and may."""
+    async def _find_model(self, runtime: str) -> CanComplete | None:
+        """Returns the runtime of the turn, if it can complete text and the settings allow it."""
         if not self._kit.settings["memory.model_summaries"] or not runtime:
             return None
         try:
@@ -136,8 +136,8 @@ def make(kit: AgentContext) -> ConversationSummary:
     return ConversationSummary(kit)
 
 
-def mark_of(messages: Sequence[Message]) -> str:
-    """The same for the same messages in the same order."""
+def hash_messages(messages: Sequence[Message]) -> str:
+    """Returns a hash of the messages in their order."""
     digest = sha256()
     for one in messages:
         digest.update(f"{one.role}\0{one.content or ''}\0{one.tool_calls or ''}\1".encode("utf-8", "surrogatepass"))
@@ -145,22 +145,22 @@ def mark_of(messages: Sequence[Message]) -> str:
 
 
 def _summary(text: str, older: Sequence[Message], *, by: str) -> Summary:
-    return Summary(text=text, covers=len(older), mark=mark_of(older), by=by)
+    return Summary(text=text, covers=len(older), mark=hash_messages(older), by=by)
 
 
-def _length(messages: Sequence[Message]) -> int:
+def _count_tokens(messages: Sequence[Message]) -> int:
     return sum(estimate_tokens(text_of(one)) for one in messages)
 
 
-def _told(messages: Sequence[Message]) -> str:
-    """What was said, the newest in full as far as there is room, tool results only at their beginning."""
+def _render_messages(messages: Sequence[Message]) -> str:
+    """Renders messages within the model's budget, newest first; truncates tool results the most."""
     lines = [
         f"{one.role}: {truncate_to_tokens(text_of(one), 60 if one.role == 'tool' else 400)}"
         for one in messages
         if text_of(one)
     ]
     kept: list[str] = []
-    room = _FOR_MODEL
+    room = _MODEL_INPUT_TOKENS
     for line in reversed(lines):
         room -= estimate_tokens(line)
         if room < 0:

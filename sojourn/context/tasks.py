@@ -1,4 +1,4 @@
-"""The task graph of a request: made from its words, kept with the session, taken up again by "continue"."""
+"""Task graph: built from the steps of a request, saved with the session, resumed by "continue"."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import get_args
 
-from sojourn.context.packing import packed
-from sojourn.context.steps import Step, steps
+from sojourn.context.budget import to_contribution
+from sojourn.context.steps import RequestStep, parse_steps
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Message
@@ -31,7 +31,7 @@ from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequ
 from sojourn.ports.records import Record
 
 KIND = "tasks"
-_GOES_ON = re.compile(
+_CONTINUES = re.compile(
     r"\W*(?:(?:ok(?:ay)?|yes|please|great|good)\W+)*"
     r"(?:continue|go on|carry on|keep going|proceed|resume|next(?: (?:step|one|task))?|the rest|finish (?:it|the rest)"
     r"|继续|接着(?:来|做|干)?|下一步|往下)(?:\s+(?:please|with (?:it|the rest|the next one|that)))?\W*",
@@ -40,7 +40,7 @@ _GOES_ON = re.compile(
 
 
 class TaskSource:
-    """A request of several steps gets a graph; one that simply goes on gets the graph that is not over yet."""
+    """Context source: a new graph for a request of several steps; the unfinished graph for "continue"."""
 
     name = "tasks"
     stage: Stage = "tasks"
@@ -49,20 +49,20 @@ class TaskSource:
         self._kit = kit
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
-        goes_on = _GOES_ON.fullmatch(request.said) is not None
-        graph = await self._unfinished(request) if goes_on else graph_from(request.said)
+        continues = _CONTINUES.fullmatch(request.said) is not None
+        graph = await self._find_unfinished(request) if continues else graph_from_request(request.said)
         if graph is None:
             return ContextContribution()
-        await self._keep(request, graph, after=request.session.last_seq)
-        reason = "you said to go on; this is what was left" if goes_on else "the request has several steps"
+        await self._save(request, graph, after=request.session.last_seq)
+        reason = "you said to go on; this is what was left" if continues else "the request has several steps"
         block = ContextBlock(
             kind=KIND,
             title="The steps of this request",
-            text=told(graph),
+            text=render_graph(graph),
             origin=f"session {request.session.id}",
             reason=reason,
         )
-        found = packed([block], request.budget)
+        found = to_contribution([block], request.budget)
         return ContextContribution(
             blocks=found.blocks,
             graph=graph,
@@ -71,33 +71,33 @@ class TaskSource:
         )
 
     async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
-        """Keeps what became of the tasks."""
+        """Saves the outcome of the tasks."""
         record = await self._kit.store.get_record(KIND, request.session.id)
-        graph = await self._now(record)
-        if record is not None and graph is not None and graph != _graph(record):
+        graph = await self._current_graph(record)
+        if record is not None and graph is not None and graph != _parse_graph(record):
             await self._kit.store.put_record(
                 replace(record, value={**record.value, **to_json(graph)}), expect=record.revision
             )
 
-    async def _unfinished(self, request: ContextRequest) -> TaskGraph | None:
-        graph = await self._now(await self._kit.store.get_record(KIND, request.session.id))
+    async def _find_unfinished(self, request: ContextRequest) -> TaskGraph | None:
+        graph = await self._current_graph(await self._kit.store.get_record(KIND, request.session.id))
         if graph is None:
             return None
-        for task in graph.tasks:  # what was cut short or failed is tried again
+        for task in graph.tasks:  # interrupted and failed tasks are retried
             if task.state in ("running", "failed"):
                 graph = advance(graph, task.id, "waiting")
         return None if is_over(graph) else graph
 
-    async def _keep(self, request: ContextRequest, graph: TaskGraph, *, after: int) -> None:
-        """`after` is the number in the session's log from which on the turn that works on the graph is told."""
+    async def _save(self, request: ContextRequest, graph: TaskGraph, *, after: int) -> None:
+        """Saves a graph. `after`: the number in the session's log after which the turn that works on it begins."""
         session, value = request.session, {**to_json(graph), "after": after}
         await self._kit.store.put_record(
             Record(kind=KIND, key=session.id, value=value, principal=session.principal, session=session.id)
         )
 
-    async def _now(self, record: Record | None) -> TaskGraph | None:
-        """The graph as its turn left it. One that showed no task at work but was completed answered in one go."""
-        graph = _graph(record)
+    async def _current_graph(self, record: Record | None) -> TaskGraph | None:
+        """Returns the graph as its turn left it. A completed turn without task progress did all tasks at once."""
+        graph = _parse_graph(record)
         if record is None or graph is None or record.session is None:
             return None
         states: dict[str, TaskState] = {}
@@ -105,25 +105,25 @@ class TaskSource:
         async with aclosing(self._kit.store.read(record.session, after=int(record.value.get("after") or 0))) as log:
             async for kept in log:
                 if isinstance(kept.item, Progress) and kept.item.stage == "task":
-                    states |= _states(kept.item)
+                    states |= _parse_states(kept.item)
                 elif isinstance(kept.item, Done):
                     status = kept.item.status
                     break
-        is_worked_on = any(state in ("running", "failed") for state in states.values()) or any(
+        has_progress = any(state in ("running", "failed") for state in states.values()) or any(
             states.get(task.id) == "done" != task.state for task in graph.tasks
         )
-        if status == "completed" and not is_worked_on:
+        if status == "completed" and not has_progress:
             states = {task.id: "done" for task in graph.tasks}
-        return _brought_up(graph, states)
+        return _apply_states(graph, states)
 
 
-def _states(told: Progress) -> dict[str, TaskState]:
+def _parse_states(told: Progress) -> dict[str, TaskState]:
     listed = told.detail.get("tasks") or ()
     return {str(one.get("id")): one["state"] for one in listed if one.get("state") in get_args(TaskState)}
 
 
-def _brought_up(graph: TaskGraph, states: Mapping[str, TaskState]) -> TaskGraph:
-    """The graph with these states; what is done stays done."""
+def _apply_states(graph: TaskGraph, states: Mapping[str, TaskState]) -> TaskGraph:
+    """Returns the graph with these states; a done task stays done."""
     tasks = [
         replace(task, state=states[task.id]) if task.state != "done" and task.id in states else task
         for task in graph.tasks
@@ -135,22 +135,22 @@ def make(kit: HasStore) -> TaskSource:
     return TaskSource(kit)
 
 
-def graph_from(said: str) -> TaskGraph | None:
-    """The graph of a request, or None when it is simply one thing to do."""
-    found = steps(said)
+def graph_from_request(said: str) -> TaskGraph | None:
+    """Builds the graph of a request; None for a single step."""
+    found = parse_steps(said)
     if len(found) < 2:
         return None
-    tasks = _tasks(found)
-    parallel, because = judged(tasks)
+    tasks = _to_tasks(found)
+    parallel, because = judge_parallelism(tasks)
     return build_graph(tasks, parallel=parallel, because=because)
 
 
-def _tasks(found: Sequence[Step]) -> list[Task]:
-    """Steps as tasks; those beyond the bound are one last task that names them."""
+def _to_tasks(found: Sequence[RequestStep]) -> list[Task]:
+    """Converts steps to tasks; merges those beyond the limit into one last task."""
     kept = list(found[:MAX_TASKS])
     if len(found) > MAX_TASKS:
         rest = [step.title for step in found[MAX_TASKS - 1 :]]
-        kept[-1] = Step(f"And {len(rest)} more: {'; '.join(rest)[:400]}", after=True, last=True)
+        kept[-1] = RequestStep(f"And {len(rest)} more: {'; '.join(rest)[:400]}", after=True, last=True)
     ids = [f"t{number}" for number in range(1, len(kept) + 1)]
     tasks: list[Task] = []
     for number, step in enumerate(kept):
@@ -163,8 +163,8 @@ def _tasks(found: Sequence[Step]) -> list[Task]:
     return tasks
 
 
-def judged(tasks: Sequence[Task]) -> tuple[bool, str]:
-    """Whether working at once is worth it, and why."""
+def judge_parallelism(tasks: Sequence[Task]) -> tuple[bool, str]:
+    """Returns whether parallel work is worth it, and why."""
     free = len(list_ready(build_graph(tasks)))
     if free < 2:
         return False, "Each step needs the one before it."
@@ -173,8 +173,8 @@ def judged(tasks: Sequence[Task]) -> tuple[bool, str]:
     return True, f"{free} of {len(tasks)} steps need nothing from each other."
 
 
-def told(graph: TaskGraph) -> str:
-    """The graph in words."""
+def render_graph(graph: TaskGraph) -> str:
+    """Renders the graph as text."""
     together = "Steps that need nothing may be done at the same time." if graph.parallel else "One after the other."
     lines = [
         f"{task.id} [{task.state}] {task.title}" + (f" (after {', '.join(task.needs)})" if task.needs else "")
@@ -183,8 +183,8 @@ def told(graph: TaskGraph) -> str:
     return "\n".join([f"{together} {graph.because}", *lines])
 
 
-def _graph(record: Record | None) -> TaskGraph | None:
+def _parse_graph(record: Record | None) -> TaskGraph | None:
     try:
         return from_json(record.value) if record else None
     except BadInput:
-        return None  # of another version: the next request makes a new one
+        return None  # of another version: the next request builds a new one

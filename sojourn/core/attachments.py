@@ -1,11 +1,15 @@
-"""Attachments: files and pictures of a message, stored once by the hash of their bytes."""
+"""Attachments of a session: files of its messages, and observations that runtimes recorded about their work."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from sojourn.core.messages import Message, parts_of, user
+from sojourn.core.messages import Json, Message, parts_of, user
+from sojourn.core.sessions import Recorded
+
+OBSERVATION = "observation"  # the kind of the records that hold observations, under `<session>/<turn>/<number>`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,3 +47,19 @@ def attachments_of(message: Message) -> tuple[Attachment, ...]:
         )
         for part in found
     )
+
+
+def list_attachments(rows: Iterable[Recorded], observations: Iterable[tuple[float, Json]]) -> list[dict[str, Json]]:
+    """Lists the files of messages, then the observations of runtimes, each tagged with its runtime.
+
+    rows: the session's messages
+    observations: time and value of its records of kind OBSERVATION
+    """
+    files = [
+        {"type": "file", "message_id": row.public_id, **asdict(one)}
+        for row in rows
+        if isinstance(row.item, Message)
+        for one in attachments_of(row.item)
+    ]
+    ordered = sorted(observations, key=lambda one: one[0])
+    return files + [{"type": "observation", **value} for _, value in ordered if isinstance(value, dict)]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 from starlette.datastructures import UploadFile
 
-from sojourn.core.attachments import Attachment
+from sojourn.core.attachments import OBSERVATION, Attachment, list_attachments
 from sojourn.core.errors import BadInput
 from sojourn.http.dependencies import Exact, Named, ServiceHere, StoreHere, faults
-from sojourn.http.json_safe import Text
+from sojourn.http.json_safe import Plain, Text
 
 router = APIRouter(prefix="/api/sessions/{id}/attachments", tags=["attachments"])
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}", re.ASCII)
@@ -43,6 +43,37 @@ class Kept(BaseModel):
     @classmethod
     def of(cls, found: Attachment) -> Kept:
         return cls(hash=found.hash, media_type=found.media_type, name=found.name, size=found.size)
+
+
+class FileEntry(Kept):
+    """A file of a message."""
+
+    type: Literal["file"]
+    message_id: str
+
+
+class ObservationEntry(BaseModel):
+    """What a runtime recorded about its work in a turn: tools, approvals, times."""
+
+    type: Literal["observation"]
+    runtime: Text
+    turn: Text
+    kind: Text
+    data: dict[str, Plain]
+
+
+class AttachmentList(BaseModel):
+    """The attachments of a session: files in the order of their messages, then observations by time."""
+
+    attachments: list[FileEntry | ObservationEntry]
+
+
+@router.get("", summary="List the attachments", response_model=AttachmentList, responses=faults(404, 409))
+async def list_all(session: Named, store: StoreHere) -> dict[str, Any]:
+    """Files that came with messages, and observations of runtimes, each tagged with its runtime."""
+    rows = [row async for row in store.read(session.id, messages_only=True)]
+    records = await store.list_records(OBSERVATION, session=session.id)
+    return {"attachments": list_attachments(rows, [(one.created_at, one.value) for one in records])}
 
 
 @router.post("", status_code=201, summary="Upload a file", responses=faults(400, 404, 409), openapi_extra=_UPLOAD)

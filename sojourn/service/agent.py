@@ -30,6 +30,7 @@ from sojourn.service.loading import Loading
 from sojourn.service.log import Pen
 from sojourn.service.spending import Spending
 from sojourn.service.workspace import TurnWorkspace, root_of
+from sojourn.text.token_count import estimate_tokens
 
 SOURCE_SECONDS = 1.0  # a source answers within this, or the turn goes on without it
 SOURCE_TOKENS = 2000
@@ -182,7 +183,7 @@ def within(given: ContextContribution, budget: int) -> ContextContribution:
     """What fits into the budget, in the order the source gave it; the rest is named."""
     blocks, left, room = list[ContextBlock](), list(given.left_out), budget
     for block in given.blocks:
-        tokens = block.tokens or len(block.text) // 4 + 1
+        tokens = block.tokens or estimate_tokens(block.text)
         if tokens > room:
             left.append(f"{block.title}: {tokens} tokens, and {room} were left")
             continue
@@ -209,5 +210,5 @@ def _told(examples: Sequence[Message]) -> ContextBlock:
         text=text,
         origin="a template",
         reason="this runtime takes examples as words",
-        tokens=len(text) // 4 + 1,
+        tokens=estimate_tokens(text),
     )

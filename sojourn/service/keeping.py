@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import count
 
+from sojourn.core.attachments import OBSERVATION
 from sojourn.core.events import Metadata, Progress
 from sojourn.core.messages import Json, Message
 from sojourn.ports.records import Record, RecordStore
@@ -13,7 +14,6 @@ from sojourn.service.begun import Begun
 from sojourn.service.log import Pen
 
 STATE = "agent_state"  # what a runtime wants to find again, under `<session>/<runtime>`: no other one sees it
-OBSERVATION = "observation"  # under `<session>/<turn>/<number>`, never part of the visible answer
 
 
 class Keeping:

@@ -1,7 +1,7 @@
-"""How many tokens a text takes, and how to keep within a number of them.
+"""Token estimate: how many tokens a text takes, and truncation to a number of tokens.
 
-Every model counts differently and its tokenizer is often not here, so this is an estimate. It is made to be a
-little high, because what does not fit is cut or refused. Against the tokenizer of Llama 2, on texts of a few
+Every model counts differently and its tokenizer is rarely installed, so this is an estimate. It errs on the high
+side, because a text that does not fit is cut or refused. Against the tokenizer of Llama 2, on texts of a few
 hundred characters and more (prose, code, JSON, Chinese, Japanese, Russian, German, emoji), it lies between
 10 % under and 25 % over; newer models need fewer tokens for scripts other than Latin.
 """
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from math import ceil
 
-UNDER, OVER = 0.10, 0.25  # the error that is tested
+MAX_UNDERESTIMATE, MAX_OVERESTIMATE = 0.10, 0.25  # relative errors that the tests allow
 ELLIPSIS = " …"
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
@@ -21,48 +21,48 @@ _PIECE = re.compile(
     f"(?P<han>[{_HAN}])|(?P<kana>[{_KANA}])|(?P<latin>[A-Za-z\u00c0-\u024f]+)"
     r"|(?P<letters>[^\W\d_]+)|(?P<space>[ \t]*\n|[ \t]{2,})|(?P<mark>[^\s]|_)"
 )
-_EACH = {"han": 1.42, "kana": 1.0, "space": 1.0}
+_PIECE_TOKENS = {"han": 1.42, "kana": 1.0, "space": 1.0}
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text takes."""
-    return ceil(sum(cost for _, cost in _costs(text)))
+    """Estimates how many tokens a text takes."""
+    return ceil(sum(cost for _, cost in _piece_costs(text)))
 
 
-def truncate_to_tokens(text: str, most: int) -> str:
-    """As much of the beginning of a text as takes at most so many tokens; what was cut ends in an ellipsis."""
-    if 6 * len(text) <= most or estimate_tokens(text) <= most:  # no character takes more than six
+def truncate_to_tokens(text: str, max_tokens: int) -> str:
+    """Returns the beginning of a text that takes at most `max_tokens`; a shortened text ends in an ellipsis."""
+    if 6 * len(text) <= max_tokens or estimate_tokens(text) <= max_tokens:  # no character takes more than six
         return text
-    left = most - estimate_tokens(ELLIPSIS)
+    left = max_tokens - estimate_tokens(ELLIPSIS)
     if left <= 0:
         return ""
     end, spent = 0, 0.0
-    for place, cost in _costs(text):
+    for place, cost in _piece_costs(text):
         spent += cost
         if spent > left:
             break
         end = place
-    end = _at_a_word(text, end)
+    end = _back_to_word(text, end)
     return text[:end].rstrip() + ELLIPSIS if text[:end].strip() else ""
 
 
-def _at_a_word(text: str, end: int) -> int:
-    """The last white space before, if it is near: half a word helps nobody."""
+def _back_to_word(text: str, end: int) -> int:
+    """Moves `end` back to the last white space, if that is near, so that no word is cut in half."""
     near = max(text.rfind(" ", max(0, end - 40), end), text.rfind("\n", max(0, end - 40), end))
     is_inside = end < len(text) and text[end].isalnum() and text[end].isascii()
     return near if near > 0 and is_inside else end
 
 
-def _costs(text: str) -> Iterator[tuple[int, float]]:
-    """Where each piece of a text ends, and what it takes."""
+def _piece_costs(text: str) -> Iterator[tuple[int, float]]:
+    """Yields where each piece of a text ends, and its tokens."""
     for piece in _PIECE.finditer(text):
         kind = piece.lastgroup or ""
-        yield piece.end(), _EACH.get(kind) or _cost(kind, piece[0])
+        yield piece.end(), _PIECE_TOKENS.get(kind) or _piece_cost(kind, piece[0])
 
 
-def _cost(kind: str, piece: str) -> float:
+def _piece_cost(kind: str, piece: str) -> float:
     if kind == "latin":
-        return _word(piece)
+        return _word_cost(piece)
     if kind == "letters":
         return len(piece) / 2.1 + 0.2
     if piece.isascii():
@@ -70,7 +70,7 @@ def _cost(kind: str, piece: str) -> float:
     return 5.0 if ord(piece) > 0xFFFF else 2.4  # emoji are spelled in bytes
 
 
-def _word(piece: str) -> float:
+def _word_cost(piece: str) -> float:
     length, inner = len(piece), piece[1:]
     cost = (
         1.0 if length <= 4 else 1.15 if length <= 6 else 1.4 if length <= 8 else 1.9 if length <= 10 else length / 4.2

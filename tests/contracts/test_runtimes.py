@@ -16,8 +16,8 @@ from sojourn.plugins import Registry
 from sojourn.ports.runtime import RuntimeStatus, SaveState
 from sojourn.ports.tool import Tool, ToolResult, Workspace
 from sojourn.runtimes.echo import Echo
-from sojourn.runtimes.native.runtime import Native
-from sojourn.runtimes.offline.runtime import Offline
+from sojourn.runtimes.native.runtime import NativeRuntimeAdapter
+from sojourn.runtimes.offline.runtime import OfflineRuntime
 from sojourn.testing import scripted
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.model_steps import Asked
@@ -37,7 +37,9 @@ class TestNativeOnOpenAI(RuntimeContract):
     @pytest.fixture
     async def rig(self) -> AsyncIterator[ModelRig]:
         with ModelServer() as model:
-            native = Native(settings(model__base_url=model.url, model__name="scripted-1"), first_wait=0.01)
+            native = NativeRuntimeAdapter(
+                settings(model__base_url=model.url, model__name="scripted-1"), Registry().load, first_wait=0.01
+            )
             yield ModelRig(model, native)
             await native.close()
 
@@ -52,7 +54,7 @@ class TestNativeOnAnthropic(RuntimeContract):
                 model__api_key="k",
                 model__name="claude-sonnet-5",
             )
-            native = Native(given, first_wait=0.01)
+            native = NativeRuntimeAdapter(given, Registry().load, first_wait=0.01)
             yield ModelRig(model, native)
             await native.close()
 
@@ -65,7 +67,7 @@ class TestNativeOnGoogle(RuntimeContract):
             given = settings(
                 model__provider="google", model__base_url=model.origin, model__api_key="k", model__name="gemini-3-pro"
             )
-            native = Native(given, first_wait=0.01)
+            native = NativeRuntimeAdapter(given, Registry().load, first_wait=0.01)
             yield ModelRig(model, native)
             await native.close()
 
@@ -181,6 +183,7 @@ NO_SERVER = dict.fromkeys(
     "closes upstream": "there is no connection to close",
     "our tools": "it knows its own tools by name and calls no other",
     "calls two tools": "a rule calls one tool at a time",
+    "remembers": "every request stands for itself",
 }
 
 
@@ -194,7 +197,7 @@ class OfflineRig:
         "calls a tool that never ends": "run sleep",
     }
 
-    def __init__(self, runtime: Offline, **lacks: str) -> None:
+    def __init__(self, runtime: OfflineRuntime, **lacks: str) -> None:
         self.runtime = runtime
         self.lacks: Mapping[str, str] = {**NO_SERVER, **{name.replace("_", " "): why for name, why in lacks.items()}}
         linger = next(tool for tool in ContractTools().all() if tool.name == "linger")
@@ -218,7 +221,7 @@ class OfflineRig:
 class TestOfflineRules(RuntimeContract):
     @pytest.fixture
     async def rig(self) -> AsyncIterator[OfflineRig]:
-        offline = Offline(settings(model__local_file="/nowhere"), Registry().load)
+        offline = OfflineRuntime(settings(model__local_file="/nowhere"), Registry().load)
         yield OfflineRig(offline, usage="rules use no tokens", speaks_slowly="rules answer at once")
         await offline.close()
 
@@ -229,7 +232,7 @@ class TestOfflineModel(RuntimeContract):
 
     @pytest.fixture
     async def rig(self) -> AsyncIterator[OfflineRig]:
-        offline = Offline(settings(), Registry().load)
+        offline = OfflineRuntime(settings(), Registry().load)
         assert "SmolLM2" in (await offline.ready()).detail, "fetch it with scripts/model"
         made = OfflineRig(offline)
         asked = "Say hello to my cat."

@@ -9,7 +9,7 @@ import pytest
 
 from sojourn.core.settings import Secret
 from sojourn.ports.tool import Tool
-from sojourn.runtimes.hermes.runtime import HermesRuntime
+from sojourn.runtimes.hermes.runtime import HermesRuntimeAdapter
 from sojourn.runtimes.hermes.settings import HermesSettings
 from sojourn.testing.hermes_rig import HermesRig
 from sojourn.testing.model_server import ModelServer
@@ -52,7 +52,7 @@ class HermesModelRig(ModelRig):
     def __init__(self, model: ModelServer, hermes: HermesRig) -> None:
         self.hermes = hermes
         settings = HermesSettings(url=hermes.url, api_key=Secret(hermes.key), patience_seconds=0.5)
-        super().__init__(model, HermesRuntime(settings), LACKS)
+        super().__init__(model, HermesRuntimeAdapter(settings), LACKS)
         self.tools: Sequence[Tool] = ()
 
     def scripts(self, situation: Situation) -> list[Script]:

@@ -6,7 +6,8 @@ from typing import Any
 
 from sojourn import config
 from sojourn.core.settings import Settings
-from sojourn.runtimes.native.runtime import Native
+from sojourn.plugins import Registry
+from sojourn.runtimes.native.runtime import NativeRuntimeAdapter
 from sojourn.testing.model_server import ModelServer
 
 
@@ -37,10 +38,10 @@ def anthropic() -> Iterator[tuple[ModelServer, dict[str, Any]]]:
 
 
 @asynccontextmanager
-async def native(*scripts: Any, **given: Any) -> AsyncIterator[tuple[Native, ModelServer]]:
+async def native(*scripts: Any, **given: Any) -> AsyncIterator[tuple[NativeRuntimeAdapter, ModelServer]]:
     """`async with native([Say("hi")]) as (runtime, model)`: an OpenAI-compatible server that plays the scripts."""
     with openai() as (model, where):
-        runtime = Native(settings(**{**where, **given}), first_wait=0.01)
+        runtime = NativeRuntimeAdapter(settings(**{**where, **given}), Registry().load, first_wait=0.01)
         model.play(*scripts)
         try:
             yield runtime, model

@@ -23,7 +23,7 @@ from sojourn.core.sessions import Principal
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import HistoryEntry, Observation, SaveState
 from sojourn.ports.tool import Question, Reply
-from sojourn.runtimes.acp import asking
+from sojourn.runtimes.acp import prompt_call
 from sojourn.runtimes.acp.runtime import AcpRuntime
 from sojourn.runtimes.acp.settings import AcpSettings
 from sojourn.testing.hermes_rig import HermesRig
@@ -93,7 +93,7 @@ async def test_an_answer_cut_by_its_model_is_kept_and_marked(make: Make) -> None
 
 # failures
 @pytest.mark.parametrize(
-    ("said", "words"), [("REFUSE", "refuses"), ("SILENCE", "without a word"), ("BREAK", "out of cheese")]
+    ("said", "words"), [("REFUSE", "refused"), ("SILENCE", "without an answer"), ("BREAK", "out of cheese")]
 )
 async def test_what_is_no_answer_is_a_failure(make: Make, said: str, words: str) -> None:
     shown = await run_turn(make(), turn_input(said))
@@ -190,7 +190,7 @@ async def test_a_cancelled_turn_ends_in_the_agent_too(make: Make) -> None:
 
 
 async def test_an_agent_that_does_not_listen_is_ended(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "_UNTIL_STOPPED", 0.2)
+    monkeypatch.setattr(prompt_call, "_STOP_SECONDS", 0.2)
     runtime = make()
     shown = await stop_turn(runtime, turn_input("DEAF"), lambda item: isinstance(item, Chunk))
     assert shown.cancelled
@@ -199,7 +199,7 @@ async def test_an_agent_that_does_not_listen_is_ended(make: Make, monkeypatch: p
 
 
 async def test_a_turn_that_takes_too_long_fails(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "_UNTIL_STOPPED", 0.2)
+    monkeypatch.setattr(prompt_call, "_STOP_SECONDS", 0.2)
     assert isinstance((await run_turn(make(most_seconds=0.5), turn_input("DEAF"))).error, RuntimeTimeout)
     assert isinstance((await run_turn(make(idle_seconds=0.5), turn_input("DEAF"))).error, RuntimeTimeout)
 

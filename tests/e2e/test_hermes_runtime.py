@@ -29,7 +29,7 @@ from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import Observation, SaveState
 from sojourn.ports.tool import Question, Reply
 from sojourn.runtimes.hermes.api import HermesApi
-from sojourn.runtimes.hermes.runtime import HermesRuntime
+from sojourn.runtimes.hermes.runtime import HermesRuntimeAdapter
 from sojourn.runtimes.hermes.settings import HermesSettings
 from sojourn.testing.hermes_rig import HermesRig, free_port
 from sojourn.testing.model_server import ModelServer
@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SLOW = [Say("and so on " * 60, pause=0.05)]
 REMOVE = Call("terminal", {"command": "rm -rf /tmp/sojourn_no_such_folder"})
 DANGER: list[Script] = [[REMOVE], [Say("All done.")]]
-Make = Callable[..., HermesRuntime]
+Make = Callable[..., HermesRuntimeAdapter]
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +68,11 @@ def hermes(running: HermesRig) -> Iterator[HermesRig]:
 
 @pytest.fixture
 async def make(hermes: HermesRig) -> AsyncIterator[Make]:
-    made: list[HermesRuntime] = []
+    made: list[HermesRuntimeAdapter] = []
 
-    def one(**settings: Any) -> HermesRuntime:
+    def one(**settings: Any) -> HermesRuntimeAdapter:
         known: dict[str, Any] = {"url": hermes.url, "api_key": Secret(hermes.key), "patience_seconds": 1.0}
-        made.append(HermesRuntime(HermesSettings(**known | settings)))
+        made.append(HermesRuntimeAdapter(HermesSettings(**known | settings)))
         return made[-1]
 
     yield one
@@ -114,7 +114,7 @@ async def line_to(port: int) -> AsyncIterator[tuple[str, Callable[[], None]]]:
         cut()
 
 
-async def run_with(runtime: HermesRuntime, *, at_first_word: Callable[[], None]) -> Shown:
+async def run_with(runtime: HermesRuntimeAdapter, *, at_first_word: Callable[[], None]) -> Shown:
     """A turn during which something happens to Hermes."""
     shown, happening = Shown(), None
     try:
@@ -326,7 +326,7 @@ async def test_a_full_hermes_is_waited_for(make: Make, model: ModelServer) -> No
 async def test_a_hermes_that_stays_full_is_said_to_be(
     make: Make, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sojourn.runtimes.hermes.runtime._BACK_OFF", (0.01,))
+    monkeypatch.setattr("sojourn.runtimes.hermes.runtime._BACKOFF_SECONDS", (0.01,))
     model.play(SLOW)
     runtime = make()
     async with aclosing(runtime.run(turn_input("a"))) as one, aclosing(runtime.run(turn_input("b"))) as two:

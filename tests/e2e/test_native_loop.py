@@ -49,7 +49,7 @@ async def test_broken_arguments_in_the_past_reach_the_model_in_some_form():
 
 async def test_a_tool_that_does_not_exist_is_answered_with_those_that_do():
     shown = await play([Call("dance", {})], [Say("Fine.")])
-    assert text_of(shown.messages[1]) == "There is no tool dance. There are: look."
+    assert text_of(shown.messages[1]) == "There is no tool dance. Available tools: look."
 
 
 async def test_a_tool_that_breaks_does_not_break_the_turn():
@@ -135,7 +135,7 @@ async def test_an_answer_without_a_word_is_tried_once_more():
     assert (await play([], [Say("Fine.")])).answers == ["Fine."]
     shown = await play([])
     assert isinstance(shown.error, RuntimeFailed)
-    assert "said nothing" in str(shown.error)
+    assert "empty answer" in str(shown.error)
 
 
 async def test_the_last_step_may_not_call_tools():

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
+from sojourn.plugins import Registry
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.tool import ToolResult
 from sojourn.runtimes.native.prompt import EXAMPLES_FOLLOW
-from sojourn.runtimes.native.runtime import Native
+from sojourn.runtimes.native.runtime import NativeRuntimeAdapter
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.model_steps import Asked, Call, Say, Think
 from sojourn.testing.turns import a_tool, past, run_turn, turn_input
@@ -44,7 +45,7 @@ async def sent(
 ) -> list[Asked]:
     with kind as (model, where):
         model.play(*(scripts or ([Say("Fine.")],)))
-        native = Native(settings(**where), first_wait=0.01)
+        native = NativeRuntimeAdapter(settings(**where), Registry().load, first_wait=0.01)
         shown = await run_turn(native, turn_input("Go on.", **{"tools": (LOOK,), **turn}))
         await native.close()
         assert shown.error is None

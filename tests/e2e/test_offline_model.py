@@ -10,22 +10,22 @@ import pytest
 from sojourn import config
 from sojourn.core.errors import RuntimeFailed
 from sojourn.plugins import Registry
-from sojourn.runtimes.offline.engine import Engine
-from sojourn.runtimes.offline.runtime import Offline
-from sojourn.runtimes.offline.weights import NAME, find_weights
+from sojourn.runtimes.offline.engine import LlamaEngine
+from sojourn.runtimes.offline.model_file import FILE_NAME, find_model_file
+from sojourn.runtimes.offline.runtime import OfflineRuntime
 from sojourn.testing.turns import run_turn, turn_input
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-async def offline() -> AsyncIterator[Offline]:
-    made = Offline(config.load({"model.detect": False}), Registry().load)
+async def offline() -> AsyncIterator[OfflineRuntime]:
+    made = OfflineRuntime(config.load({"model.detect": False}), Registry().load)
     yield made
     await made.close()
 
 
-async def test_free_text_is_answered_by_the_small_model_which_is_named(offline: Offline):
+async def test_free_text_is_answered_by_the_small_model_which_is_named(offline: OfflineRuntime):
     shown = await run_turn(offline, turn_input("Write a Python function that reverses a string."))
     assert shown.text.startswith("*SmolLM2-135M, a very small model")
     assert "def " in shown.text
@@ -34,22 +34,22 @@ async def test_free_text_is_answered_by_the_small_model_which_is_named(offline: 
     assert usage["output_tokens"] > 10
 
 
-async def test_the_rules_come_first_and_the_model_can_be_silenced(offline: Offline):
-    assert (await run_turn(offline, turn_input("17*23"))).done[0].usage["model"] == "rules"
+async def test_the_rules_come_first_and_the_model_can_be_silenced(offline: OfflineRuntime):
+    assert (await run_turn(offline, turn_input("help"))).done[0].usage["model"] == "rules"
     shown = await run_turn(offline, turn_input("Why is the sky blue?", model="rules"))
     assert "I cannot answer that" in shown.text
 
 
-async def test_what_it_cannot_speak_it_is_not_asked(offline: Offline):
+async def test_what_it_cannot_speak_it_is_not_asked(offline: OfflineRuntime):
     shown = await run_turn(offline, turn_input("什么是递归？"))
     assert "只懂英语" in shown.text
 
 
 async def test_it_opens_no_port_and_leaves_nothing_behind():
-    weights = find_weights(config.load())
-    assert weights is not None
-    engine = Engine(weights)
-    async for _ in engine.say([{"role": "user", "content": "Hi."}], max_tokens=3):
+    found = find_model_file(config.load())
+    assert found is not None
+    engine = LlamaEngine(found)
+    async for _ in engine.stream_answer([{"role": "user", "content": "Hi."}], max_tokens=3):
         pass
     folder = engine._folder
     assert folder is not None
@@ -61,8 +61,8 @@ async def test_it_opens_no_port_and_leaves_nothing_behind():
 
 async def test_other_bytes_under_the_same_name_are_refused(home: Path):
     (home / "models").mkdir(parents=True)
-    (home / "models" / NAME).write_bytes(b"GGUF but not the one we know")
-    offline = Offline(config.load({"model.detect": False}), Registry().load)
+    (home / "models" / FILE_NAME).write_bytes(b"GGUF but not the one we know")
+    offline = OfflineRuntime(config.load({"model.detect": False}), Registry().load)
     shown = await run_turn(offline, turn_input("Why is the sky blue?"))
     assert isinstance(shown.error, RuntimeFailed)
     assert "SHA-256" in str(shown.error)
@@ -72,13 +72,15 @@ async def test_other_bytes_under_the_same_name_are_refused(home: Path):
 async def test_a_file_that_is_no_model_is_an_error_of_ours(tmp_path: Path):
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"not a model at all")
-    offline = Offline(config.load({"model.detect": False, "model.local_file": str(broken)}), Registry().load)
+    offline = OfflineRuntime(config.load({"model.detect": False, "model.local_file": str(broken)}), Registry().load)
     shown = await run_turn(offline, turn_input("Why is the sky blue?"))
     assert isinstance(shown.error, RuntimeFailed)
 
 
 async def test_without_the_file_it_works_by_rules_and_says_how_to_get_more(tmp_path: Path):
-    offline = Offline(config.load({"model.detect": False, "model.local_file": str(tmp_path / "none")}), Registry().load)
+    offline = OfflineRuntime(
+        config.load({"model.detect": False, "model.local_file": str(tmp_path / "none")}), Registry().load
+    )
     ready = await offline.ready()
     assert (ready.ok, "rules only" in ready.detail, "models.md" in ready.hint) == (True, True, True)
     shutil.rmtree(tmp_path)

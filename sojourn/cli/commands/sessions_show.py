@@ -9,6 +9,7 @@ import click
 
 from sojourn.cli import json_output
 from sojourn.cli.context import CommandContext, dump, emit, with_app
+from sojourn.cli.formatting import printable
 from sojourn.cli.options import (
     JsonCommand,
     SessionReference,
@@ -21,7 +22,8 @@ from sojourn.cli.transcript_model import fold_messages, is_undone
 from sojourn.cli.views.console import render
 from sojourn.cli.views.hits import print_hits
 from sojourn.cli.views.transcript import print_transcript
-from sojourn.core.messages import Message
+from sojourn.core.attachments import OBSERVATION, list_attachments
+from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Recorded
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import SearchQuery
@@ -33,9 +35,17 @@ from sojourn.ports.store import SearchQuery
 @click.option("--all", "every", is_flag=True, help="Also what was undone.")
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N messages.")
 @click.option("--raw", is_flag=True, help="One line of JSON for each message.")
+@click.option("--attachments", is_flag=True, help="List files and what runtimes observed, instead of the messages.")
 @with_app
 async def show(
-    context: CommandContext, app: AppContext, session: str, full: bool, every: bool, last: int | None, raw: bool
+    context: CommandContext,
+    app: AppContext,
+    session: str,
+    full: bool,
+    every: bool,
+    last: int | None,
+    raw: bool,
+    attachments: bool,
 ) -> None:
     """Read a session."""
     one = await app.store.resolve(session)
@@ -46,13 +56,37 @@ async def show(
             hidden += 1
         else:
             rows.append(row)
-    if raw:
+    if attachments:
+        records = await app.store.list_records(OBSERVATION, session=one.id)
+        found = list_attachments(rows, [(record.created_at, record.value) for record in records])
+        _show_attachments(context, found, raw=raw)
+    elif raw:
         for row in rows:
             click.echo(dump(json_output.encode_message(row)))
     elif context.json:
         emit(json_output.encode_session_with_messages(one, [json_output.encode_message(row) for row in rows]))
     else:
         render(context, print_transcript, one, fold_messages(rows), full=full, hidden=hidden)
+
+
+def _show_attachments(context: CommandContext, found: list[dict[str, Json]], *, raw: bool) -> None:
+    if raw:
+        lines = [dump(one) for one in found]
+    elif context.json:
+        emit({"attachments": found})
+        return
+    else:
+        lines = [printable(line) for one in found for line in _describe(one)] or ["This session has no attachments."]
+    for line in lines:
+        click.echo(line)
+
+
+def _describe(one: dict[str, Json]) -> list[str]:
+    if one["type"] == "file":
+        name = one["name"] or one["hash"][:12]
+        return [f"{name}  {one['media_type']}, {one['size']:,} bytes, message {one['message_id']}"]
+    data = [f"    {name}: {text if isinstance(text, str) else dump(text)}" for name, text in one["data"].items()]
+    return [f"[{one['runtime']}] {one['kind']}, turn {one['turn']}", *data]
 
 
 @click.command(cls=JsonCommand)

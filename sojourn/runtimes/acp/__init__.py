@@ -1,4 +1,4 @@
-"""acp: any agent that speaks the Agent Client Protocol over stdio thinks and works. The conversation stays ours."""
+"""acp: an agent that speaks the Agent Client Protocol over stdio answers; Sojourn keeps the conversation."""
 
 from sojourn.ports.plugin import Plugin
 from sojourn.runtimes.acp.settings import PLUGIN, AcpSettings

@@ -1,4 +1,4 @@
-"""An agent asks for permission with options of its own; the person answers in our words."""
+"""Maps an agent's permission requests to approval questions, and the answers to the agent's options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sojourn.core.errors import SojournError
 from sojourn.core.messages import Json
 from sojourn.ports.runtime import TurnInput
 from sojourn.ports.tool import Question
-from sojourn.runtimes.acp.wire import Params
+from sojourn.runtimes.acp.jsonrpc import Params
 from sojourn.text.ansi import strip_control
 
 CANCELLED: Params = {"outcome": {"outcome": "cancelled"}}
@@ -18,58 +18,60 @@ _ORDER = ("once", "session", "always", "deny")
 
 
 class Permissions:
-    """The questions of one turn. When the turn is over, those still open are answered with "cancelled".
-    `unanswered` hears of a question to which nobody said anything in time."""
+    """The permission requests of one turn. `cancel_open` answers open ones with "cancelled" when the turn ends.
+
+    on_unanswered: called for a question that nobody answered in time
+    """
 
     def __init__(
-        self, turn: TurnInput, agent: str, seconds: float, unanswered: Callable[[dict[str, Json]], None]
+        self, turn: TurnInput, agent: str, seconds: float, on_unanswered: Callable[[dict[str, Json]], None]
     ) -> None:
-        self._turn, self._agent, self._seconds, self._unanswered = turn, agent, seconds, unanswered
+        self._turn, self._agent, self._seconds, self._on_unanswered = turn, agent, seconds, on_unanswered
         self._numbers = itertools.count(1)
         self._over = asyncio.Event()
-        self.kept: list[dict[str, Json]] = []
+        self.answers: list[dict[str, Json]] = []
 
     async def ask(self, params: Params) -> Json:
-        options = choices_of(params.get("options"))
-        question = _question(params, options, f"{self._turn.turn}-{next(self._numbers)}", self._agent)
-        kept: dict[str, Json] = {"question": question.id, "detail": question.detail, "choice": "deny", "why": ""}
-        self.kept.append(kept)
+        options = map_options(params.get("options"))
+        question = _to_question(params, options, f"{self._turn.turn}-{next(self._numbers)}", self._agent)
+        answer: dict[str, Json] = {"question": question.id, "detail": question.detail, "choice": "deny", "why": ""}
+        self.answers.append(answer)
         asking = asyncio.ensure_future(self._turn.ask(question))
         over = asyncio.create_task(self._over.wait())
         await asyncio.wait({asking, over}, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED)
         over.cancel()
         if self._over.is_set():
             asking.cancel()
-            kept.update(choice="", why="The turn was over first.")
+            answer.update(choice="", why="The turn was over first.")
             return CANCELLED
         if not asking.done():
             asking.cancel()
-            kept["why"] = f"Nobody answered within {self._seconds:g} seconds."
-            self._unanswered(kept)
+            answer["why"] = f"Nobody answered within {self._seconds:g} seconds."
+            self._on_unanswered(answer)
         else:
             try:
-                kept.update(choice=asking.result().choice, why=asking.result().why)
+                answer.update(choice=asking.result().choice, why=asking.result().why)
             except SojournError as error:
-                kept["why"] = str(error)
-        chosen = options.get(str(kept["choice"])) or options.get("deny")
+                answer["why"] = str(error)
+        chosen = options.get(str(answer["choice"])) or options.get("deny")
         return {"outcome": {"outcome": "selected", "optionId": chosen}} if chosen else CANCELLED
 
-    def end(self) -> None:
+    def cancel_open(self) -> None:
         self._over.set()
 
 
-def choices_of(options: Json) -> dict[str, str]:
-    """Our words for the options, each with its option's id. Of two that mean the same to us the first counts."""
+def map_options(options: Json) -> dict[str, str]:
+    """Maps our choices to the ids of the agent's options; of two options for one choice the first wins."""
     found: dict[str, str] = {}
     for option in options if isinstance(options, list) else ():
         if isinstance(option, dict) and isinstance(option.get("optionId"), str):
-            found.setdefault(_word(option), option["optionId"])
+            found.setdefault(_choice_of(option), option["optionId"])
     if "never" in found:
         found.setdefault("deny", found["never"])
     return {word: found[word] for word in _ORDER if word in found}
 
 
-def _word(option: Params) -> str:
+def _choice_of(option: Params) -> str:
     kind, words = str(option.get("kind")), f"{option.get('optionId')} {option.get('name')}".lower()
     if kind == "allow_once":
         return "once"
@@ -78,17 +80,17 @@ def _word(option: Params) -> str:
     return "deny" if kind == "reject_once" else "never"
 
 
-def _question(params: Params, options: dict[str, str], name: str, agent: str) -> Question:
+def _to_question(params: Params, options: dict[str, str], name: str, agent: str) -> Question:
     call = params.get("toolCall")
-    told: Params = call if isinstance(call, dict) else {}
-    title = strip_control(str(told.get("title") or "something"))
-    raw = told.get("rawInput")
+    call_info: Params = call if isinstance(call, dict) else {}
+    title = strip_control(str(call_info.get("title") or "something"))
+    raw = call_info.get("rawInput")
     command = raw.get("command") or raw.get("path") if isinstance(raw, dict) else None
     choices: Sequence[str] = [*options, *(["deny"] if "deny" not in options else [])]
     return Question(
         id=name,
-        text=f"{agent} wants to do this: {title}",
-        tool=str(told.get("kind") or "other"),
+        text=f"{agent} asks to do this: {title}",
+        tool=str(call_info.get("kind") or "other"),
         detail=strip_control(str(command or title)),
         choices=tuple(choices),
         dangerous=True,

@@ -1,7 +1,7 @@
-"""What a prompt carries: everything for a new session of the agent, and later only what it has not seen.
+"""Builds the prompt: everything for a new session of the agent, later only what it has not seen.
 
-The agent keeps its own memory of its session. What we remember is how far that reaches: the last message that was
-there when we last spoke to it, the turn it answered then, and which pieces of context it was given.
+The agent keeps the history of its own session. Our saved state is how far that history reaches: the last message
+before the last prompt, the turn that the prompt answered, and the context blocks it contained.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from sojourn.core.attachments import Attachment
 from sojourn.core.messages import Json
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import HistoryEntry, TurnInput
-from sojourn.runtimes.acp.ending import NOTHING, Usage
-from sojourn.runtimes.acp.wire import Params
-from sojourn.runtimes.telling import context_text, request_text, transcript
+from sojourn.runtimes.acp.jsonrpc import Params
+from sojourn.runtimes.acp.stop_reason import NO_USAGE, AgentUsage
+from sojourn.runtimes.prompt_text import render_context, render_request, render_transcript
 
-_MOST_MARKS = 500
+_MAX_BLOCK_HASHES = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What the agent has seen of our session, as its state says."""
+class SeenHistory:
+    """What the agent has seen of our session, from the saved state."""
 
     session_id: str = ""
     cwd: str = ""
-    seen: int = 0  # the highest message number it knows, apart from the turn after it
-    turn: str = ""  # the turn it answered after that
-    live: str = ""  # a mark of the messages up to `seen`
-    blocks: tuple[str, ...] = ()  # marks of the context it was given
-    usage: Usage = NOTHING  # what it had counted by then
+    seen: int = 0  # highest message number it has seen, not counting `turn`
+    turn: str = ""  # the turn it answered last
+    live: str = ""  # hash of the message numbers up to `seen`
+    blocks: tuple[str, ...] = ()  # hashes of the context blocks it was given
+    usage: AgentUsage = NO_USAGE  # its token count then
 
     @classmethod
-    def of(cls, state: Mapping[str, Json]) -> Known:
-        """Whatever cannot be read counts as never seen."""
+    def from_state(cls, state: Mapping[str, Json]) -> SeenHistory:
+        """Parses the saved state; a value that is invalid counts as never seen."""
         usage = state.get("usage")
         pair = tuple(usage) if isinstance(usage, list) and all(isinstance(one, int) for one in usage) else ()
         marks = state.get("blocks")
@@ -48,70 +48,70 @@ class Known:
             turn=str(state.get("turn") or ""),
             live=str(state.get("live") or ""),
             blocks=tuple(map(str, marks)) if isinstance(marks, list) else (),
-            usage=Usage(pair[0], pair[1]) if len(pair) == 2 else NOTHING,
+            usage=AgentUsage(pair[0], pair[1]) if len(pair) == 2 else NO_USAGE,
         )
 
-    def still_holds(self, turn: TurnInput) -> bool:
-        """False when the agent remembers what is no longer there (undone or summarised), or works elsewhere."""
+    def is_valid_for(self, turn: TurnInput) -> bool:
+        """False when messages that the agent has seen were undone or summarised, or the folder has changed."""
         if (
             not self.session_id
             or self.cwd != str(turn.workspace.root)
-            or self.live != live_mark(turn.history, self.seen)
+            or self.live != hash_history(turn.history, self.seen)
         ):
             return False
         later = [past.message.turn_id for past in turn.history if past.seq > self.seen]
         return self.turn in later or (bool(later) and not any(later))
 
     def unseen(self, history: Sequence[HistoryEntry]) -> list[HistoryEntry]:
-        """What others did meanwhile: another runtime, another surface."""
+        """Returns messages that other runtimes added meanwhile."""
         return [past for past in history if past.seq > self.seen and past.message.turn_id != self.turn]
 
 
-def live_mark(history: Sequence[HistoryEntry], until: int) -> str:
+def hash_history(history: Sequence[HistoryEntry], until: int) -> str:
     numbers = ",".join(str(past.seq) for past in history if past.seq <= until)
     return hashlib.sha256(numbers.encode()).hexdigest()[:16]
 
 
-def block_mark(block: ContextBlock) -> str:
+def hash_block(block: ContextBlock) -> str:
     return hashlib.sha256(f"{block.kind}\0{block.title}\0{block.text}".encode()).hexdigest()[:16]
 
 
-def after(turn: TurnInput, session_id: str, known: Known | None, usage: Usage) -> dict[str, Json]:
-    """What is remembered once the prompt is sent. `known`: what the agent's session held before, if it is not new."""
+def build_state(turn: TurnInput, session_id: str, known: SeenHistory | None, usage: AgentUsage) -> dict[str, Json]:
+    """Returns the state to save once the prompt is sent. `known`: the state before; None for a new session."""
     seen = max((past.seq for past in turn.history), default=0)
-    marks = [*(known.blocks if known else ()), *map(block_mark, turn.blocks)]
+    marks = [*(known.blocks if known else ()), *map(hash_block, turn.blocks)]
     return {
         "session_id": session_id,
         "cwd": str(turn.workspace.root),
         "seen": seen,
         "turn": turn.turn,
-        "live": live_mark(turn.history, seen),
-        "blocks": list(dict.fromkeys(marks))[-_MOST_MARKS:],
-        "usage": [usage.into, usage.out],
+        "live": hash_history(turn.history, seen),
+        "blocks": list(dict.fromkeys(marks))[-_MAX_BLOCK_HASHES:],
+        "usage": [usage.input_tokens, usage.output_tokens],
     }
 
 
-async def content(turn: TurnInput, known: Known | None, *, images: bool) -> list[Params]:
-    """The parts of the prompt. `known` is None for a new session of the agent."""
-    blocks = [block for block in turn.blocks if known is None or block_mark(block) not in known.blocks]
-    told = transcript(turn.history if known is None else known.unseen(turn.history))
+async def build_content(turn: TurnInput, known: SeenHistory | None, *, images: bool) -> list[Params]:
+    """Returns the content blocks of the prompt. `known`: None for a new session of the agent."""
+    blocks = [block for block in turn.blocks if known is None or hash_block(block) not in known.blocks]
+    entries = render_transcript(turn.history if known is None else known.unseen(turn.history))
     shown = [one for one in turn.attachments if images and one.media_type.startswith("image/")]
-    request = await request_text(turn, shown=shown)
-    parts = [context_text(blocks, turn.examples, turn.graph)]
-    if told:
+    request = await render_request(turn, shown=shown)
+    parts = [render_context(blocks, turn.examples, turn.graph)]
+    if entries:
         title = "The conversation so far" if known is None else "What was said meanwhile, without you"
-        parts.append(f"# {title}\n\n" + "\n\n".join(f"{one.role}: {one.text}" for one in told))
+        parts.append(f"# {title}\n\n" + "\n\n".join(f"{one.role}: {one.text}" for one in entries))
     parts = list(filter(None, parts))
     parts.append(f"# The request\n\n{request}" if parts else request)
     texts: list[Params] = [{"type": "text", "text": part} for part in parts]
-    return texts + [await _image(turn, one) for one in shown]
+    return texts + [await _load_image(turn, one) for one in shown]
 
 
-async def _image(turn: TurnInput, one: Attachment) -> Params:
+async def _load_image(turn: TurnInput, one: Attachment) -> Params:
     data = base64.b64encode(await turn.read_attachment(one)).decode()
     return {"type": "image", "mimeType": one.media_type, "data": data}
 
 
-def folder_of(turn: TurnInput) -> Path:
-    """Where the agent works: it wants an absolute path."""
+def working_folder(turn: TurnInput) -> Path:
+    """Returns the agent's working folder as an absolute path, which the protocol demands."""
     return turn.workspace.root.absolute()

@@ -1,4 +1,4 @@
-"""The runtime `acp`: a turn is a prompt to an agent's process that we start, keep alive and end."""
+"""The runtime `acp`: starts an agent's process and sends each turn to it as a prompt."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Progress
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
-from sojourn.runtimes.acp.agent import Agent
-from sojourn.runtimes.acp.asking import Prompt
-from sojourn.runtimes.acp.ending import NOTHING, REASONS, finish, usage_of
+from sojourn.runtimes.acp.agent import AcpAgent
 from sojourn.runtimes.acp.process import words_of
-from sojourn.runtimes.acp.prompt import Known, after, content, folder_of
+from sojourn.runtimes.acp.prompt import SeenHistory, build_content, build_state, working_folder
+from sojourn.runtimes.acp.prompt_call import PromptCall
 from sojourn.runtimes.acp.settings import PLUGIN, AcpSettings
-from sojourn.runtimes.telling import must_be_allowed
+from sojourn.runtimes.acp.stop_reason import FINISH_REASONS, NO_USAGE, finish, parse_usage
+from sojourn.runtimes.prompt_text import require_guest_access
 
-_WAIT_FOR_STOP = 0.8
+_STOP_WAIT_SECONDS = 0.8
 
 
 class AcpRuntime:
-    """One agent process for all sessions; started when first needed, and again when it has died."""
+    """One agent process for all sessions; started by the first turn, and again after it has exited."""
 
     name = "acp"
     label = "ACP agent"
@@ -32,14 +32,14 @@ class AcpRuntime:
     brings_tools: Literal[True] = True
 
     def __init__(self, settings: AcpSettings, environment: Mapping[str, str] | None = None) -> None:
-        """`environment`: all the variables the agent sees; None gives it ours."""
+        """environment: all variables of the agent's process; None: those of this process"""
         self._settings, self._environment = settings, environment
-        self._agent: Agent | None = None
+        self._agent: AcpAgent | None = None
         self._starting = asyncio.Lock()
-        self._ending: dict[str, asyncio.Task[None]] = {}  # by the agent's session: prompts that are being cancelled
+        self._cancelling: dict[str, asyncio.Task[None]] = {}  # prompts that are being cancelled, by the agent's session
 
     async def ready(self) -> RuntimeStatus:
-        """Whether it could be started; starting it is for the first turn."""
+        """Checks that the agent could be started, without starting it."""
         try:
             words = words_of(self._settings.command)
         except SojournError as error:
@@ -55,10 +55,10 @@ class AcpRuntime:
                 detail=f"There is no program `{words[0]}`.",
                 hint=f"Install it, or correct `command` under [plugins.{PLUGIN}].",
             )
-        return RuntimeStatus(ok=True, detail=f"{self._called(words)}, started with the first turn")
+        return RuntimeStatus(ok=True, detail=f"{self._agent_name(words)}, started with the first turn")
 
-    def _called(self, words: list[str]) -> str:
-        """Its name until it has told one. Not the whole command: there may be a key in it."""
+    def _agent_name(self, words: list[str]) -> str:
+        """Returns a name until the agent reports its own. Not the whole command: that may contain a key."""
         return self._settings.name or Path(words[0]).name
 
     @property
@@ -70,85 +70,86 @@ class AcpRuntime:
         return self._agent.process_id if self._agent is not None else None
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
-        must_be_allowed(turn, guests=self._settings.guests, agent="The agent", plugin=PLUGIN)
-        yield Progress("prepare", {"runtime": self.name, "agent": self._called(words_of(self._settings.command))})
-        agent, session, known = await self._opened(turn)
-        before = known.usage if known else NOTHING
-        model = await agent.choose(session, turn.model)
-        parts = await content(turn, known, images=agent.takes_images)
-        prompt = Prompt(agent, session, turn, parts, self._settings)
+        require_guest_access(turn, guests=self._settings.guests, agent="The agent", plugin=PLUGIN)
+        yield Progress("prepare", {"runtime": self.name, "agent": self._agent_name(words_of(self._settings.command))})
+        agent, session, known = await self._open_session(turn)
+        before = known.usage if known else NO_USAGE
+        model = await agent.choose_model(session, turn.model)
+        parts = await build_content(turn, known, images=agent.takes_images)
+        prompt = PromptCall(agent, session, turn, parts, self._settings)
         try:
-            yield SaveState(after(turn, session, known, before))
+            yield SaveState(build_state(turn, session, known, before))
             shown = {"runtime": self.name, "agent": agent.name, "version": agent.version, "model": model}
             yield Progress("running", shown)
-            while (update := await prompt.next()) is not None:
-                for given in prompt.show.of(update):
+            while (update := await prompt.next_update()) is not None:
+                for given in prompt.updates.map_update(update):
                     yield given
             result = await prompt.result()
-            for given in finish(agent, prompt.show, result, turn.said):
+            for given in finish(agent, prompt.updates, result, turn.said):
                 yield given
         except (asyncio.CancelledError, SojournError) as early:
-            self._stop(prompt)
+            self._cancel(prompt)
             cancelled = isinstance(early, asyncio.CancelledError)
-            for given in prompt.so_far("cancelled" if cancelled else "error"):
+            for given in prompt.collect_outcome("cancelled" if cancelled else "error"):
                 yield given
             if not cancelled:
-                yield SaveState({})  # who knows what it has kept of this: next time it is told everything anew
+                yield SaveState({})  # the agent's history is uncertain now: the next prompt contains everything
             raise
         finally:
-            await self._ended(prompt)
-        reason = REASONS[str(result["stopReason"])]
-        for given in prompt.so_far(reason):
+            await self._end(prompt)
+        reason = FINISH_REASONS[str(result["stopReason"])]
+        for given in prompt.collect_outcome(reason):
             yield given
-        used = usage_of(result)
+        used = parse_usage(result)
         if used is not None:
-            yield SaveState(after(turn, session, known, used))
+            yield SaveState(build_state(turn, session, known, used))
         yield Done(
             status="cancelled" if reason == "cancelled" else "completed", usage=used.since(before) if used else {}
         )
 
-    async def _running(self, turn: TurnInput) -> Agent:
+    async def _start_agent(self, turn: TurnInput) -> AcpAgent:
         async with self._starting:
             if self._agent is None or not self._agent.alive:
                 if self._agent is not None:
                     await self._agent.close()
-                self._agent = await Agent.start(self._settings, folder_of(turn), self._environment)
+                self._agent = await AcpAgent.start(self._settings, working_folder(turn), self._environment)
             return self._agent
 
-    async def _opened(self, turn: TurnInput) -> tuple[Agent, str, Known | None]:
-        """The agent, its session for ours, and what that has seen; a new one has seen nothing."""
-        known = Known.of(turn.state)
-        if busy := self._ending.get(known.session_id):
+    async def _open_session(self, turn: TurnInput) -> tuple[AcpAgent, str, SeenHistory | None]:
+        """Returns the agent, its session for ours, and what that has seen; None for a new session."""
+        known = SeenHistory.from_state(turn.state)
+        if busy := self._cancelling.get(known.session_id):
             await asyncio.wait({busy})
-        agent = await self._running(turn)
-        session, folder = known.session_id, folder_of(turn)
-        if known.still_holds(turn) and await agent.load_session(session, folder):
+        agent = await self._start_agent(turn)
+        session, folder = known.session_id, working_folder(turn)
+        if known.is_valid_for(turn) and await agent.load_session(session, folder):
             return agent, session, known
         return agent, await agent.new_session(folder), None
 
     # ending early
-    def _stop(self, prompt: Prompt) -> None:
-        if not prompt.over and prompt.session not in self._ending:
+    def _cancel(self, prompt: PromptCall) -> None:
+        if not prompt.is_over and prompt.session not in self._cancelling:
             task = asyncio.create_task(prompt.stop())
-            self._ending[prompt.session] = task
-            task.add_done_callback(lambda _: self._ending.pop(prompt.session, None))
+            self._cancelling[prompt.session] = task
+            task.add_done_callback(lambda _: self._cancelling.pop(prompt.session, None))
 
-    async def _ended(self, prompt: Prompt) -> None:
-        """Waits a moment until the agent has stopped; what takes longer goes on behind our back."""
-        self._stop(prompt)
-        if task := self._ending.get(prompt.session):
-            await asyncio.wait({task}, timeout=_WAIT_FOR_STOP)
+    async def _end(self, prompt: PromptCall) -> None:
+        """Waits briefly for the agent to stop; a longer cancellation continues in the background."""
+        self._cancel(prompt)
+        if task := self._cancelling.get(prompt.session):
+            await asyncio.wait({task}, timeout=_STOP_WAIT_SECONDS)
         prompt.close()
 
     async def close(self) -> None:
-        if self._ending:
-            await asyncio.wait(set(self._ending.values()), timeout=2)
+        if self._cancelling:
+            await asyncio.wait(set(self._cancelling.values()), timeout=2)
         if self._agent is not None:
             agent, self._agent = self._agent, None
             await agent.close()
-        if self._ending:  # now that it is gone they end at once
-            await asyncio.wait(set(self._ending.values()))
+        if self._cancelling:  # the process is gone, so they end at once
+            await asyncio.wait(set(self._cancelling.values()))
 
 
 def make(kit: PluginAccess) -> AcpRuntime:
+    """Builds the runtime from [plugins.acp]."""
     return AcpRuntime(kit.configured(PLUGIN), dict(kit.settings.for_children) or None)

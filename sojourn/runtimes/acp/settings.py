@@ -1,4 +1,4 @@
-"""What can be set under [plugins.acp]."""
+"""Settings under [plugins.acp]."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PLUGIN = "acp"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcpSettings:
-    """Which agent to start, and how long we wait for what."""
+    """The agent to start, and timeouts."""
 
     command: str = ""  # "hermes acp", "gemini --experimental-acp" …; words are split as a shell does, without one
     name: str = ""  # what the agent is called on screen; else what it calls itself

@@ -1,4 +1,4 @@
-"""hermes: another agent thinks and works, Hermes, reached through its API server. The conversation stays ours."""
+"""hermes: a running Hermes answers through its API server; Sojourn keeps the conversation."""
 
 from sojourn.ports.plugin import Plugin
 from sojourn.runtimes.hermes.settings import PLUGIN, HermesSettings

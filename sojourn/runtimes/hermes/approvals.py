@@ -1,4 +1,4 @@
-"""Hermes asks before it runs something dangerous; the person answers, or nobody does and it is a no."""
+"""Approvals: puts Hermes' questions to the person; denies those that nobody answers in time."""
 
 from __future__ import annotations
 
@@ -22,58 +22,58 @@ logger = logging.getLogger(__name__)
 _CHOICES = ("once", "session", "always", "deny")
 
 
-class Approvals:
-    """The questions of one run. Hermes takes answers in the order it asked, so one is put at a time."""
+class HermesApprovals:
+    """The approval requests of one run. Hermes expects answers in order, so one question is put at a time."""
 
     def __init__(self, api: HermesApi, run_id: str, turn: TurnInput, seconds: float) -> None:
         self._api, self._run_id, self._turn, self._seconds = api, run_id, turn, seconds
         self._tasks: list[asyncio.Task[None]] = []
         self._in_turn = asyncio.Lock()
-        self.kept: list[dict[str, Json]] = []  # one for each question, as it is remembered
+        self.answers: list[dict[str, Json]] = []  # one per question, for the observation
         self._open: list[tuple[dict[str, Json], asyncio.Task[None]]] = []
 
-    def asked(self, event: Event) -> None:
-        question = _question(event, f"{self._run_id}-{len(self.kept) + 1}")
-        kept: dict[str, Json] = {"question": question.id, "command": question.detail, "choice": "", "why": ""}
-        self._begin(kept, self._ask(question, kept, time.monotonic() + self._seconds))
+    def on_request(self, event: Event) -> None:
+        question = _to_question(event, f"{self._run_id}-{len(self.answers) + 1}")
+        answer: dict[str, Json] = {"question": question.id, "command": question.detail, "choice": "", "why": ""}
+        self._start(answer, self._ask(question, answer, time.monotonic() + self._seconds))
 
-    def lost(self) -> None:
-        """Hermes waits for an answer, but its question went by on a line that broke: what nobody saw is denied."""
+    def deny_lost_request(self) -> None:
+        """The approval request was lost on a disconnect; deny it."""
         self._open = [one for one in self._open if not one[1].done()]
         if not self._open:
-            kept: dict[str, Json] = {"question": "", "command": "", "choice": "deny", "why": "its question was lost"}
-            self._begin(kept, self._send("deny"))
+            answer: dict[str, Json] = {"question": "", "command": "", "choice": "deny", "why": "its question was lost"}
+            self._start(answer, self._send("deny"))
 
-    def _begin(self, kept: dict[str, Json], work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, answer: dict[str, Json], work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self.kept.append(kept)
+        self.answers.append(answer)
         self._tasks.append(task)
-        self._open.append((kept, task))
+        self._open.append((answer, task))
 
-    def answered(self, event: Event) -> Progress | None:
-        """Hermes has an answer to its oldest question. What the person said was shown already; the rest is told."""
+    def on_response(self, event: Event) -> Progress | None:
+        """Settles Hermes' oldest question; returns its progress, unless the person's own answer was shown."""
         if not self._open:
             return None
-        kept, task = self._open.pop(0)
-        if not kept["choice"]:  # somebody was faster than our person
+        answer, task = self._open.pop(0)
+        if not answer["choice"]:  # answered elsewhere first
             task.cancel()
-            kept.update(choice=str(event.get("choice") or ""), why="answered in Hermes itself")
-        elif not kept["why"]:
+            answer.update(choice=str(event.get("choice") or ""), why="answered in Hermes itself")
+        elif not answer["why"]:
             return None
-        shown = {name: kept[name] for name in ("question", "choice", "why")}
+        shown = {name: answer[name] for name in ("question", "choice", "why")}
         return Progress("approval", {"status": "answered", **shown})
 
-    async def _ask(self, question: Question, kept: dict[str, Json], until: float) -> None:
+    async def _ask(self, question: Question, answer: dict[str, Json], until: float) -> None:
         async with self._in_turn:
             try:
                 async with asyncio.timeout(max(until - time.monotonic(), 0)):
                     reply = await self._turn.ask(question)
-                kept["choice"] = reply.choice if reply.choice in question.choices else "deny"
+                answer["choice"] = reply.choice if reply.choice in question.choices else "deny"
             except TimeoutError:
-                kept.update(choice="deny", why=f"Nobody answered within {self._seconds:g} seconds.")
+                answer.update(choice="deny", why=f"Nobody answered within {self._seconds:g} seconds.")
             except SojournError as error:
-                kept.update(choice="deny", why=str(error))
-            await self._send(str(kept["choice"]))
+                answer.update(choice="deny", why=str(error))
+            await self._send(str(answer["choice"]))
 
     async def _send(self, choice: str) -> None:
         try:
@@ -88,13 +88,13 @@ class Approvals:
             await asyncio.wait(self._tasks)
 
 
-def _question(event: Event, name: str) -> Question:
+def _to_question(event: Event, name: str) -> Question:
     command, why = strip_control(str(event.get("command") or "")), strip_control(str(event.get("description") or ""))
     offered = event.get("choices")
     choices = tuple(one for one in _CHOICES if one in offered) if isinstance(offered, list) else ("once", "deny")
     return Question(
         id=name,
-        text=f"Hermes wants to run a command{f' ({why})' if why else ''}.",
+        text=f"Hermes asks to run a command{f' ({why})' if why else ''}.",
         tool="terminal",
         detail=command,
         choices=choices if "deny" in choices else (*choices, "deny"),

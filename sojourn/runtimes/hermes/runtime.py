@@ -1,4 +1,4 @@
-"""The runtime `hermes`: a turn is a run in a real Hermes. It never sees our state, and we keep nothing of its."""
+"""The runtime `hermes`: each turn is a run in a Hermes server."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Progress
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
-from sojourn.runtimes.hermes.api import Busy, HermesApi
-from sojourn.runtimes.hermes.approvals import Approvals
-from sojourn.runtimes.hermes.request import run_request, scope
+from sojourn.runtimes.hermes.api import HermesApi, HermesBusy
+from sojourn.runtimes.hermes.approvals import HermesApprovals
+from sojourn.runtimes.hermes.events import EventMapper
+from sojourn.runtimes.hermes.request import build_run_request, to_memory_scope
 from sojourn.runtimes.hermes.run import HermesRun
 from sojourn.runtimes.hermes.settings import PLUGIN, HermesSettings
-from sojourn.runtimes.hermes.show import Show
-from sojourn.runtimes.telling import must_be_allowed
+from sojourn.runtimes.prompt_text import require_guest_access
 
 logger = logging.getLogger(__name__)
 
-_BACK_OFF = (0.5, 1.0, 2.0, 4.0, 8.0)  # seconds between tries, while nothing has been accepted yet
-_WAIT_FOR_STOP = 0.8
+_BACKOFF_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)  # between attempts to start a run
+_STOP_WAIT_SECONDS = 0.8
+_READY_SECONDS = 1.9
 
 
-class HermesRuntime:
-    """Speaks to one Hermes. Any number of turns at once; Hermes itself says when it has no room."""
+class HermesRuntimeAdapter:
+    """Runs turns in one Hermes, any number at once; Hermes limits them."""
 
     name = "hermes"
     label = "Hermes"
@@ -37,13 +38,13 @@ class HermesRuntime:
     def __init__(self, settings: HermesSettings) -> None:
         self._settings = settings
         self._api = HermesApi(settings)
-        self._ending: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
         self._stopping: dict[str, asyncio.Task[None]] = {}
 
     async def ready(self) -> RuntimeStatus:
         try:
-            async with asyncio.timeout(1.9):
-                server = await self._api.server()
+            async with asyncio.timeout(_READY_SECONDS):
+                server = await self._api.get_server()
         except TimeoutError:
             return RuntimeStatus(
                 ok=False, detail=f"{self._api.url} does not answer in time", hint="It may be busy or stuck."
@@ -54,78 +55,79 @@ class HermesRuntime:
         return RuntimeStatus(ok=True, detail=f"Hermes {server.version} on {self._api.url}", models=models)
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
-        must_be_allowed(turn, guests=self._settings.guests, agent="Hermes", plugin=PLUGIN)
+        require_guest_access(turn, guests=self._settings.guests, agent="Hermes", plugin=PLUGIN)
         yield Progress("prepare", {"runtime": self.name, "url": self._api.url})
-        server = await self._api.server()
-        body = await run_request(turn)
+        server = await self._api.get_server()
+        body = await build_run_request(turn)
         run: HermesRun | None = None
-        for wait in (*_BACK_OFF, None):
+        for wait in (*_BACKOFF_SECONDS, None):
             try:
                 run = await self._submit(body, turn)
                 break
-            except Busy as busy:
+            except HermesBusy as busy:
                 if wait is None:
                     raise busy.error from busy
                 yield Progress("queued", {"runtime": self.name, "because": str(busy)})
                 await asyncio.sleep(max(wait, busy.seconds))
         assert run is not None
-        approvals = Approvals(self._api, run.id, turn, self._settings.approval_seconds)
-        show = Show(run, approvals)
+        approvals = HermesApprovals(self._api, run.id, turn, self._settings.approval_seconds)
+        mapper = EventMapper(run, approvals)
         try:
             yield SaveState({"session_id": body["session_id"], "last_run_id": run.id, "version": server.version})
             yield Progress("running", {"runtime": self.name, "run_id": run.id, "version": server.version})
             async with aclosing(run.events()) as events:
                 async for event in events:
-                    for given in show.of(event):
+                    for given in mapper.map_event(event):
                         yield given
         except (asyncio.CancelledError, SojournError) as early:
             self._stop(run)
-            for given in show.so_far("cancelled" if isinstance(early, asyncio.CancelledError) else "error"):
+            for given in mapper.collect_outcome("cancelled" if isinstance(early, asyncio.CancelledError) else "error"):
                 yield given
             raise
         finally:
             await approvals.close()
-            await self._ended(run)
-        for given in show.so_far(show.finish_reason):
+            await self._end(run)
+        for given in mapper.collect_outcome(mapper.finish_reason):
             yield given
-        yield Done(status=show.status, usage=show.usage)
+        yield Done(status=mapper.status, usage=mapper.usage)
 
     async def _submit(self, body: dict[str, object], turn: TurnInput) -> HermesRun:
-        """A run that was accepted is stopped even if nobody waits for its id any more."""
-        asked = asyncio.create_task(self._api.submit(body, scope=scope(turn.workspace.principal)))
+        """Starts a run. If the turn is cancelled before the id arrives, the run is stopped in the background."""
+        submitted = asyncio.create_task(self._api.submit(body, scope=to_memory_scope(turn.workspace.principal)))
         try:
-            return HermesRun(self._api, await asyncio.shield(asked), self._settings)
+            return HermesRun(self._api, await asyncio.shield(submitted), self._settings)
         except asyncio.CancelledError:
-            self._in_background(self._stop_unseen(asked))
+            self._in_background(self._stop_unseen(submitted))
             raise
 
-    async def _stop_unseen(self, asked: asyncio.Task[str]) -> None:
-        await asyncio.wait({asked})
-        if asked.exception() is None:
-            await HermesRun(self._api, asked.result(), self._settings).stop()
+    async def _stop_unseen(self, submitted: asyncio.Task[str]) -> None:
+        await asyncio.wait({submitted})
+        if submitted.exception() is None:
+            await HermesRun(self._api, submitted.result(), self._settings).stop()
 
     def _stop(self, run: HermesRun) -> None:
-        """A run that is left early is stopped. That is sent even when the turn itself is being cancelled."""
-        if not run.over and run.id not in self._stopping:
+        """Stops a run in the background, also while the turn itself is being cancelled."""
+        if not run.is_over and run.id not in self._stopping:
             self._stopping[run.id] = self._in_background(run.stop())
 
-    async def _ended(self, run: HermesRun) -> None:
-        """Waits a moment for Hermes to stop; what takes longer goes on behind our back, and `close` waits for it."""
+    async def _end(self, run: HermesRun) -> None:
+        """Waits briefly for Hermes to stop; a longer stop continues in the background, and `close` waits for it."""
         self._stop(run)
         if task := self._stopping.pop(run.id, None):
-            await asyncio.wait({task}, timeout=_WAIT_FOR_STOP)
+            await asyncio.wait({task}, timeout=_STOP_WAIT_SECONDS)
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
         return task
 
     async def close(self) -> None:
-        if self._ending:
-            await asyncio.wait(set(self._ending), timeout=10)
+        if self._background:
+            await asyncio.wait(set(self._background), timeout=10)
         await self._api.close()
 
 
-def make(kit: PluginAccess) -> HermesRuntime:
-    return HermesRuntime(kit.configured(PLUGIN))
+def make(kit: PluginAccess) -> HermesRuntimeAdapter:
+    """Builds the runtime from [plugins.hermes-runtime]."""
+    return HermesRuntimeAdapter(kit.configured(PLUGIN))

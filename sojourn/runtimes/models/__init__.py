@@ -1,1 +1,1 @@
-"""Which model, where: chosen from the settings, or found on this machine. Nothing here loads an agent library."""
+"""Model selection: from the settings or from servers on this machine. No module here imports the agent library."""

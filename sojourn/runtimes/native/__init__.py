@@ -1,4 +1,4 @@
-"""native: our agent loop. The agent library behind it is loaded when the first turn needs it."""
+"""native: Sojourn's own agent loop. The agent library and one provider's SDK are loaded by the first turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop: the model speaks, its tools run, it speaks again, until it has nothing more to do."""
+"""Agent loop: asks the model, runs the tools it calls, and asks again until it calls none."""
 
 from __future__ import annotations
 
@@ -13,53 +13,54 @@ from sojourn.core.errors import ContextFull, RuntimeFailed
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Message, ToolCall, text_of, tool_calls_of
 from sojourn.ports.runtime import RuntimeOutput, TurnInput
-from sojourn.runtimes.calling import call_all
-from sojourn.runtimes.native.compaction import shortened, size_of_request
-from sojourn.runtimes.native.line import Answer, Line
-from sojourn.runtimes.native.spending import Spending
+from sojourn.runtimes.native.compaction import request_tokens, shorten_results
+from sojourn.runtimes.native.model_client import ModelClient, ModelReply
 from sojourn.runtimes.native.translate import from_response
+from sojourn.runtimes.native.usage import UsageTotals
+from sojourn.runtimes.tool_execution import run_tool_calls
 
-MakeRoom = Callable[["Loop", float], AsyncGenerator[RuntimeOutput, None]]
-_NEAR = 0.85  # of the room: then the oldest part goes
-_LEAVE, _LEAVE_LESS = 0.4, 0.2  # how much of the room the past may take afterwards
-_MOST_EMPTY = 2  # answers without a word before it counts as a failure
+MakeRoom = Callable[["AgentLoop", float], AsyncGenerator[RuntimeOutput, None]]
+_COMPACT_AT = 0.85  # share of the available tokens at which the oldest messages are summarised
+_KEEP_SHARE, _KEEP_SHARE_AFTER_REFUSAL = 0.4, 0.2  # share that the history may take afterwards
+_MAX_EMPTY_REPLIES = 2
+_MAX_ANSWER_TOKENS = 8_192  # reserved for the answer when model.max_tokens is not set
 
 
-class Loop:
-    """One conversation with one model. `opening` is what it was told, `since` what came of it."""
+class AgentLoop:
+    """One conversation with one model. `opening` is the first request, `since` the messages that followed."""
 
     def __init__(
         self,
-        line: Line,
+        client: ModelClient,
         turn: TurnInput,
         opening: Sequence[ModelMessage],
-        spending: Spending,
+        usage: UsageTotals,
         *,
         window: int,
         steps: int,
         make_room: MakeRoom | None = None,
         ratio: float = 1.0,
     ) -> None:
-        self.line, self.turn, self.spending = line, turn, spending
+        self.client, self.turn, self.usage = client, turn, usage
         self.opening, self.since = list(opening), list[ModelMessage]()
-        self.ratio = ratio  # tokens as the model counts them, over tokens as we do
-        self.room = window - (line.max_tokens or min(8_192, window // 4))
+        self.ratio = ratio  # the model's token count over our estimate
+        self.room = window - (client.max_tokens or min(_MAX_ANSWER_TOKENS, window // 4))
         self._steps, self._make_room = steps, make_room
-        self._spoken = False  # whether text was shown whose end the next text must not run into
+        self._has_text = False  # text was shown; the next text starts a new paragraph
 
-    def needed(self) -> int:
-        """About how many tokens the next request takes."""
-        return int(self.ratio * size_of_request([*self.opening, *self.since], self.turn.tools))
+    def tokens_needed(self) -> int:
+        """Estimates the tokens of the next request."""
+        return int(self.ratio * request_tokens([*self.opening, *self.since], self.turn.tools))
 
     async def run(self) -> AsyncGenerator[RuntimeOutput, None]:
         empty = 0
         for step in range(1, self._steps + 1):
-            answer = Answer()
-            async with aclosing(self._step(answer, no_calls=step == self._steps)) as said:
+            reply = ModelReply()
+            async with aclosing(self._step(reply, no_calls=step == self._steps)) as said:
                 async for item in said:
                     yield item
-            response = distinct(answer.response)
-            self.spending.add(response)
+            response = with_unique_call_ids(reply.response)
+            self.usage.add(response)
             message = from_response(response, extra=json.dumps({"model": response.model_name}))
             if not text_of(message) and not tool_calls_of(message):
                 empty += 1
@@ -67,77 +68,78 @@ class Loop:
                 continue
             yield message
             self.since.append(response)
-            async with aclosing(self._tools(tool_calls_of(message))) as results:
+            async with aclosing(self._run_tools(tool_calls_of(message))) as results:
                 async for item in results:
                     yield item
-            self.turn.may_spend(self.spending.cost_usd or 0.0)
+            self.turn.may_spend(self.usage.cost_usd or 0.0)
             steered = self.turn.steered()
             if steered:
                 self.since.append(ModelRequest(parts=[UserPromptPart(content=text) for text in steered]))
             elif not tool_calls_of(message):
                 return
 
-    # asking
-    async def _step(self, answer: Answer, *, no_calls: bool) -> AsyncGenerator[RuntimeOutput, None]:
-        if self.needed() > self.room * _NEAR:
-            async with aclosing(self._roomier(_LEAVE)) as making:
+    # requests
+    async def _step(self, reply: ModelReply, *, no_calls: bool) -> AsyncGenerator[RuntimeOutput, None]:
+        if self.tokens_needed() > self.room * _COMPACT_AT:
+            async with aclosing(self._compact(_KEEP_SHARE)) as making:
                 async for item in making:
                     yield item
         try:
-            async with aclosing(self._said(answer, no_calls)) as said:
+            async with aclosing(self._ask(reply, no_calls)) as said:
                 async for item in said:
                     yield item
-        except ContextFull:  # the provider counts in another way than we do
-            before = self.needed()
-            async with aclosing(self._roomier(_LEAVE_LESS)) as making:
+        except ContextFull:  # the provider counts more tokens than we estimate
+            before = self.tokens_needed()
+            async with aclosing(self._compact(_KEEP_SHARE_AFTER_REFUSAL)) as making:
                 async for item in making:
                     yield item
-            if self.needed() >= before:
+            if self.tokens_needed() >= before:
                 raise
-            async with aclosing(self._said(answer, no_calls)) as said:
+            async with aclosing(self._ask(reply, no_calls)) as said:
                 async for item in said:
                     yield item
 
-    async def _roomier(self, leave: float) -> AsyncGenerator[RuntimeOutput, None]:
+    async def _compact(self, leave: float) -> AsyncGenerator[RuntimeOutput, None]:
         if self._make_room is not None:
             async with aclosing(self._make_room(self, leave)) as making:
                 async for item in making:
                     yield item
-        if self.needed() > self.room * _NEAR or leave < _LEAVE:
-            self.since = shortened(self.since)
+        if self.tokens_needed() > self.room * _COMPACT_AT or leave < _KEEP_SHARE:
+            self.since = shorten_results(self.since)
 
-    async def _said(self, answer: Answer, no_calls: bool) -> AsyncGenerator[RuntimeOutput, None]:
-        guessed, first = size_of_request([*self.opening, *self.since], self.turn.tools), True
-        asking = self.line.ask([*self.opening, *self.since], self.turn.tools, answer, no_calls=no_calls)
+    async def _ask(self, reply: ModelReply, no_calls: bool) -> AsyncGenerator[RuntimeOutput, None]:
+        estimated, first = request_tokens([*self.opening, *self.since], self.turn.tools), True
+        asking = self.client.ask([*self.opening, *self.since], self.turn.tools, reply, no_calls=no_calls)
         async with aclosing(asking) as heard:
             async for item in heard:
                 if isinstance(item, Chunk):
-                    if first and self._spoken:
+                    if first and self._has_text:
                         yield Chunk("\n\n")
-                    first, self._spoken = False, True
+                    first, self._has_text = False, True
                 yield item
-        if answer.response is not None and (counted := answer.response.usage.input_tokens) > 200:
-            self.ratio = min(4.0, max(0.5, counted / guessed))
+        if reply.response is not None and (counted := reply.response.usage.input_tokens) > 200:
+            self.ratio = min(4.0, max(0.5, counted / estimated))
 
     def _check_empty(self, response: ModelResponse, times: int) -> None:
         reason = response.finish_reason
         if reason == "content_filter":
             raise RuntimeFailed(
-                f"The provider of {self.line.choice} held the answer back.", hint="Say it in other words."
+                f"The provider of {self.client.choice} withheld the answer.", hint="Rephrase the request."
             )
         if reason == "length":
             raise RuntimeFailed(
-                f"{self.line.choice} used up its whole answer before the first word.", hint="Raise model.max_tokens."
+                f"{self.client.choice} used all its output tokens before the first word.",
+                hint="Raise model.max_tokens.",
             )
-        if times >= _MOST_EMPTY:
-            raise RuntimeFailed(f"{self.line.choice} said nothing.", hint="Say it again, or use another model.")
+        if times >= _MAX_EMPTY_REPLIES:
+            raise RuntimeFailed(f"{self.client.choice} sent an empty answer.", hint="Try again, or use another model.")
 
-    # doing
-    async def _tools(self, asked: Sequence[ToolCall]) -> AsyncGenerator[Progress | Message, None]:
-        if not asked:
+    # tools
+    async def _run_tools(self, requested: Sequence[ToolCall]) -> AsyncGenerator[Progress | Message, None]:
+        if not requested:
             return
         results: dict[str, str] = {}
-        async with aclosing(call_all(asked, self.turn.tools, self.turn.workspace)) as running:
+        async with aclosing(run_tool_calls(requested, self.turn.tools, self.turn.workspace)) as running:
             async for item in running:
                 if isinstance(item, Message):
                     results[item.tool_call_id or ""] = text_of(item)
@@ -146,14 +148,14 @@ class Loop:
             ModelRequest(
                 parts=[
                     ToolReturnPart(tool_name=call.name, content=results[call.id], tool_call_id=call.id)
-                    for call in asked
+                    for call in requested
                 ]
             )
         )
 
 
-def distinct(response: ModelResponse | None) -> ModelResponse:
-    """The answer with an id of its own for every call; some small servers number them all alike."""
+def with_unique_call_ids(response: ModelResponse | None) -> ModelResponse:
+    """Gives every tool call an id of its own; some small servers number them all alike."""
     assert response is not None
     seen: set[str] = set()
     parts = []

@@ -1,4 +1,4 @@
-"""What a model is told: who it is, the prepared context, examples, the conversation, and what was said now."""
+"""Builds the first request of a turn: instructions, prepared context, examples, history and the new message."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from sojourn.core.attachments import Attachment, attachments_of
 from sojourn.core.attachments import user_message as said_message
 from sojourn.core.messages import Message, parts_of, text_of
 from sojourn.core.sessions import OWNER
-from sojourn.core.tasks import TaskGraph
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import TurnInput
-from sojourn.runtimes.models.choice import Choice
-from sojourn.runtimes.native.translate import mended, to_model
-from sojourn.runtimes.telling import MOST_INLINED, context_text, conversation, is_text
+from sojourn.runtimes.models.selection import ModelChoice
+from sojourn.runtimes.native.translate import repair_messages, to_model
+from sojourn.runtimes.prompt_text import MAX_INLINE_CHARS, is_text, render_context, to_text_entries
 
 EXAMPLES_FOLLOW = (
     "[Examples of how tools were used in earlier work follow. None of this happened in this conversation.]"
 )
-_RECENT = 3  # messages of the past whose pictures are shown again
-_MOST_BYTES = 20_000_000
+_FULL_ATTACHMENTS = 3  # newest messages whose attachments are sent whole; older ones are named
+_MAX_ATTACHMENT_BYTES = 20_000_000
 
 
-def instructions(turn: TurnInput) -> str:
-    """Who the model is here. The same for a whole day, so that providers can keep it."""
+def build_instructions(turn: TurnInput) -> str:
+    """Returns the system prompt. It changes once a day, so that providers can cache it."""
     today = time.strftime("%A, %d %B %Y")
     lines = [
         "You are the agent of Sojourn, which keeps a person's sessions on their own machine.",
@@ -48,32 +47,32 @@ def instructions(turn: TurnInput) -> str:
     return "\n".join(lines)
 
 
-async def opening(
-    turn: TurnInput, choice: Choice, history: Sequence[Message], *, summary: str = "", notes: Sequence[str] = ()
+async def build_opening(
+    turn: TurnInput, choice: ModelChoice, history: Sequence[Message], *, summary: str = "", notes: Sequence[str] = ()
 ) -> list[ModelMessage]:
-    """The whole request before the model has said anything."""
+    """Returns the whole request as it stands before the first answer of the model."""
     system = [
-        instructions(turn),
-        context_text([*turn.blocks, *_summary(summary)], (), _told(turn.graph)),
+        build_instructions(turn),
+        render_context([*turn.blocks, *_summary_block(summary)], (), turn.graph),
         *notes,
         *(text_of(message) for message in history if message.role == "system"),
     ]
     leading = Message(role="system", content="\n\n".join(filter(None, system)))
-    begun = _joined([leading, *_examples(turn, choice)], choice)
-    talk = [*_talk(turn, history), said_message(turn.said, turn.attachments)]
-    files = {len(begun) + at: found for at, found in (await _files(turn, talk)).items()}
-    return to_model([*begun, *map(_without_files, talk)], files)
+    opening = _merge_system([leading, *_example_messages(turn, choice)], choice)
+    talk = [*_history_messages(turn, history), said_message(turn.said, turn.attachments)]
+    files = {len(opening) + at: found for at, found in (await _load_files(turn, talk)).items()}
+    return to_model([*opening, *map(_strip_attachments, talk)], files)
 
 
-def _talk(turn: TurnInput, history: Sequence[Message]) -> list[Message]:
-    """The conversation so far. Without tools some providers refuse calls and results: then they are retold."""
+def _history_messages(turn: TurnInput, history: Sequence[Message]) -> list[Message]:
+    """Returns the conversation so far. Without tools some providers refuse tool messages: they become text."""
     talk = [message for message in history if message.role != "system"]
     if turn.tools or not any(message.role == "tool" or message.tool_calls for message in talk):
-        return mended(talk)
-    return [Message(role=one.role, content=one.text) for one in conversation(talk)]
+        return repair_messages(talk)
+    return [Message(role=one.role, content=one.text) for one in to_text_entries(talk)]
 
 
-def _summary(text: str) -> list[ContextBlock]:
+def _summary_block(text: str) -> list[ContextBlock]:
     if not text:
         return []
     return [
@@ -87,13 +86,9 @@ def _summary(text: str) -> list[ContextBlock]:
     ]
 
 
-def _told(graph: TaskGraph | None) -> TaskGraph | None:
-    return graph if graph is not None and graph.tasks else None
-
-
-def _examples(turn: TurnInput, choice: Choice) -> list[Message]:
-    """Right after the system messages; where a person has to speak first, a marked line does."""
-    given = mended(turn.examples) if turn.tools else []  # what nobody can do needs no example
+def _example_messages(turn: TurnInput, choice: ModelChoice) -> list[Message]:
+    """Returns the examples; a marked user line comes first where a provider demands that a user begins."""
+    given = repair_messages(turn.examples) if turn.tools else []  # without tools an example of their use is useless
     leading = [message for message in given if message.role == "system"]
     rest = [message for message in given if message.role != "system"]
     if rest and rest[0].role != "user" and choice.provider.protocol != "openai":
@@ -101,42 +96,44 @@ def _examples(turn: TurnInput, choice: Choice) -> list[Message]:
     return [*leading, *rest]
 
 
-def _joined(begun: Sequence[Message], choice: Choice) -> list[Message]:
-    """Templates of local models often take one system message only."""
+def _merge_system(opening: Sequence[Message], choice: ModelChoice) -> list[Message]:
+    """Merges the system messages for local models: their chat templates often accept one only."""
     if not choice.is_local:
-        return list(begun)
-    system = "\n\n".join(message.content or "" for message in begun if message.role == "system")
-    return [Message(role="system", content=system), *(message for message in begun if message.role != "system")]
+        return list(opening)
+    system = "\n\n".join(message.content or "" for message in opening if message.role == "system")
+    return [Message(role="system", content=system), *(message for message in opening if message.role != "system")]
 
 
 # attachments
-async def _files(turn: TurnInput, talk: Sequence[Message]) -> dict[int, list[UserContent]]:
-    """What was attached, by the place of its message: the newest ones as they are, older ones by name."""
+async def _load_files(turn: TurnInput, talk: Sequence[Message]) -> dict[int, list[UserContent]]:
+    """Returns attachments by the index of their message: the newest ones whole, older ones by name."""
     with_files = [at for at, message in enumerate(talk) if message.role == "user" and attachments_of(message)]
     made: dict[int, list[UserContent]] = {}
     for at in with_files:
-        fresh = at in with_files[-_RECENT:]
-        made[at] = [await _file(turn, one) if fresh else named(one) for one in attachments_of(talk[at])]
+        fresh = at in with_files[-_FULL_ATTACHMENTS:]
+        made[at] = [
+            await _load_file(turn, one) if fresh else describe_attachment(one) for one in attachments_of(talk[at])
+        ]
     return made
 
 
-async def _file(turn: TurnInput, one: Attachment) -> UserContent:
+async def _load_file(turn: TurnInput, one: Attachment) -> UserContent:
     if is_text(one):
         text = (await turn.read_attachment(one)).decode("utf-8", "replace")
-        cut = f"\n[cut: {len(text)} characters in all]" if len(text) > MOST_INLINED else ""
-        return f"[attached: {one.name or 'a text'}]\n{text[:MOST_INLINED]}{cut}\n[end of the attached text]"
+        cut = f"\n[cut: {len(text)} characters in all]" if len(text) > MAX_INLINE_CHARS else ""
+        return f"[attached: {one.name or 'a text'}]\n{text[:MAX_INLINE_CHARS]}{cut}\n[end of the attached text]"
     shown = one.media_type.startswith("image/") or one.media_type == "application/pdf"
-    if not shown or one.size > _MOST_BYTES:
-        return named(one)
+    if not shown or one.size > _MAX_ATTACHMENT_BYTES:
+        return describe_attachment(one)
     return BinaryContent(data=await turn.read_attachment(one), media_type=one.media_type)
 
 
-def named(one: Attachment) -> str:
-    """An attachment that is not shown: the model knows at least that it is there."""
+def describe_attachment(one: Attachment) -> str:
+    """Names an attachment that is not sent, so that the model knows of it."""
     return f"[attached, not shown: {one.name or 'a file'}, {one.media_type}, {one.size} bytes]"
 
 
-def _without_files(message: Message) -> Message:
+def _strip_attachments(message: Message) -> Message:
     if not attachments_of(message):
         return message
     words = [part for part in parts_of(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]

@@ -4,33 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import httpx2
 
 from sojourn.core.errors import BadConfig, KeyRefused, RuntimeUnreachable, SojournError
-from sojourn.core.messages import text_of
 from sojourn.core.settings import Settings
-from sojourn.ports.app import HasSettings
+from sojourn.lazy import Lazy
+from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
-from sojourn.runtimes.models.catalogue import list_models
-from sojourn.runtimes.models.choice import Choice, chosen, named
-from sojourn.runtimes.models.local import USUAL, detect, for_chat
-from sojourn.runtimes.models.window import ASSUMED, probe
-from sojourn.runtimes.native.build import build
-from sojourn.runtimes.native.line import Line, Patience
-from sojourn.runtimes.native.translate import from_response
-from sojourn.runtimes.native.turning import Turning
-from sojourn.text.ansi import strip_control
+from sojourn.runtimes.models.context_window import ASSUMED_TOKENS, probe_context_window
+from sojourn.runtimes.models.local_servers import USUAL_PORTS, chat_models, find_local_servers
+from sojourn.runtimes.models.model_list import list_models
+from sojourn.runtimes.models.selection import ModelChoice, choice_for_request, choice_from_settings
 
-_FRESH = 30.0  # seconds for which what was found on this machine is believed
-SET_ONE_UP = "Start Ollama, LM Studio, llama.cpp or vLLM, or set model.provider and model.api_key."
+if TYPE_CHECKING:  # the agent library takes a second to import: listing runtimes and models goes without it
+    from sojourn.runtimes.native import model_factory  # noqa: F401
+    from sojourn.runtimes.native.model_client import ModelClient
+    from sojourn.runtimes.native.native_turn import NativeTurn
+
+CLIENT: Lazy[Callable[..., ModelClient]] = Lazy("sojourn.runtimes.native.model_factory:open_client")
+TURN: Lazy[type[NativeTurn]] = Lazy("sojourn.runtimes.native.native_turn:NativeTurn")
+SETUP_HINT = "Start Ollama, LM Studio, llama.cpp or vLLM, or set model.provider and model.api_key."
+_DETECTION_TTL_SECONDS = 30.0  # how long a model server found on this machine is believed to be there
+_READY_SECONDS = 1.8
 
 
-class Native:
-    """Streams, calls tools at once, tries again, counts, makes room. One object serves all turns of a process."""
+class NativeRuntimeAdapter:
+    """Streams answers, runs tool calls in parallel, retries, counts cost, compacts. One object serves all turns.
+
+    `load` imports a lazy part; it is called in a thread, because importing takes long.
+    """
 
     name = "native"
     label = "Sojourn's own agent"
@@ -38,17 +44,21 @@ class Native:
     steers: Literal[True] = True
 
     def __init__(
-        self, settings: Settings, *, usual: Sequence[tuple[int, str]] = USUAL, first_wait: float = 1.0
+        self,
+        settings: Settings,
+        load: Callable[[Lazy[Any]], Any],
+        *,
+        usual: Sequence[tuple[int, str]] = USUAL_PORTS,
+        first_wait: float = 1.0,
     ) -> None:
-        self._settings, self._usual = settings, usual
-        self._patience = Patience(retries=settings["model.retries"], first_wait=first_wait)
+        self._settings, self._load, self._usual, self._first_wait = settings, load, usual, first_wait
         self._http: httpx2.AsyncClient | None = None
-        self._found: tuple[float, Choice | None] = (0.0, None)
+        self._found: tuple[float, ModelChoice | None] = (0.0, None)
         self._windows: dict[tuple[str, str], int] = {}
 
     # which model
-    def _client(self) -> httpx2.AsyncClient:
-        """Our connections. Silence on one of them for too long is an error; a slow answer is not."""
+    def _connections(self) -> httpx2.AsyncClient:
+        """The HTTP client for all providers. Silence for `model.timeout_seconds` is an error; a slow answer is not."""
         if self._http is None or self._http.is_closed:
             silence = self._settings["model.timeout_seconds"]
             self._http = httpx2.AsyncClient(
@@ -56,70 +66,80 @@ class Native:
             )
         return self._http
 
-    async def _choice(self, asked: str = "") -> Choice:
-        """The model for a request: as it says, as the settings say, or what is found on this machine."""
-        choice = chosen(self._settings)
+    async def _choose(self, requested: str = "") -> ModelChoice:
+        """Returns the model that the request names, that the settings name, or that a server on this machine has."""
+        choice = choice_from_settings(self._settings) or await self._detect()
+        choice = choice_for_request(choice, requested)
         if choice is None:
-            at, found = self._found
-            if time.monotonic() - at > _FRESH or found is None:
-                servers = await detect(self._settings, self._usual)
-                found = next((one for server in servers if (one := server.choice())), None)
-                self._found = (time.monotonic(), found)
-            choice = found
-        choice = named(choice, asked)
-        if choice is None:
-            raise BadConfig("No model is set up, and none was found on this machine.", hint=SET_ONE_UP)
+            raise BadConfig("No model is set up, and none was found on this machine.", hint=SETUP_HINT)
         if not choice.name:
-            choice = named(choice, (await self._models(choice) or ("",))[0])
+            choice = choice_for_request(choice, (await self._list_models(choice) or ("",))[0])
         if choice is None or not choice.name:
             raise BadConfig("model.name is not set, and the server does not list any model.", hint="Set model.name.")
         return choice
 
-    async def _models(self, choice: Choice) -> tuple[str, ...]:
-        return for_chat(await list_models(self._client(), choice))
+    async def _detect(self) -> ModelChoice | None:
+        at, found = self._found
+        if found is None or time.monotonic() - at > _DETECTION_TTL_SECONDS:
+            servers = await find_local_servers(self._settings, self._usual)
+            found = next((one for server in servers if (one := server.first_choice())), None)
+            self._found = (time.monotonic(), found)
+        return found
 
-    async def _line(self, asked: str = "") -> Line:
-        choice = await self._choice(asked)
-        model = build(choice, self._client())
-        return Line(model, choice, self._patience, max_tokens=self._settings["model.max_tokens"])
+    async def _list_models(self, choice: ModelChoice) -> tuple[str, ...]:
+        return chat_models(await list_models(self._connections(), choice))
 
-    async def _window(self, line: Line) -> int:
-        if told := self._settings["model.context_window"]:
-            return int(told)
-        choice, known = line.choice, line.model.context_window
+    async def _open_client(self, requested: str = "") -> ModelClient:
+        choice = await self._choose(requested)
+        open_client: Callable[..., ModelClient] = await asyncio.to_thread(self._load, CLIENT)
+        return await asyncio.to_thread(
+            open_client,
+            self._load,
+            choice,
+            self._connections(),
+            retries=self._settings["model.retries"],
+            first_wait=self._first_wait,
+            max_tokens=self._settings["model.max_tokens"],
+        )
+
+    async def _context_window(self, client: ModelClient) -> int:
+        if configured := self._settings["model.context_window"]:
+            return int(configured)
+        choice, known = client.choice, client.model.context_window
         key = (choice.base_url, choice.name)
         if key not in self._windows:
             if known and not choice.is_local:
                 self._windows[key] = known
-            else:  # a local server often runs a model with less than it could take
-                self._windows[key] = await probe(self._client(), choice) or known or ASSUMED
+            else:  # a local server often runs a model with a smaller window than the model could have
+                probed = await probe_context_window(self._connections(), choice)
+                self._windows[key] = probed or known or ASSUMED_TOKENS
         return self._windows[key]
 
     # the port
     async def ready(self) -> RuntimeStatus:
         try:
-            async with asyncio.timeout(1.8):
-                choice = await self._choice()
-                models = await self._models(choice)
+            async with asyncio.timeout(_READY_SECONDS):
+                choice = await self._choose()
+                models = await self._list_models(choice)
         except TimeoutError:
             return RuntimeStatus(ok=False, detail="The model server does not answer in time.", hint="Is it running?")
         except (BadConfig, KeyRefused, RuntimeUnreachable) as error:
             return RuntimeStatus(ok=False, detail=str(error), hint=error.hint)
-        except SojournError as error:  # it is there, but does not list its models
-            return RuntimeStatus(ok=True, detail=f"{await self._choice()}: {error}")
+        except SojournError as error:  # the server answers, but does not list its models
+            return RuntimeStatus(ok=True, detail=f"{await self._choose()}: {error}")
         return RuntimeStatus(ok=True, detail=str(choice), models=models)
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
-        line = await self._line(turn.model)
-        turning = Turning(line, turn, await self._window(line), self._settings["model.steps"])
-        async with aclosing(turning.run()) as items:
+        client = await self._open_client(turn.model)
+        window = await self._context_window(client)
+        start_turn: type[NativeTurn] = await asyncio.to_thread(self._load, TURN)
+        async with aclosing(start_turn(client, turn, window, self._settings["model.steps"]).run()) as items:
             async for item in items:
                 yield item
 
     async def complete(self, instructions: str, text: str, *, most_tokens: int = 400) -> str:
-        line = await self._line()
-        response = await line.complete(instructions, text, max_tokens=most_tokens)
-        return strip_control(text_of(from_response(response))).strip()
+        client = await self._open_client()
+        return await client.complete_text(instructions, text, max_tokens=most_tokens)
 
     async def close(self) -> None:
         if self._http is not None:
@@ -127,5 +147,6 @@ class Native:
             self._http = None
 
 
-def make(kit: HasSettings) -> Native:
-    return Native(kit.settings)
+def make(kit: PluginAccess) -> NativeRuntimeAdapter:
+    """Builds the runtime from the settings."""
+    return NativeRuntimeAdapter(kit.settings, kit.load)

@@ -1,7 +1,7 @@
-"""Our messages and the agent library's, in both directions. Nothing else knows both.
+"""Converts messages between our format and the agent library's, in both directions.
 
-Tool arguments stay the text the model wrote, broken or not. What providers refuse is mended before: a call
-without a result, a result without a call, an id they cannot read.
+Tool arguments stay the text that the model wrote, valid JSON or not. `repair_messages` fixes what providers refuse:
+a call without a result, a result without a call, an id with characters they do not accept.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from sojourn.text.ansi import strip_control
 NO_RESULT = "No result of this call was kept."
 _GOOD_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _GOOD_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-Files = Mapping[int, Sequence[UserContent]]  # what goes with a user message, by its place in the list
+Files = Mapping[int, Sequence[UserContent]]  # contents sent with a user message, by its index in the list
 
 
 def to_model(messages: Sequence[Message], files: Files | None = None) -> list[ModelMessage]:
-    """The conversation as the library wants it; rows of other roles (notes of the program) are left out."""
+    """Converts a conversation to the library's messages; skips roles that models do not have."""
     made: list[ModelMessage] = []
     for at, message in enumerate(messages):
         if message.role == "assistant":
@@ -45,13 +45,13 @@ def to_model(messages: Sequence[Message], files: Files | None = None) -> list[Mo
             if answer:
                 made.append(ModelResponse(parts=answer))
             continue
-        asked = _request_part(message, (files or {}).get(at, ()))
-        if asked is None:
+        part = _request_part(message, (files or {}).get(at, ()))
+        if part is None:
             continue
         if made and isinstance(made[-1], ModelRequest):
-            made[-1] = ModelRequest(parts=[*made[-1].parts, asked])
+            made[-1] = ModelRequest(parts=[*made[-1].parts, part])
         else:
-            made.append(ModelRequest(parts=[asked]))
+            made.append(ModelRequest(parts=[part]))
     return made
 
 
@@ -76,37 +76,37 @@ def _request_part(message: Message, files: Sequence[UserContent]) -> ModelReques
 
 
 def from_model(messages: Iterable[ModelMessage]) -> list[Message]:
-    """The rows for a conversation of the library's."""
+    """Converts a conversation of the library to our messages."""
     made: list[Message] = []
     for message in messages:
         if isinstance(message, ModelResponse):
             made.append(from_response(message))
         else:
-            made.extend(row for part in message.parts if (row := _row(part)) is not None)
+            made.extend(row for part in message.parts if (row := _to_message(part)) is not None)
     return made
 
 
 def from_response(response: ModelResponse, **fields: object) -> Message:
-    """An answer as it is kept: its text without terminal bytes, its calls, its thoughts beside them."""
+    """Converts a response: text without terminal escapes, tool calls, reasoning. `fields` set fields of Message."""
     said = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     thought = "".join(part.content for part in response.parts if isinstance(part, ThinkingPart))
     found = [part for part in response.parts if isinstance(part, ToolCallPart)]
     return replace(
-        assistant(strip_control(said) or None, [call_of(part) for part in found]),
+        assistant(strip_control(said) or None, [to_tool_call(part) for part in found]),
         finish_reason=response.finish_reason,
         token_count=response.usage.output_tokens or None,
         reasoning=strip_control(thought) or None,
-        **fields,  # type: ignore[arg-type]  # fields of Message, as the caller names them
+        **fields,  # type: ignore[arg-type]  # fields of Message
     )
 
 
-def call_of(part: ToolCallPart) -> ToolCall:
-    """A call of the library's as ours, its arguments as text."""
+def to_tool_call(part: ToolCallPart) -> ToolCall:
+    """Converts a tool call of the library; its arguments become text."""
     arguments = part.args if isinstance(part.args, str) else json.dumps(part.args or {}, ensure_ascii=False)
     return ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=arguments or "{}")
 
 
-def _row(part: ModelRequestPart) -> Message | None:
+def _to_message(part: ModelRequestPart) -> Message | None:
     if isinstance(part, SystemPromptPart):
         return Message(role="system", content=part.content)
     if isinstance(part, UserPromptPart):
@@ -117,28 +117,30 @@ def _row(part: ModelRequestPart) -> Message | None:
     if isinstance(part, ToolReturnPart):
         call = ToolCall(id=part.tool_call_id, name=part.tool_name)
         return tool_result(call, part.model_response_str())
-    return None  # kinds that later versions bring
+    return None  # a kind of a later library version
 
 
-def mended(messages: Iterable[Message]) -> list[Message]:
-    """The same conversation so that every provider takes it: calls and results in pairs, ids and names readable."""
+def repair_messages(messages: Iterable[Message]) -> list[Message]:
+    """Returns the conversation in a form every provider accepts: calls and results paired, valid ids and names."""
     made: list[Message] = []
-    waiting: list[tuple[str, ToolCall]] = []  # the id it came with, and the call as it is sent
+    waiting: list[tuple[str, ToolCall]] = []  # original id, and the call as it is sent
     for number, message in enumerate(messages):
         if message.role == "tool":
-            at = _belongs(message, waiting)
-            made.append(_orphan(message) if at is None else _result(message, waiting.pop(at)[1]))
+            at = _find_call(message, waiting)
+            made.append(_orphan_to_note(message) if at is None else _pair_result(message, waiting.pop(at)[1]))
             continue
         made += [tool_result(call, NO_RESULT) for _, call in waiting]
         waiting = []
         if message.role == "assistant" and tool_calls_of(message):
-            waiting = [(one.id, _readable(one, f"{number}_{nth}")) for nth, one in enumerate(tool_calls_of(message))]
+            waiting = [
+                (one.id, _with_valid_id(one, f"{number}_{nth}")) for nth, one in enumerate(tool_calls_of(message))
+            ]
             message = replace(message, tool_calls=dump_calls([call for _, call in waiting]))
         made.append(message)
     return made + [tool_result(call, NO_RESULT) for _, call in waiting]
 
 
-def _belongs(message: Message, waiting: Sequence[tuple[str, ToolCall]]) -> int | None:
+def _find_call(message: Message, waiting: Sequence[tuple[str, ToolCall]]) -> int | None:
     wanted = message.tool_call_id or ""
     for at, (id, call) in enumerate(waiting):
         if id == wanted and (wanted or not message.tool_name or message.tool_name == call.name):
@@ -146,16 +148,16 @@ def _belongs(message: Message, waiting: Sequence[tuple[str, ToolCall]]) -> int |
     return None
 
 
-def _result(message: Message, call: ToolCall) -> Message:
+def _pair_result(message: Message, call: ToolCall) -> Message:
     return replace(message, tool_call_id=call.id, tool_name=call.name)
 
 
-def _orphan(message: Message) -> Message:
-    """A result whose call is gone: the words stay, as a note."""
+def _orphan_to_note(message: Message) -> Message:
+    """Turns a result without its call into a note of the user."""
     return Message(role="user", content=f"[result of {message.tool_name or 'a tool'}]\n{text_of(message)}")
 
 
-def _readable(call: ToolCall, place: str) -> ToolCall:
+def _with_valid_id(call: ToolCall, place: str) -> ToolCall:
     id, name = call.id, call.name
     if not _GOOD_ID.fullmatch(id):
         id = f"c_{place}" if not id else f"c_{hashlib.sha256(id.encode('utf-8', 'replace')).hexdigest()[:24]}"

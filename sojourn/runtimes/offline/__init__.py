@@ -8,5 +8,5 @@ plugin = Plugin(
     name="offline",
     summary="Needs no key and no network: rules that use the tools, and a very small model for free text.",
     runtimes={"offline": "sojourn.runtimes.offline.runtime:make"},
-    tools=("sojourn.runtimes.offline.recent:make",),
+    tools=("sojourn.runtimes.offline.session_list_tool:make",),
 )

@@ -1,4 +1,4 @@
-"""The small model at work: inside this process, on one thread, away from the event loop."""
+"""Inference engine of the small model: llama.cpp inside this process, on one thread beside the event loop."""
 
 from __future__ import annotations
 
@@ -15,39 +15,41 @@ from typing import Any
 import xllamacpp  # type: ignore[import-untyped]
 
 from sojourn.core.errors import ContextFull, RuntimeFailed
-from sojourn.runtimes.offline.small_talk import MOST, Used
-from sojourn.runtimes.offline.weights import Weights
+from sojourn.runtimes.offline.free_text import MAX_ANSWER_TOKENS, TokenUsage
+from sojourn.runtimes.offline.model_file import ModelFile
 
-CONTEXT = 2048
+CONTEXT_TOKENS = 2048
 _SAMPLING = {"temperature": 0.2, "top_p": 0.9, "repeat_penalty": 1.1, "dry_multiplier": 0.8, "seed": 7}
 
 
-class Engine:
-    """Loads the weights when it is first asked, once; answers one question at a time."""
+class LlamaEngine:
+    """Loads the model file with the first question; answers one question at a time."""
 
-    def __init__(self, weights: Weights) -> None:
-        self._weights = weights
+    def __init__(self, file: ModelFile) -> None:
+        self._file = file
         self._server: Any = None
         self._folder: Path | None = None
         self._turn = asyncio.Lock()
-        self._last: asyncio.Future[None] | None = None  # an answer nobody wants any more, until it notices
+        self._last: asyncio.Future[None] | None = None  # the generation that was stopped, until its thread ends
 
-    async def say(
-        self, messages: Sequence[Mapping[str, str]], *, max_tokens: int = MOST
-    ) -> AsyncGenerator[str | Used, None]:
-        """Words as they come, then Used. Closing this stops the model after the word it is at."""
+    async def stream_answer(
+        self, messages: Sequence[Mapping[str, str]], *, max_tokens: int = MAX_ANSWER_TOKENS
+    ) -> AsyncGenerator[str | TokenUsage, None]:
+        """Yields text as it is generated, then TokenUsage. Closing the generator stops the model."""
         async with self._turn:
-            await self._quiet()
+            await self._wait_until_stopped()
             if self._server is None:
                 self._server = await asyncio.to_thread(self._load)
-            async with aclosing(self._words(messages, max_tokens)) as words:
-                async for piece in words:
+            async with aclosing(self._generate(messages, max_tokens)) as pieces:
+                async for piece in pieces:
                     yield piece
 
-    async def _words(self, messages: Sequence[Mapping[str, str]], max_tokens: int) -> AsyncGenerator[str | Used, None]:
-        heard: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue()
+    async def _generate(
+        self, messages: Sequence[Mapping[str, str]], max_tokens: int
+    ) -> AsyncGenerator[str | TokenUsage, None]:
+        queue: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue()
         loop, stop = asyncio.get_running_loop(), threading.Event()
-        wish = {
+        request = {
             "messages": [dict(message) for message in messages],
             "max_tokens": max_tokens,
             "stream": True,
@@ -55,41 +57,41 @@ class Engine:
             **_SAMPLING,
         }
 
-        def hear(piece: Mapping[str, Any]) -> bool:
+        def on_piece(piece: Mapping[str, Any]) -> bool:
             if not stop.is_set():
-                loop.call_soon_threadsafe(heard.put_nowait, piece)
+                loop.call_soon_threadsafe(queue.put_nowait, piece)
             return stop.is_set()  # True: no more
 
-        def work() -> None:
+        def generate() -> None:
             try:
-                self._server.handle_chat_completions(wish, hear)
+                self._server.handle_chat_completions(request, on_piece)
             finally:
                 if not stop.is_set():
-                    loop.call_soon_threadsafe(heard.put_nowait, None)
+                    loop.call_soon_threadsafe(queue.put_nowait, None)
 
-        working = loop.run_in_executor(None, work)
+        working = loop.run_in_executor(None, generate)
         try:
-            while (piece := await heard.get()) is not None:
-                for word in _heard(piece):
-                    yield word
+            while (piece := await queue.get()) is not None:
+                for part in _parse_piece(piece):
+                    yield part
         finally:
-            stop.set()  # it notices at its next word; whoever speaks next waits for that
+            stop.set()  # takes effect at the next token; the next question waits for it
             self._last = working
 
-    async def _quiet(self) -> None:
+    async def _wait_until_stopped(self) -> None:
         if self._last is not None:
             await asyncio.wait({self._last})
             self._last = None
 
     def _load(self) -> Any:
-        self._weights.check()
-        self._folder = Path(tempfile.mkdtemp(prefix="sj-model-"))  # nobody else may look inside
+        self._file.verify()
+        self._folder = Path(tempfile.mkdtemp(prefix="sj-model-"))  # mode 0700
         params = xllamacpp.CommonParams()
-        params.model.path = str(self._weights.path)
-        params.n_ctx, params.n_parallel, params.warmup = CONTEXT, 1, False
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # two spin against each other
+        params.model.path = str(self._file.path)
+        params.n_ctx, params.n_parallel, params.warmup = CONTEXT_TOKENS, 1, False
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # two threads busy-wait for each other
         params.verbosity = -1
-        # The engine insists on an address of its own: a socket nobody can reach, behind a key nobody knows.
+        # The engine demands an address: a socket in a private folder, with a random key.
         params.hostnames, params.api_keys = [str(self._folder / "engine.sock")], [secrets.token_hex(16)]
         params.ui = params.endpoint_slots = params.endpoint_props = False
         try:
@@ -97,12 +99,12 @@ class Engine:
         except (RuntimeError, ValueError) as error:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise RuntimeFailed(
-                f"{self._weights.path} cannot be loaded: {error}.", hint="Fetch it again with scripts/model."
+                f"{self._file.path} cannot be loaded: {error}.", hint="Fetch it again with scripts/model."
             ) from error
 
     async def close(self) -> None:
         async with self._turn:
-            await self._quiet()
+            await self._wait_until_stopped()
             server, self._server = self._server, None
             folder, self._folder = self._folder, None
             if server is not None:
@@ -113,14 +115,14 @@ class Engine:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _heard(piece: Mapping[str, Any]) -> list[str | Used]:
+def _parse_piece(piece: Mapping[str, Any]) -> list[str | TokenUsage]:
     if error := piece.get("error"):
         if error.get("type") == "exceed_context_size_error":
-            raise ContextFull("This is more than the small model can take.", hint="Say it in fewer words.")
-        raise RuntimeFailed(f"The small model failed: {error.get('message')}.", hint="Say it again.")
+            raise ContextFull("The question is longer than the small model accepts.", hint="Ask in fewer words.")
+        raise RuntimeFailed(f"The small model failed: {error.get('message')}.", hint="Try again.")
     if used := piece.get("usage"):
-        return [Used(input_tokens=int(used["prompt_tokens"]), output_tokens=int(used["completion_tokens"]))]
+        return [TokenUsage(input_tokens=int(used["prompt_tokens"]), output_tokens=int(used["completion_tokens"]))]
     choices = piece.get("choices") or []
-    words = [choice.get("delta", {}).get("content") for choice in choices]
+    texts = [choice.get("delta", {}).get("content") for choice in choices]
     cut = [" …" for choice in choices if choice.get("finish_reason") == "length"]
-    return [*filter(None, words), *cut]
+    return [*filter(None, texts), *cut]

@@ -1,10 +1,15 @@
 """`sojourn sessions`, on a real store."""
 
+import asyncio
 import json
 
 import pytest
 
+from sojourn import compose, config
+from sojourn.core.attachments import OBSERVATION, Attachment, user_message
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
+from sojourn.core.sessions import SessionId
+from sojourn.ports.records import Record
 from tests.parts.cli.conftest import fill
 
 LS = ToolCall(id="c1", name="terminal", arguments='{"command": "ls"}')
@@ -21,6 +26,15 @@ GARDEN = (
     ],
 )
 BIKE = ("bike-1", "Bike", [user("The chain is loose"), assistant("Tighten it.")])
+
+
+def keep(home, record):
+    async def work():
+        app = compose.App(config.load({"home": str(home)}))
+        await app.store.put_record(record)
+        await app.close()
+
+    asyncio.run(work())
 
 
 @pytest.fixture
@@ -75,6 +89,20 @@ class TestReading:
         assert "    a\n    b\n    c" in out
         assert "never mind" in out
         assert "count them" in out
+
+    def test_attachments_are_files_and_observations_tagged_with_their_runtime(self, sojourn, home):
+        assert "no attachments" in sojourn("sessions", "show", "Garden", "--attachments").out
+        plan = Attachment(hash="a" * 64, media_type="image/png", name="plan.png", size=1234)
+        fill(home, ("plan-1", "Plan", [user_message("Look.", (plan,))]))
+        value = {"runtime": "hermes", "turn": "t_1", "kind": "run", "data": {"tools": ["echo"], "ended": "stop"}}
+        keep(home, Record(kind=OBSERVATION, key="plan-1/t_1/000001", value=value, session=SessionId("plan-1")))
+        out = sojourn("sessions", "show", "Plan", "--attachments").out
+        assert "plan.png  image/png, 1,234 bytes" in out
+        assert "[hermes] run, turn t_1" in out
+        assert 'tools: ["echo"]' in out
+        file, observation = sojourn("sessions", "show", "Plan", "--attachments", "--json").json["attachments"]
+        assert (file["type"], file["name"]) == ("file", "plan.png")
+        assert observation == {"type": "observation", **value}
 
     def test_raw_is_json_lines_and_json_is_one_object(self, sojourn):
         lines = sojourn("sessions", "show", "Garden", "--raw").out.splitlines()

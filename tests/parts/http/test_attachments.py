@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from sojourn.ports.runtime import Observation
+from sojourn.testing.scripted import Give, Say
+
 PNG = b"\x89PNG\r\n\x1a\n" + b"picture"
 
 
@@ -83,3 +86,15 @@ async def test_another_session_does_not_have_it(client, session):
     assert (await client.get(f"/api/sessions/{other}/attachments/{kept['hash']}")).status_code == 404
     body = {"message": "x", "session_id": other, "attachments": [{"hash": kept["hash"]}]}
     assert (await client.post("/api/chat/stream", json=body)).status_code == 404
+
+
+async def test_files_and_observations_are_listed_with_their_runtime(client, session, scripted):
+    kept = (await upload(client, session, name="p.png")).json()
+    scripted.on("look", Give(Observation("run", {"tools": ["echo"], "odd": "\ud800"})), Say("ok"))
+    body = {"message": "look", "session_id": session, "attachments": [{"hash": kept["hash"], "name": "p.png"}]}
+    await client.post("/api/chat/stream", json=body)
+    file, observation = (await client.get(f"/api/sessions/{session}/attachments")).json()["attachments"]
+    assert file == {"type": "file", "message_id": f"{session}:2", **kept}
+    assert observation.pop("turn").startswith("t_")
+    data = {"tools": ["echo"], "odd": "\ufffd"}
+    assert observation == {"type": "observation", "runtime": "scripted", "kind": "run", "data": data}

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from sojourn.context.notes import Notes, NoteSource, sections_of
+from sojourn.context.notes import Notes, NoteSource, split_sections
 from tests.unit.context.worlds import GUEST, request, told
 
 NOTE = "# Garden\n\nTools are in the shed.\n\n## Tomatoes\n\nPlant tomatoes after the ice saints.\n"
@@ -70,6 +70,6 @@ async def test_a_file_that_did_not_change_is_not_read_again(kit, notes):
 
 
 def test_headings_inside_code_are_text():
-    (only,) = sections_of("# Shell\n```sh\n# not a heading\nls\n```\n", "a.md")
+    (only,) = split_sections("# Shell\n```sh\n# not a heading\nls\n```\n", "a.md")
     assert only.heading == "Shell"
     assert "# not a heading" in only.text

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.context.recall import Recall, queries, telling
+from sojourn.context.recall import Recall, build_queries, search_words
 from sojourn.core.messages import Message
 from sojourn.text.token_count import estimate_tokens
 from tests.unit.context.worlds import GUEST, lease_of, log_of, request, told
@@ -88,5 +88,5 @@ async def test_the_budget_is_kept_and_what_is_left_out_is_named(kit):
 
 @given(st.text(max_size=200))
 def test_any_text_gives_a_bounded_number_of_queries(text):
-    assert len(queries(telling(text))) <= 14
-    assert estimate_tokens(" ".join(telling(text))) < 400
+    assert len(build_queries(search_words(text))) <= 14
+    assert estimate_tokens(" ".join(search_words(text))) < 400

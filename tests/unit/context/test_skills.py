@@ -3,8 +3,8 @@
 import pytest
 
 from sojourn.context import skills as module
-from sojourn.context.shortlist import Ranked
-from sojourn.context.skills import Shelf, SkillSource, shortlisted
+from sojourn.context.skill_ranking import RankedSkill
+from sojourn.context.skills import SkillLibrary, SkillSource, build_blocks
 from sojourn.core.skills import Skill
 from tests.unit.context.worlds import request, told
 
@@ -40,9 +40,9 @@ async def test_folders_of_other_programs_are_read_where_they_are_named(make_kit,
 
 
 async def test_a_new_skill_is_seen_without_a_restart(kit, folder, monkeypatch):
-    monkeypatch.setattr(module, "_FRESH", 0.0)
+    monkeypatch.setattr(module, "_CACHE_SECONDS", 0.0)
     folder("bread", "Bake bread with sourdough.")
-    shelf = Shelf(kit)
+    shelf = SkillLibrary(kit)
     assert [one.skill.name for one in shelf.rank("bake bread", wait=True)] == ["bread"]
     folder("rolls", "Bake bread rolls for breakfast.")
     assert {one.skill.name for one in shelf.rank("bake bread", wait=True)} == {"bread", "rolls"}
@@ -52,7 +52,7 @@ async def test_a_broken_skill_is_listed_with_its_problem_and_never_given(kit, fo
     folder("bread", "Bake bread with sourdough.")
     (home / "skills" / "odd").mkdir()
     (home / "skills" / "odd" / "SKILL.md").write_text("bake bread, but without a head", "utf-8")
-    assert ["no head" in one.why for one in Shelf(kit).found() if not isinstance(one, Skill)] == [True]
+    assert ["no head" in one.why for one in SkillLibrary(kit).list_all() if not isinstance(one, Skill)] == [True]
     assert [block.title for block in (await given(kit, "bake bread")).blocks] == ["bread"]
 
 
@@ -77,18 +77,20 @@ async def test_the_others_are_said_to_be_there_when_a_tool_can_show_them(make_ki
 
 def ranked(*bodies):
     return [
-        Ranked(skill=Skill(name=f"s{n}", description="What it is for.", body=body), score=1.0, shared=(), nearness=0.5)
+        RankedSkill(
+            skill=Skill(name=f"s{n}", description="What it is for.", body=body), score=1.0, shared=(), nearness=0.5
+        )
         for n, body in enumerate(bodies)
     ]
 
 
 @pytest.mark.parametrize("budget", [150, 400, 2000])
 def test_descriptions_come_first_and_bodies_as_far_as_there_is_room(budget):
-    blocks = shortlisted(ranked("word " * 200, "other " * 5000, "tiny"), budget, total=3)
+    blocks = build_blocks(ranked("word " * 200, "other " * 5000, "tiny"), budget, total=3)
     assert sum(block.tokens for block in blocks) <= budget
     assert all("What it is for." in block.text for block in blocks)
 
 
 def test_a_body_that_was_cut_says_where_the_rest_is():
-    (block,) = shortlisted(ranked("word " * 5000), 600, total=1)
+    (block,) = build_blocks(ranked("word " * 5000), 600, total=1)
     assert block.text.endswith("(The rest is shown by the tool skill_view.)")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sojourn.context.extract import extract, sentences
-from sojourn.context.summary import EVERY, RECENT, ConversationSummary
+from sojourn.context.extractive_summary import extract_summary, split_sentences
+from sojourn.context.summary import RECENT_MESSAGES, REFRESH_AFTER_MESSAGES, ConversationSummary
 from sojourn.core.errors import RuntimeUnreachable
 from sojourn.core.messages import Message
 from sojourn.ports.runtime import RuntimeStatus
@@ -54,14 +54,16 @@ async def test_a_long_one_is_summarised_without_any_model(make_kit):
     (block,) = (await source.contribute(await request(kit, session, "and now?"))).blocks
     assert "Asked so far:" in block.text
     assert "bridge" in block.text
-    assert block.origin == f"the first {len(LINES) - RECENT} messages of session {session.id}, its main sentences"
+    assert (
+        block.origin == f"the first {len(LINES) - RECENT_MESSAGES} messages of session {session.id}, its main sentences"
+    )
 
 
 async def test_a_runtime_that_is_ready_writes_it_and_goes_on_from_there(make_kit):
     scribe = Scribe()
     kit = make_kit(memory_summary_tokens=200, runtimes=[scribe])
     session, source = await summarised(kit, runtime="scribe")
-    await told(kit, *LINES[:EVERY], session=session)
+    await told(kit, *LINES[:REFRESH_AFTER_MESSAGES], session=session)
     await source.after(await request(kit, session, "more", runtime="scribe"), [], "completed")
     assert "Summary so far:\nThey talked about a bridge." in scribe.read[1]
     (block,) = (await source.contribute(await request(kit, session, "and now?"))).blocks
@@ -107,11 +109,11 @@ async def test_a_turn_that_failed_teaches_nothing(make_kit):
 
 @pytest.mark.parametrize("most", [30, 120, 500])
 def test_an_extract_keeps_within_its_length(most):
-    assert estimate_tokens(extract([Message(role="user", content=line) for line in LINES], most)) <= most
+    assert estimate_tokens(extract_summary([Message(role="user", content=line) for line in LINES], most)) <= most
 
 
 def test_code_is_no_sentence():
-    assert sentences("Open the valve first.\n```\nclose the lid\n```\nThen check the pressure!") == [
+    assert split_sentences("Open the valve first.\n```\nclose the lid\n```\nThen check the pressure!") == [
         "Open the valve first.",
         "Then check the pressure!",
     ]

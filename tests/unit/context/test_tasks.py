@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.context.tasks import TaskSource, graph_from
+from sojourn.context.tasks import TaskSource, graph_from_request
 from sojourn.core.events import Done, Progress
 from sojourn.core.tasks import MAX_TASKS, advance, from_json, to_progress_detail
 from tests.unit.context.worlds import lease_of, request, told
 
 
 def graph(said):
-    made = graph_from(said)
+    made = graph_from_request(said)
     return made and {task.title: [made.tasks[int(need[1:]) - 1].title for need in task.needs] for task in made.tasks}
 
 
@@ -32,7 +32,7 @@ def graph(said):
     ],
 )
 def test_a_simple_request_has_no_graph(said):
-    assert graph_from(said) is None
+    assert graph_from_request(said) is None
 
 
 @pytest.mark.parametrize(
@@ -69,14 +69,14 @@ def test_a_request_of_several_steps_becomes_a_graph(said, expected):
 
 
 def test_independent_steps_are_worth_working_at_once_and_a_chain_is_not():
-    at_once = graph_from("for each of Berlin, Paris and Rome, find the mayor")
+    at_once = graph_from_request("for each of Berlin, Paris and Rome, find the mayor")
     assert (at_once.parallel, at_once.because) == (True, "3 of 3 steps need nothing from each other.")
-    assert not graph_from("run the tests, then fix what fails").parallel
-    assert not graph_from("add one and also tag it").parallel
+    assert not graph_from_request("run the tests, then fix what fails").parallel
+    assert not graph_from_request("add one and also tag it").parallel
 
 
 def test_a_very_long_list_stays_bounded_and_names_the_rest():
-    made = graph_from("\n".join(f"- look at file {n}" for n in range(60)))
+    made = graph_from_request("\n".join(f"- look at file {n}" for n in range(60)))
     assert len(made.tasks) == MAX_TASKS
     assert made.tasks[-1].title.startswith("And 37 more: look at file 23; ")
 

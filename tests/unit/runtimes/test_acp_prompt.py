@@ -9,9 +9,9 @@ import pytest
 from sojourn.core.messages import assistant, user
 from sojourn.core.sessions import TurnId
 from sojourn.ports.runtime import HistoryEntry, TurnInput
-from sojourn.runtimes.acp.ending import NOTHING, Usage, usage_of
-from sojourn.runtimes.acp.permissions import choices_of
-from sojourn.runtimes.acp.prompt import Known, after
+from sojourn.runtimes.acp.permissions import map_options
+from sojourn.runtimes.acp.prompt import SeenHistory, build_state
+from sojourn.runtimes.acp.stop_reason import NO_USAGE, AgentUsage, parse_usage
 from sojourn.testing.turns import Room, turn_input
 
 ROOM = Room(root=Path("/work"), turn=TurnId("t_now"))
@@ -27,8 +27,8 @@ def turn(history: tuple[HistoryEntry, ...]) -> TurnInput:
     return turn_input("Now.", room=ROOM, history=history)
 
 
-def known_after(history: tuple[HistoryEntry, ...], **changed: Any) -> Known:
-    return Known.of({**after(turn(history), "s1", None, NOTHING), **changed})
+def known_after(history: tuple[HistoryEntry, ...], **changed: Any) -> SeenHistory:
+    return SeenHistory.from_state({**build_state(turn(history), "s1", None, NO_USAGE), **changed})
 
 
 @pytest.mark.parametrize(
@@ -46,11 +46,11 @@ def known_after(history: tuple[HistoryEntry, ...], **changed: Any) -> Known:
 def test_a_session_of_the_agent_is_good_as_long_as_nothing_it_knows_is_gone(
     before: tuple[str, ...], now: tuple[str | None, ...], holds: bool
 ) -> None:
-    assert known_after(heard(*before)).still_holds(turn(heard(*now))) == holds
+    assert known_after(heard(*before)).is_valid_for(turn(heard(*now))) == holds
 
 
 def test_work_in_another_folder_begins_anew() -> None:
-    assert not known_after(heard(), cwd="/elsewhere").still_holds(turn(heard("t_now")))
+    assert not known_after(heard(), cwd="/elsewhere").is_valid_for(turn(heard("t_now")))
 
 
 def test_what_others_did_meanwhile_is_unseen() -> None:
@@ -60,13 +60,13 @@ def test_what_others_did_meanwhile_is_unseen() -> None:
 
 @pytest.mark.parametrize("state", [{}, {"session_id": None, "seen": "x", "usage": ["a"], "blocks": 3}, {"usage": [1]}])
 def test_a_state_that_cannot_be_read_counts_as_never_seen(state: dict[str, Any]) -> None:
-    assert not Known.of(state).still_holds(turn(heard("t_1")))
+    assert not SeenHistory.from_state(state).is_valid_for(turn(heard("t_1")))
 
 
 def test_usage_is_what_the_session_grew_by() -> None:
-    assert Usage(30, 9).since(Usage(10, 4)) == {"input_tokens": 20, "output_tokens": 5, "total_tokens": 25}
-    assert Usage(5, 2).since(Usage(10, 4))["input_tokens"] == 5, "a restarted agent counts from the beginning"
-    assert usage_of({"usage": {"inputTokens": "many"}}) is None
+    assert AgentUsage(30, 9).since(AgentUsage(10, 4)) == {"input_tokens": 20, "output_tokens": 5, "total_tokens": 25}
+    assert AgentUsage(5, 2).since(AgentUsage(10, 4))["input_tokens"] == 5, "a restarted agent counts from the beginning"
+    assert parse_usage({"usage": {"inputTokens": "many"}}) is None
 
 
 def test_options_become_our_words() -> None:
@@ -77,5 +77,5 @@ def test_options_become_our_words() -> None:
         {"optionId": "d", "kind": "reject_always", "name": "Never"},
         "nonsense",
     ]
-    assert choices_of(options) == {"once": "a", "session": "b", "always": "c", "deny": "d"}
-    assert choices_of(None) == {}
+    assert map_options(options) == {"once": "a", "session": "b", "always": "c", "deny": "d"}
+    assert map_options(None) == {}

@@ -11,83 +11,86 @@ from sojourn.core.sessions import Principal, SessionId
 from sojourn.core.tasks import Task, TaskGraph
 from sojourn.ports.context import ContextBlock
 from sojourn.runtimes.hermes import request
-from sojourn.runtimes.hermes.request import hermes_session, run_request, scope
-from sojourn.runtimes.telling import Told, context_text, conversation
+from sojourn.runtimes.hermes.request import build_run_request, to_memory_scope, to_session_name
+from sojourn.runtimes.prompt_text import TextEntry, render_context, to_text_entries
 from sojourn.testing.turns import past, turn_input
 
 
 def test_tool_calls_and_results_are_retold_in_full() -> None:
     call = ToolCall(id="c1", name="look_up", arguments='{"word": "one"}')
     long = "x" * 100_000
-    told = conversation([user("Go."), assistant("I look.", [call]), tool_result(call, long), assistant("Found.")])
+    told = to_text_entries([user("Go."), assistant("I look.", [call]), tool_result(call, long), assistant("Found.")])
     assert [one.role for one in told] == ["user", "assistant"]
     assert told[1].text == f'I look.\n[used look_up with {{"word": "one"}}]\n\n[result of look_up]\n{long}\n\nFound.'
 
 
 def test_roles_take_turns_whatever_the_transcript_has() -> None:
     summary = Message(role="system", content="They talked about dogs.")
-    told = conversation([summary, user("One."), user("Two."), assistant(None), assistant("A."), assistant("B.")])
-    assert told == [Told("user", "[note]\nThey talked about dogs.\n\nOne.\n\nTwo."), Told("assistant", "A.\n\nB.")]
+    told = to_text_entries([summary, user("One."), user("Two."), assistant(None), assistant("A."), assistant("B.")])
+    assert told == [
+        TextEntry("user", "[note]\nThey talked about dogs.\n\nOne.\n\nTwo."),
+        TextEntry("assistant", "A.\n\nB."),
+    ]
 
 
 def test_what_was_attached_before_is_named() -> None:
     picture = Attachment(hash="h", media_type="image/png", name="dog.png", size=4)
-    [told] = conversation([user_message("Look.", (picture,))])
+    [told] = to_text_entries([user_message("Look.", (picture,))])
     assert told.text == "Look.\n[attached: dog.png, image/png, 4 bytes]"
 
 
 def test_each_part_of_the_context_says_where_it_comes_from_and_why() -> None:
     block = ContextBlock(kind="note", title="Garden", text="Water it.", origin="garden.md", reason="it has “water”")
-    told = context_text([block])
+    told = render_context([block])
     assert all(words in told for words in ("Garden", "note", "Water it.", "garden.md", "it has “water”"))
-    assert context_text([]) == ""
+    assert render_context([]) == ""
 
 
 def test_a_graph_is_told_once() -> None:
     graph = TaskGraph(tasks=(Task(id="t1", title="Dig"), Task(id="t2", title="Plant", needs=("t1",))), because="order")
-    assert "t2 [waiting] Plant (after t1)" in context_text([], graph=graph)
+    assert "t2 [waiting] Plant (after t1)" in render_context([], graph=graph)
     block = ContextBlock(kind="tasks", title="Steps", text="Dig, then plant.", origin="x", reason="y")
-    assert context_text([block], graph=graph).count("Plant") == 0
+    assert render_context([block], graph=graph).count("Plant") == 0
 
 
 @pytest.mark.parametrize("session", ["20261116_080000_abcdef01", "a:b", "a@b", "x" * 255, "codex-a+b=c"])
 def test_the_name_in_hermes_is_safe_and_always_the_same(session: str) -> None:
-    name = hermes_session(SessionId(session))
-    assert name == hermes_session(SessionId(session))
+    name = to_session_name(SessionId(session))
+    assert name == to_session_name(SessionId(session))
     assert name.startswith("sojourn_")
     assert len(name) <= 256
     assert not set(name) & set('/\\:*?"<>|\r\n\0')
 
 
 def test_different_sessions_never_share_a_name() -> None:
-    assert len({hermes_session(SessionId(one)) for one in ("a:b", "a@b", "a-b", "a+b")}) == 4
+    assert len({to_session_name(SessionId(one)) for one in ("a:b", "a@b", "a-b", "a+b")}) == 4
 
 
 def test_each_person_has_a_memory_of_their_own_in_hermes() -> None:
-    assert scope(Principal("owner")) != scope(Principal("guest:ann"))
-    assert "\n" not in scope(Principal("a\nb"))
+    assert to_memory_scope(Principal("owner")) != to_memory_scope(Principal("guest:ann"))
+    assert "\n" not in to_memory_scope(Principal("a\nb"))
 
 
 async def test_a_request_has_all_and_only_what_there_is() -> None:
-    body = await run_request(turn_input("Hi.", history=past(user("Hello."), assistant("Hello you."))))
+    body = await build_run_request(turn_input("Hi.", history=past(user("Hello."), assistant("Hello you."))))
     assert set(body) == {"input", "session_id", "conversation_history"}
     assert body["conversation_history"][0] == {"role": "user", "content": "Hello."}
-    assert "model" in await run_request(turn_input("Hi.", model="fast"))
+    assert "model" in await build_run_request(turn_input("Hi.", model="fast"))
 
 
 async def test_more_than_hermes_takes_is_said_before_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request, "MOST_BYTES", 1000)
+    monkeypatch.setattr(request, "MAX_REQUEST_BYTES", 1000)
     with pytest.raises(ContextFull, match="Hermes"):
-        await run_request(turn_input("x" * 2000))
+        await build_run_request(turn_input("x" * 2000))
 
 
 async def test_only_an_attachment_is_something_said() -> None:
     note = Attachment(hash="h", media_type="application/json", name="a.json", size=2)
-    body = await run_request(turn_input("", attachments=(note,), files={"h": json.dumps({"a": 1}).encode()}))
+    body = await build_run_request(turn_input("", attachments=(note,), files={"h": json.dumps({"a": 1}).encode()}))
     assert '{"a": 1}' in body["input"]
 
 
 async def test_text_that_is_none_is_named_instead() -> None:
     note = Attachment(hash="h", media_type="text/plain", name="a.txt", size=2)
-    body = await run_request(turn_input("See.", attachments=(note,), files={"h": b"\xff\xfe"}))
+    body = await build_run_request(turn_input("See.", attachments=(note,), files={"h": b"\xff\xfe"}))
     assert body["input"] == "See.\n\n[attached: a.txt, text/plain, 2 bytes]"

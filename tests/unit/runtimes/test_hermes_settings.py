@@ -8,20 +8,20 @@ from sojourn import config
 from sojourn.app import App
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret
-from sojourn.runtimes.hermes.runtime import HermesRuntime
+from sojourn.runtimes.hermes.runtime import HermesRuntimeAdapter
 from sojourn.runtimes.hermes.settings import HermesSettings
 
 
 @pytest.mark.parametrize("url", ["localhost:8642", "", "ftp://x", "http://", "http://127.0.0.1:x", "/v1"])
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(BadConfig, match="url"):
-        HermesRuntime(HermesSettings(url=url))
+        HermesRuntimeAdapter(HermesSettings(url=url))
 
 
 @pytest.mark.parametrize("key", ["schlüssel", "a\nb"])
 def test_what_can_be_no_key_is_refused_and_not_shown(key: str) -> None:
     with pytest.raises(BadConfig) as refused:
-        HermesRuntime(HermesSettings(api_key=Secret(key)))
+        HermesRuntimeAdapter(HermesSettings(api_key=Secret(key)))
     assert key not in str(refused.value) + refused.value.hint
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ThinkingPart, ToolCallPart
 
 from sojourn.core.messages import Message, ToolCall, assistant, text_of, tool_calls_of, tool_result, user
-from sojourn.runtimes.native.translate import NO_RESULT, from_model, from_response, mended, to_model
+from sojourn.runtimes.native.translate import NO_RESULT, from_model, from_response, repair_messages, to_model
 from sojourn.testing.turns import unpaired
 
 texts = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30)
@@ -45,13 +45,13 @@ def test_roles_texts_calls_results_and_order_survive_the_way_there_and_back(rows
 
 @given(conversations)
 def test_a_whole_conversation_needs_no_mending(rows):
-    assert list(map(shape, mended(rows))) == list(map(shape, rows))
+    assert list(map(shape, repair_messages(rows))) == list(map(shape, rows))
 
 
 @given(conversations, st.data())
 def test_whatever_is_missing_every_call_has_a_result_and_every_result_a_call(rows, data):
     left = [row for row in rows if data.draw(st.booleans())]
-    whole = mended(left)
+    whole = repair_messages(left)
     assert unpaired(whole) == []
     said = [text_of(row) for row in left if row.role == "user"]
     assert [text_of(row) for row in whole if row.role == "user" and text_of(row) in said] == said
@@ -59,20 +59,20 @@ def test_whatever_is_missing_every_call_has_a_result_and_every_result_a_call(row
 
 def test_a_call_without_a_result_gets_one_before_the_next_words():
     call = ToolCall(id="c1", name="look")
-    made = mended([user("a"), assistant("b", [call]), user("c")])
+    made = repair_messages([user("a"), assistant("b", [call]), user("c")])
     assert [row.role for row in made] == ["user", "assistant", "tool", "user"]
     assert text_of(made[2]) == NO_RESULT
 
 
 def test_a_result_without_a_call_stays_as_a_note():
-    [made] = mended([Message(role="tool", content="42", tool_name="count", tool_call_id="gone")])
+    [made] = repair_messages([Message(role="tool", content="42", tool_name="count", tool_call_id="gone")])
     assert (made.role, made.content) == ("user", "[result of count]\n42")
 
 
 @pytest.mark.parametrize("id", ["", "x" * 60, "call|7 é"])
 def test_ids_that_providers_refuse_are_replaced_on_both_sides(id):
     call = ToolCall(id=id, name="look")
-    asked, result = mended(
+    asked, result = repair_messages(
         [assistant(None, [call]), Message(role="tool", content="ok", tool_call_id=id, tool_name="look")]
     )
     new = tool_calls_of(asked)[0].id
@@ -82,7 +82,7 @@ def test_ids_that_providers_refuse_are_replaced_on_both_sides(id):
 
 
 def test_a_name_that_providers_refuse_is_made_readable():
-    made = mended([assistant(None, [ToolCall(id="a", name="mcp:files.read")])])
+    made = repair_messages([assistant(None, [ToolCall(id="a", name="mcp:files.read")])])
     assert tool_calls_of(made[0])[0].name == "mcp_files_read"
 
 

@@ -11,6 +11,15 @@ export interface Attached {
   size: number;
 }
 
+/** What a runtime recorded about its work in one turn. */
+export interface Observation {
+  type: "observation";
+  runtime: string;
+  turn: string;
+  kind: string;
+  data: Record<string, unknown>;
+}
+
 export interface Wish {
   message: string;
   attachments: Attached[];
@@ -50,6 +59,12 @@ export const conversationApi = {
 
   session: (session: string, signal?: AbortSignal) => getJson<Session>(at(session), signal),
   running: async (session: string, signal?: AbortSignal) => (await getJson<{ turn_id: string | null }>(`${at(session)}/turns/running`, signal)).turn_id,
+
+  /** What runtimes recorded about their work in a session, oldest first. */
+  async observations(session: string, signal?: AbortSignal): Promise<Observation[]> {
+    const found: { attachments: Array<Observation | { type: "file" }> } = await getJson(`${at(session)}/attachments`, signal);
+    return found.attachments.filter((one): one is Observation => one.type === "observation");
+  },
 
   async messages(session: string, signal?: AbortSignal, most = 5000): Promise<Message[]> {
     const found: Message[] = [];

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { ApiError, wasAborted } from "@/api/http";
 import type { Message, Session } from "@/api/types";
-import { conversationApi } from "@/chat/conversationApi";
+import { conversationApi, type Observation } from "@/chat/conversationApi";
 import { Turn } from "@/chat/Turn";
 import { ofMessages, type TurnView } from "@/chat/view";
 import { Icon } from "@/components/Icon";
@@ -16,6 +16,7 @@ export function Reader({ id, changed }: { id: string; changed: (session: Session
   const { t, language } = useWords();
   const [session, setSession] = useState<Session | null>(null);
   const [messages, setMessages] = useState<Message[] | null>(null);
+  const [observations, setObservations] = useState<Observation[]>([]);
   const [error, setError] = useState<unknown>(null);
   const [from, setFrom] = useState(0);
   const at = Number(new URLSearchParams(usePlace().split("?")[1] ?? "").get("at") ?? 0);
@@ -25,8 +26,8 @@ export function Reader({ id, changed }: { id: string; changed: (session: Session
     setSession(null);
     setMessages(null);
     setError(null);
-    Promise.all([conversationApi.session(id, asked.signal), conversationApi.messages(id, asked.signal)]).then(
-      ([found, rows]) => { setSession(found); setMessages(rows); },
+    Promise.all([conversationApi.session(id, asked.signal), conversationApi.messages(id, asked.signal), conversationApi.observations(id, asked.signal)]).then(
+      ([found, rows, observed]) => { setSession(found); setMessages(rows); setObservations(observed); },
       (problem: unknown) => { if (!wasAborted(problem)) setError(problem); },
     );
     return () => asked.abort();
@@ -59,9 +60,20 @@ export function Reader({ id, changed }: { id: string; changed: (session: Session
         {shown.map((turn) => <Turn key={turn.key} turn={turn} session={id} live={false} />)}
         {from + SHOWN < turns.length && <button className="button" onClick={() => setFrom(from + SHOWN)}>{t("action.more")}</button>}
         {!turns.length && <p className="empty">{t("sessions.silent")}</p>}
+        {observations.map((one, index) => <ObservationDetails key={`${one.turn}-${index}`} observation={one} />)}
         <p><a className="button primary" href={`/chat/${encodeURIComponent(id)}`} onClick={follow}><Icon name="chat" size={16} /> {t("sessions.continue")}</a></p>
       </div>
     </div>
+  );
+}
+
+function ObservationDetails({ observation }: { observation: Observation }) {
+  const { t } = useWords();
+  return (
+    <details className="observation">
+      <summary><span className="pill">{observation.runtime}</span> {t("sessions.observation", { kind: observation.kind })}</summary>
+      <pre>{JSON.stringify(observation.data, null, 1)}</pre>
+    </details>
   );
 }
 

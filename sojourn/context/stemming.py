@@ -1,0 +1,64 @@
+"""Stemming: the tokens of `core.terms` without endings and without stop words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache, lru_cache
+from pathlib import Path
+
+from sojourn.text.tokenizer import is_unspaced, iter_runs
+
+_STOP_CHARACTERS = frozenset("的了吗呢吧啊我你他她它们是在有和与就都也很把被给让想要帮请这那一不")
+
+
+def stem_words(text: str) -> list[str]:
+    """Returns the stems of a text in order, without stop words."""
+    found: list[str] = []
+    for run in iter_runs(text):
+        found += [stem(token.term) for token in run.tokens if not is_stop_word(token.term)]
+        if run.joined and len(run.tokens) > 1 and not is_unspaced(run.joined[0]):
+            found.append(run.joined)
+    return found
+
+
+def count_stems(text: str) -> Counter[str]:
+    return Counter(stem_words(text))
+
+
+def is_stop_word(term: str) -> bool:
+    """True for a word that carries no meaning of its own."""
+    if is_unspaced(term[0]):
+        return term in _load_stop_words() or all(sign in _STOP_CHARACTERS for sign in term)
+    return term in _load_stop_words() or (len(term) == 1 and not term.isdigit())
+
+
+@cache
+def _load_stop_words() -> frozenset[str]:
+    lines = Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+@lru_cache(maxsize=32768)
+def stem(term: str) -> str:
+    """Returns a word without its ending: plural and verb forms get one stem."""
+    if len(term) < 4 or not term.isascii() or not term.isalpha():
+        return term
+    word = term
+    if word.endswith("ies") and len(word) > 4:
+        word = word[:-3] + "y"
+    elif word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ions", "ingly", "ings", "ing", "edly", "ed", "ment", "ly", "er", "or", "ion"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            word = word[: -len(ending)]
+            break
+    else:
+        for ending in ("ing", "ed"):
+            if word.endswith(ending) and len(word) - len(ending) == 3:
+                word = word[: -len(ending)]
+                break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    return word[:-1] if len(word) > 4 and word.endswith(("e", "y", "i")) else word

@@ -1,0 +1,189 @@
+"""Model client: streams requests to one model, with retries by `retry_policy`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+)
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from sojourn.core.events import Chunk, Progress
+from sojourn.core.messages import Message, text_of
+from sojourn.ports.tool import Tool
+from sojourn.runtimes.models.selection import ModelChoice
+from sojourn.runtimes.native.errors import FOREIGN, to_error
+from sojourn.runtimes.native.retry_policy import RetryPolicy
+from sojourn.runtimes.native.translate import from_response, to_model
+from sojourn.text.ansi import ControlStripper, strip_control
+
+# Google's SDK closes its connection only if it is cancelled while it reads; it needs a moment to get there.
+_SETTLE_ROUNDS = 5  # of the event loop
+
+
+@dataclass(slots=True)
+class ModelReply:
+    """The response of one request; `ask` fills it when the stream has ended."""
+
+    response: ModelResponse | None = None
+
+
+class ModelClient:
+    """Streams requests to one model and retries those that failed before anything was shown."""
+
+    def __init__(self, model: Model, choice: ModelChoice, retry_policy: RetryPolicy, *, max_tokens: int = 0) -> None:
+        self.model, self.choice, self.max_tokens = model, choice, max_tokens
+        self._retry_policy = retry_policy
+
+    def _settings(self, max_tokens: int, forbid_calls: bool) -> ModelSettings:
+        settings = ModelSettings(max_retries=0)  # we retry: a retry inside the library would not be shown
+        if limit := max_tokens or self.max_tokens:
+            settings["max_tokens"] = limit
+        if forbid_calls:
+            settings["tool_choice"] = "none"
+        if self.choice.provider.protocol == "anthropic":
+            settings["cache"] = True  # the beginning of a turn is sent again with every step
+        return settings
+
+    async def ask(
+        self,
+        messages: Sequence[ModelMessage],
+        tools: Sequence[Tool],
+        reply: ModelReply,
+        *,
+        max_tokens: int = 0,
+        no_calls: bool = False,
+    ) -> AsyncGenerator[Chunk | Progress, None]:
+        """Yields text and thoughts as they arrive, then fills `reply`. Retries only while nothing was shown."""
+        settings = self._settings(max_tokens, bool(tools) and no_calls)
+        attempt = 0
+        while True:
+            attempt += 1
+            shown = False
+            try:
+                async with aclosing(in_own_task(self._ask_once(messages, tools, reply, settings))) as items:
+                    async for item in items:
+                        shown = True
+                        yield item
+                return
+            except FOREIGN as error:
+                delay = None if shown else self._retry_policy.delay_before_retry(attempt, error)
+                if delay is None:
+                    raise to_error(error, self.choice) from error
+                reason = str(to_error(error, self.choice))
+            yield Progress("queued", {"reason": reason, "attempt": attempt, "seconds": round(delay, 2)})
+            await asyncio.sleep(delay)
+
+    async def _ask_once(
+        self, messages: Sequence[ModelMessage], tools: Sequence[Tool], reply: ModelReply, settings: ModelSettings
+    ) -> AsyncGenerator[Chunk | Progress, None]:
+        decoder = StreamDecoder()
+        async with model_request_stream(
+            self.model,
+            messages,
+            model_settings=settings,
+            model_request_parameters=ModelRequestParameters(function_tools=[_to_definition(one) for one in tools]),
+        ) as stream:
+            async for event in stream:
+                for item in decoder.decode(event):
+                    yield item
+            for item in decoder.finish():
+                yield item
+            reply.response = stream.get()
+
+    async def complete(self, instructions: str, text: str, *, max_tokens: int = 0) -> ModelResponse:
+        """Sends one request without tools and without a conversation; returns the whole response."""
+        request = to_model([Message(role="system", content=instructions), Message(role="user", content=text)])
+        reply = ModelReply()
+        async with aclosing(self.ask(request, (), reply, max_tokens=max_tokens)) as items:
+            async for _ in items:
+                pass
+        assert reply.response is not None
+        return reply.response
+
+    async def complete_text(self, instructions: str, text: str, *, max_tokens: int = 0) -> str:
+        """Like `complete`; returns the text alone."""
+        return strip_control(
+            text_of(from_response(await self.complete(instructions, text, max_tokens=max_tokens)))
+        ).strip()
+
+
+async def in_own_task(items: AsyncGenerator[Chunk | Progress, None]) -> AsyncGenerator[Chunk | Progress, None]:
+    """Yields the same items, read by a task of their own: closing this generator cancels that task, and the
+    cancellation closes the connection of every provider at once.
+
+    Closed from outside, some providers' streams would stay open until the garbage collector finds them.
+    """
+    queue: asyncio.Queue[Chunk | Progress | None] = asyncio.Queue()
+
+    async def read_items() -> None:
+        async with aclosing(items):
+            async for item in items:
+                queue.put_nowait(item)
+
+    task = asyncio.create_task(read_items())
+    task.add_done_callback(lambda _: queue.put_nowait(None))
+    try:
+        while (item := await queue.get()) is not None:
+            yield item
+        await task
+    finally:
+        for _ in range(_SETTLE_ROUNDS):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+class StreamDecoder:
+    """Turns the library's stream events into text and thoughts; skips kinds of events it does not know."""
+
+    def __init__(self) -> None:
+        self._text, self._thought = ControlStripper(), ControlStripper()
+
+    def decode(self, event: ModelResponseStreamEvent) -> Iterator[Chunk | Progress]:
+        piece: object = None
+        if isinstance(event, PartStartEvent):
+            piece = event.part
+        elif isinstance(event, PartDeltaEvent):
+            piece = event.delta
+        if isinstance(piece, TextPart):
+            yield from _to_chunk(self._text.feed(piece.content))
+        elif isinstance(piece, TextPartDelta):
+            yield from _to_chunk(self._text.feed(piece.content_delta))
+        elif isinstance(piece, ThinkingPart):
+            yield from _to_thinking(self._thought.feed(piece.content))
+        elif isinstance(piece, ThinkingPartDelta):
+            yield from _to_thinking(self._thought.feed(piece.content_delta or ""))
+
+    def finish(self) -> Iterator[Chunk | Progress]:
+        yield from _to_thinking(self._thought.end())
+        yield from _to_chunk(self._text.end())
+
+
+def _to_chunk(text: str) -> Iterator[Chunk]:
+    if text:
+        yield Chunk(text)
+
+
+def _to_thinking(text: str) -> Iterator[Progress]:
+    if text:
+        yield Progress("thinking", {"text": text})
+
+
+def _to_definition(tool: Tool) -> ToolDefinition:
+    return ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters))

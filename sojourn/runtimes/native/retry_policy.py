@@ -1,0 +1,47 @@
+"""Retry policy for model requests: which errors are retried, how often, and how long to wait before."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import httpx2
+from pydantic_ai.exceptions import (
+    ModelAPIError,
+    ModelConnectionError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelServerError,
+    ModelUnavailableError,
+)
+
+from sojourn.runtimes.native.errors import is_timeout
+
+MAX_WAIT_SECONDS = 60.0  # a provider that asks for more is treated as unavailable for this turn
+MAX_BACKOFF_SECONDS = 30.0
+_TRANSIENT = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelConnectionError, httpx2.ConnectError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """Exponential back-off with jitter; a wait that the provider asks for wins."""
+
+    retries: int = 4
+    first_wait: float = 1.0  # seconds; doubled with each attempt
+
+    def delay_before_retry(self, attempt: int, error: Exception) -> float | None:
+        """Returns the seconds to wait before attempt `attempt + 1`; None when the request is not retried."""
+        if attempt > self.retries or not is_retryable(error):
+            return None
+        asked = error.retry_after if isinstance(error, ModelAPIError) else None
+        delay = self._backoff(attempt) if asked is None else max(0.0, asked)
+        return delay if delay <= MAX_WAIT_SECONDS else None
+
+    def _backoff(self, attempt: int) -> float:
+        doubled = float(self.first_wait * 2 ** (attempt - 1))
+        return min(MAX_BACKOFF_SECONDS, doubled) * random.uniform(0.8, 1.2)
+
+
+def is_retryable(error: Exception) -> bool:
+    """True when the same request may succeed in a moment."""
+    return isinstance(error, _TRANSIENT) and not isinstance(error, ModelQuotaExceededError) and not is_timeout(error)

@@ -1,0 +1,143 @@
+"""Prompt text for agents that accept text only: the prepared context, the conversation so far, the new request.
+
+Such an agent has its own tools and does not accept ours, so tool calls and their results are written into the
+assistant's text, in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sojourn.core.attachments import Attachment, attachments_of
+from sojourn.core.errors import NotAllowed
+from sojourn.core.messages import Message, text_of, tool_calls_of
+from sojourn.core.messages import parts_of as parts_of
+from sojourn.core.sessions import OWNER
+from sojourn.core.tasks import TaskGraph
+from sojourn.ports.context import ContextBlock
+from sojourn.ports.runtime import HistoryEntry, TurnInput
+
+MAX_INLINE_CHARS = 200_000  # of one attached text; the prompt says when a text was cut
+_TEXT_SUBTYPES = ("json", "xml", "yaml", "toml", "javascript", "x-sh", "x-python", "sql", "csv")
+
+
+@dataclass(frozen=True, slots=True)
+class TextEntry:
+    """One entry of a conversation as plain text."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+def require_guest_access(turn: TurnInput, *, guests: bool, agent: str, plugin: str) -> None:
+    """Raises NotAllowed for a guest: the agent has tools that write and run, which guests get only if configured."""
+    if turn.workspace.principal != OWNER and not guests:
+        raise NotAllowed(
+            f"{agent} works with its own tools, which guests may not use.",
+            hint=f"Choose another runtime, or set `guests = true` under [plugins.{plugin}].",
+        )
+
+
+def render_context(
+    blocks: Sequence[ContextBlock], examples: Sequence[Message] = (), graph: TaskGraph | None = None
+) -> str:
+    """Renders the prepared context, each part with its origin and reason; "" when there is none."""
+    sections = [_render_block(block) for block in blocks]
+    if graph is not None and graph.tasks and not any(block.kind == "tasks" for block in blocks):
+        sections.append(_render_graph(graph))
+    if examples:
+        sections.append(
+            "## How similar work was done before\nExamples only: none of this happened in this conversation.\n\n"
+            + "\n\n".join(f"{one.role}: {one.text}" for one in to_text_entries(examples))
+        )
+    if not sections:
+        return ""
+    return "# Prepared for this request\nEach part says where it comes from and why it is here.\n\n" + "\n\n".join(
+        sections
+    )
+
+
+def _render_block(block: ContextBlock) -> str:
+    return f"## {block.title} ({block.kind})\nFrom: {block.origin}\nWhy: {block.reason}\n\n{block.text}"
+
+
+def _render_graph(graph: TaskGraph) -> str:
+    lines = [f"- {task.id} [{task.state}] {task.title}{_render_needs(task.needs)}" for task in graph.tasks]
+    together = "Independent tasks may be done together." if graph.parallel else "One after the other."
+    return "\n".join(["## Tasks (tasks)", f"{together} {graph.because}".strip(), "", *lines])
+
+
+def _render_needs(needs: tuple[str, ...]) -> str:
+    return f" (after {', '.join(needs)})" if needs else ""
+
+
+def to_text_entries(messages: Iterable[Message]) -> list[TextEntry]:
+    """Converts messages to user and assistant texts; joins successive messages of one role."""
+    entries: list[TextEntry] = []
+    for message in messages:
+        text = _render_message(message)
+        if not text:
+            continue
+        role: Literal["user", "assistant"] = "assistant" if message.role in ("assistant", "tool") else "user"
+        if entries and entries[-1].role == role:
+            entries[-1] = TextEntry(role, f"{entries[-1].text}\n\n{text}")
+        else:
+            entries.append(TextEntry(role, text))
+    return entries
+
+
+def render_transcript(history: Sequence[HistoryEntry]) -> list[TextEntry]:
+    """Converts a session's history to user and assistant texts."""
+    return to_text_entries(past.message for past in history)
+
+
+def _render_message(message: Message) -> str:
+    if message.role == "tool":
+        return f"[result of {message.tool_name or 'a tool'}]\n{text_of(message)}"
+    text = _render_with_attachments(message)
+    if message.role == "system":
+        return f"[note]\n{text}" if text else ""
+    used = [f"[used {call.name} with {call.arguments}]" for call in tool_calls_of(message)]
+    return "\n".join(filter(None, [text, *used]))
+
+
+def _render_with_attachments(message: Message) -> str:
+    """Returns the text of a message and the names of its attachments."""
+    attached = attachments_of(message)
+    if not attached:
+        return text_of(message)
+    words = [part for part in parts_of(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]
+    text = "\n".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in words)
+    return "\n".join(filter(None, [text, *map(_describe_attachment, attached)]))
+
+
+def _describe_attachment(one: Attachment) -> str:
+    return f"[attached: {one.name or 'a file'}, {one.media_type}, {one.size} bytes]"
+
+
+def is_text(one: Attachment) -> bool:
+    """True when the media type is one of text."""
+    kind, _, form = one.media_type.partition(";")[0].partition("/")
+    return kind == "text" or form in _TEXT_SUBTYPES or form.endswith(("+json", "+xml"))
+
+
+async def render_request(turn: TurnInput, *, shown: Sequence[Attachment] = ()) -> str:
+    """Renders the new request: its text, attached texts inline, other attachments by name; skips those in `shown`."""
+    parts = [turn.said]
+    for one in turn.attachments:
+        if one in shown:
+            continue
+        parts.append(await _inline_text(turn, one) if is_text(one) else _describe_attachment(one))
+    return "\n\n".join(filter(None, parts))
+
+
+async def _inline_text(turn: TurnInput, one: Attachment) -> str:
+    try:
+        text = (await turn.read_attachment(one)).decode("utf-8")
+    except UnicodeDecodeError:
+        return _describe_attachment(one)
+    cut = f"\n[cut: {len(text)} characters in all]" if len(text) > MAX_INLINE_CHARS else ""
+    heading = f"[attached: {one.name or 'a text'}, {one.media_type}]"
+    return f"{heading}\n{text[:MAX_INLINE_CHARS]}{cut}\n[end of the attached text]"

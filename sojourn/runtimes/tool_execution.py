@@ -1,0 +1,122 @@
+"""Tool execution: runs the tool calls of one answer in parallel, with progress events for each."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+
+from sojourn.core.errors import SojournError
+from sojourn.core.events import Progress
+from sojourn.core.messages import Json, Message, ToolCall, tool_result
+from sojourn.ports.tool import Tool, ToolResult, Workspace
+from sojourn.text.ansi import strip_control
+
+STOPPED = "Stopped before it gave a result; whether it was carried out is not known."
+_MAX_PREVIEW_CHARS = 80
+_MAX_ERROR_CHARS = 300
+
+
+async def run_tool_calls(
+    calls: Sequence[ToolCall], tools: Sequence[Tool], workspace: Workspace
+) -> AsyncGenerator[Progress | Message, None]:
+    """Runs the calls in parallel. When it is cancelled, calls without a result get one that says so."""
+    by_name = {tool.name: tool for tool in tools}
+    waiting = {call.id: call for call in calls}
+    for call in calls:
+        yield Progress("tool", {**_describe_call(call), "status": "started"})
+    tasks = {asyncio.create_task(_run_timed(call, by_name, workspace), name=call.name): call for call in calls}
+    try:
+        while tasks:
+            over, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in over:
+                call = tasks.pop(task)
+                result, seconds = _result_of(task)
+                del waiting[call.id]
+                yield tool_result(call, result.text)
+                yield _to_ended_progress(call, result, seconds)
+    except asyncio.CancelledError:
+        await _cancel_all(tasks)
+        for call in waiting.values():
+            yield tool_result(call, STOPPED)
+        raise
+    finally:
+        await _cancel_all(tasks)
+
+
+async def _cancel_all(tasks: Mapping[asyncio.Task[tuple[ToolResult, float]], ToolCall]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _run_timed(call: ToolCall, tools: Mapping[str, Tool], workspace: Workspace) -> tuple[ToolResult, float]:
+    began = time.monotonic()
+    return await _run_call(call, tools, workspace), time.monotonic() - began
+
+
+async def _run_call(call: ToolCall, tools: Mapping[str, Tool], workspace: Workspace) -> ToolResult:
+    tool = tools.get(call.name)
+    if tool is None:
+        names = ", ".join(tools) or "none"
+        return ToolResult(text=f"There is no tool {call.name}. Available tools: {names}.", ok=False)
+    arguments = parse_arguments(call)
+    if arguments is None:
+        return ToolResult(
+            text=f"The arguments are not a JSON object: {call.arguments[:200]}. Call {call.name} again.", ok=False
+        )
+    try:
+        return await tool.run(workspace, arguments)
+    except SojournError as error:
+        return ToolResult(text=f"{error} {error.hint}".strip(), ok=False)
+
+
+def _result_of(task: asyncio.Task[tuple[ToolResult, float]]) -> tuple[ToolResult, float]:
+    """Returns a tool's result. One that raised or was cancelled from elsewhere has failed; the turn goes on."""
+    if task.cancelled():
+        return ToolResult(text=STOPPED, ok=False), 0.0
+    if (error := task.exception()) is not None:
+        return ToolResult(text=f"{task.get_name()} broke: {type(error).__name__}: {error}.", ok=False), 0.0
+    return task.result()
+
+
+def parse_arguments(call: ToolCall) -> Mapping[str, Json] | None:
+    """Parses the arguments of a call; None when they are not a JSON object."""
+    try:
+        found = json.loads(call.arguments.strip() or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def render_preview(call: ToolCall) -> str:
+    """Renders a call on one line: the beginning of its first argument."""
+    arguments = parse_arguments(call)
+    first = next((value for value in (arguments or {}).values() if value not in (None, "", [])), "")
+    text = (
+        call.arguments
+        if arguments is None
+        else first
+        if isinstance(first, str)
+        else json.dumps(first, ensure_ascii=False)
+    )
+    line = " ".join(strip_control(text).split())
+    return line if len(line) <= _MAX_PREVIEW_CHARS else line[: _MAX_PREVIEW_CHARS - 1] + "…"
+
+
+def _describe_call(call: ToolCall) -> dict[str, Json]:
+    return {"call_id": call.id, "tool": call.name, "preview": render_preview(call)}
+
+
+def _to_ended_progress(call: ToolCall, result: ToolResult, seconds: float) -> Progress:
+    shown: dict[str, Json] = {
+        **_describe_call(call),
+        "status": "completed" if result.ok else "failed",
+        "duration": round(seconds, 3),
+    }
+    if not result.ok:
+        shown["error"] = strip_control(result.text)[:_MAX_ERROR_CHARS] or "It failed and gave no reason."
+    if result.facts:
+        shown["facts"] = dict(result.facts)
+    return Progress("tool", shown)
