@@ -9,9 +9,8 @@ from sojourn.core.errors import BadInput
 from sojourn.ports.history import History, RawExchange, TellsExchanges
 from sojourn.templates import tools
 from sojourn.templates.exchanges import Conversation, Exchange, conversation
-from sojourn.templates.glance import seem_fine
 from sojourn.templates.judge import Verdict, judge
-from sojourn.templates.undone import undone
+from sojourn.templates.reverted import find_reverted
 from sojourn.templates.values import TaskType, ToolCallExample
 
 MAX_EXAMPLES = 10
@@ -43,7 +42,7 @@ def judged(talk: Conversation) -> list[Judged]:
 def verdicts(talk: Conversation) -> list[Verdict]:
     """The verdicts alone: each result is judged, then what was undone later is taken back."""
     found = [verdict_on(one) for one in talk.exchanges]
-    for at in undone(talk, [verdict.success for verdict in found]):
+    for at in find_reverted(talk, [verdict.success for verdict in found]):
         found[at] = UNDONE
     return found
 
@@ -54,11 +53,9 @@ def verdict_on(call: Exchange) -> Verdict:
 
 
 def has_worked(talk: Conversation, places: Sequence[int]) -> bool:
-    """Whether the calls at these places worked and lasted. Of the others a first look will do: what they were matters
-    only for what they took back."""
-    if not all(verdict_on(talk.exchanges[at]).success for at in places):
-        return False
-    return undone(talk, seem_fine(talk.exchanges)).isdisjoint(places)
+    """Whether the calls at these places worked and lasted."""
+    found = verdicts(talk)
+    return all(found[at].success for at in places)
 
 
 def examples(talk: Conversation, most: int = MAX_EXAMPLES) -> list[ToolCallExample]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from sojourn.core.budget import tokens
 from sojourn.core.examples import as_text
 from sojourn.core.messages import Json
-from sojourn.templates import shells, tools
+from sojourn.templates import tools
 from sojourn.templates.inject import as_messages
+from sojourn.templates.shell_command import command_text
 from sojourn.templates.values import SessionTemplate, ToolCallExample
 
 
@@ -66,7 +67,7 @@ def arguments_for(target: str, example: ToolCallExample) -> Mapping[str, Json] |
         words = {**tools.table("implies").get(example.tool_name, {}), **tools.in_our_words(example.arguments)}
         given = {takes[name]: value for name, value in words.items() if name in takes}
     if isinstance(given.get("command"), list) and target not in tools.table("lists"):
-        given["command"] = shells.command_of(given["command"])
+        given["command"] = command_text(given["command"])
     for name, meant in tools.table("means").get(target, {}).items():
         if isinstance(given.get(name), str):
             given[name] = meant.get(given[name], given[name])

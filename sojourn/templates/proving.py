@@ -1,5 +1,4 @@
-"""From shapes to suggestions: mining counted at first sight, here the newest runs of each shape are judged.
-What does not hold is not suggested."""
+"""Verifies recurring sequences: reads their newest runs again and suggests those that worked and lasted."""
 
 from __future__ import annotations
 
