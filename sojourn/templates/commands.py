@@ -14,13 +14,12 @@ from rich.console import Console
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.ports.kit import Kit
-from sojourn.templates import screen
+from sojourn.templates import cli_view
 from sojourn.templates.desk import Changes, Desk
 from sojourn.templates.extract import MAX_EXAMPLES
 from sojourn.templates.library import Kept, Shelf
 from sojourn.templates.suggesting import Suggestion
 from sojourn.templates.values import SessionTemplate, TaskType, task_type
-from sojourn.templates.waiting import bar
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -82,8 +81,8 @@ def list_(given: Given, kind: str | None) -> None:
         broken = [{"name": one.name, "problem": one.problem} for one in shelf.unreadable]
         _emit({"templates": [one.template.to_dict() for one in shelf.kept], "unreadable": broken})
         return
-    screen.show_list(_console(given), shelf, kind)
-    screen.warn_unreadable(Console(stderr=True), shelf)
+    cli_view.show_list(_console(given), shelf, kind)
+    cli_view.warn_unreadable(Console(stderr=True), shelf)
 
 
 @templates.command()
@@ -114,10 +113,10 @@ def show(given: Given, name: str) -> None:
     if given.json:
         _emit({**kept.template.to_dict(), "about": kept.about.to_dict()} if isinstance(kept, Kept) else kept.to_dict())
     elif isinstance(kept, Kept):
-        screen.show_template(_console(given), kept)
+        cli_view.show_template(_console(given), kept)
     else:
-        screen.show_suggestions(_console(given), [kept], None)
-        screen.show_examples(_console(given), kept.template.examples)
+        cli_view.show_suggestions(_console(given), [kept], None)
+        cli_view.show_examples(_console(given), kept.template.examples)
 
 
 async def _found(desk: Desk, name: str) -> Kept | Suggestion:
@@ -151,7 +150,7 @@ def suggest(given: Given, home: Path | None, inbox: bool) -> None:
     async def work(desk: Desk) -> tuple[Any, list[Suggestion]]:
         if inbox:
             return None, await desk.inbox.waiting()
-        with bar(quiet=given.json or not sys.stderr.isatty()) as progress:
+        with cli_view.show_progress(quiet=given.json or not sys.stderr.isatty()) as progress:
             found = await desk.suggest(home, progress)
         return found, await desk.inbox.waiting()
 
@@ -160,7 +159,7 @@ def suggest(given: Given, home: Path | None, inbox: bool) -> None:
         mined = {"sessions": len(found.facts), "read": found.read, "damaged": list(found.damaged)} if found else None
         _emit({"mined": mined, "suggestions": [one.to_dict() for one in waiting]})
         return
-    screen.show_suggestions(_console(given), waiting, found)
+    cli_view.show_suggestions(_console(given), waiting, found)
     for session in found.damaged if found else ():
         Console(stderr=True).print(f"! session {session} is damaged and was left out", style="yellow", markup=False)
 
@@ -229,7 +228,7 @@ def stats(given: Given) -> None:
     if given.json:
         _emit([one.to_dict() for one in compared])
     else:
-        screen.show_stats(_console(given), compared)
+        cli_view.show_stats(_console(given), compared)
 
 
 @templates.command()
@@ -238,7 +237,7 @@ def stats(given: Given) -> None:
 @_shared
 @click.pass_obj
 def export(given: Given, name: str, file: Path | None) -> None:
-    """Write a template as JSON to a file, or to the screen."""
+    """Write a template as JSON to a file, or to the cli_view."""
     kept = _ask(given, lambda desk: desk.library.get(name))
     text = json.dumps(kept.template.to_dict(), indent=2, ensure_ascii=False)
     if file is None:

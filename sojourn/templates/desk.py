@@ -27,7 +27,7 @@ from sojourn.templates.outcomes import Comparison, Outcome, compared
 from sojourn.templates.proving import suggestions
 from sojourn.templates.remembering import place, recall, remember
 from sojourn.templates.suggesting import Inbox, Suggestion
-from sojourn.templates.values import SessionTemplate, described, task_type
+from sojourn.templates.values import SessionTemplate, default_description, task_type
 
 TOKENS = 2000  # what templates may use in a turn
 
@@ -50,8 +50,14 @@ class Changes:
         left = [one for number, one in enumerate(made.examples, 1) if number not in gone]
         if not left:
             raise BadInput("A template needs at least one example.", hint="Delete the template instead.")
-        was = made.description == described(len(made.examples))
-        text = self.description if self.description is not None else described(len(left)) if was else made.description
+        was = made.description == default_description(len(made.examples))
+        text = (
+            self.description
+            if self.description is not None
+            else default_description(len(left))
+            if was
+            else made.description
+        )
         return replace(
             made,
             name=check_name(self.name) if self.name is not None else made.name,

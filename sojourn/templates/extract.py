@@ -19,7 +19,7 @@ UNDONE = Verdict(False, "it was undone later")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCall:
     """A call with its verdict."""
 
     exchange: Exchange
@@ -34,20 +34,20 @@ def read(history: History, session: str) -> Conversation:
     return conversation(rows)
 
 
-def judged(talk: Conversation) -> list[Judged]:
+def judge_calls(talk: Conversation) -> list[JudgedCall]:
     """Every call with its verdict, in order."""
-    return [Judged(one, verdict) for one, verdict in zip(talk.exchanges, verdicts(talk), strict=True)]
+    return [JudgedCall(one, verdict) for one, verdict in zip(talk.exchanges, verdicts(talk), strict=True)]
 
 
 def verdicts(talk: Conversation) -> list[Verdict]:
     """The verdicts alone: each result is judged, then what was undone later is taken back."""
-    found = [verdict_on(one) for one in talk.exchanges]
+    found = [judge_call(one) for one in talk.exchanges]
     for at in find_reverted(talk, [verdict.success for verdict in found]):
         found[at] = UNDONE
     return found
 
 
-def verdict_on(call: Exchange) -> Verdict:
+def judge_call(call: Exchange) -> Verdict:
     """By its result alone."""
     return judge(call.tool, call.parsed, call.result, extra=call.extra, effect=call.effect)
 
@@ -62,7 +62,7 @@ def examples(talk: Conversation, most: int = MAX_EXAMPLES) -> list[ToolCallExamp
     """The first `most` calls that worked."""
     found = [
         ToolCallExample(one.exchange.tool, one.exchange.parsed(), one.exchange.result or "", True)
-        for one in judged(talk)
+        for one in judge_calls(talk)
         if one.verdict.success
     ]
     return found[: max(most, 0)]

@@ -20,7 +20,7 @@ from sojourn.templates.parameters import generalised
 from sojourn.templates.recurring import LEAST_SESSIONS, MOST, Shape, recurring
 from sojourn.templates.shapes import Digest
 from sojourn.templates.suggesting import Suggestion
-from sojourn.templates.values import SessionTemplate, ToolCallExample, described
+from sojourn.templates.values import SessionTemplate, ToolCallExample, default_description
 
 RUNS = 5  # how many runs are looked at to see what varies
 EVIDENCE = 10  # how many runs are judged and named as evidence
@@ -113,7 +113,7 @@ def _suggestion(proof: _Proof, shape: Shape, clean: Cleaner) -> Suggestion | Non
         task_type=tools.classify(one.tool_name for one in examples),
         examples=examples,
         source_session_id=evidence[0][0],
-        description=f"{described(len(examples))}, seen in {proven.sessions} sessions: {shape.words}"[:300],
+        description=f"{default_description(len(examples))}, seen in {proven.sessions} sessions: {shape.words}"[:300],
     )
     return Suggestion(
         id=id,

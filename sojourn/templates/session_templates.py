@@ -22,7 +22,7 @@ from sojourn.templates.extract import MAX_EXAMPLES, examples, read, task_type_of
 from sojourn.templates.folder import FOLDER, FolderLibrary
 from sojourn.templates.inject import inject
 from sojourn.templates.library import Library, Shelf, Unreadable, newest_first
-from sojourn.templates.making import chosen, session_in, template_of
+from sojourn.templates.making import choose_template, session_in, template_of
 from sojourn.templates.opening import has_history, history_at, history_of, library_of, program
 from sojourn.templates.values import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.values import task_type as parse_task_type
@@ -126,7 +126,7 @@ class SessionTemplates:
 
     def get_template(self, task_type: TaskType | str) -> SessionTemplate | None:
         """The template for a type of task: the less used, among equals the better proven."""
-        found = chosen(self._read_all().kept, task_type)
+        found = choose_template(self._read_all().kept, task_type)
         return found.template if found else None
 
     def inject_into_messages(self, template: SessionTemplate, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from sys import intern
 from sojourn.ports.history import RawExchange, SessionFacts
 from sojourn.templates import tools
 from sojourn.templates.exchanges import Exchange, conversation
-from sojourn.templates.extract import verdict_on
+from sojourn.templates.extract import judge_call
 from sojourn.templates.shell_command import command_text, skeleton
 
 VERSION = "4"  # grows when shapes change: then everything is read again
@@ -35,7 +35,7 @@ def digest(rows: Sequence[RawExchange]) -> Digest:
     for place, call in enumerate(calls):
         found = intern(step(call))  # there are few kinds and many steps
         is_repeated = bool(steps) and steps[-1] is found
-        if not is_repeated and verdict_on(call).success:
+        if not is_repeated and judge_call(call).success:
             steps.append(found)
             places.append(place)
     return Digest(tuple(steps), tuple(places))

@@ -79,7 +79,7 @@ class SessionTemplate:
     def __post_init__(self) -> None:
         self.task_type = task_type(self.task_type)
         self.created_at = self.created_at or time.time()
-        self.description = self.description or described(len(self.examples))
+        self.description = self.description or default_description(len(self.examples))
 
     def to_dict(self) -> dict[str, Json]:
         """The JSON form; these keys and no others."""
@@ -131,5 +131,5 @@ def _json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def described(examples: int) -> str:
+def default_description(examples: int) -> str:
     return f"Template with {examples} examples"

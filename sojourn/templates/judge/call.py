@@ -15,10 +15,10 @@ _PROGRAM = ("command", "cmd", "code", "script", "source", "method")
 
 
 class Call(NamedTuple):
-    """One call. `manner` is the category of its tool, see `tools.manner`."""
+    """One call. `category` is that of its tool, see `tools.tool_category`."""
 
     kind: str
-    manner: str
+    category: str
     arguments: Arguments  # parsed only when a rule needs them
 
     @property
@@ -48,8 +48,8 @@ class Call(NamedTuple):
     @property
     def writes(self) -> bool:
         """Whether the call changes something, so that a partial success is a failure."""
-        if self.manner != "ask":
-            return self.manner == "do"
+        if self.category != "ask":
+            return self.category == "do"
         given = self.arguments()
         sent = str(given.get("json") or given.get("body") or given.get("data") or "")[:500]
         is_query = "query" in sent and "mutation" not in sent  # GraphQL reads by POST

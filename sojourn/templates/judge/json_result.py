@@ -51,7 +51,7 @@ def _check_flags(call: Call, found: Found) -> str:
         return f"it is marked as {flag}"
     status = found.get("status")
     if isinstance(status, str) and status.strip().lower() in _BAD_STATUS:
-        is_record = call.manner in ("look", "search", "ask") and not found.get("error")
+        is_record = call.category in ("look", "search", "ask") and not found.get("error")
         return "" if is_record and not http_response.is_envelope(found) else f"its status is {status}"
     lint = found.get("lint")
     is_broken = isinstance(lint, dict) and str(lint.get("status", "")).lower() in _BAD_STATUS
@@ -69,9 +69,9 @@ def _check_exit_code(call: Call, found: Found) -> str:
 
 def _check_error(call: Call, found: Found) -> str:
     value = found.get("error") or found.get("errors")
-    if not value or value in ("none", "None", "null", "无") or call.manner == "relay":
+    if not value or value in ("none", "None", "null", "无") or call.category == "relay":
         return ""
-    if isinstance(value, list) and call.manner in ("page", "look", "search"):
+    if isinstance(value, list) and call.category in ("page", "look", "search"):
         payload = found.get("results") or found.get("content") or found.get("matches")
         if isinstance(payload, (list, str)) and len(payload) > len(value):
             return ""
@@ -80,7 +80,7 @@ def _check_error(call: Call, found: Found) -> str:
 
 def _check_response(call: Call, found: Found) -> str:
     status = next((int(one) for name in _STATUS_FIELDS if isinstance(one := found.get(name), int)), 0)
-    if not status and call.manner != "ask":
+    if not status and call.category != "ask":
         return ""
     if status >= 300:
         return http_response.explain_status(status, call.about, probes=call.method == "HEAD", writes=call.writes)
@@ -90,10 +90,10 @@ def _check_response(call: Call, found: Found) -> str:
 
 def _check_page(call: Call, found: Found) -> str:
     title = str(found.get("title") or "")
-    if title and web_page.is_error_title(title) and (call.manner == "page" or "url" in found):
+    if title and web_page.is_error_title(title) and (call.category == "page" or "url" in found):
         return f'the page is "{shorten(title)}"'
     texts = [str(found[name] or "") for name in _PAGE_TEXTS if name in found]
-    if call.manner != "page" or not texts:
+    if call.category != "page" or not texts:
         return ""
     return web_page.find_failure("\n".join(texts), title=title, asked=call.url, landed=str(found.get("url") or ""))
 
@@ -101,10 +101,10 @@ def _check_page(call: Call, found: Found) -> str:
 def _check_results(call: Call, found: Found) -> str:
     """Of many pages the greater part must be there."""
     results = found.get("results")
-    if not isinstance(results, list) or call.manner not in ("page", "look", "search"):
+    if not isinstance(results, list) or call.category not in ("page", "look", "search"):
         return ""
     if not results:
-        return "nothing came back" if call.manner == "page" else ""
+        return "nothing came back" if call.category == "page" else ""
     pages = [one for one in results if isinstance(one, dict)]
     missed = [why for one in pages if (why := _check_error(call, one) or ("content" in one and _check_page(call, one)))]
     return str(missed[0]) if missed and 2 * len(missed) >= len(results) else ""
@@ -112,10 +112,12 @@ def _check_results(call: Call, found: Found) -> str:
 
 def _check_content(call: Call, found: Found) -> str:
     """Blocks of an MCP server, and payloads that are missing."""
-    if (text := join_text_blocks(found.get("content"))) and call.manner != "look":
-        return tool_message.find_refusal(text) or (tool_message.find_write_failure(text) if call.manner == "do" else "")
+    if (text := join_text_blocks(found.get("content"))) and call.category != "look":
+        return tool_message.find_refusal(text) or (
+            tool_message.find_write_failure(text) if call.category == "do" else ""
+        )
     is_missing = (found.get("is_binary") is True and not found.get("content")) or not found.get("snapshot", True)
-    return "nothing was shown" if is_missing and call.manner in ("look", "search") else ""
+    return "nothing was shown" if is_missing and call.category in ("look", "search") else ""
 
 
 def _check_output(call: Call, found: Found) -> str:
@@ -125,18 +127,18 @@ def _check_output(call: Call, found: Found) -> str:
 
 def _check_message(call: Call, found: Found) -> str:
     """Messages and counts next to the payload; checked if the payload is empty, and always for writes."""
-    if call.manner in ("ask", "run"):
+    if call.category in ("ask", "run"):
         return ""
     payloads = [found[name] for name in _PAYLOADS if name in found]
     is_empty = bool(payloads) and not any(payloads)
     names = (*_MESSAGES, *_REMARKS) if is_empty else _MESSAGES
     message = next((value for name in names if isinstance(value := found.get(name), str) and value), "")
     is_sure = found.get("success") is True or found.get("ok") is True
-    is_relevant = is_empty or (call.manner == "do" and not is_sure)
-    find = tool_message.find_read_failure if call.manner == "search" else tool_message.find_write_failure
+    is_relevant = is_empty or (call.category == "do" and not is_sure)
+    find = tool_message.find_read_failure if call.category == "search" else tool_message.find_write_failure
     if is_relevant and (line := find(message)):
         return f"it says: {shorten(line)}"
-    return http_response.find_undone(found) if call.manner == "do" else ""
+    return http_response.find_undone(found) if call.category == "do" else ""
 
 
 _RULES: tuple[Callable[[Call, Found], str], ...] = (

@@ -46,9 +46,9 @@ def judge(
         return Verdict(False, "the transcript marks it as an error")
     if effect == "unknown":
         return Verdict(False, "it was interrupted")
-    call = Call(*tools.ways(tool), arguments if callable(arguments) else lambda: arguments)
+    call = Call(tools.kind(tool), tools.tool_category(tool), arguments if callable(arguments) else lambda: arguments)
     found = _parse(result)
-    if isinstance(found, dict) and (call.manner != "run" or json_result.is_tool_result(call, found)):
+    if isinstance(found, dict) and (call.category != "run" or json_result.is_tool_result(call, found)):
         reason = json_result.find_failure(call, found)
     else:
         reason = _judge_text(call, json_result.join_text_blocks(found) or result)
@@ -75,7 +75,7 @@ def _judge_text(call: Call, text: str) -> str:
 
 
 def _apply_category(call: Call, text: str) -> str:
-    match call.manner:
+    match call.category:
         case "run":
             return tool_message.find_refusal(text) or program_output.find_failure(call, text)
         case "look" | "search":
