@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from sojourn.core.messages import Json
 from sojourn.templates import shell_command as shell
@@ -19,16 +18,10 @@ _HEADER_CHARACTERS = 600
 FIELDS = ("exit_code", "exitCode", "returncode", "return_code")
 
 
-class ExitHeader(NamedTuple):
+def parse_header(text: str) -> tuple[int, str] | None:
     """The exit code in the first lines of a result, and the output below."""
-
-    code: int
-    output: str
-
-
-def parse_header(text: str) -> ExitHeader | None:
     hit = _HEADER.match(text, 0, _HEADER_CHARACTERS)
-    return ExitHeader(int(hit[1]), text[hit.end() :]) if hit else None
+    return (int(hit[1]), text[hit.end() :]) if hit else None
 
 
 def code_in(found: Mapping[str, Json]) -> int:

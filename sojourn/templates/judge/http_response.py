@@ -97,7 +97,7 @@ def _judge_text(text: str, writes: bool, asked: str) -> str:
 def _judge_object(found: Mapping[str, Json], writes: bool) -> str:
     message = _message_in(found)
     if any(found.get(name, True) in (False, "false", "False") for name in _SUCCESS_FLAGS):
-        return f"the answer says so: {message or _shorten(found.get('error')) or 'no success'}"
+        return f"the answer says so: {message or shorten(found.get('error')) or 'no success'}"
     is_empty = is_envelope(found)
     if reason := _named_error(found, writes) or _bad_code(found, is_empty) or (find_undone(found) if writes else ""):
         return reason
@@ -120,7 +120,7 @@ def _named_error(found: Mapping[str, Json], writes: bool) -> str:
         is_partial = name == "errors" and value is not True and _has_payload(found)  # GraphQL
         is_record = {"id", "job", "name", "number"} & found.keys() and {"state", "status"} & found.keys()
         if writes or not (is_partial or is_record):
-            return f"the answer names an error: {_shorten(value)}"
+            return f"the answer names an error: {shorten(value)}"
     return ""
 
 
@@ -141,7 +141,7 @@ def find_undone(found: Mapping[str, Json]) -> str:
     """The field that says that only a part of the work was done."""
     for name, value in found.items():
         if value and value is not True and isinstance(value, (int, list)) and _FAILED_FIELD.fullmatch(name[:20]):
-            return f"a part was not done: {name} {_shorten(value)}"
+            return f"a part was not done: {name} {shorten(value)}"
     if refused := next((name for name in _DONE_FIELDS if found.get(name) is False), ""):
         return f"it was not {refused}"
     done = next((one for name in _DONE_FIELDS if isinstance(one := found.get(name), int)), None)
@@ -172,5 +172,7 @@ def _message_in(found: Mapping[str, Json]) -> str:
     return next((one[:100].replace("_", " ") for one in named if isinstance(one, str) and one), "")
 
 
-def _shorten(value: Json) -> str:
-    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))[:100]
+def shorten(value: Json) -> str:
+    """A value as one short line of text."""
+    text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
+    return text if len(text) <= 120 else text[:119] + "…"

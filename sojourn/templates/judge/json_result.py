@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 
 from sojourn.core.messages import Json
 from sojourn.templates import shell_command as shell
 from sojourn.templates.judge import exit_status, http_response, program_output, tool_message, web_page
 from sojourn.templates.judge.call import Call
+from sojourn.templates.judge.http_response import shorten
 from sojourn.templates.judge.phrases import words_of
 
 Found = Mapping[str, Json]
@@ -160,8 +160,3 @@ def join_text_blocks(blocks: Json) -> str:
         return ""
     texts = [one for one in blocks if isinstance(one, dict) and one.get("type") in ("text", "input_text")]
     return "\n".join(str(one.get("text", "")) for one in texts)
-
-
-def shorten(value: Json) -> str:
-    text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
-    return text if len(text) <= 120 else text[:119] + "…"

@@ -132,5 +132,4 @@ def _last_line(text: str) -> str:
 
 
 def _quote(line: str) -> str:
-    words = " ".join(line.split())
-    return f"it says: {words if len(words) <= 120 else words[:119] + '…'}" if words else ""
+    return f"it says: {http_response.shorten(line)}" if line.strip() else ""

@@ -67,11 +67,12 @@ def _parse(text: str) -> Json:
 
 def _judge_text(call: Call, text: str) -> str:
     if header := exit_status.parse_header(text):
-        if header.code:
-            return "" if exit_status.is_answer(call, header.code, header.output.strip()) else f"exit code {header.code}"
-        return program_output.find_failure(call, header.output)
+        code, output = header
+        if code:
+            return "" if exit_status.is_answer(call, code, output.strip()) else f"exit code {code}"
+        return program_output.find_failure(call, output)
     reason = _apply_category(call, text)
-    return f"it says: {json_result.shorten(reason)}" if reason and reason in text else reason
+    return f"it says: {http_response.shorten(reason)}" if reason and reason in text else reason
 
 
 def _apply_category(call: Call, text: str) -> str:
