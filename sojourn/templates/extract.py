@@ -52,12 +52,6 @@ def judge_call(call: Exchange) -> Verdict:
     return judge(call.tool, call.parsed, call.result, extra=call.extra, effect=call.effect)
 
 
-def has_worked(talk: Conversation, places: Sequence[int]) -> bool:
-    """Whether the calls at these places worked and lasted."""
-    found = verdicts(talk)
-    return all(found[at].success for at in places)
-
-
 def examples(talk: Conversation, most: int = MAX_EXAMPLES) -> list[ToolCallExample]:
     """The first `most` calls that worked."""
     found = [

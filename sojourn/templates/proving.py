@@ -14,7 +14,7 @@ from sojourn.ports.history import History
 from sojourn.templates import tools
 from sojourn.templates.cleaning import Cleaner
 from sojourn.templates.exchanges import Exchange
-from sojourn.templates.extract import has_worked, read
+from sojourn.templates.extract import read, verdicts
 from sojourn.templates.making import REQUEST_CHARS
 from sojourn.templates.parameters import generalised
 from sojourn.templates.recurring import LEAST_SESSIONS, MOST, Shape, recurring
@@ -54,6 +54,7 @@ class _Proof:
     def __init__(self, history: History, order: Mapping[str, int]) -> None:
         self._order = order
         self._talk = cache(partial(read, history))
+        self._verdicts = cache(lambda session: verdicts(self._talk(session)))
 
     def of(self, shape: Shape) -> _Proven:
         newest = sorted(shape.runs, key=lambda session: self._order.get(session, len(self._order)))
@@ -71,7 +72,7 @@ class _Proof:
             if (own := _own(run)) in seen:
                 continue  # the same run again, in a branch or a copy of its session: that proves nothing more
             seen.add(own)
-            if has_worked(talk, places):
+            if all(self._verdicts(session)[at].success for at in places):
                 runs.append(run)
             else:
                 failed += 1
