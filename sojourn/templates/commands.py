@@ -20,7 +20,6 @@ from sojourn.templates.library import Kept, Shelf
 from sojourn.templates.model import SessionTemplate, TaskType, task_type
 from sojourn.templates.service import Changes, TemplateService
 from sojourn.templates.suggestions import Suggestion
-from sojourn.templates.waiting import bar
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -151,7 +150,7 @@ def suggest(given: Given, home: Path | None, inbox: bool) -> None:
     async def work(desk: TemplateService) -> tuple[Any, list[Suggestion]]:
         if inbox:
             return None, await desk.inbox.waiting()
-        with bar(quiet=given.json or not sys.stderr.isatty()) as progress:
+        with cli_view.show_progress(quiet=given.json or not sys.stderr.isatty()) as progress:
             found = await desk.suggest(home, progress)
         return found, await desk.inbox.waiting()
 
@@ -238,7 +237,7 @@ def stats(given: Given) -> None:
 @_shared
 @click.pass_obj
 def export(given: Given, name: str, file: Path | None) -> None:
-    """Write a template as JSON to a file, or to the screen."""
+    """Write a template as JSON to a file, or to the cli_view."""
     kept = _ask(given, lambda desk: desk.library.get(name))
     text = json.dumps(kept.template.to_dict(), indent=2, ensure_ascii=False)
     if file is None:
