@@ -1,19 +1,22 @@
-"""Templates as a person sees them in a terminal."""
+"""Terminal output of `sojourn templates`: tables, details and the progress bar."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 from rich.table import Table
 
 from sojourn.templates.effectiveness import Comparison, Group
 from sojourn.templates.library import Kept, Shelf
-from sojourn.templates.miner import Yield
+from sojourn.templates.miner import Progress, Yield
 from sojourn.templates.model import ToolCallExample
 from sojourn.templates.parameters import parameters_of
 from sojourn.templates.suggestions import Suggestion
@@ -109,3 +112,15 @@ def _table(*names: str) -> Table:
         right = name in ("examples", "uses", "sessions", "dropped")
         table.add_column(name, justify="right" if right else "left", overflow="fold")
     return table
+
+
+@contextmanager
+def show_progress(*, quiet: bool) -> Iterator[Progress | None]:
+    """Shows a progress bar while a history is mined; yields the callback `(done, total)`, or None if `quiet`."""
+    if quiet:
+        yield None
+        return
+    columns = (TextColumn("Mining"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("", total=None)
+        yield lambda done, of: bars.update(task, completed=done, total=of)

@@ -20,7 +20,6 @@ from sojourn.templates.library import Kept, Shelf
 from sojourn.templates.model import SessionTemplate, TaskType, task_type
 from sojourn.templates.service import Changes, TemplateService
 from sojourn.templates.suggestions import Suggestion
-from sojourn.templates.waiting import bar
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -142,7 +141,7 @@ def suggest(given: CliContext, home: Path | None, inbox: bool) -> None:
     async def work(desk: TemplateService) -> tuple[Any, list[Suggestion]]:
         if inbox:
             return None, await desk.inbox.waiting()
-        with bar(quiet=given.json or not sys.stderr.isatty()) as progress:
+        with cli_view.show_progress(quiet=given.json or not sys.stderr.isatty()) as progress:
             found = await desk.suggest(home, progress)
         return found, await desk.inbox.waiting()
 

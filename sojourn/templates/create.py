@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.history import History
-from sojourn.templates.extract import MAX_EXAMPLES, examples, judged, task_type_of
+from sojourn.templates.extract import MAX_EXAMPLES, examples, judge_calls, task_type_of
 from sojourn.templates.library import About, Kept
 from sojourn.templates.model import SessionTemplate, TaskType, task_type
 from sojourn.templates.names import check_name, default_name
@@ -47,7 +47,7 @@ def template_of(
 
 
 def _why_nothing(talk: Conversation) -> str:
-    calls = judged(talk)
+    calls = judge_calls(talk)
     if not calls:
         return "it has no tool calls."
     return f"none of its {len(calls)} tool calls worked (the first: {calls[0].verdict.because})."
@@ -61,7 +61,7 @@ def free(name: str, taken: Iterable[str]) -> str:
     return candidate
 
 
-def chosen(kept: Sequence[Kept], kind: TaskType | str) -> Kept | None:
+def choose_template(kept: Sequence[Kept], kind: TaskType | str) -> Kept | None:
     """The template for a type of task: the less used, among equals the better proven, then the newer."""
     meant = task_type(kind)
     fitting = [one for one in kept if one.template.task_type is meant and one.template.examples]

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from sojourn.core.errors import BadInput
 from sojourn.ports.history import HasToolExchanges, History, RawExchange
 from sojourn.templates import tool_names
-from sojourn.templates.glance import seem_fine
 from sojourn.templates.judge import Verdict, judge
 from sojourn.templates.model import TaskType, ToolCallExample
+from sojourn.templates.reverted import find_reverted
 from sojourn.templates.tool_calls import Conversation, Exchange, conversation
-from sojourn.templates.undone import undone
 
 MAX_EXAMPLES = 10
 
@@ -20,7 +19,7 @@ UNDONE = Verdict(False, "it was undone later")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCall:
     """A call with its verdict."""
 
     exchange: Exchange
@@ -35,37 +34,29 @@ def read(history: History, session: str) -> Conversation:
     return conversation(rows)
 
 
-def judged(talk: Conversation) -> list[Judged]:
+def judge_calls(talk: Conversation) -> list[JudgedCall]:
     """Every call with its verdict, in order."""
-    return [Judged(one, verdict) for one, verdict in zip(talk.exchanges, verdicts(talk), strict=True)]
+    return [JudgedCall(one, verdict) for one, verdict in zip(talk.exchanges, verdicts(talk), strict=True)]
 
 
 def verdicts(talk: Conversation) -> list[Verdict]:
     """The verdicts alone: each result is judged, then what was undone later is taken back."""
-    found = [verdict_on(one) for one in talk.exchanges]
-    for at in undone(talk, [verdict.success for verdict in found]):
+    found = [judge_call(one) for one in talk.exchanges]
+    for at in find_reverted(talk, [verdict.success for verdict in found]):
         found[at] = UNDONE
     return found
 
 
-def verdict_on(call: Exchange) -> Verdict:
+def judge_call(call: Exchange) -> Verdict:
     """By its result alone."""
     return judge(call.tool, call.parsed, call.result, extra=call.extra, effect=call.effect)
-
-
-def has_worked(talk: Conversation, places: Sequence[int]) -> bool:
-    """Whether the calls at these places worked and lasted. Of the others a first look will do: what they were matters
-    only for what they took back."""
-    if not all(verdict_on(talk.exchanges[at]).success for at in places):
-        return False
-    return undone(talk, seem_fine(talk.exchanges)).isdisjoint(places)
 
 
 def examples(talk: Conversation, most: int = MAX_EXAMPLES) -> list[ToolCallExample]:
     """The first `most` calls that worked."""
     found = [
         ToolCallExample(one.exchange.tool, one.exchange.parsed(), one.exchange.result or "", True)
-        for one in judged(talk)
+        for one in judge_calls(talk)
         if one.verdict.success
     ]
     return found[: max(most, 0)]

@@ -21,23 +21,22 @@ def opening(template: SessionTemplate) -> str:
     )
 
 
-def inject(template: SessionTemplate, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def inject(template: SessionTemplate, messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages with the template after the leading system messages. The given list stays as it is."""
-    plain = [dict(message) for message in messages]
     if not template.examples:
-        return plain
-    at = next((place for place, one in enumerate(plain) if one.get("role") != "system"), len(plain))
-    ids = example_ids(len(template.examples), _taken(plain))
+        return list(messages)
+    at = next((place for place, one in enumerate(messages) if one.get("role") != "system"), len(messages))
+    ids = example_ids(len(template.examples), _ids_in(messages))
     block: list[dict[str, Any]] = [{"role": "system", "content": opening(template)}]
     for name, example in zip(ids, template.examples, strict=True):
         function = {"name": example.tool_name, "arguments": _arguments(example)}
         call = {"id": name, "type": "function", "function": function}
         block.append({"role": "assistant", "content": None, "tool_calls": [call]})
         block.append({"role": "tool", "tool_call_id": name, "content": example.result})
-    return plain[:at] + block + plain[at:]
+    return [*messages[:at], *block, *messages[at:]]
 
 
-def _taken(messages: Sequence[Mapping[str, Any]]) -> set[str]:
+def _ids_in(messages: Sequence[Mapping[str, Any]]) -> set[str]:
     found: set[str] = set()
     for message in messages:
         found.add(str(message.get("tool_call_id") or ""))

@@ -34,13 +34,13 @@ def task_type(word: TaskType | str) -> TaskType:
         raise BadInput(f"{word!r} is not a task type.", hint=f"Task types are: {known}.") from error
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ToolCallExample:
-    """One call that worked and what came back."""
+    """One call that worked and what came back. Not frozen: a result may be filled in later."""
 
     tool_name: str
-    arguments: Mapping[str, Json]
-    result: str
+    arguments: Mapping[str, Json] = field(default_factory=dict)
+    result: str = ""
     success: bool = True
 
     def to_dict(self) -> dict[str, Json]:
@@ -72,13 +72,14 @@ class SessionTemplate:
     task_type: TaskType
     examples: list[ToolCallExample] = field(default_factory=list)
     description: str = ""
-    created_at: float = field(default_factory=time.time)
+    created_at: float = 0.0  # seconds since 1970; 0 means now
     usage_count: int = 0
     source_session_id: str | None = None
 
     def __post_init__(self) -> None:
         self.task_type = task_type(self.task_type)
-        self.description = self.description or described(len(self.examples))
+        self.created_at = self.created_at or time.time()
+        self.description = self.description or default_description(len(self.examples))
 
     def to_dict(self) -> dict[str, Json]:
         """The JSON form; these keys and no others."""
@@ -130,5 +131,5 @@ def _json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def described(examples: int) -> str:
+def default_description(examples: int) -> str:
     return f"Template with {examples} examples"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import log
 
 from sojourn.core.template_examples import render_examples
-from sojourn.templates.create import chosen
+from sojourn.templates.create import choose_template
 from sojourn.templates.inject import as_messages
 from sojourn.templates.library import Kept
 from sojourn.templates.model import TaskType
@@ -78,7 +78,7 @@ def _of_the_type(likely: Mapping[TaskType, float], approved: Sequence[Kept]) -> 
     first, second = sorted(likely, key=lambda kind: -likely[kind])[:2]
     if likely[first] < SURE or likely[second] >= likely[first]:
         return []
-    one = chosen(approved, first)
+    one = choose_template(approved, first)
     why = f"your request sounds like a {first.value} task"
     return [Match(one, round(0.1 * likely[first], 3), cost(one), why)] if one else []
 

@@ -21,7 +21,7 @@ from sojourn.templates.inject import as_messages, inject
 from sojourn.templates.library import Kept, Library
 from sojourn.templates.miner import Progress, Yield, mine
 from sojourn.templates.mining_cache import place, recall, remember
-from sojourn.templates.model import SessionTemplate, described, task_type
+from sojourn.templates.model import SessionTemplate, default_description, task_type
 from sojourn.templates.names import check_name
 from sojourn.templates.sanitize import Cleaner
 from sojourn.templates.suggestions import Inbox, Suggestion
@@ -50,8 +50,14 @@ class Changes:
         left = [one for number, one in enumerate(made.examples, 1) if number not in gone]
         if not left:
             raise BadInput("A template needs at least one example.", hint="Delete the template instead.")
-        was = made.description == described(len(made.examples))
-        text = self.description if self.description is not None else described(len(left)) if was else made.description
+        was = made.description == default_description(len(made.examples))
+        text = (
+            self.description
+            if self.description is not None
+            else default_description(len(left))
+            if was
+            else made.description
+        )
         return replace(
             made,
             name=check_name(self.name) if self.name is not None else made.name,

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from sys import intern
 
 from sojourn.ports.history import RawExchange, SessionFacts
-from sojourn.templates import shells, tool_names
-from sojourn.templates.glance import seem_fine
+from sojourn.templates import tool_names
+from sojourn.templates.extract import judge_call
+from sojourn.templates.shell_command import command_text, skeleton
 from sojourn.templates.tool_calls import Exchange, conversation
 
-VERSION = "3"  # grows when shapes change: then everything is read again
+VERSION = "4"  # grows when shapes change: then everything is read again
 _SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,8})$")
 
 
@@ -31,12 +32,12 @@ def digest(rows: Sequence[RawExchange]) -> Digest:
     steps: list[str] = []
     places: list[int] = []
     calls = conversation(rows).exchanges
-    for place, is_fine in enumerate(seem_fine(calls)):
-        if is_fine:
-            found = intern(step(calls[place]))  # there are few kinds and many steps
-            if not steps or steps[-1] is not found:
-                steps.append(found)
-                places.append(place)
+    for place, call in enumerate(calls):
+        found = intern(step(call))  # there are few kinds and many steps
+        is_repeated = bool(steps) and steps[-1] is found
+        if not is_repeated and judge_call(call).success:
+            steps.append(found)
+            places.append(place)
     return Digest(tuple(steps), tuple(places))
 
 
@@ -44,8 +45,8 @@ def step(exchange: Exchange) -> str:
     """The kind of step a call is: `terminal git status`, `read_file .py`, `web_search`."""
     kind = tool_names.kind(exchange.tool)
     if kind == "terminal":
-        command = shells.command_of(tool_names.command_in(exchange.parsed()))
-        return f"{kind} {shells.skeleton(command)}".rstrip()
+        command = command_text(tool_names.command_in(exchange.parsed()))
+        return f"{kind} {skeleton(command)}".rstrip()
     if kind in ("read_file", "write_file", "patch"):
         path = tool_names.path_of(exchange.parsed())
         suffix = _SUFFIX.search(path)

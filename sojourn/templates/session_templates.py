@@ -1,39 +1,47 @@
-"""SessionTemplates: templates for plain Python, without a server and without `await`."""
+"""SessionTemplates: the synchronous Python interface to templates, without a server and without `await`."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import os
+import sys
 import threading
 import weakref
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sojourn.app import build
-from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.ports.app import AppContext
 from sojourn.ports.history import History
 from sojourn.templates import tool_names
-from sojourn.templates.create import chosen, session_in, template_of
+from sojourn.templates.create import choose_template, session_in, template_of
 from sojourn.templates.extract import MAX_EXAMPLES, examples, read, task_type_of
 from sojourn.templates.factory import has_history, history_of, library_of
-from sojourn.templates.file_library import FolderLibrary
+from sojourn.templates.file_library import FOLDER, FolderLibrary
 from sojourn.templates.inject import inject
-from sojourn.templates.library import Library, Unreadable
-from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample, task_type
+from sojourn.templates.library import Library, Shelf, Unreadable, newest_first
+from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
+from sojourn.templates.model import task_type as parse_task_type
 from sojourn.templates.tool_calls import Conversation, json_of
 
 T = TypeVar("T")
+
+DEFAULT_TEMPLATE_DIR = Path(os.environ.get("SOJOURN_HOME") or "~/.sojourn").expanduser() / FOLDER
 
 
 class SessionTemplates:
     """The templates of a folder, made from the sessions of a home.
 
-    Without arguments: the folder and the store the program is set up with. `template_dir` alone: the sessions are
-    those of the home it lies in, or, where that is none, the program's. `home` names another one, ours or Hermes'; it
-    is only read.
+    Without arguments: the folder and the store the program is set up with, and beside them, read-only, the templates
+    in the home of Hermes. `template_dir` alone: the sessions are those of the home it lies in, or, where that is none,
+    the program's. `home` names another one, ours or Hermes'; it is only read.
     """
+
+    DEFAULT_TEMPLATE_DIR: ClassVar[Path] = DEFAULT_TEMPLATE_DIR
 
     def __init__(
         self, template_dir: Path | str | None = None, *, home: Path | str | None = None, history: History | None = None
@@ -41,9 +49,20 @@ class SessionTemplates:
         self._folder = Path(template_dir).expanduser() if template_dir is not None else None
         self._home = Path(home).expanduser() if home is not None else None
         self._given = history
-        self._line = _Line()
-        weakref.finalize(self, self._line.close)  # for those who forget to
+        self._loop = _LoopThread()
+        weakref.finalize(self, self._loop.close)  # for callers that forget to
         self.unreadable: Sequence[Unreadable] = ()  # what the last listing could not read
+
+    @property
+    def template_dir(self) -> Path:
+        """The folder new templates are written to."""
+        folder: Path = self._folder or self._kit.settings.home / FOLDER
+        return folder
+
+    @property
+    def templates(self) -> dict[str, SessionTemplate]:
+        """All templates by name, as they are now."""
+        return {one.name: one for one in self.list_templates()}
 
     @cached_property
     def _kit(self) -> AppContext:
@@ -63,18 +82,30 @@ class SessionTemplates:
             return self._kit.open_history(self._folder.parent)
         return history_of(self._kit)
 
-    def _talk(self, session_id: str) -> Conversation:
+    def _read_session(self, session_id: str) -> Conversation:
         return read(self._history, session_in(self._history, session_id))
+
+    def _read_all(self) -> Shelf:
+        own = self._loop.run(self._library.all())
+        if self._folder is not None:
+            return own
+        theirs = self._loop.run(FolderLibrary(_hermes_template_dir()).all())
+        names = {one.template.name for one in own.kept}
+        more = [one for one in theirs.kept if one.template.name not in names]
+        return Shelf(newest_first([*own.kept, *more]), (*own.unreadable, *theirs.unreadable))
 
     def classify_task_type(self, calls: str | Iterable[Any], turns: int | None = None) -> TaskType:
         """What a session is about: by its id, or by its tool calls in any shape. `turns=30` looks at the first 30."""
         if isinstance(calls, str):
-            return task_type_of(self._talk(calls), turns=turns)
-        return tool_names.classify(_names(calls, turns))
+            return task_type_of(self._read_session(calls), turns=turns)
+        return tool_names.classify(_tool_names(calls, turns))
 
     def extract_from_session(self, session_id: str, max_examples: int = MAX_EXAMPLES) -> list[ToolCallExample]:
-        """The first calls of a session that worked."""
-        return examples(self._talk(session_id), max_examples)
+        """The first calls of a session that worked; empty if there is no such session or no such call."""
+        try:
+            return examples(self._read_session(session_id), max_examples)
+        except NotFound:
+            return []
 
     def create_template(
         self,
@@ -82,57 +113,100 @@ class SessionTemplates:
         name: str | None = None,
         task_type: TaskType | str | None = None,
         max_examples: int = MAX_EXAMPLES,
-    ) -> SessionTemplate:
-        """Makes a template of what worked in a session and keeps it. NotFound when nothing did."""
-        session = session_in(self._history, session_id)
-        taken = [] if name is not None else [one.name for one in self.list_templates()]
-        kept = template_of(
-            read(self._history, session), session, name=name, kind=task_type, most=max_examples, taken=taken
-        )
-        self._line.wait(self._library.save(kept))
+    ) -> SessionTemplate | None:
+        """Makes a template of what worked in a session and keeps it. None if there is no such session or call."""
+        try:
+            session = session_in(self._history, session_id)
+            names = [] if name is not None else [one.name for one in self.list_templates()]
+            talk = read(self._history, session)
+            kept = template_of(talk, session, name=name, kind=task_type, most=max_examples, taken=names)
+        except NotFound:
+            return None
+        self._loop.run(self._library.save(kept))
         return kept.template
 
     def get_template(self, task_type: TaskType | str) -> SessionTemplate | None:
         """The template for a type of task: the less used, among equals the better proven."""
-        found = chosen(self._line.wait(self._library.all()).kept, task_type)
+        found = choose_template(self._read_all().kept, task_type)
         return found.template if found else None
 
-    def inject_into_messages(
-        self, template: SessionTemplate, messages: Sequence[Mapping[str, Any]]
-    ) -> list[dict[str, Any]]:
-        """The messages with the template's examples after the leading system messages; this counts as a use."""
-        made = inject(template, messages)
+    def inject_into_messages(self, template: SessionTemplate, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Inserts the template's examples after the leading system messages and counts a use.
+
+        The list itself is changed, and returned.
+        """
+        messages[:] = inject(template, messages)
         if template.examples:
             try:
-                template.usage_count = self._line.wait(self._library.count_use(template.name))
+                template.usage_count = self._loop.run(self._library.count_use(template.name))
             except (NotFound, BadInput):
-                template.usage_count += 1  # one that was never kept, or cannot be, counts for itself
-        return made
+                template.usage_count += 1  # one that this library does not keep counts for itself
+        return messages
 
     def list_templates(self, task_type: TaskType | str | None = None) -> list[SessionTemplate]:
         """All templates, newest first; `unreadable` then says what could not be read."""
-        meant = None if task_type is None else _meant(task_type)
-        shelf = self._line.wait(self._library.all())
-        self.unreadable = shelf.unreadable
-        return [one.template for one in shelf.kept if meant is None or one.template.task_type is meant]
+        kind = None if task_type is None else parse_task_type(task_type)
+        found = self._read_all()
+        self.unreadable = found.unreadable
+        return [one.template for one in found.kept if kind is None or one.template.task_type is kind]
 
     def delete_template(self, name: str) -> bool:
         """Whether there was such a template."""
-        return self._line.wait(self._library.delete(name))
+        return self._loop.run(self._library.delete(name))
 
     def close(self) -> None:
         """Lets go of files and connections."""
         if "_history" in self.__dict__:
             self._history.close()
         if "_kit" in self.__dict__:
-            self._line.wait(self._kit.close())
-        self._line.close()
+            self._loop.run(self._kit.close())
+        self._loop.close()
 
 
-_meant = task_type
+def _hermes_template_dir() -> Path:
+    return Path(os.environ.get("HERMES_HOME") or "~/.hermes").expanduser() / FOLDER
 
 
-def _names(calls: Iterable[Any], turns: int | None) -> list[str]:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Lists, creates and deletes templates from the command line; `sojourn templates` does more."""
+    parser = argparse.ArgumentParser(prog="session_templates", description="List, create and delete templates.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    kinds = [one.value for one in TaskType]
+    commands.add_parser("list", help="the templates, newest first").add_argument("--type", choices=kinds)
+    create = commands.add_parser("create", help="make a template of a session")
+    create.add_argument("session_id")
+    create.add_argument("--name")
+    create.add_argument("--type", choices=kinds)
+    create.add_argument("--max-examples", type=int, default=MAX_EXAMPLES)
+    commands.add_parser("delete", help="delete a template").add_argument("name")
+    given = parser.parse_args(arguments)
+    templates = SessionTemplates()
+    try:
+        lines = _run_command(templates, given)
+    except SojournError as error:
+        lines = []
+        sys.stderr.write(f"{error}\n")
+    finally:
+        templates.close()
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return 0 if lines else 1
+
+
+def _run_command(templates: SessionTemplates, given: argparse.Namespace) -> list[str]:
+    """The lines to print; none if there was nothing to do."""
+    if given.command == "delete":
+        return [f"Deleted {given.name}."] if templates.delete_template(given.name) else []
+    if given.command == "create":
+        made = templates.create_template(given.session_id, given.name, given.type, given.max_examples)
+        return [f"Created {made.name}: {made.description}."] if made else []
+    found = templates.list_templates(given.type)
+    lines = [
+        f"{one.name}  {one.task_type.value}  {len(one.examples)} examples  {one.usage_count} uses" for one in found
+    ]
+    return lines or ["There are no templates."]
+
+
+def _tool_names(calls: Iterable[Any], turns: int | None) -> list[str]:
     """Tool names out of whatever holds them: names, examples, calls of both shapes, whole messages."""
     found: list[str] = []
     turn = 0
@@ -140,11 +214,11 @@ def _names(calls: Iterable[Any], turns: int | None) -> list[str]:
         if isinstance(one, Mapping) and one.get("role") == "user":
             turn += 1
         if turns is None or turn <= turns:
-            found += _named(one)
+            found += _names_in(one)
     return found
 
 
-def _named(one: Any) -> list[str]:
+def _names_in(one: Any) -> list[str]:
     if isinstance(one, str):
         return [one]
     if isinstance(one, ToolCallExample):
@@ -152,13 +226,13 @@ def _named(one: Any) -> list[str]:
     if not isinstance(one, Mapping):
         return [one.name] if isinstance(getattr(one, "name", None), str) else []
     if asked := one.get("tool_calls"):
-        return [name for call in _listed(asked) for name in _named(call)]
+        return [name for call in _parse_calls(asked) for name in _names_in(call)]
     inner = one.get("function")
     name = one.get("name") or one.get("tool_name") or (inner.get("name") if isinstance(inner, Mapping) else None)
     return [name] if isinstance(name, str) and name and "role" not in one else []
 
 
-def _listed(asked: Any) -> list[Any]:
+def _parse_calls(asked: Any) -> list[Any]:
     """Tool calls as messages hold them, or as JSON text, which is how they are stored."""
     try:
         found = json_of(asked) if isinstance(asked, str | bytes) else asked
@@ -167,14 +241,14 @@ def _listed(asked: Any) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-class _Line:
-    """A thread with an event loop: what is asked here may wait, also where another loop is running."""
+class _LoopThread:
+    """A thread with an event loop: runs coroutines for a caller that may itself be inside another loop."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
-    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(target=self._loop.run_forever, name="session-templates", daemon=True)
@@ -189,3 +263,7 @@ class _Line:
         self._thread.join()
         self._loop.close()
         self._loop = self._thread = None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

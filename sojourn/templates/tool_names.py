@@ -63,27 +63,21 @@ def kind(tool: str) -> str:
 
 
 @cache
-def _manners() -> Mapping[str, str]:
-    return {name: manner for manner, names in _data()["manners"].items() for name in names}
+def _categories() -> Mapping[str, str]:
+    return {name: category for category, names in _data()["categories"].items() for name in names}
 
 
 @lru_cache(maxsize=4096)
-def manner(tool: str) -> str:
-    """How a tool works: it `run`s programs, `look`s, `search`es, brings a `page`, `ask`s a server, `relay`s what others
-    wrote, or `do`es something. Of a tool no table knows its name tells."""
-    if known := _manners().get(kind(tool)):
+def tool_category(tool: str) -> str:
+    """What a tool does: `run` programs, `look` at things, `search`, fetch a `page`, `ask` a server, `relay` what others
+    wrote, or `do` something. The words of its name decide for a tool that is in no table."""
+    if known := _categories().get(kind(tool)):
         return known
     words = re.split(r"[^a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", tool).lower())
-    for manner, names in (("relay", "relaying"), ("ask", "asking"), ("look", "looking")):
+    for category, names in (("relay", "relaying"), ("ask", "asking"), ("look", "looking")):
         if not set(words).isdisjoint(_data()[names]):
-            return manner
+            return category
     return "do"
-
-
-@lru_cache(maxsize=4096)
-def ways(tool: str) -> tuple[str, str]:
-    """Its kind and its manner."""
-    return kind(tool), manner(tool)
 
 
 def family(tool: str) -> TaskType | None:

@@ -1,5 +1,4 @@
-"""From shapes to suggestions: mining counted at first sight, here the newest runs of each shape are judged.
-What does not hold is not suggested."""
+"""Verifies recurring sequences: reads their newest runs again and suggests those that worked and lasted."""
 
 from __future__ import annotations
 
@@ -14,8 +13,8 @@ from typing import NamedTuple
 from sojourn.ports.history import History
 from sojourn.templates import tool_names
 from sojourn.templates.create import REQUEST_CHARS
-from sojourn.templates.extract import has_worked, read
-from sojourn.templates.model import SessionTemplate, ToolCallExample, described
+from sojourn.templates.extract import read, verdicts
+from sojourn.templates.model import SessionTemplate, ToolCallExample, default_description
 from sojourn.templates.parameters import generalised
 from sojourn.templates.sanitize import Cleaner
 from sojourn.templates.sequence_mining import LEAST_SESSIONS, MOST, Shape, recurring
@@ -55,6 +54,7 @@ class _Proof:
     def __init__(self, history: History, order: Mapping[str, int]) -> None:
         self._order = order
         self._talk = cache(partial(read, history))
+        self._verdicts = cache(lambda session: verdicts(self._talk(session)))
 
     def of(self, shape: Shape) -> _Proven:
         newest = sorted(shape.runs, key=lambda session: self._order.get(session, len(self._order)))
@@ -72,7 +72,7 @@ class _Proof:
             if (own := _own(run)) in seen:
                 continue  # the same run again, in a branch or a copy of its session: that proves nothing more
             seen.add(own)
-            if has_worked(talk, places):
+            if all(self._verdicts(session)[at].success for at in places):
                 runs.append(run)
             else:
                 failed += 1
@@ -114,7 +114,7 @@ def _suggestion(proof: _Proof, shape: Shape, clean: Cleaner) -> Suggestion | Non
         task_type=tool_names.classify(one.tool_name for one in examples),
         examples=examples,
         source_session_id=evidence[0][0],
-        description=f"{described(len(examples))}, seen in {proven.sessions} sessions: {shape.words}"[:300],
+        description=f"{default_description(len(examples))}, seen in {proven.sessions} sessions: {shape.words}"[:300],
     )
     return Suggestion(
         id=id,

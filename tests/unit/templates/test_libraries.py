@@ -9,7 +9,7 @@ import pytest
 from sojourn.core.errors import BadInput
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.templates import TaskType
-from sojourn.templates.create import chosen
+from sojourn.templates.create import choose_template
 from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.library import About
 from sojourn.templates.record_library import RecordLibrary
@@ -87,6 +87,6 @@ def test_the_less_used_is_chosen_and_among_equals_the_better_proven():
     proven = About(sessions=("1", "2", "3"))
     much, few, best = kept("much", used=2), kept("few", used=1), kept("best", used=1, about=proven)
     empty, other = kept("empty", used=0, examples=0), kept("other", TaskType.FILE)
-    assert chosen([much, few, best, empty, other], "code").template.name == "best"
-    assert chosen([much, empty], TaskType.CODE).template.name == "much"
-    assert chosen([much], TaskType.RESEARCH) is None
+    assert choose_template([much, few, best, empty, other], "code").template.name == "best"
+    assert choose_template([much, empty], TaskType.CODE).template.name == "much"
+    assert choose_template([much], TaskType.RESEARCH) is None

@@ -11,7 +11,7 @@ from sojourn.templates.mining_cache import forget, place, recall, remember
 from sojourn.templates.sanitize import Cleaner
 from sojourn.templates.sequence_mining import recurring
 from sojourn.templates.session_shape import Digest, digest, step
-from sojourn.templates.shells import skeleton
+from sojourn.templates.shell_command import skeleton
 from sojourn.templates.tool_calls import conversation
 from sojourn.templates.verify import suggestions
 from tests.unit.templates.worlds import BAD, did, ran, rows
@@ -187,7 +187,7 @@ def test_copies_of_a_session_prove_nothing_more():
 
 
 def polite(branch):
-    """A chore that fails where only the judge sees it."""
+    """A chore of which one step fails in words of its own, with exit code 0."""
     return [
         user(f"update {branch} and push it"),
         *ran(f"git pull origin {branch}", id="1"),
@@ -196,10 +196,10 @@ def polite(branch):
     ]
 
 
-def test_a_shape_that_does_not_hold_when_it_is_judged_is_not_suggested():
+def test_a_step_that_fails_in_its_own_words_is_no_part_of_a_shape():
     history = Past({f"s{n}": [*polite(f"b{n}"), *noise(n)] for n in range(5)})
-    assert [one.sessions for one in recurring(shapes_of(history))] == [5]
-    assert suggestions(history, shapes_of(history), list(history.raw)) == []
+    [made] = suggestions(history, shapes_of(history), list(history.raw))
+    assert made.shape == "terminal git pull → terminal git push"
 
 
 def test_only_runs_that_hold_are_evidence():

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pytest
 
@@ -39,6 +40,19 @@ def test_a_template_has_these_keys_in_this_order_and_no_others():
     ]
     assert list(made["examples"][0]) == ["tool_name", "arguments", "result", "success"]
     assert made["description"] == "Template with 1 examples"
+
+
+def test_a_template_made_at_zero_is_made_now():
+    began = time.time()
+    for made in (SessionTemplate("a", TaskType.CODE), SessionTemplate("a", TaskType.CODE, created_at=0.0)):
+        assert began <= made.created_at <= time.time()
+    assert SessionTemplate("a", TaskType.CODE, created_at=5.0).created_at == 5.0
+
+
+def test_an_example_can_be_filled_after_it_was_made():
+    example = ToolCallExample("terminal")
+    example.arguments, example.result, example.success = {"command": "ls"}, "a.py", False
+    assert example == ToolCallExample("terminal", {"command": "ls"}, "a.py", False)
 
 
 def test_arguments_and_results_of_another_shape_are_read_as_what_they_say():
