@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,10 +13,11 @@ from sojourn.core.plain import plain
 from sojourn.core.redact import redact
 from sojourn.core.settings import Settings
 from sojourn.ports.tool import ToolResult, Workspace
-from sojourn.tools.children import ended, start
+from sojourn.processes import ChildProcess, Connect, Watch, start
 from sojourn.tools.places import locate
 
 SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
+QUIET = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1"}
 EVERY = 0.5  # seconds between two lines of progress
 
 
@@ -35,6 +37,25 @@ def folder_for(at: Workspace, raw: str, settings: Settings) -> Path:
     return place.path
 
 
+async def start_command(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    settings: Settings,
+    more: Mapping[str, str] | None = None,
+    connect: Connect = "output",
+    watch: Watch | None = None,
+) -> ChildProcess:
+    """Starts a command with an environment that holds none of our secrets. BadInput when it cannot be started."""
+    environment = {"PATH": os.defpath, **settings.for_children, **QUIET, **(more or {})}
+    try:
+        return await start(argv, cwd=cwd, env=environment, connect=connect, watch=watch)
+    except OSError as error:
+        raise BadInput(
+            f"{argv[0]} cannot be started: {error.strerror}.", hint="Check the command and its folder."
+        ) from error
+
+
 async def run_to_end(
     argv: Sequence[str],
     at: Workspace,
@@ -45,13 +66,13 @@ async def run_to_end(
     more: Mapping[str, str] | None = None,
 ) -> ToolResult:
     """What the command said and how it ended. Whatever it left behind is ended too."""
-    child = await start(argv, cwd=cwd, settings=settings, more=more)
-    child.heard = told_now_and_then(at)
+    child = await start_command(argv, cwd=cwd, settings=settings, more=more)
+    child.on_output = told_now_and_then(at)
     done, left = False, 0
     try:
         done = await child.wait(seconds)
     finally:
-        left = await ended(child)
+        left = await child.end()
     code = child.process.returncode
     notes = []
     if not done:
@@ -63,7 +84,7 @@ async def run_to_end(
     text = child.output.text()
     facts: dict[str, Json] = {
         "exit_code": code if done else None,
-        "seconds": round(time.monotonic() - child.started, 3),
+        "seconds": round(time.monotonic() - child.started_at, 3),
         "bytes": child.output.total,
         "cwd": str(cwd),
         "timed_out": not done,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from sojourn.core.errors import BadInput, NotFound
@@ -16,15 +14,14 @@ from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.processes import ChildProcess, OutputBuffer, Watch
 from sojourn.tools.calling import failed
-from sojourn.tools.children import Child, Output, ended, start
-from sojourn.tools.commands import folder_for, shell
+from sojourn.tools.commands import folder_for, shell, start_command
 from sojourn.tools.terminal import ask_about_command
 
 MOST = 8  # running at once in one session
 LISTED = 20  # ended ones that are remembered
 FIRST_LOOK = 0.5  # seconds after the start: what ends that early is told at once
-WATCHER = Path(__file__).with_name("watcher.py")  # ends the program when we are gone, even if we were killed
 
 
 @dataclass(slots=True)
@@ -33,8 +30,8 @@ class Running:
 
     name: str
     command: str
-    child: Child
-    unread: Output
+    child: ChildProcess
+    unread: OutputBuffer
 
     @property
     def state(self) -> str:
@@ -64,20 +61,21 @@ class Processes:
         if sum(one.state == "running" for one in mine.values()) >= MOST:
             raise BadInput(f"{MOST} processes are running already.", hint="End one first with action=kill.")
         folder = folder_for(at, cwd, self._kit.settings)
-        argv = [sys.executable, "-I", "-S", str(WATCHER), str(os.getpid()), *shell(command)]
-        child = await start(argv, cwd=folder, settings=self._kit.settings, fed=True)
+        child = await start_command(
+            shell(command), cwd=folder, settings=self._kit.settings, connect="input", watch=Watch()
+        )
         self._count += 1
-        made = Running(f"p{self._count}", command, child, Output(1 << 20, 1 << 20))
-        child.heard = made.unread.add
+        made = Running(f"p{self._count}", command, child, OutputBuffer(1 << 20, 1 << 20))
+        child.on_output = made.unread.add
         mine[made.name] = made
         for name in [name for name, one in mine.items() if one.state != "running"][:-LISTED]:
-            await ended(mine.pop(name).child)
+            await mine.pop(name).child.end()
         return made
 
     async def close(self) -> None:
         every = [one.child for mine in self._by_session.values() for one in mine.values()]
         self._by_session.clear()
-        await asyncio.gather(*(ended(child) for child in every))
+        await asyncio.gather(*(child.end() for child in every))
 
 
 def process_tool(kit: Kit) -> Tool:
@@ -121,7 +119,7 @@ def process_tool(kit: Kit) -> Tool:
         if action == "write":
             return await _write(one, text)
         if action == "kill":
-            await ended(one.child)
+            await one.child.end()
             return _told(one)
         await _new_words(one, min(wait, at.seconds))
         return _told(one)
@@ -136,9 +134,9 @@ async def _new_words(one: Running, seconds: float) -> None:
 
 
 async def _write(one: Running, text: str) -> ToolResult:
-    if one.child.feed is None or one.state != "running":
+    if one.child.stdin_fd is None or one.state != "running":
         return failed(f"{one.name} has {one.state}; nothing can be written to it.")
-    data, feed = text.encode("utf-8"), one.child.feed
+    data, feed = text.encode("utf-8"), one.child.stdin_fd
     os.set_blocking(feed, False)
     try:
         written = os.write(feed, data)
@@ -154,8 +152,8 @@ async def _write(one: Running, text: str) -> ToolResult:
 
 def _told(one: Running) -> ToolResult:
     said = one.unread.text().rstrip("\n")
-    one.unread = Output(1 << 20, 1 << 20)
-    one.child.heard = one.unread.add
+    one.unread = OutputBuffer(1 << 20, 1 << 20)
+    one.child.on_output = one.unread.add
     code = one.child.process.returncode
     facts = {"id": one.name, "pid": one.child.process.pid, "running": code is None, "exit_code": code}
     text = f"{said}\n[{one.name} {one.state}]" if said else f"[{one.name} {one.state}, no new output]"
@@ -164,7 +162,7 @@ def _told(one: Running) -> ToolResult:
 
 def _listed(mine: Mapping[str, Running]) -> ToolResult:
     lines = [
-        f"{one.name}  {one.state}  {time.monotonic() - one.child.started:.0f} s  {one.command.splitlines()[0][:100]}"
+        f"{one.name}  {one.state}  {time.monotonic() - one.child.started_at:.0f} s  {one.command.splitlines()[0][:100]}"
         for one in mine.values()
     ]
     return ToolResult(text="\n".join(lines) or "No process was started.", facts={"count": len(mine)})

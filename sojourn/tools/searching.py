@@ -14,7 +14,7 @@ from sojourn.core.messages import Json
 from sojourn.core.settings import Settings
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
-from sojourn.tools.children import ended, start
+from sojourn.tools.commands import start_command
 from sojourn.tools.files import Reading
 from sojourn.tools.hunting import LINE, expression, glob
 from sojourn.tools.ignoring import ALWAYS
@@ -69,11 +69,11 @@ def search_files_tool(kit: Kit) -> Tool:
 
 
 async def _output(argv: Sequence[str], place: Place, settings: Settings, seconds: float) -> tuple[bool, int, str]:
-    child = await start(argv, cwd=place.path, settings=settings)
+    child = await start_command(argv, cwd=place.path, settings=settings)
     try:
         done = await child.wait(seconds)
     finally:
-        await ended(child)
+        await child.end()
     return done, child.process.returncode or 0, child.output.text()
 
 
