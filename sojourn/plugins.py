@@ -43,8 +43,8 @@ BUILT_INS = (
     BuiltIn(name="claude-code", module="sojourn.sources.claude_code", offers=frozenset({"sources"})),
     BuiltIn(name="codex", module="sojourn.sources.codex", offers=frozenset({"sources"})),
     BuiltIn(name="opencode", module="sojourn.sources.opencode", offers=frozenset({"sources"})),
-    BuiltIn(name="tools", module="sojourn.tools.offer", offers=frozenset({"tools"})),
-    BuiltIn(name="mcp", module="sojourn.tools.mcp_offer", offers=frozenset({"tools"})),
+    BuiltIn(name="tools", module="sojourn.tools.plugin", offers=frozenset({"tools"})),
+    BuiltIn(name="mcp", module="sojourn.tools.mcp.plugin", offers=frozenset({"tools"})),
     BuiltIn(
         name="memory",
         module="sojourn.context.offer:memory",

@@ -8,7 +8,9 @@ must not outlive this process, even if this process is killed, runs below `proce
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -242,6 +244,9 @@ async def start(
     mark = os.urandom(8).hex()
     pipes = _Pipes(connect, watched=watch is not None)
     if watch is not None:
+        if "/" not in argv[0] and shutil.which(argv[0], path=(os.environ if env is None else env).get("PATH")) is None:
+            pipes.close()
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
         inherited = ",".join(map(str, pass_fds))
         folder = str(watch.folder or "")
         watcher = [sys.executable, "-I", "-S", str(_WATCHER), str(pipes.child_lifeline), str(watch.grace_seconds)]

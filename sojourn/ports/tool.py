@@ -71,7 +71,7 @@ Asks = Callable[[Workspace, Mapping[str, Json]], Question | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool as a runtime sees it. Whoever calls it uses `tools.calling`, which asks, limits and redacts."""
+    """A tool as a runtime sees it. Whoever calls it uses `tools.guard`, which asks, limits and redacts."""
 
     name: str
     description: str

@@ -11,8 +11,8 @@ from sojourn.core.skills import Skill, SkillProblem
 from sojourn.ports.kit import Kit
 from sojourn.ports.skills import read_skills, skill_folders
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
-from sojourn.tools.opening import Place, open_file
-from sojourn.tools.windows import window
+from sojourn.tools.file_window import read_window
+from sojourn.tools.safe_open import Place, open_file
 
 FILES = 100  # of a skill's folder that are named
 
@@ -63,7 +63,7 @@ def skill_view_tool(kit: Kit) -> Tool:
             opened = open_file(Place(real, folder, True))
         except FileNotFoundError as error:
             raise NotFound(f"{name} has no file {file}.", hint="Leave `file` out to see what is there.") from error
-        return await asyncio.to_thread(window, opened, Place(real, folder, True), 1, 5000, at.most)
+        return await asyncio.to_thread(read_window, opened, Place(real, folder, True), 1, 5000, at.most)
 
     return skill_view
 

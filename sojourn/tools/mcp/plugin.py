@@ -1,4 +1,4 @@
-"""Tools of MCP servers: [plugins.mcp.servers.<name>] in config.toml."""
+"""Plugin of the tools of MCP servers: [plugins.mcp.servers.<name>] in config.toml."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ class McpSettings:
 plugin = Plugin(
     name="mcp",
     summary="The tools of MCP servers, as mcp_<server>_<tool>.",
-    tools=("sojourn.tools.mcp_tools:make",),
+    tools=("sojourn.tools.registry:build_mcp_tools",),
     settings=McpSettings,
 )

@@ -34,7 +34,7 @@ class FileChange:
     hunks: tuple[Hunk, ...]
 
 
-def replaced(text: str, old: str, new: str, *, everywhere: bool = False) -> tuple[str, int]:
+def replace_text(text: str, old: str, new: str, *, everywhere: bool = False) -> tuple[str, int]:
     """The text with `old` replaced, and how often. BadInput unless it is there exactly once (or `everywhere`)."""
     if not old:
         raise BadInput("`old` is empty.", hint="Give the text to replace; to make a file use write_file.")
@@ -77,7 +77,7 @@ def _nearest(text: str, old: str) -> str:
     return f"Nearest is line {number + 1}:\n{seen}\n"
 
 
-def read_diff(diff: str) -> list[FileChange]:
+def parse_diff(diff: str) -> list[FileChange]:
     """The changes of a unified diff. BadInput names the line that cannot be read."""
     lines = diff.replace("\r\n", "\n").split("\n")
     changes: list[FileChange] = []
@@ -140,7 +140,7 @@ def _read_hunk(lines: list[str], at: int, head: re.Match[str]) -> tuple[Hunk, in
     return Hunk(at=int(head[1]), old=tuple(old), new=tuple(new), ends_open=ends_open), at
 
 
-def applied(text: str, hunks: tuple[Hunk, ...]) -> str:
+def apply_hunks(text: str, hunks: tuple[Hunk, ...]) -> str:
     """The text after all hunks. Each is found by its lines; the number only says which of several is meant."""
     end = line_end(text)
     lines = text.split("\n")

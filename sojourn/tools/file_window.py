@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from sojourn.core.errors import BadInput
 from sojourn.ports.tool import ToolResult
-from sojourn.tools.opening import Place, binary_kind, open_folder
+from sojourn.tools.safe_open import Place, binary_kind, open_folder
 
 LONGEST = 2000  # characters of a line that are shown
 COUNTED = 64 * 1024 * 1024  # bytes that are looked through for the number of lines
@@ -39,7 +39,7 @@ class _Window:
         self.size += len(told) + 8
 
 
-def window(file: int, place: Place, offset: int, limit: int, most: int) -> ToolResult:
+def read_window(file: int, place: Place, offset: int, limit: int, most: int) -> ToolResult:
     """Some lines of an opened file, which is closed then."""
     with open(file, "rb") as raw:
         size = os.fstat(file).st_size
@@ -102,7 +102,7 @@ def _told(seen: _Window, place: Place, total: int, *, whole: bool, size: int) ->
     return ToolResult(text=text, facts=facts)
 
 
-def listing(place: Place) -> ToolResult:
+def list_folder(place: Place) -> ToolResult:
     """The names in a folder, folders first."""
     where = open_folder(place.base, place.path)
     try:

@@ -25,15 +25,15 @@ KEPT = 40  # whole results kept per session
 _COLOURS = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 
 
-async def fitted(result: ToolResult, at: Workspace, home: Path, facts: Mapping[str, Json]) -> ToolResult:
+async def limit_result(result: ToolResult, at: Workspace, home: Path, facts: Mapping[str, Json]) -> ToolResult:
     """The result, cleaned and cut; `facts` are added to its own."""
     whole = result.text
     text = _clean(whole) if len(whole) < QUICK else await asyncio.to_thread(_clean, whole)
     more: dict[str, Json] = {**(result.facts or {}), **facts}
     if len(text) > at.most:
-        kept = await asyncio.to_thread(_keep, text, outputs(home, at.session))
+        kept = await asyncio.to_thread(_keep, text, outputs_folder(home, at.session))
         more |= {"characters": len(text), "kept_at": str(kept) if kept else None}
-        text = shortened(text, at.most, kept)
+        text = truncate(text, at.most, kept)
     return replace(result, text=text, facts=more)
 
 
@@ -42,7 +42,7 @@ def _clean(text: str) -> str:
     return redact(plain(_COLOURS.sub("", text) if "\x1b" in text else text))
 
 
-def shortened(text: str, most: int, kept: Path | None) -> str:
+def truncate(text: str, most: int, kept: Path | None) -> str:
     """The beginning (two thirds) and the end, with a line between that says what is missing and where it is."""
     where = f"The whole text is in {kept}: use read_file with offset and limit." if kept else "It was not kept."
     left_out = len(text) - most
@@ -53,7 +53,7 @@ def shortened(text: str, most: int, kept: Path | None) -> str:
     return text[:head] + mark + (text[-(room - head) :] if room > head else "")
 
 
-def outputs(home: Path, session: SessionId) -> Path:
+def outputs_folder(home: Path, session: SessionId) -> Path:
     """Where long results of a session are kept."""
     return home / "outputs" / session
 
@@ -72,9 +72,9 @@ def _keep(text: str, folder: Path) -> Path | None:
     return path
 
 
-def forget(kit: Kit, session: SessionId) -> list[str]:
+def forget_outputs(kit: Kit, session: SessionId) -> list[str]:
     """Removes what a session's tools have kept."""
-    folder = outputs(kit.settings.home, session)
+    folder = outputs_folder(kit.settings.home, session)
     if not folder.exists():
         return []
     shutil.rmtree(folder, ignore_errors=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-Places = tuple[tuple[str, str], ...]  # (what a real path looks like, why)
+PathRules = tuple[tuple[str, str], ...]  # (what a real path looks like, why)
 
-SECRET: Places = (
+SECRET: PathRules = (
     (r"/\.(ssh|gnupg|aws|azure|kube|password-store)(/|$)", "keys and credentials are kept there"),
     (r"/\.config/(gcloud|gh|op)(/|$)", "credentials are kept there"),
     (
@@ -18,7 +18,7 @@ SECRET: Places = (
     (r"^/etc/(shadow|gshadow|sudoers)", "system passwords and rights"),
     (r"^/proc/[^/]+/(environ|mem|cmdline|maps)$", "the memory and environment of processes"),
 )
-RUNS_LATER: Places = (
+RUNS_LATER: PathRules = (
     (r"/\.git/(hooks/|config$)", "git runs what is written there"),
     (
         r"/\.(bashrc|bash_profile|bash_login|bash_logout|profile|zshrc|zshenv|zprofile|zlogin|envrc|inputrc)$",
@@ -31,6 +31,6 @@ RUNS_LATER: Places = (
 )
 
 
-def why_special(table: Places, path: str) -> str:
+def find_reason(table: PathRules, path: str) -> str:
     """The first reason of a table that fits a path; empty when none does."""
     return next((reason for pattern, reason in table if re.search(pattern, path, re.IGNORECASE)), "")

@@ -15,8 +15,8 @@ from sojourn.core.sessions import SessionId
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.processes import ChildProcess, OutputBuffer, Watch
-from sojourn.tools.calling import failed
-from sojourn.tools.commands import folder_for, shell, start_command
+from sojourn.tools.guard import failed_result
+from sojourn.tools.run_command import shell_argv, start_command, working_folder
 from sojourn.tools.terminal import ask_about_command
 
 MOST = 8  # running at once in one session
@@ -60,9 +60,9 @@ class Processes:
         mine = self.of(at.session)
         if sum(one.state == "running" for one in mine.values()) >= MOST:
             raise BadInput(f"{MOST} processes are running already.", hint="End one first with action=kill.")
-        folder = folder_for(at, cwd, self._kit.settings)
+        folder = working_folder(at, cwd, self._kit.settings)
         child = await start_command(
-            shell(command), cwd=folder, settings=self._kit.settings, connect="input", watch=Watch()
+            shell_argv(command), cwd=folder, settings=self._kit.settings, connect="input", watch=Watch()
         )
         self._count += 1
         made = Running(f"p{self._count}", command, child, OutputBuffer(1 << 20, 1 << 20))
@@ -83,9 +83,9 @@ def process_tool(kit: Kit) -> Tool:
 
     def asks(_: Workspace, given: Mapping[str, Json]) -> Question | None:
         if given["action"] == "start":
-            return ask_about_command(given.get("command") or "", "Start this in the background")
+            return ask_about_command(kit, given.get("command") or "", "Start this in the background")
         if given["action"] == "write":
-            return ask_about_command(given.get("text") or "", f"Type this into {given.get('id')}")
+            return ask_about_command(kit, given.get("text") or "", f"Type this into {given.get('id')}")
         return None  # looking at and ending what was allowed to start
 
     @tool(effect="runs", asks=asks)
@@ -135,7 +135,7 @@ async def _new_words(one: Running, seconds: float) -> None:
 
 async def _write(one: Running, text: str) -> ToolResult:
     if one.child.stdin_fd is None or one.state != "running":
-        return failed(f"{one.name} has {one.state}; nothing can be written to it.")
+        return failed_result(f"{one.name} has {one.state}; nothing can be written to it.")
     data, feed = text.encode("utf-8"), one.child.stdin_fd
     os.set_blocking(feed, False)
     try:
@@ -143,9 +143,11 @@ async def _write(one: Running, text: str) -> ToolResult:
     except BlockingIOError:
         written = 0
     except BrokenPipeError:
-        return failed(f"{one.name} does not read any more.")
+        return failed_result(f"{one.name} does not read any more.")
     if written < len(data):
-        return failed(f"{one.name} has read only {written} of {len(data)} bytes; it is busy. Write the rest later.")
+        return failed_result(
+            f"{one.name} has read only {written} of {len(data)} bytes; it is busy. Write the rest later."
+        )
     await _new_words(one, FIRST_LOOK)
     return _told(one)
 

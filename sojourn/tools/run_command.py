@@ -14,20 +14,20 @@ from sojourn.core.redact import redact
 from sojourn.core.settings import Settings
 from sojourn.ports.tool import ToolResult, Workspace
 from sojourn.processes import ChildProcess, Connect, Watch, start
-from sojourn.tools.places import locate
+from sojourn.tools.path_policy import locate
 
 SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
 QUIET = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1"}
 EVERY = 0.5  # seconds between two lines of progress
 
 
-def shell(command: str) -> list[str]:
+def shell_argv(command: str) -> list[str]:
     """How a line for the shell is started, without anybody's start-up files."""
     found = next((one for one in SHELLS if Path(one).exists()), "sh")
     return [found, "--noprofile", "--norc", "-c", command] if found.endswith("bash") else [found, "-c", command]
 
 
-def folder_for(at: Workspace, raw: str, settings: Settings) -> Path:
+def working_folder(at: Workspace, raw: str, settings: Settings) -> Path:
     """The folder a command is started in: the workspace, or one below it. BadInput."""
     place = locate(at, raw or ".", settings)
     if not place.inside:
@@ -56,7 +56,7 @@ async def start_command(
         ) from error
 
 
-async def run_to_end(
+async def run_command(
     argv: Sequence[str],
     at: Workspace,
     *,
@@ -67,7 +67,7 @@ async def run_to_end(
 ) -> ToolResult:
     """What the command said and how it ended. Whatever it left behind is ended too."""
     child = await start_command(argv, cwd=cwd, settings=settings, more=more)
-    child.on_output = told_now_and_then(at)
+    child.on_output = progress_reporter(at)
     done, left = False, 0
     try:
         done = await child.wait(seconds)
@@ -93,7 +93,7 @@ async def run_to_end(
     return ToolResult(text=said or "[no output, exit code 0]", ok=done and code == 0, facts=facts)
 
 
-def told_now_and_then(at: Workspace) -> Callable[[bytes], None]:
+def progress_reporter(at: Workspace) -> Callable[[bytes], None]:
     """Passes the newest line on to whoever watches, at most twice a second."""
     last = 0.0
 

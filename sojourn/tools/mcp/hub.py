@@ -19,7 +19,7 @@ from sojourn.core.errors import SojournError
 from sojourn.core.messages import Json
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import Tool, ToolResult, Workspace
-from sojourn.tools.mcp_servers import Line, McpServer, read_server
+from sojourn.tools.mcp.server import McpConnection, McpServer, parse_server
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -35,18 +35,18 @@ class McpHub:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="mcp", daemon=True)
         self._thread.start()
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, McpConnection] = {}
         self._listed: dict[str, list[dict[str, Json]]] = {}
         self._fresh: set[str] = set()  # asked in this process
         self.problems: dict[str, SojournError] = {}
         settings = kit.configured("mcp")
         for name, table in settings.servers.items():
             try:
-                server = read_server(name, table, settings.seconds)
+                server = parse_server(name, table, settings.seconds)
             except SojournError as error:
                 self._report(name, error)
                 continue
-            self._lines[name] = self._call_soon(Line, server, self._home / "logs" / f"mcp-{name}.log")
+            self._lines[name] = self._call_soon(McpConnection, server, self._home / "logs" / f"mcp-{name}.log")
 
     def _call_soon(self, make: Any, *given: Any) -> Any:
         """Makes something inside the loop's thread."""
@@ -120,7 +120,7 @@ class McpHub:
         line, names = self._lines[server], set[str]()
         return [self._tool(line, one, names) for one in self._listed[server]]
 
-    def _tool(self, line: Line, told: Mapping[str, Json], names: set[str]) -> Tool:
+    def _tool(self, line: McpConnection, told: Mapping[str, Json], names: set[str]) -> Tool:
         original = str(told["name"])
         called = tool_name(line.server.name, original, names)
 
@@ -139,7 +139,7 @@ class McpHub:
             effect="reads" if reads else "runs",
         )
 
-    def _ask_again(self, line: Line) -> None:
+    def _ask_again(self, line: McpConnection) -> None:
         """Once per process, when the server runs anyway: what it offers by now is for the next start."""
         name = line.server.name
         if name in self._fresh:

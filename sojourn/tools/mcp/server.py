@@ -1,6 +1,6 @@
-"""One MCP server: started when it is first needed, started again when it has died, closed at the end.
+"""Connection to one MCP server: opened on the first call, reopened after a failure, closed at the end.
 
-All of this runs in the event loop of the hub (mcp_hub.py).
+All of this runs in the event loop of the hub (hub.py).
 """
 
 from __future__ import annotations
@@ -9,20 +9,23 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from mcp import Client, MCPError
+from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
 
 from sojourn.core.errors import BadConfig, PlatformDown, SojournError
 from sojourn.core.messages import Json
+from sojourn.processes import GRACE_SECONDS, Watch, start
 
 KEYS = {"command", "args", "env", "cwd", "url", "headers", "trusted", "seconds"}
 PAGES = 50  # of a listing
@@ -50,7 +53,7 @@ class McpServer:
         ).hexdigest()
 
 
-def read_server(name: str, table: Any, seconds: float) -> McpServer:
+def parse_server(name: str, table: Any, seconds: float) -> McpServer:
     """A server's table, checked. BadConfig."""
     where = f"[plugins.mcp.servers.{name}]"
     if not isinstance(table, Mapping) or not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
@@ -78,7 +81,7 @@ def read_server(name: str, table: Any, seconds: float) -> McpServer:
     )
 
 
-class Line:
+class McpConnection:
     """The connection to one server. One task opens and closes it; calls come from anywhere in the loop."""
 
     def __init__(self, server: McpServer, log: Path) -> None:
@@ -166,15 +169,8 @@ class Line:
                 yield streamable_http_client(self.server.url, http_client=http)
             return
         self._log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._log.open("w", encoding="utf-8", errors="replace") as errors:
-            parameters = StdioServerParameters(
-                command=self.server.command,
-                args=list(self.server.args),
-                env=dict(self.server.env),
-                cwd=self.server.cwd or None,
-                encoding_error_handler="replace",
-            )
-            yield stdio_client(parameters, errlog=errors)
+        with self._log.open("wb", buffering=0) as log:
+            yield connect_stdio(self.server, log.write)
 
     async def close(self) -> None:
         task, self._task = self._task, None
@@ -192,6 +188,56 @@ class Line:
         except OSError:
             said = []
         return "Its last words: " + " / ".join(said)[-500:] if said else "Check [plugins.mcp.servers] in config.toml."
+
+
+@asynccontextmanager
+async def connect_stdio(server: McpServer, log: Callable[[bytes], Any]) -> AsyncIterator[tuple[Any, Any]]:
+    """Starts a server and yields the streams of its messages, one JSON text per line. `log` gets its stderr."""
+    child = await start(
+        [server.command, *server.args],
+        cwd=server.cwd or None,
+        env=get_default_environment() | dict(server.env),
+        connect="streams",
+        watch=Watch(),
+    )
+    child.on_output = log
+    received, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    to_server, sent = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def read_messages() -> None:
+        async with received:
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                async for line in child.reader:
+                    await received.send(_parse_message(line))
+
+    async def write_messages() -> None:
+        async with sent:
+            async for message in sent:
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                child.writer.write(text.encode() + b"\n")
+                with suppress(ConnectionError):
+                    await child.writer.drain()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read_messages)
+        tasks.start_soon(write_messages)
+        try:
+            yield from_server, to_server
+        finally:
+            with anyio.CancelScope(shield=True):
+                child.writer.close()  # the protocol's way to end a server
+                await child.wait(GRACE_SECONDS)
+                await child.end()
+                await from_server.aclose()
+                await to_server.aclose()
+            tasks.cancel_scope.cancel()
+
+
+def _parse_message(line: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False))
+    except ValueError as error:
+        return error
 
 
 def _plainly(error: BaseException) -> str:

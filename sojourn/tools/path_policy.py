@@ -10,9 +10,9 @@ from sojourn.core.errors import BadInput, NotAllowed
 from sojourn.core.settings import Settings
 from sojourn.ports.skills import skill_folders
 from sojourn.ports.tool import Question, Workspace
-from sojourn.tools.opening import Place
-from sojourn.tools.results import outputs
-from sojourn.tools.sensitive import RUNS_LATER, SECRET, why_special
+from sojourn.tools.result_limits import outputs_folder
+from sojourn.tools.safe_open import Place
+from sojourn.tools.sensitive_paths import RUNS_LATER, SECRET, find_reason
 
 
 def locate(at: Workspace, raw: str, settings: Settings) -> Place:
@@ -29,26 +29,26 @@ def locate(at: Workspace, raw: str, settings: Settings) -> Place:
     return Place(real, root, real == root or root in real.parents)
 
 
-def question_about_reading(at: Workspace, raw: str, settings: Settings) -> tuple[Question | None, Place]:
+def ask_about_reading(at: Workspace, raw: str, settings: Settings) -> tuple[Question | None, Place]:
     """What to ask before this is read: nothing inside the workspace, unless secrets are kept there."""
     place = locate(at, raw, settings)
-    if reason := why_special(SECRET, str(place.path)) or _ours(at, place, settings):
+    if reason := find_reason(SECRET, str(place.path)) or _own_home_reason(at, place, settings):
         text = f"Read {place.shown}? {reason[0].upper()}{reason[1:]}."
         return Question(id="", text=text, detail=str(place.path), dangerous=True), place
-    if place.inside or _readable_anyway(at, place.path, settings):
+    if place.inside or _is_always_readable(at, place.path, settings):
         return None, place
     return Question(id="", text="Read outside the workspace?", detail=str(place.path)), place
 
 
-def question_about_writing(at: Workspace, raw: str, settings: Settings, detail: str) -> Question:
+def ask_about_writing(at: Workspace, raw: str, settings: Settings, detail: str) -> Question:
     """What to ask before this is written. NotAllowed outside the workspace, without asking."""
-    place = writable(at, raw, settings)
-    reason = why_special(RUNS_LATER + SECRET, str(place.path)) or _ours(at, place, settings)
+    place = require_writable(at, raw, settings)
+    reason = find_reason(RUNS_LATER + SECRET, str(place.path)) or _own_home_reason(at, place, settings)
     text = f"Write {place.shown}?" + (f" {reason[0].upper()}{reason[1:]}." if reason else "")
     return Question(id="", text=text, detail=detail, dangerous=bool(reason))
 
 
-def writable(at: Workspace, raw: str, settings: Settings) -> Place:
+def require_writable(at: Workspace, raw: str, settings: Settings) -> Place:
     """A place inside the workspace. NotAllowed."""
     place = locate(at, raw, settings)
     if not place.inside:
@@ -61,17 +61,17 @@ def writable(at: Workspace, raw: str, settings: Settings) -> Place:
     return place
 
 
-def _ours(at: Workspace, place: Place, settings: Settings) -> str:
+def _own_home_reason(at: Workspace, place: Place, settings: Settings) -> str:
     """Why our own home is special; not where the workspace itself is in it."""
     home = Path(os.path.realpath(settings.home))
-    if home not in (place.path, *place.path.parents) or _readable_anyway(at, place.path, settings):
+    if home not in (place.path, *place.path.parents) or _is_always_readable(at, place.path, settings):
         return ""
     if place.inside and home in place.root.parents:
         return ""
     return "all sessions, settings and tokens of this program are kept there"
 
 
-def _readable_anyway(at: Workspace, path: Path, settings: Settings) -> bool:
+def _is_always_readable(at: Workspace, path: Path, settings: Settings) -> bool:
     """Long results of this session, and skills."""
-    free = [outputs(settings.home, at.session), *skill_folders(settings)]
+    free = [outputs_folder(settings.home, at.session), *skill_folders(settings)]
     return any(Path(os.path.realpath(folder)) in path.parents for folder in free)

@@ -42,7 +42,7 @@ class Target:
         return shown if self.port == PORTS[self.url.scheme] else f"{shown}:{self.port}"
 
 
-async def target_of(raw: str, allowed: Collection[str]) -> Target:
+async def resolve_url(raw: str, allowed: Collection[str]) -> Target:
     """Where a request to this address goes. BadInput, NotAllowed, NotFound."""
     url, host, port = _parts(raw)
     found = await _look_up(host, port)

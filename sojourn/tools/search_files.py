@@ -1,4 +1,4 @@
-"""search_files: by name, or by what is in them. ripgrep looks into files where it is installed; else we do."""
+"""The tool `search_files`: finds files by name or content, with ripgrep where it is installed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from sojourn.core.messages import Json
 from sojourn.core.settings import Settings
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
-from sojourn.tools.commands import start_command
-from sojourn.tools.files import Reading
-from sojourn.tools.hunting import LINE, expression, glob
-from sojourn.tools.ignoring import ALWAYS
-from sojourn.tools.opening import Place
-from sojourn.tools.sensitive import SECRET, why_special
+from sojourn.tools.files import ReadApprovals
+from sojourn.tools.run_command import start_command
+from sojourn.tools.safe_open import Place
+from sojourn.tools.search_worker import ALWAYS_IGNORED, MAX_LINE_CHARS, compile_glob, compile_regex
+from sojourn.tools.sensitive_paths import SECRET, find_reason
 
-MOST = 1000  # results of one search
+MAX_RESULTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Search:
     pattern: str
     by: str
     only: str
@@ -34,7 +33,7 @@ class _Asked:
 
 
 def search_files_tool(kit: Kit) -> Tool:
-    reading = kit.shared(Reading)
+    reading = kit.shared(ReadApprovals)
 
     def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
         return reading.ask(at, given.get("path") or ".")
@@ -59,11 +58,11 @@ def search_files_tool(kit: Kit) -> Tool:
         place = reading.place(at, path)
         if not place.path.is_dir():
             raise BadInput(f"{place.shown} is not a folder.", hint="To look into one file use read_file.")
-        _ = glob(pattern) if by == "name" else expression(pattern)  # says what is wrong with it
-        asked = _Asked(pattern, by, only, min(max(1, limit), MOST), at.seconds * 0.8)
+        _ = compile_glob(pattern) if by == "name" else compile_regex(pattern)  # says what is wrong with it
+        search = _Search(pattern, by, only, min(max(1, limit), MAX_RESULTS), at.seconds * 0.8)
         program = shutil.which("rg", path=kit.settings.for_children.get("PATH", "")) if by == "content" else None
-        told = await _with_ripgrep(program, asked, place, kit.settings) if program else None
-        return told or await _by_ourselves(asked, place, kit.settings)
+        result = await _search_with_ripgrep(program, search, place, kit.settings) if program else None
+        return result or await _search_in_worker(search, place, kit.settings)
 
     return search_files
 
@@ -77,29 +76,29 @@ async def _output(argv: Sequence[str], place: Place, settings: Settings, seconds
     return done, child.process.returncode or 0, child.output.text()
 
 
-async def _by_ourselves(asked: _Asked, place: Place, settings: Settings) -> ToolResult:
+async def _search_in_worker(search: _Search, place: Place, settings: Settings) -> ToolResult:
     wish = {
         "folder": str(place.path),
         "root": str(place.root),
         "inside": place.inside,
-        "pattern": asked.pattern,
-        "by": asked.by,
-        "only": asked.only,
-        "limit": asked.limit,
-        "seconds": asked.seconds,
+        "pattern": search.pattern,
+        "by": search.by,
+        "only": search.only,
+        "limit": search.limit,
+        "seconds": search.seconds,
     }
-    argv = [sys.executable, "-I", "-m", "sojourn.tools.hunting", json.dumps(wish)]
-    done, code, text = await _output(argv, place, settings, asked.seconds + 2)
+    argv = [sys.executable, "-I", "-m", "sojourn.tools.search_worker", json.dumps(wish)]
+    done, code, text = await _output(argv, place, settings, search.seconds + 2)
     if done and code:
         raise BadInput(f"The search failed: {text.strip()[-300:]}", hint="Try a simpler pattern.")
     lines = [json.loads(line) for line in text.splitlines() if line.endswith(("}", '"'))]
     found = [line for line in lines if isinstance(line, str)]
     end = next((line for line in lines if isinstance(line, dict)), None)
     stopped = end["stopped"] if end else "the pattern takes too long; try a simpler one"
-    return _told(found, stopped, place, asked, looked_at=end["seen"] if end else None)
+    return _to_result(found, stopped, place, search, looked_at=end["seen"] if end else None)
 
 
-async def _with_ripgrep(program: str, asked: _Asked, place: Place, settings: Settings) -> ToolResult | None:
+async def _search_with_ripgrep(program: str, search: _Search, place: Place, settings: Settings) -> ToolResult | None:
     """What ripgrep finds; None when it does not understand the pattern."""
     argv = [
         program,
@@ -111,34 +110,34 @@ async def _with_ripgrep(program: str, asked: _Asked, place: Place, settings: Set
         "--hidden",
         "--no-require-git",
         "--max-filesize=4M",
-        f"--max-count={asked.limit + 1}",
+        f"--max-count={search.limit + 1}",
         "--sort=path",
-        *([f"--glob={asked.only}"] if asked.only else []),
-        *(f"--glob=!{name}" for name in sorted(ALWAYS)),
-        f"--regexp={asked.pattern}",
+        *([f"--glob={search.only}"] if search.only else []),
+        *(f"--glob=!{name}" for name in sorted(ALWAYS_IGNORED)),
+        f"--regexp={search.pattern}",
         "./",
     ]
-    done, code, text = await _output(argv, place, settings, asked.seconds)
+    done, code, text = await _output(argv, place, settings, search.seconds)
     if code not in (0, 1) and done:
         return None
-    found = [shown for line in text.splitlines() if (shown := _shown(line, place))]
+    found = [shown for line in text.splitlines() if (shown := _to_line(line, place))]
     stopped = "" if done else "the time is up"
-    if len(found) > asked.limit:
-        stopped = f"the limit of {asked.limit} results is reached"
-    return _told(found[: asked.limit], stopped, place, asked)
+    if len(found) > search.limit:
+        stopped = f"the limit of {search.limit} results is reached"
+    return _to_result(found[: search.limit], stopped, place, search)
 
 
-def _shown(line: str, place: Place) -> str:
+def _to_line(line: str, place: Place) -> str:
     name, _, rest = line.removeprefix("./").partition(":")
     number, _, text = rest.partition(":")
-    if why_special(SECRET, str(place.path / name)):
+    if find_reason(SECRET, str(place.path / name)):
         return ""
     text = text.strip()
-    return f"{name}:{number}: {text[:LINE]}{'…' if len(text) > LINE else ''}"
+    return f"{name}:{number}: {text[:MAX_LINE_CHARS]}{'…' if len(text) > MAX_LINE_CHARS else ''}"
 
 
-def _told(found: list[str], stopped: str, place: Place, asked: _Asked, **facts: Json) -> ToolResult:
-    text = "\n".join(found) or f"Nothing fits {asked.pattern[:200]!r} in {place.path.name}/."
+def _to_result(found: list[str], stopped: str, place: Place, search: _Search, **facts: Json) -> ToolResult:
+    text = "\n".join(found) or f"Nothing fits {search.pattern[:200]!r} in {place.path.name}/."
     if stopped:
         text += f"\n[there may be more: {stopped}]"
     return ToolResult(text=text, facts={"path": str(place.path), "found": len(found), "complete": not stopped, **facts})

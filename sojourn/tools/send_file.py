@@ -13,14 +13,14 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
-from sojourn.tools.files import Reading
-from sojourn.tools.opening import Place, open_file
+from sojourn.tools.files import ReadApprovals
+from sojourn.tools.safe_open import Place, open_file
 
 LARGEST = 20 * 1024 * 1024  # bytes
 
 
 def send_file_tool(kit: Kit) -> Tool:
-    reading = kit.shared(Reading)
+    reading = kit.shared(ReadApprovals)
 
     def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
         return reading.ask(at, given["path"])
