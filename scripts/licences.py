@@ -1,6 +1,6 @@
 """Refuses dependencies under the GPL or AGPL, and LGPL ones without a reason: `python scripts/licences.py [lock file]`.
 
-Sojourn is MIT. It reads the installed metadata of every package in the lock file; packages of other systems are skipped.
+Sojourn is MIT. This reads the installed metadata of all packages in the lock file, except those for other systems.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _GPL = re.compile(r"\bA?GPL|(?<!Lesser )(?<!Library )General Public", re.IGNOREC
 
 def licences_of(package: PackageMetadata) -> list[str]:
     """What a package says about its licence; the alternatives of an expression, or its classifiers."""
-    if expression := package.get("License-Expression"):
-        return [part.strip("() ") for part in re.split(r"\s+OR\s+", expression)]
+    if "License-Expression" in package:
+        return [part.strip("() ") for part in re.split(r"\s+OR\s+", package["License-Expression"])]
     classifiers = [one for one in package.get_all("Classifier") or [] if one.startswith("License ::")]
-    return classifiers or [(package.get("License") or "unknown").strip().split("\n")[0]]
+    return classifiers or [(package.get_all("License") or ["unknown"])[0].strip().split("\n")[0]]
 
 
 def problem_with(name: str, licences: list[str]) -> str:

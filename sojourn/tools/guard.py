@@ -19,11 +19,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from sojourn.core.arguments import check
 from sojourn.core.errors import BadConfig, BadInput, NotAllowed, SojournError
 from sojourn.core.messages import Json
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.ports.tool_schema import validate_arguments
 from sojourn.tools.result_limits import limit_result
 
 logger = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ class GuardedCall:
         tool = self._tool
         if not guard(self._kit, tool).for_whom(at.principal):
             raise NotAllowed(f"Guests may not use {tool.name}.", hint="Do without it, or ask the owner.")
-        arguments, problems = check(tool.parameters, given)
+        arguments, problems = validate_arguments(tool.parameters, given)
         if problems:
             raise BadInput(" ".join(problems), hint=f"Call {tool.name} again with corrected arguments.")
         question = await asyncio.to_thread(self._question, at, arguments)  # it may read files and compare them
