@@ -19,13 +19,13 @@ from sojourn.tools.guard import failed_result
 from sojourn.tools.run_command import shell_argv, start_command, working_folder
 from sojourn.tools.terminal import ask_about_command
 
-MOST = 8  # running at once in one session
-LISTED = 20  # ended ones that are remembered
-FIRST_LOOK = 0.5  # seconds after the start: what ends that early is told at once
+MAX_RUNNING = 8  # running at once in one session
+MAX_ENDED = 20  # ended ones that are remembered
+FIRST_LOOK_SECONDS = 0.5  # seconds after the start: what ends that early is told at once
 
 
 @dataclass(slots=True)
-class Running:
+class BackgroundProcess:
     """One of them. `unread` is what it has said since it was looked at."""
 
     name: str
@@ -39,36 +39,36 @@ class Running:
         return "running" if code is None else f"ended with exit code {code}"
 
 
-class Processes:
+class BackgroundProcesses:
     """All that run, by session."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
-        self._by_session: dict[SessionId, dict[str, Running]] = {}
+        self._by_session: dict[SessionId, dict[str, BackgroundProcess]] = {}
         self._count = 0
 
-    def of(self, session: SessionId) -> dict[str, Running]:
+    def of(self, session: SessionId) -> dict[str, BackgroundProcess]:
         return self._by_session.setdefault(session, {})
 
-    def one(self, session: SessionId, name: str) -> Running:
+    def one(self, session: SessionId, name: str) -> BackgroundProcess:
         if name not in self.of(session):
             known = ", ".join(self.of(session)) or "none"
             raise NotFound(f'There is no process "{name}".', hint=f"There are: {known}.")
         return self.of(session)[name]
 
-    async def start(self, at: Workspace, command: str, cwd: str) -> Running:
+    async def start(self, at: Workspace, command: str, cwd: str) -> BackgroundProcess:
         mine = self.of(at.session)
-        if sum(one.state == "running" for one in mine.values()) >= MOST:
-            raise BadInput(f"{MOST} processes are running already.", hint="End one first with action=kill.")
+        if sum(one.state == "running" for one in mine.values()) >= MAX_RUNNING:
+            raise BadInput(f"{MAX_RUNNING} processes are running already.", hint="End one first with action=kill.")
         folder = working_folder(at, cwd, self._kit.settings)
         child = await start_command(
             shell_argv(command), cwd=folder, settings=self._kit.settings, connect="input", watch=Watch()
         )
         self._count += 1
-        made = Running(f"p{self._count}", command, child, OutputBuffer(1 << 20, 1 << 20))
+        made = BackgroundProcess(f"p{self._count}", command, child, OutputBuffer(1 << 20, 1 << 20))
         child.on_output = made.unread.add
         mine[made.name] = made
-        for name in [name for name, one in mine.items() if one.state != "running"][:-LISTED]:
+        for name in [name for name, one in mine.items() if one.state != "running"][:-MAX_ENDED]:
             await mine.pop(name).child.end()
         return made
 
@@ -79,7 +79,7 @@ class Processes:
 
 
 def process_tool(kit: Kit) -> Tool:
-    processes = kit.shared(Processes)
+    processes = kit.shared(BackgroundProcesses)
 
     def asks(_: Workspace, given: Mapping[str, Json]) -> Question | None:
         if given["action"] == "start":
@@ -108,32 +108,32 @@ def process_tool(kit: Kit) -> Tool:
         wait: for poll: seconds to wait for new output or the end
         """
         if action == "list":
-            return _listed(processes.of(at.session))
+            return _list_processes(processes.of(at.session))
         if action == "start":
             if not command.strip():
                 raise BadInput("The command is empty.", hint="Give a command line.")
             one = await processes.start(at, command, cwd)
-            await one.child.wait(FIRST_LOOK)
-            return _told(one)
+            await one.child.wait(FIRST_LOOK_SECONDS)
+            return _report(one)
         one = processes.one(at.session, id)
         if action == "write":
             return await _write(one, text)
         if action == "kill":
             await one.child.end()
-            return _told(one)
-        await _new_words(one, min(wait, at.seconds))
-        return _told(one)
+            return _report(one)
+        await _wait_for_output(one, min(wait, at.seconds))
+        return _report(one)
 
     return process
 
 
-async def _new_words(one: Running, seconds: float) -> None:
+async def _wait_for_output(one: BackgroundProcess, seconds: float) -> None:
     until = time.monotonic() + seconds
     while one.state == "running" and not one.unread.total and (left := until - time.monotonic()) > 0:
         await one.child.wait(min(left, 0.1))
 
 
-async def _write(one: Running, text: str) -> ToolResult:
+async def _write(one: BackgroundProcess, text: str) -> ToolResult:
     if one.child.stdin_fd is None or one.state != "running":
         return failed_result(f"{one.name} has {one.state}; nothing can be written to it.")
     data, feed = text.encode("utf-8"), one.child.stdin_fd
@@ -148,11 +148,11 @@ async def _write(one: Running, text: str) -> ToolResult:
         return failed_result(
             f"{one.name} has read only {written} of {len(data)} bytes; it is busy. Write the rest later."
         )
-    await _new_words(one, FIRST_LOOK)
-    return _told(one)
+    await _wait_for_output(one, FIRST_LOOK_SECONDS)
+    return _report(one)
 
 
-def _told(one: Running) -> ToolResult:
+def _report(one: BackgroundProcess) -> ToolResult:
     said = one.unread.text().rstrip("\n")
     one.unread = OutputBuffer(1 << 20, 1 << 20)
     one.child.on_output = one.unread.add
@@ -162,7 +162,7 @@ def _told(one: Running) -> ToolResult:
     return ToolResult(text=text, facts=facts)
 
 
-def _listed(mine: Mapping[str, Running]) -> ToolResult:
+def _list_processes(mine: Mapping[str, BackgroundProcess]) -> ToolResult:
     lines = [
         f"{one.name}  {one.state}  {time.monotonic() - one.child.started_at:.0f} s  {one.command.splitlines()[0][:100]}"
         for one in mine.values()

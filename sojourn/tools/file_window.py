@@ -13,10 +13,10 @@ from sojourn.core.errors import BadInput
 from sojourn.ports.tool import ToolResult
 from sojourn.tools.safe_open import Place, binary_kind, open_folder
 
-LONGEST = 2000  # characters of a line that are shown
-COUNTED = 64 * 1024 * 1024  # bytes that are looked through for the number of lines
-PIECE = 1 << 20  # bytes of a line that are held
-ENTRIES = 500  # names of a folder that are shown
+MAX_LINE_CHARS = 2000  # characters of a line that are shown
+MAX_COUNTED_BYTES = 64 * 1024 * 1024  # bytes that are looked through for the number of lines
+MAX_HELD_BYTES = 1 << 20  # bytes of a line that are held
+MAX_LISTED_ENTRIES = 500  # names of a folder that are shown
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class _Window:
     def add(self, number: int, line: str) -> None:
         if number < self.first or self.full:
             return
-        told = line[:LONGEST] + ("… (the line goes on)" if len(line) > LONGEST else "")
+        told = line[:MAX_LINE_CHARS] + ("… (the line goes on)" if len(line) > MAX_LINE_CHARS else "")
         if len(self.shown) == self.limit or (self.shown and self.size + len(told) + 8 > self.most):
             self.full = True
             return
@@ -51,43 +51,43 @@ def read_window(file: int, place: Place, offset: int, limit: int, most: int) -> 
         raw.seek(0)
         coding = "utf-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
         if offset < 0:
-            return _tail(raw, coding, place, -offset, min(limit, -offset), most, size)
+            return _read_tail(raw, coding, place, -offset, min(limit, -offset), most, size)
         seen = _Window(max(1, offset), max(1, limit), most - 300)
         total, whole = 0, True
-        for total, line in enumerate(_lines(raw, coding), 1):
+        for total, line in enumerate(_read_lines(raw, coding), 1):
             seen.add(total, line)
-            if seen.full and raw.tell() > COUNTED:
+            if seen.full and raw.tell() > MAX_COUNTED_BYTES:
                 whole = False
                 break
-    return _told(seen, place, total, whole=whole, size=size)
+    return _to_result(seen, place, total, whole=whole, size=size)
 
 
-def _lines(raw: BinaryIO, coding: str) -> Iterator[str]:
+def _read_lines(raw: BinaryIO, coding: str) -> Iterator[str]:
     if coding == "utf-16":
-        yield from raw.read(COUNTED).decode("utf-16", "replace").splitlines()
+        yield from raw.read(MAX_COUNTED_BYTES).decode("utf-16", "replace").splitlines()
         return
     first = True
-    while line := raw.readline(PIECE):
+    while line := raw.readline(MAX_HELD_BYTES):
         rest = line
-        while len(rest) == PIECE and not rest.endswith(b"\n"):
-            rest = raw.readline(PIECE)  # the rest of an endless line is passed over
+        while len(rest) == MAX_HELD_BYTES and not rest.endswith(b"\n"):
+            rest = raw.readline(MAX_HELD_BYTES)  # the rest of an endless line is passed over
         text = line.decode("utf-8", "replace").rstrip("\r\n")
         yield text.removeprefix("\ufeff") if first else text
         first = False
 
 
-def _tail(raw: BinaryIO, coding: str, place: Place, back: int, limit: int, most: int, size: int) -> ToolResult:
+def _read_tail(raw: BinaryIO, coding: str, place: Place, back: int, limit: int, most: int, size: int) -> ToolResult:
     total = 0
     last: deque[tuple[int, str]] = deque(maxlen=min(back, 20_000))
-    for total, line in enumerate(_lines(raw, coding), 1):
-        last.append((total, line[: LONGEST * 2]))
+    for total, line in enumerate(_read_lines(raw, coding), 1):
+        last.append((total, line[: MAX_LINE_CHARS * 2]))
     seen = _Window(1, max(1, limit), most - 300)
     for number, line in last:
         seen.add(number, line)
-    return _told(seen, place, total, whole=True, size=size)
+    return _to_result(seen, place, total, whole=True, size=size)
 
 
-def _told(seen: _Window, place: Place, total: int, *, whole: bool, size: int) -> ToolResult:
+def _to_result(seen: _Window, place: Place, total: int, *, whole: bool, size: int) -> ToolResult:
     facts = {"path": str(place.path), "bytes": size, "lines": total if whole else None}
     if not total:
         return ToolResult(text=f"{place.shown} is empty.", facts=facts)
@@ -108,16 +108,16 @@ def list_folder(place: Place) -> ToolResult:
     try:
         with os.scandir(where) as found:
             entries = sorted(((not one.is_dir(), one.name, one) for one in found), key=lambda one: one[:2])
-        lines = [_entry(one, where) for _, _, one in entries[:ENTRIES]]
+        lines = [_describe_entry(one, where) for _, _, one in entries[:MAX_LISTED_ENTRIES]]
     finally:
         os.close(where)
-    if len(entries) > ENTRIES:
-        lines.append(f"[… {len(entries) - ENTRIES} more; narrow it down with search_files]")
+    if len(entries) > MAX_LISTED_ENTRIES:
+        lines.append(f"[… {len(entries) - MAX_LISTED_ENTRIES} more; narrow it down with search_files]")
     facts = {"path": str(place.path), "entries": len(entries)}
     return ToolResult(text="\n".join(lines) or f"{place.shown} is an empty folder.", facts=facts)
 
 
-def _entry(one: os.DirEntry[str], where: int) -> str:
+def _describe_entry(one: os.DirEntry[str], where: int) -> str:
     about = one.stat(follow_symlinks=False)
     if one.is_symlink():
         return f"{one.name} -> {os.readlink(one.name, dir_fd=where)}"

@@ -14,7 +14,7 @@ from sojourn.tools.file_window import list_folder, read_window
 from sojourn.tools.path_policy import ask_about_reading, ask_about_writing, require_writable
 from sojourn.tools.safe_open import Place, binary_kind, open_file, write_file_at
 
-LARGEST = 10 * 1024 * 1024  # bytes of a file that is changed as a whole
+MAX_FILE_BYTES = 10 * 1024 * 1024  # bytes of a file that is changed as a whole
 MARK = "[redacted:"
 
 
@@ -60,7 +60,7 @@ def read_file_tool(kit: Kit) -> Tool:
         try:
             file = open_file(place)
         except FileNotFoundError as error:
-            raise NotFound(f"There is no file {place.shown}.", hint=_near(place)) from error
+            raise NotFound(f"There is no file {place.shown}.", hint=_suggest_names(place)) from error
         return await asyncio.to_thread(read_window, file, place, offset, limit, at.most)
 
     return read_file
@@ -91,7 +91,7 @@ def write_file_tool(kit: Kit) -> Tool:
             new = await asyncio.to_thread(write_file_at, place, data)
         word = "Made" if new else "Replaced"
         facts = {"path": str(place.path), "bytes": len(data), "new": new}
-        return ToolResult(text=f"{word} {place.shown} ({len(data)} bytes, {_lines(content)} lines).", facts=facts)
+        return ToolResult(text=f"{word} {place.shown} ({len(data)} bytes, {_count_lines(content)} lines).", facts=facts)
 
     return write_file
 
@@ -111,9 +111,9 @@ class FileLocks:
 def text_of(place: Place) -> tuple[str, bytes]:
     """A whole file as text, and its bytes. BadInput when it is binary, too large or not UTF-8."""
     with open(open_file(place), "rb") as file:  # noqa: PTH123 - by descriptor
-        raw = file.read(LARGEST + 1)
-    if len(raw) > LARGEST:
-        raise BadInput(f"{place.shown} has more than {LARGEST >> 20} MB.", hint="Change it with a command.")
+        raw = file.read(MAX_FILE_BYTES + 1)
+    if len(raw) > MAX_FILE_BYTES:
+        raise BadInput(f"{place.shown} has more than {MAX_FILE_BYTES >> 20} MB.", hint="Change it with a command.")
     if kind := binary_kind(raw):
         raise BadInput(f"{place.shown} is {kind}, not text.", hint="Use a program made for it.")
     try:
@@ -152,7 +152,7 @@ def describe_change(old: str, new: str, name: str, most: int = 4000) -> str:
     return told if len(told) <= most else f"{told[:most]}\n… {len(told) - most} more characters"
 
 
-def _near(place: Place) -> str:
+def _suggest_names(place: Place) -> str:
     try:
         names = [one.name for one in place.path.parent.iterdir()]
     except OSError:
@@ -161,5 +161,5 @@ def _near(place: Place) -> str:
     return f"Did you mean {' or '.join(close)}?" if close else "Look for it with search_files."
 
 
-def _lines(text: str) -> int:
+def _count_lines(text: str) -> int:
     return text.count("\n") + bool(text and not text.endswith("\n"))

@@ -34,15 +34,15 @@ def patch_tool(kit: Kit) -> Tool:
         if bool(old) == bool(diff):
             raise BadInput("Give either `old` and `new`, or `diff`.", hint="Not both, and not none.")
         if diff:
-            return _by_diff(kit, at, diff, path)
+            return _draft_diff(kit, at, diff, path)
         place = require_writable(at, path, kit.settings)
-        text, raw = _existing(place)
+        text, raw = _read_existing(place)
         after, _ = replace_text(text, old, given.get("new") or "", everywhere=bool(given.get("all")))
         return [_Draft(place, raw, after)]
 
     def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
         made = drafts(at, given)
-        shown = "\n".join(describe_change(_text(one.before), one.after or "", one.place.shown) for one in made)
+        shown = "\n".join(describe_change(_decode(one.before), one.after or "", one.place.shown) for one in made)
         questions = [ask_about_writing(at, str(one.place.path), kit.settings, shown) for one in made]
         worst = max(questions, key=lambda one: one.dangerous)
         names = ", ".join(one.place.shown for one in made)
@@ -66,7 +66,7 @@ def patch_tool(kit: Kit) -> Tool:
         async with AsyncExitStack() as held:
             for one in sorted(made, key=lambda one: str(one.place.path)):
                 await held.enter_async_context(changing.lock(one.place))
-            await asyncio.to_thread(_carry_out, made)
+            await asyncio.to_thread(_apply_drafts, made)
         names = [one.place.shown for one in made]
         sizes = sum(len(one.after or "") for one in made)
         facts = {"path": str(made[0].place.path), "paths": [str(one.place.path) for one in made], "bytes": sizes}
@@ -75,7 +75,7 @@ def patch_tool(kit: Kit) -> Tool:
     return patch
 
 
-def _by_diff(kit: Kit, at: Workspace, diff: str, path: str) -> list[_Draft]:
+def _draft_diff(kit: Kit, at: Workspace, diff: str, path: str) -> list[_Draft]:
     changes = parse_diff(diff)
     if path and len(changes) > 1:
         raise BadInput("The diff changes several files.", hint="Leave `path` out.")
@@ -90,7 +90,7 @@ def _by_diff(kit: Kit, at: Workspace, diff: str, path: str) -> list[_Draft]:
             continue
         if change.source and change.target and change.source != change.target and not path:
             raise BadInput("Renaming by diff is not possible.", hint="Change the file, then rename it with a command.")
-        text, raw = _existing(place)
+        text, raw = _read_existing(place)
         after = apply_hunks(text, change.hunks)
         if not change.target and after:
             raise BadInput(f"The diff deletes {place.shown}, but not all its lines.", hint="Read it again.")
@@ -98,14 +98,14 @@ def _by_diff(kit: Kit, at: Workspace, diff: str, path: str) -> list[_Draft]:
     return list(made.values())
 
 
-def _existing(place: Place) -> tuple[str, bytes]:
+def _read_existing(place: Place) -> tuple[str, bytes]:
     try:
         return text_of(place)
     except FileNotFoundError as error:
         raise BadInput(f"There is no file {place.shown}.", hint="To make it, use write_file.") from error
 
 
-def _carry_out(made: list[_Draft]) -> None:
+def _apply_drafts(made: list[_Draft]) -> None:
     """Checks everything first; what was written is put back if a later one fails."""
     for one in made:
         if one.before is not None:
@@ -116,20 +116,20 @@ def _carry_out(made: list[_Draft]) -> None:
     done: list[_Draft] = []
     try:
         for one in made:
-            _put(one.place, None if one.after is None else one.after.encode("utf-8"))
+            _replace_file(one.place, None if one.after is None else one.after.encode("utf-8"))
             done.append(one)
     except BaseException:
         for one in reversed(done):
-            _put(one.place, one.before)
+            _replace_file(one.place, one.before)
         raise
 
 
-def _put(place: Place, data: bytes | None) -> None:
+def _replace_file(place: Place, data: bytes | None) -> None:
     if data is None:
         remove_file_at(place)
     else:
         write_file_at(place, data)
 
 
-def _text(raw: bytes | None) -> str:
+def _decode(raw: bytes | None) -> str:
     return raw.decode("utf-8", "replace") if raw else ""

@@ -20,18 +20,18 @@ from sojourn.core.sessions import SessionId
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import ToolResult, Workspace
 
-QUICK = 100_000  # characters that are cleaned without a thread
-KEPT = 40  # whole results kept per session
+INLINE_CHARS = 100_000  # characters that are cleaned without a thread
+MAX_KEPT_RESULTS = 40  # whole results kept per session
 _COLOURS = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]")
 
 
 async def limit_result(result: ToolResult, at: Workspace, home: Path, facts: Mapping[str, Json]) -> ToolResult:
     """The result, cleaned and cut; `facts` are added to its own."""
     whole = result.text
-    text = _clean(whole) if len(whole) < QUICK else await asyncio.to_thread(_clean, whole)
+    text = _clean(whole) if len(whole) < INLINE_CHARS else await asyncio.to_thread(_clean, whole)
     more: dict[str, Json] = {**(result.facts or {}), **facts}
     if len(text) > at.most:
-        kept = await asyncio.to_thread(_keep, text, outputs_folder(home, at.session))
+        kept = await asyncio.to_thread(_save_whole, text, outputs_folder(home, at.session))
         more |= {"characters": len(text), "kept_at": str(kept) if kept else None}
         text = truncate(text, at.most, kept)
     return replace(result, text=text, facts=more)
@@ -58,14 +58,14 @@ def outputs_folder(home: Path, session: SessionId) -> Path:
     return home / "outputs" / session
 
 
-def _keep(text: str, folder: Path) -> Path | None:
+def _save_whole(text: str, folder: Path) -> Path | None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = folder / f"{os.urandom(6).hex()}.txt"
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123
             file.write(text.encode("utf-8", "replace"))
         old = sorted(folder.glob("*.txt"), key=lambda one: one.stat().st_mtime_ns)
-        for one in old[:-KEPT]:
+        for one in old[:-MAX_KEPT_RESULTS]:
             one.unlink(missing_ok=True)
     except OSError:
         return None  # the marker says that it was not kept

@@ -18,7 +18,7 @@ from sojourn.tools.path_policy import locate
 
 SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
 QUIET = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1"}
-EVERY = 0.5  # seconds between two lines of progress
+PROGRESS_SECONDS = 0.5  # seconds between two lines of progress
 
 
 def shell_argv(command: str) -> list[str]:
@@ -99,7 +99,7 @@ def progress_reporter(at: Workspace) -> Callable[[bytes], None]:
 
     def heard(data: bytes) -> None:
         nonlocal last
-        if time.monotonic() - last < EVERY:
+        if time.monotonic() - last < PROGRESS_SECONDS:
             return
         lines = [line for line in data[-2000:].decode("utf-8", "replace").splitlines() if line.strip()]
         if lines:

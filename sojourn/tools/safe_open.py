@@ -59,7 +59,7 @@ def open_folder(base: Path, folder: Path, *, make: bool = False) -> int:
     for step in folder.relative_to(base).parts:
         try:
             if make:
-                _make(step, here)
+                _make_folder(step, here)
             below = os.open(step, flags | os.O_NOFOLLOW, dir_fd=here)
         except OSError as error:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):  # a file, or a link that was not there a moment ago
@@ -71,7 +71,7 @@ def open_folder(base: Path, folder: Path, *, make: bool = False) -> int:
     return here
 
 
-def _make(step: str, where: int) -> None:
+def _make_folder(step: str, where: int) -> None:
     try:
         os.mkdir(step, dir_fd=where)
     except FileExistsError:
@@ -100,7 +100,7 @@ def write_file_at(place: Place, data: bytes) -> bool:
     where = open_folder(place.root, place.path.parent, make=True)
     draft = f".sojourn-{os.urandom(6).hex()}"
     try:
-        old = _old(place, where)
+        old = _stat_existing(place, where)
         file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=where)
         with open(file, "wb") as out:  # noqa: PTH123 - by descriptor
             out.write(data)
@@ -110,14 +110,14 @@ def write_file_at(place: Place, data: bytes) -> bool:
             os.fsync(file)
         os.rename(draft, place.path.name, src_dir_fd=where, dst_dir_fd=where)
     except BaseException:
-        _drop(draft, where)
+        _remove_draft(draft, where)
         raise
     finally:
         os.close(where)
     return old is None
 
 
-def _old(place: Place, where: int) -> os.stat_result | None:
+def _stat_existing(place: Place, where: int) -> os.stat_result | None:
     try:
         found = os.stat(place.path.name, dir_fd=where, follow_symlinks=False)
     except FileNotFoundError:
@@ -136,7 +136,7 @@ def remove_file_at(place: Place) -> None:
         os.close(where)
 
 
-def _drop(draft: str, where: int) -> None:
+def _remove_draft(draft: str, where: int) -> None:
     try:
         os.unlink(draft, dir_fd=where)
     except FileNotFoundError:

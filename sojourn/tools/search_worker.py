@@ -139,7 +139,7 @@ def search_lines(run: SearchRun, place: Place, wanted: re.Pattern[str], names: G
     for name, path in _walk(run, place.path, "", IgnoreRules()):
         if (names and not names.match_file(name)) or find_reason(SECRET, str(path)):
             continue
-        for number, line in enumerate(_lines(Place(path, place.root, place.inside)), 1):
+        for number, line in enumerate(_read_lines(Place(path, place.root, place.inside)), 1):
             if wanted.search(line):
                 shown = line.strip()
                 run.found += 1
@@ -148,7 +148,7 @@ def search_lines(run: SearchRun, place: Place, wanted: re.Pattern[str], names: G
                     return
 
 
-def _lines(place: Place) -> list[str]:
+def _read_lines(place: Place) -> list[str]:
     try:
         with os.fdopen(open_file(place), "rb") as file:
             raw = file.read(MAX_FILE_BYTES + 1)

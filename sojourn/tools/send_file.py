@@ -16,7 +16,7 @@ from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.files import ReadApprovals
 from sojourn.tools.safe_open import Place, open_file
 
-LARGEST = 20 * 1024 * 1024  # bytes
+MAX_FILE_BYTES = 20 * 1024 * 1024  # bytes
 
 
 def send_file_tool(kit: Kit) -> Tool:
@@ -47,9 +47,11 @@ def _read(place: Place) -> bytes:
         raise BadInput(f"{place.shown} is a folder.", hint="Name one file, or pack the folder first.")
     try:
         with os.fdopen(open_file(place), "rb") as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError as error:
         raise NotFound(f"There is no file {place.shown}.", hint="Look which files there are first.") from error
-    if len(data) > LARGEST:
-        raise BadInput(f"{place.shown} has more than {LARGEST:,} bytes.", hint="Make it smaller, or say where it is.")
+    if len(data) > MAX_FILE_BYTES:
+        raise BadInput(
+            f"{place.shown} has more than {MAX_FILE_BYTES:,} bytes.", hint="Make it smaller, or say where it is."
+        )
     return data

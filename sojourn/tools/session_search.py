@@ -11,9 +11,9 @@ from sojourn.ports.kit import Kit
 from sojourn.ports.store import Hit, Search
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
 
-MOST = 50
-AROUND = 6  # messages shown before and after a place
-PIECE = 1500  # characters of one message
+MAX_HITS = 50
+CONTEXT_MESSAGES = 6  # messages shown before and after a place
+MAX_MESSAGE_CHARS = 1500  # characters of one message
 
 
 def session_search_tool(kit: Kit) -> Tool:
@@ -30,14 +30,14 @@ def session_search_tool(kit: Kit) -> Tool:
         """
         found = await kit.store.resolve(session, principal=at.principal) if session else None
         if found is not None and not query:
-            return await _part(kit, found.id, found.title or found.preview or found.id, around)
+            return await _show_session(kit, found.id, found.title or found.preview or found.id, around)
         if not query.strip():
             raise BadInput("There is nothing to look for.", hint="Give a query, or a session to show.")
-        count = min(max(1, limit), MOST)
+        count = min(max(1, limit), MAX_HITS)
         hits = await kit.store.search(
             Search(text=query, principal=at.principal, session=found.id if found else None, limit=count)
         )
-        text = "\n".join(_line(hit) for hit in hits) or f"Nothing was said about {query!r}."
+        text = "\n".join(_format_hit(hit) for hit in hits) or f"Nothing was said about {query!r}."
         if hits:
             text += "\n\nTo read on: session_search with session=<id> and around=<number>."
         return ToolResult(text=text, facts={"found": len(hits), "sessions": len({hit.session for hit in hits})})
@@ -45,17 +45,17 @@ def session_search_tool(kit: Kit) -> Tool:
     return session_search
 
 
-def _day(stamp: float) -> str:
+def _format_time(stamp: float) -> str:
     return datetime.fromtimestamp(stamp, UTC).strftime("%Y-%m-%d %H:%M") if stamp else "unknown day"
 
 
-def _line(hit: Hit) -> str:
+def _format_hit(hit: Hit) -> str:
     who = f"{hit.role} ({hit.tool_name})" if hit.tool_name else hit.role
     place = f"{hit.session} number {hit.seq}" if hit.seq else f"{hit.session} (its title)"
-    return f'- "{hit.title or "untitled"}", {_day(hit.timestamp)}, {who}: {hit.snippet.text}\n  [{place}]'
+    return f'- "{hit.title or "untitled"}", {_format_time(hit.timestamp)}, {who}: {hit.snippet.text}\n  [{place}]'
 
 
-async def _part(kit: Kit, session: SessionId, title: str, around: int) -> ToolResult:
+async def _show_session(kit: Kit, session: SessionId, title: str, around: int) -> ToolResult:
     kept = [
         (one.seq, one.at, one.item)
         async for one in kit.store.read(session, messages_only=True)
@@ -64,10 +64,10 @@ async def _part(kit: Kit, session: SessionId, title: str, around: int) -> ToolRe
     if not kept:
         raise NotFound(f'"{title}" has no messages.', hint="Search for another one.")
     middle = next((n for n, one in enumerate(kept) if one[0] >= around), len(kept)) if around else 0
-    first = max(0, middle - AROUND) if around else 0
-    shown = kept[first : middle + AROUND + 1] if around else kept[: 2 * AROUND]
+    first = max(0, middle - CONTEXT_MESSAGES) if around else 0
+    shown = kept[first : middle + CONTEXT_MESSAGES + 1] if around else kept[: 2 * CONTEXT_MESSAGES]
     lines = [
-        f"[{seq}] {message.role}, {_day(message.timestamp or moment)}: {_words(message)}"
+        f"[{seq}] {message.role}, {_format_time(message.timestamp or moment)}: {_format_message(message)}"
         for seq, moment, message in shown
     ]
     numbers = f"{shown[0][0]} to {shown[-1][0]} of {kept[-1][0]}" if shown else f"none; the last is {kept[-1][0]}"
@@ -75,6 +75,10 @@ async def _part(kit: Kit, session: SessionId, title: str, around: int) -> ToolRe
     return ToolResult(text="\n".join([head, *lines]), facts={"session": session, "shown": len(shown)})
 
 
-def _words(message: Message) -> str:
+def _format_message(message: Message) -> str:
     text = text_of(message).strip() or (f"(calls tools) {message.tool_calls}" if message.tool_calls else "(nothing)")
-    return text if len(text) <= PIECE else f"{text[:PIECE]}… ({len(text) - PIECE} more characters)"
+    return (
+        text
+        if len(text) <= MAX_MESSAGE_CHARS
+        else f"{text[:MAX_MESSAGE_CHARS]}… ({len(text) - MAX_MESSAGE_CHARS} more characters)"
+    )

@@ -158,7 +158,7 @@ async def test_server_is_not_started_before_it_is_used(home, tmp_path):
         assert "mcp_small_add" in await tools_of(kit)
         from sojourn.tools.mcp.hub import McpHub
 
-        assert kit.shared(McpHub)._lines["small"]._task is None
+        assert kit.shared(McpHub)._connections["small"]._task is None
         assert (await call(kit, await room_in(kit, tmp_path), "mcp_small_add", a=1, b=1)).ok
 
 

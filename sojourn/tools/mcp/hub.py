@@ -1,4 +1,4 @@
-"""All MCP servers of a kit, in a thread with an event loop of its own: tools are asked for where nothing can be
+"""Hub of all MCP servers of a kit, in a thread with its own event loop: tools are listed where nothing can be
 awaited, and called from whichever loop a turn runs in. What a server offers is remembered in `<home>/mcp/`, so that
 it is started only when one of its tools is used (or when its configuration changed)."""
 
@@ -23,7 +23,7 @@ from sojourn.tools.mcp.server import McpConnection, McpServer, parse_server
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-LONGEST = 64  # characters of a tool's name that every model provider takes
+MAX_NAME_CHARS = 64  # characters of a tool's name that every model provider takes
 
 
 class McpHub:
@@ -35,9 +35,9 @@ class McpHub:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="mcp", daemon=True)
         self._thread.start()
-        self._lines: dict[str, McpConnection] = {}
-        self._listed: dict[str, list[dict[str, Json]]] = {}
-        self._fresh: set[str] = set()  # asked in this process
+        self._connections: dict[str, McpConnection] = {}
+        self._listings: dict[str, list[dict[str, Json]]] = {}
+        self._refreshed: set[str] = set()  # asked in this process
         self.problems: dict[str, SojournError] = {}
         settings = kit.configured("mcp")
         for name, table in settings.servers.items():
@@ -46,20 +46,20 @@ class McpHub:
             except SojournError as error:
                 self._report(name, error)
                 continue
-            self._lines[name] = self._call_soon(McpConnection, server, self._home / "logs" / f"mcp-{name}.log")
+            self._connections[name] = self._build_in_hub(McpConnection, server, self._home / "logs" / f"mcp-{name}.log")
 
-    def _call_soon(self, make: Any, *given: Any) -> Any:
+    def _build_in_hub(self, make: Any, *given: Any) -> Any:
         """Makes something inside the loop's thread."""
 
         async def inside() -> Any:
             return make(*given)
 
-        return self._wait(inside())
+        return self._run_and_wait(inside())
 
-    def _wait(self, what: Coroutine[Any, Any, T]) -> T:
+    def _run_and_wait(self, what: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(what, self._loop).result()
 
-    async def _inside(self, what: Coroutine[Any, Any, T]) -> T:
+    async def _run_in_hub(self, what: Coroutine[Any, Any, T]) -> T:
         """The same from another event loop; cancelling here cancels there."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(what, self._loop))
 
@@ -70,66 +70,70 @@ class McpHub:
     def tools(self) -> list[Tool]:
         """The tools of all servers that work, and for each of the others one that says why it does not."""
         with self._lock:
-            unknown = [line for name, line in self._lines.items() if not self._known(line.server)]
+            unknown = [
+                connection
+                for name, connection in self._connections.items()
+                if not self._load_listing(connection.server)
+            ]
             asked = {
-                line.server.name: asyncio.run_coroutine_threadsafe(line.tools(), self._loop)
-                for line in unknown
-                if line.server.name not in self.problems
+                connection.server.name: asyncio.run_coroutine_threadsafe(connection.tools(), self._loop)
+                for connection in unknown
+                if connection.server.name not in self.problems
             }
             for name, answer in asked.items():
-                self._note(name, answer)
-        made = [tool for name in self._listed for tool in self._made(name)]
-        return made + [self._broken(name) for name in self.problems]
+                self._record_answer(name, answer)
+        made = [tool for name in self._listings for tool in self._build_tools(name)]
+        return made + [self._build_retry_tool(name) for name in self.problems]
 
-    def _note(self, name: str, answer: concurrent.futures.Future[list[dict[str, Json]]]) -> None:
+    def _record_answer(self, name: str, answer: concurrent.futures.Future[list[dict[str, Json]]]) -> None:
         try:
-            self._remember(self._lines[name].server, answer.result())
+            self._record_listing(self._connections[name].server, answer.result())
         except SojournError as error:
             self._report(name, error)
 
-    def _known(self, server: McpServer) -> bool:
-        if server.name in self._listed:
+    def _load_listing(self, server: McpServer) -> bool:
+        if server.name in self._listings:
             return True
         try:
-            kept = json.loads(self._file(server).read_text("utf-8"))
+            kept = json.loads(self._listing_file(server).read_text("utf-8"))
             if kept["fingerprint"] != server.fingerprint:
                 return False
-            self._listed[server.name] = kept["tools"]
+            self._listings[server.name] = kept["tools"]
         except (OSError, ValueError, KeyError, TypeError):
             return False  # never listed, or no longer readable: it is asked
         return True
 
-    def _remember(self, server: McpServer, tools: list[dict[str, Json]]) -> None:
-        self._listed[server.name] = tools
-        self._fresh.add(server.name)
+    def _record_listing(self, server: McpServer, tools: list[dict[str, Json]]) -> None:
+        self._listings[server.name] = tools
+        self._refreshed.add(server.name)
         self.problems.pop(server.name, None)
-        self._keep(server, tools)
+        self._save_listing(server, tools)
 
-    def _keep(self, server: McpServer, tools: list[dict[str, Json]]) -> None:
-        file = self._file(server)
+    def _save_listing(self, server: McpServer, tools: list[dict[str, Json]]) -> None:
+        file = self._listing_file(server)
         try:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             file.write_text(json.dumps({"fingerprint": server.fingerprint, "tools": tools}), "utf-8")
         except OSError as error:
             logger.warning("what MCP server %s offers cannot be kept: %s", server.name, error)
 
-    def _file(self, server: McpServer) -> Path:
+    def _listing_file(self, server: McpServer) -> Path:
         return self._home / "mcp" / f"{server.name}.json"
 
-    def _made(self, server: str) -> list[Tool]:
-        line, names = self._lines[server], set[str]()
-        return [self._tool(line, one, names) for one in self._listed[server]]
+    def _build_tools(self, server: str) -> list[Tool]:
+        connection, names = self._connections[server], set[str]()
+        return [self._build_tool(connection, one, names) for one in self._listings[server]]
 
-    def _tool(self, line: McpConnection, told: Mapping[str, Json], names: set[str]) -> Tool:
+    def _build_tool(self, connection: McpConnection, told: Mapping[str, Json], names: set[str]) -> Tool:
         original = str(told["name"])
-        called = tool_name(line.server.name, original, names)
+        called = tool_name(connection.server.name, original, names)
 
         async def run(at: Workspace, given: Mapping[str, Json]) -> ToolResult:
-            text, ok = await self._inside(line.call(original, given, at.seconds))
-            self._ask_again(line)
-            return ToolResult(text=text, ok=ok, facts={"server": line.server.name, "tool": original})
+            text, ok = await self._run_in_hub(connection.call(original, given, at.seconds))
+            self._refresh_listing(connection)
+            return ToolResult(text=text, ok=ok, facts={"server": connection.server.name, "tool": original})
 
-        reads = line.server.trusted and (told.get("annotations") or {}).get("readOnlyHint") is True
+        reads = connection.server.trusted and (told.get("annotations") or {}).get("readOnlyHint") is True
         schema = told.get("inputSchema")
         return Tool(
             name=called,
@@ -139,24 +143,26 @@ class McpHub:
             effect="reads" if reads else "runs",
         )
 
-    def _ask_again(self, line: McpConnection) -> None:
+    def _refresh_listing(self, connection: McpConnection) -> None:
         """Once per process, when the server runs anyway: what it offers by now is for the next start."""
-        name = line.server.name
-        if name in self._fresh:
+        name = connection.server.name
+        if name in self._refreshed:
             return
-        self._fresh.add(name)
-        answer = asyncio.run_coroutine_threadsafe(line.tools(), self._loop)
-        answer.add_done_callback(lambda done: self._keep(line.server, done.result()) if _worked(done) else None)
+        self._refreshed.add(name)
+        answer = asyncio.run_coroutine_threadsafe(connection.tools(), self._loop)
+        answer.add_done_callback(
+            lambda done: self._save_listing(connection.server, done.result()) if _has_succeeded(done) else None
+        )
 
-    def _broken(self, name: str) -> Tool:
+    def _build_retry_tool(self, name: str) -> Tool:
         error = self.problems[name]
 
         async def run(_: Workspace, __: Mapping[str, Json]) -> ToolResult:
-            if name not in self._lines:
+            if name not in self._connections:
                 raise error
-            line = self._lines[name]
-            self._remember(line.server, await self._inside(line.tools()))
-            offered = ", ".join(str(one["name"]) for one in self._listed[name])
+            connection = self._connections[name]
+            self._record_listing(connection.server, await self._run_in_hub(connection.tools()))
+            offered = ", ".join(str(one["name"]) for one in self._listings[name])
             return ToolResult(text=f"It works now; from the next turn on it offers: {offered}.")
 
         about = f'The MCP server "{name}" cannot be used: {error} {error.hint} Calling this tries again.'
@@ -169,23 +175,23 @@ class McpHub:
 
     async def close(self) -> None:
         async def all_of_them() -> None:
-            await asyncio.gather(*(line.close() for line in self._lines.values()))
+            await asyncio.gather(*(connection.close() for connection in self._connections.values()))
 
-        await self._inside(all_of_them())
+        await self._run_in_hub(all_of_them())
         self._loop.call_soon_threadsafe(self._loop.stop)
         await asyncio.to_thread(self._thread.join, 10)
         if not self._thread.is_alive():
             self._loop.close()
 
 
-def _worked(done: concurrent.futures.Future[Any]) -> bool:
+def _has_succeeded(done: concurrent.futures.Future[Any]) -> bool:
     return not done.cancelled() and done.exception() is None
 
 
 def tool_name(server: str, tool: str, taken: set[str]) -> str:
     """`mcp_<server>_<tool>` in letters every provider takes; what is too long or taken gets a number."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp_{server}_{tool}")
-    if len(name) > LONGEST or name in taken:
-        name = f"{name[: LONGEST - 9]}_{hashlib.sha256(tool.encode()).hexdigest()[:8]}"
+    if len(name) > MAX_NAME_CHARS or name in taken:
+        name = f"{name[: MAX_NAME_CHARS - 9]}_{hashlib.sha256(tool.encode()).hexdigest()[:8]}"
     taken.add(name)
     return name

@@ -27,8 +27,8 @@ from sojourn.core.errors import BadConfig, PlatformDown, SojournError
 from sojourn.core.messages import Json
 from sojourn.processes import GRACE_SECONDS, Watch, start
 
-KEYS = {"command", "args", "env", "cwd", "url", "headers", "trusted", "seconds"}
-PAGES = 50  # of a listing
+SERVER_KEYS = {"command", "args", "env", "cwd", "url", "headers", "trusted", "seconds"}
+MAX_PAGES = 50  # of a listing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +60,9 @@ def parse_server(name: str, table: Any, seconds: float) -> McpServer:
         raise BadConfig(
             f"{where} is not a server.", hint="Its name has letters, digits, - and _; its keys stand below."
         )
-    if unknown := set(table) - KEYS:
+    if unknown := set(table) - SERVER_KEYS:
         raise BadConfig(
-            f"{where} has no setting `{sorted(unknown)[0]}`.", hint=f"There are: {', '.join(sorted(KEYS))}."
+            f"{where} has no setting `{sorted(unknown)[0]}`.", hint=f"There are: {', '.join(sorted(SERVER_KEYS))}."
         )
     if bool(table.get("command")) == bool(table.get("url")):
         raise BadConfig(f"{where} needs either `command` or `url`.", hint='command = "npx", or url = "https://…".')
@@ -94,9 +94,9 @@ class McpConnection:
     async def tools(self) -> list[dict[str, Json]]:
         """What the server offers now. PlatformDown."""
         listed: list[dict[str, Json]] = []
-        async with self._speaking(self.server.seconds) as client:
+        async with self._connected(self.server.seconds) as client:
             cursor: str | None = None
-            for _ in range(PAGES):
+            for _ in range(MAX_PAGES):
                 page = await client.list_tools(cursor=cursor, cache_mode="bypass")
                 listed += [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in page.tools]
                 cursor = page.next_cursor
@@ -106,15 +106,17 @@ class McpConnection:
 
     async def call(self, tool: str, arguments: Mapping[str, Json], seconds: float) -> tuple[str, bool]:
         """What the tool says, and whether it worked. PlatformDown."""
-        async with self._speaking(seconds) as client:
+        async with self._connected(seconds) as client:
             told = await client.call_tool(tool, dict(arguments))
-        text = "\n".join(_shown(one.model_dump(mode="json", by_alias=True, exclude_none=True)) for one in told.content)
+        text = "\n".join(
+            _render_block(one.model_dump(mode="json", by_alias=True, exclude_none=True)) for one in told.content
+        )
         if not text and told.structured_content is not None:
             text = json.dumps(told.structured_content, ensure_ascii=False, indent=1)
         return text or "(no words)", not told.is_error
 
     @asynccontextmanager
-    async def _speaking(self, seconds: float) -> AsyncIterator[Client]:
+    async def _connected(self, seconds: float) -> AsyncIterator[Client]:
         """An open connection, for a while. What goes wrong is said in our words, and the line opened anew next time."""
         name = self.server.name
         try:
@@ -123,12 +125,12 @@ class McpConnection:
         except TimeoutError as error:
             await self.close()
             raise PlatformDown(
-                f'The MCP server "{name}" did not answer within {seconds:g} seconds.', hint=self._last_words()
+                f'The MCP server "{name}" did not answer within {seconds:g} seconds.', hint=self._log_tail()
             ) from error
         except MCPError as error:
             if self._task is None or self._task.done() or "closed" in str(error).lower():
                 await self.close()
-                raise PlatformDown(f'The MCP server "{name}" has ended: {error}.', hint=self._last_words()) from error
+                raise PlatformDown(f'The MCP server "{name}" has ended: {error}.', hint=self._log_tail()) from error
             raise SojournError(f'The MCP server "{name}" refused: {error}.', hint="Correct the call.") from error
         except (
             OSError,
@@ -139,17 +141,17 @@ class McpConnection:
         ) as error:
             await self.close()
             raise PlatformDown(
-                f'The MCP server "{name}" cannot be used: {_plainly(error)}.', hint=self._last_words()
+                f'The MCP server "{name}" cannot be used: {_root_message(error)}.', hint=self._log_tail()
             ) from error
 
     async def _open(self) -> Client:
         if self._task is None or self._task.done():
             self._stop, self._opening = asyncio.Event(), asyncio.get_running_loop().create_future()
-            self._task = asyncio.create_task(self._hold(self._opening, self._stop))
+            self._task = asyncio.create_task(self._hold_open(self._opening, self._stop))
         assert self._opening is not None
         return await asyncio.shield(self._opening)
 
-    async def _hold(self, opening: asyncio.Future[Client], stop: asyncio.Event) -> None:
+    async def _hold_open(self, opening: asyncio.Future[Client], stop: asyncio.Event) -> None:
         try:
             async with self._transport() as transport, Client(transport) as client:
                 opening.set_result(client)
@@ -182,7 +184,7 @@ class McpConnection:
             task.cancel()
             await asyncio.wait([task], timeout=8)
 
-    def _last_words(self) -> str:
+    def _log_tail(self) -> str:
         try:
             said = self._log.read_text("utf-8", "replace").strip().splitlines()[-3:]
         except OSError:
@@ -240,14 +242,14 @@ def _parse_message(line: bytes) -> SessionMessage | Exception:
         return error
 
 
-def _plainly(error: BaseException) -> str:
+def _root_message(error: BaseException) -> str:
     """The first thing that went wrong; task groups wrap it several times."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__
 
 
-def _shown(block: Mapping[str, Json]) -> str:
+def _render_block(block: Mapping[str, Json]) -> str:
     if block.get("type") == "text":
         return str(block["text"])
     if block.get("type") in ("image", "audio"):

@@ -202,7 +202,7 @@ async def test_kept_results_go_with_their_session(kit, room):
 
 
 async def test_only_the_newest_results_are_kept(kit, room, monkeypatch):
-    monkeypatch.setattr("sojourn.tools.result_limits.KEPT", 3)
+    monkeypatch.setattr("sojourn.tools.result_limits.MAX_KEPT_RESULTS", 3)
     for _ in range(5):
         await guard(kit, look).run(room, {"text": "x" * 100_000})
     assert len(list((kit.settings.home / "outputs" / room.session).iterdir())) == 3

@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.core.settings import SETTINGS
 from sojourn.plugins import Registry, Stranger
-from sojourn.tools.mcp.server import KEYS
+from sojourn.tools.mcp.server import SERVER_KEYS
 from sojourn.tools.registry import build_tools
 from tests.parts.tools.rig import call, tool_of
 
@@ -49,7 +49,7 @@ def test_every_setting_has_its_row_with_the_right_default(setting):
 
 def test_every_key_of_an_mcp_server_has_its_row():
     page = (DOCS / "how-to/mcp.md").read_text("utf-8")
-    assert [key for key in sorted(KEYS) if not re.search(rf"^\|[^|]*`{key}`", page, re.MULTILINE)] == []
+    assert [key for key in sorted(SERVER_KEYS) if not re.search(rf"^\|[^|]*`{key}`", page, re.MULTILINE)] == []
 
 
 def test_tools_guests_have_are_the_ones_named(kit, guest):
