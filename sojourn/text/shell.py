@@ -10,22 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
+from sojourn.text.brace_expansion import CLOSE, COMMA, OPEN, expand_braces
+
 UNKNOWN = "\ufffc"  # a part of a word that is not known before the line runs
 _SPLIT = "\ue000"  # marks where an unquoted value ends one word and begins the next
-_OPEN, _CLOSE, _COMMA = "\ue001", "\ue002", "\ue003"  # mark unquoted braces and commas
 _DOLLAR = "\ue004"  # marks a `$` that the grammar has split from its name
-_BRACES = {"{": _OPEN, "}": _CLOSE, ",": _COMMA}
-_INNERMOST = re.compile(f"{_OPEN}([^{_OPEN}{_CLOSE}]*){_CLOSE}")
-_WITHOUT_COMMA = re.compile(f"{_OPEN}([^{_OPEN}{_CLOSE}{_COMMA}]*){_CLOSE}")
+_BRACES = {"{": OPEN, "}": CLOSE, ",": COMMA}
 MAX_PARSE_MICROSECONDS = 500_000  # on hostile lines the grammar's error recovery takes quadratic time and memory
 MAX_MENDED_BYTES = 10_000  # of a line with an error that is looked at more closely
 MAX_DEPTH = 12  # commands inside commands
-MAX_BRACE_WORDS, MAX_BRACE_PAIRS, MAX_VALUE_CHARS = 200, 20, 10_000
+MAX_VALUE_CHARS = 10_000  # of a variable
 
 _LANGUAGE = Language(tree_sitter_bash.language())
 _PROBLEMS = Query(_LANGUAGE, "(ERROR) @problem (MISSING) @problem")
@@ -302,9 +300,9 @@ class _Reader:
     def _split(self, text: str, start: int, end: int) -> list[str]:
         """The words that an expanded text stands for, by its braces and field separators."""
         if _DOLLAR in text:
-            self._check(not re.search(_DOLLAR + "[({" + _OPEN + "]", text))
+            self._check(not re.search(_DOLLAR + "[({" + OPEN + "]", text))
             text = _SPLIT_EXPANSION.sub(lambda hit: self._value_of(hit[1], quoted=False) if hit[1] else "$", text)
-        braced = list(_expand_braces(text))
+        braced = list(expand_braces(text))
         self._check(bool(braced))
         source = self._source[start:end]
         is_quoted_empty = not text and (b"'" in source or b'"' in source)
@@ -399,27 +397,3 @@ class _Reader:
 
 def _decode_ansi(hit: re.Match[str]) -> str:
     return hit[0].encode("latin-1", "replace").decode("unicode_escape", "replace")
-
-
-def _expand_braces(word: str) -> Iterator[str]:
-    """Brace expansion: `{a,b}c` is `ac bc`, up to a limit. Nothing when there are too many braces."""
-    if _OPEN not in word:
-        yield _without_marks(word)
-    elif len(word) <= MAX_VALUE_CHARS:
-        while _WITHOUT_COMMA.search(word):
-            word = _WITHOUT_COMMA.sub(r"{\1}", word)
-        if word.count(_OPEN) <= MAX_BRACE_PAIRS:
-            yield from islice(_each_choice(word), MAX_BRACE_WORDS)
-
-
-def _each_choice(word: str) -> Iterator[str]:
-    hit = _INNERMOST.search(word)
-    if hit is None:
-        yield _without_marks(word)
-        return
-    for part in hit[1].split(_COMMA):
-        yield from _each_choice(word[: hit.start()] + part + word[hit.end() :])
-
-
-def _without_marks(word: str) -> str:
-    return word.replace(_OPEN, "{").replace(_CLOSE, "}").replace(_COMMA, ",")
