@@ -51,11 +51,12 @@ soak: venv ## the full chaos and kill bars; takes long
 bench: venv ## the full measurements, kept in bench/results
 	$(BIN)/python -m bench $(ARGS)
 
-check: venv ## ruff, mypy and the import contracts
+check: venv ## ruff, mypy, the import contracts and the licences of what we depend on
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/licences.py
 
 fmt: venv ## format and mend what ruff can mend
 	$(BIN)/ruff check --fix-only .

@@ -113,7 +113,7 @@ class App:
         return self._made_runtimes[name]
 
     def tools(self) -> tuple[Tool, ...]:
-        guard = self.registry.load("sojourn.tools.calling:guard")  # by name: not every command needs the tools
+        guard = self.registry.load("sojourn.tools.guard:guard")  # by name: not every command needs the tools
         return tuple(guard(self, tool) for tools in self._offered("tools") for tool in tools)
 
     def _offered(self, what: str) -> Iterator[Any]:

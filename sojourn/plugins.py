@@ -43,8 +43,8 @@ BUILT_INS = (
     BuiltIn(name="claude-code", module="sojourn.importers.claude_code", offers=frozenset({"sources"})),
     BuiltIn(name="codex", module="sojourn.importers.codex", offers=frozenset({"sources"})),
     BuiltIn(name="opencode", module="sojourn.importers.opencode", offers=frozenset({"sources"})),
-    BuiltIn(name="tools", module="sojourn.tools.offer", offers=frozenset({"tools"})),
-    BuiltIn(name="mcp", module="sojourn.tools.mcp_offer", offers=frozenset({"tools"})),
+    BuiltIn(name="tools", module="sojourn.tools.plugin", offers=frozenset({"tools"})),
+    BuiltIn(name="mcp", module="sojourn.tools.mcp.plugin", offers=frozenset({"tools"})),
     BuiltIn(
         name="memory",
         module="sojourn.context.offer:memory",

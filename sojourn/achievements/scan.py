@@ -14,8 +14,8 @@ from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import Fingerprint, Known, Record
 from sojourn.achievements.session_scanner import Contribution, SessionScanner
 from sojourn.achievements.workers import Counted, count_here, count_in_processes, new_crew, new_scanner
-from sojourn.core.side_by_side import LARGE, Crew
 from sojourn.ports.history import HasSize, History, SessionFacts
+from sojourn.worker_pool import PARALLEL_FROM_BYTES, WorkerPool
 
 # Below this many rows to read, starting other processes costs more than it saves.
 IN_PROCESS_ROWS = 8_000
@@ -117,13 +117,13 @@ def _rows(facts: SessionFacts) -> int:
     return facts.active_rows
 
 
-def _hands(until_done: ExitStack, make: Callable[[], Crew]) -> Crew:
+def _hands(until_done: ExitStack, make: Callable[[], WorkerPool]) -> WorkerPool:
     return until_done.enter_context(make())
 
 
 def _is_large(history: History) -> bool:
     """Whether a first scan will surely want other processes: they can start while its sessions are listed."""
-    return isinstance(history, HasSize) and history.size() > LARGE
+    return isinstance(history, HasSize) and history.size() > PARALLEL_FROM_BYTES
 
 
 class _AtHand:

@@ -12,8 +12,8 @@ from sojourn.achievements.plan import Plan, plan
 from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_scanner import Contribution, SessionScanner
 from sojourn.core.errors import StoreCorrupt
-from sojourn.core.side_by_side import Crew
 from sojourn.ports.history import History
+from sojourn.worker_pool import WorkerPool
 
 try:
     from sojourn.achievements.engine_hyperscan import HyperscanEngine
@@ -51,21 +51,21 @@ def count_here(scanner: SessionScanner, history: History, sessions: Sequence[str
             yield left.pop(0), None
 
 
-def new_crew(book: RuleBook, history: History, *, workers: int | None = None, gentle: bool = False) -> Crew:
+def new_crew(book: RuleBook, history: History, *, workers: int | None = None, gentle: bool = False) -> WorkerPool:
     """Processes that will count. `gentle` ones leave the processor to everybody else who wants it, and this process to
     those it serves."""
-    return Crew(_begin, (book, history, gentle), workers=workers, lends_a_hand=not gentle)
+    return WorkerPool(_begin, (book, history, gentle), workers=workers, caller_works=not gentle)
 
 
 def count_in_processes(
-    crew: Crew,
+    crew: WorkerPool,
     sessions: Sequence[tuple[str, int]],
     *,
     here: Callable[[list[str]], list[Counted]] | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[list[Counted]]:
     """Counts (session, rows) pairs in other processes, and some `here`; yields what is finished, in whatever order."""
-    return crew.does(_count, sessions, here=here, stopped=stopped)
+    return crew.map(_count, sessions, here=here, stopped=stopped)
 
 
 # -- in the worker process: the process is the object, these two are its state ---------------

@@ -1,27 +1,30 @@
-"""terminal: one command line, run to its end."""
+"""The tool `terminal`: runs one command line to its end."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import cast
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.ports.kit import Kit
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
-from sojourn.tools.commands import folder_for, run_to_end, shell
-from sojourn.tools.judging import dangers_in
+from sojourn.tools.run_command import run_command, shell_argv, working_folder
+
+FindDangers = Callable[[str], list[str]]
 
 
-def ask_about_command(command: str, verb: str = "Run") -> Question:
+def ask_about_command(kit: Kit, command: str, verb: str = "Run") -> Question:
     """The question before a command line; dangerous when one of the known dangers is in it."""
-    reasons = dangers_in(command)
+    find_dangers = cast(FindDangers, kit.load("sojourn.tools.danger.rules:find_dangers"))  # it loads the grammar
+    reasons = find_dangers(command)
     why = f" It {'; it '.join(reasons)}." if reasons else ""
     return Question(id="", text=f"{verb} this command?{why}", detail=command, dangerous=bool(reasons))
 
 
 def terminal_tool(kit: Kit) -> Tool:
     def asks(_: Workspace, given: Mapping[str, Json]) -> Question | None:
-        return ask_about_command(given["command"])
+        return ask_about_command(kit, given["command"])
 
     @tool(effect="runs", asks=asks)
     async def terminal(at: Workspace, command: str, cwd: str = "", timeout: int = 0) -> ToolResult:
@@ -35,7 +38,7 @@ def terminal_tool(kit: Kit) -> Tool:
         if not command.strip():
             raise BadInput("The command is empty.", hint="Give a command line.")
         seconds = min(timeout, at.seconds) if timeout > 0 else at.seconds
-        folder = folder_for(at, cwd, kit.settings)
-        return await run_to_end(shell(command), at, cwd=folder, settings=kit.settings, seconds=seconds)
+        folder = working_folder(at, cwd, kit.settings)
+        return await run_command(shell_argv(command), at, cwd=folder, settings=kit.settings, seconds=seconds)
 
     return terminal

@@ -1,0 +1,1 @@
+"""Which commands and Python code a person is always asked about, and why."""
