@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from sojourn.stores.sqlite import plugin as sqlite
     from sojourn.templates.judge import judge
     from sojourn.templates.plugin import plugin as templates
-    from sojourn.tools.calling import guard
-    from sojourn.tools.mcp_offer import plugin as mcp
-    from sojourn.tools.offer import plugin as tools
+    from sojourn.tools.guard import guard
+    from sojourn.tools.mcp.plugin import plugin as mcp
+    from sojourn.tools.plugin import plugin as tools
 
     _PLUGINS: tuple[Plugin, ...] = (
         sqlite,
@@ -110,7 +110,7 @@ ENTRY_POINT_GROUP = "sojourn.plugins"
 # Parts of the application that only some commands need.
 LOCAL_SERVICE: Lazy[type[LocalService]] = Lazy("sojourn.service.local:LocalService")
 CONNECT: Lazy[Callable[[Settings], Awaitable[Service]]] = Lazy("sojourn.client:connect")
-GUARD_TOOL: Lazy[Callable[[Any, Tool], Tool]] = Lazy("sojourn.tools.calling:guard")
+GUARD_TOOL: Lazy[Callable[[Any, Tool], Tool]] = Lazy("sojourn.tools.guard:guard")
 CALL_JUDGE: Lazy[CallJudge] = Lazy("sojourn.templates.judge:judge")
 OPEN_HISTORY: Lazy[Callable[[Path], History]] = Lazy("sojourn.histories:open_history")
 OPEN_HERMES_HISTORY: Lazy[Callable[[Path], History]] = Lazy("sojourn.histories:open_hermes_history")
@@ -145,8 +145,8 @@ BUILT_INS = (
     BuiltIn(name="claude-code", plugin=Lazy("sojourn.importers.claude_code:plugin"), offers=("sources",)),
     BuiltIn(name="codex", plugin=Lazy("sojourn.importers.codex:plugin"), offers=("sources",)),
     BuiltIn(name="opencode", plugin=Lazy("sojourn.importers.opencode:plugin"), offers=("sources",)),
-    BuiltIn(name="tools", plugin=Lazy("sojourn.tools.offer:plugin"), offers=("tools",)),
-    BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp_offer:plugin"), offers=("tools",)),
+    BuiltIn(name="tools", plugin=Lazy("sojourn.tools.plugin:plugin"), offers=("tools",)),
+    BuiltIn(name="mcp", plugin=Lazy("sojourn.tools.mcp.plugin:plugin"), offers=("tools",)),
     BuiltIn(
         name="memory",
         plugin=Lazy("sojourn.context.plugin:memory"),

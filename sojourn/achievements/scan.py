@@ -17,8 +17,8 @@ from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import CachedSession, Fingerprint, Record
 from sojourn.achievements.session_scanner import Contribution, SessionScanner
 from sojourn.core.errors import StoreCorrupt
-from sojourn.core.side_by_side import LARGE, Crew
 from sojourn.ports.history import HasSize, History, SessionFacts
+from sojourn.worker_pool import PARALLEL_FROM_BYTES, WorkerPool
 
 try:
     from sojourn.achievements.engine_hyperscan import HyperscanEngine
@@ -122,13 +122,13 @@ def scan_sessions(
     )
 
 
-def _start_pool(until_done: ExitStack, make: Callable[[], Crew]) -> Crew:
+def _start_pool(until_done: ExitStack, make: Callable[[], WorkerPool]) -> WorkerPool:
     return until_done.enter_context(make())
 
 
 def _is_large(history: History) -> bool:
     """Whether a first scan will need worker processes, so that they can start while it lists the sessions."""
-    return isinstance(history, HasSize) and history.size() > LARGE
+    return isinstance(history, HasSize) and history.size() > PARALLEL_FROM_BYTES
 
 
 class _LocalScanner:
@@ -216,20 +216,20 @@ def count_locally(scanner: SessionScanner, history: History, sessions: Sequence[
             yield left.pop(0), None
 
 
-def start_workers(book: RuleBook, history: History, *, workers: int | None = None, gentle: bool = False) -> Crew:
+def start_workers(book: RuleBook, history: History, *, workers: int | None = None, gentle: bool = False) -> WorkerPool:
     """Starts worker processes. `gentle` ones run at low priority, and this process does not help them."""
-    return Crew(_start_worker, (book, history, gentle), workers=workers, lends_a_hand=not gentle)
+    return WorkerPool(_start_worker, (book, history, gentle), workers=workers, caller_works=not gentle)
 
 
 def count_in_processes(
-    crew: Crew,
+    pool: WorkerPool,
     sessions: Sequence[tuple[str, int]],
     *,
     here: Callable[[list[str]], list[Counted]] | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[list[Counted]]:
     """Counts (session, rows) pairs in workers and partly `here`; yields batches of results in any order."""
-    return crew.does(_count_in_worker, sessions, here=here, stopped=stopped)
+    return pool.map(_count_in_worker, sessions, here=here, stopped=stopped)
 
 
 # -- in the worker process; the state is global because there is one scanner per process --------

@@ -16,6 +16,7 @@ from sojourn.client.discovery import Server, find_server
 from sojourn.client.remote import RemoteService
 from sojourn.core.errors import ServerUnreachable
 from sojourn.core.settings import SETTINGS_BY_NAME, Secret, Settings
+from sojourn.processes import start_detached
 
 try:
     import fcntl as _fcntl
@@ -100,28 +101,9 @@ def _launch(settings: Settings, out: IO[bytes]) -> subprocess.Popen[bytes]:
         if origin == "flag" and name in SETTINGS_BY_NAME
     }
     flags = {SETTINGS_BY_NAME[name].variable: _text(value) for name, value in said.items()}
-    return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "sojourn",
-            "--home",
-            str(settings.home),
-            "serve",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            "0",
-            "--until-idle",
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=out,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        close_fds=True,
-        cwd=settings.home,
-        env={**os.environ, **flags},
-    )
+    serve = ["serve", "--host", "127.0.0.1", "--port", "0", "--until-idle"]
+    argv = [sys.executable, "-m", "sojourn", "--home", str(settings.home), *serve]
+    return start_detached(argv, cwd=settings.home, env={**os.environ, **flags}, output=out)
 
 
 def _text(value: Any) -> str:

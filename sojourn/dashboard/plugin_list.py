@@ -10,11 +10,11 @@ from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
 
 from sojourn.core.plugin_manifest import NEEDS
-from sojourn.dashboard.confining import version
 from sojourn.dashboard.host import PluginHost
 from sojourn.dashboard.plugin_frames import Frames
 from sojourn.dashboard.plugin_state import Listed, turn_off, turn_on
 from sojourn.ports.app import PluginContext
+from sojourn.sandbox import landlock_version
 
 Name = Annotated[str, InPath(min_length=1, max_length=64)]
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such plugin."}}
@@ -100,7 +100,7 @@ def _shape(one: Listed, host: PluginHost, frames: Frames) -> PageShape:
         has_api=bool(made.api),
         needs=[Need(name=need, meaning=NEEDS[need]) for need in made.needs],
         frame=frames.address(one.name) if framed else None,
-        confined=version() > 0,
+        confined=landlock_version() > 0,
         problem=one.problem or (host.problem(one.name) if framed else ""),
         hint=one.hint,
     )

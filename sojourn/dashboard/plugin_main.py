@@ -1,6 +1,6 @@
 """The program a plugin's `router` runs in: a process of its own, with few rights and none of our secrets.
 
-Started as `python -I -m sojourn.dashboard.plugin_main '{"name": …}'`; it listens on the socket it is given.
+Started as `python -I -m sojourn.dashboard.plugin_main '{"name": …}'`. It listens on the socket it is given.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import uvicorn
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from sojourn.dashboard.confining import confine
+from sojourn.sandbox import restrict_self
 
 ALIVE = "/alive"  # outside of what a plugin is asked for
 RAISED = "sojourn-raised"  # the header of an answer that tells of an exception
@@ -96,7 +96,7 @@ def _limit(given: Given) -> None:
     ]
     read = [Path(one) for one in (*_SYSTEM, *ours, *sys.path) if one]
     read.append(Path(given.folder).parent.resolve())
-    confine(read, [Path(given.data), Path("/dev/null")], files=given.files, network=given.network)
+    restrict_self(read, [Path(given.data), Path("/dev/null")], files=given.files, network=given.network)
 
 
 def load(given: Given) -> APIRouter:

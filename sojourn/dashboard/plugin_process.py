@@ -1,4 +1,4 @@
-"""One life of a plugin's program: started, listened to, asked, ended. Why it is started at all: `backends.py`."""
+"""A running plugin program: its child process, its socket, and its end. `backends.py` decides when it is started."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import socket
 import sys
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,38 +18,30 @@ import httpx2
 from sojourn.core.errors import PluginDown
 from sojourn.core.settings import CHILD_VARIABLES, Settings
 from sojourn.dashboard.plugin_main import ALIVE, Given
+from sojourn.processes import ChildProcess, OutputBuffer, Watch
+from sojourn.processes import start as start_process
 
-KEEPER = Path(__file__).with_name("supervisor.py")
-MOST_WORDS = 16 * 1024  # bytes of its last words that are remembered
-_SIP, _PAUSE = 64 * 1024, 0.05  # who floods its output is read no faster than a sip per pause
-_END = 3.0  # seconds an end may take
-_NO_KEEPING = httpx2.Limits(max_keepalive_connections=0)  # a program that raised hangs up: a kept line would be dead
+OUTPUT_TAIL_BYTES = 16 * 1024  # of its output that are remembered
+READ_PAUSE_SECONDS = 0.05  # a program that floods its output is read no faster than one buffer per pause
+_NO_KEEPALIVE = httpx2.Limits(max_keepalive_connections=0)  # a program that raised closes its connections
 
 
 class Running:
-    """A keeper with the program below it, and a socket only we know."""
+    """One running plugin program and the HTTP client for its private socket."""
 
-    def __init__(self, process: asyncio.subprocess.Process, folder: Path, path: str) -> None:
-        self._process, self._folder = process, folder
-        self._said = bytearray()
-        transport = httpx2.AsyncHTTPTransport(uds=path, retries=0, limits=_NO_KEEPING)
-        # The times are the caller's affair. Nothing of the machine's proxies or certificates matters here.
+    def __init__(self, child: ChildProcess, folder: Path, socket_path: str) -> None:
+        self._child, self._folder = child, folder
+        child.read_pause_seconds = READ_PAUSE_SECONDS
+        transport = httpx2.AsyncHTTPTransport(uds=socket_path, retries=0, limits=_NO_KEEPALIVE)
+        # The caller limits the time. The machine's proxies and certificates do not matter here.
         self.http = httpx2.AsyncClient(transport=transport, base_url="http://plugin", timeout=None, trust_env=False)
-        self._listening = asyncio.create_task(self._listen())
 
     @property
     def lives(self) -> bool:
-        return self._process.returncode is None
-
-    async def _listen(self) -> None:
-        assert self._process.stdout
-        while said := await self._process.stdout.read(_SIP):
-            self._said += said
-            del self._said[:-MOST_WORDS]
-            await asyncio.sleep(_PAUSE)
+        return self._child.is_running
 
     async def begun(self, seconds: float) -> bool:
-        """Whether it answers, after at most that long."""
+        """Whether it answers within that time."""
         try:
             async with asyncio.timeout(seconds):
                 return bool((await self.http.get(ALIVE)).status_code == 200)
@@ -58,70 +49,43 @@ class Running:
             return False
 
     async def last_words(self) -> str:
-        """Why it ended, as far as it said so."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(1):
-                await self._process.wait()
-                await asyncio.shield(self._listening)
-        said = self._said.decode("utf-8", "replace").strip()
-        code = self._process.returncode
+        """The last line of its output, and its exit code."""
+        await self._child.wait(1)
+        lines = self._child.output.text().strip().splitlines()
+        code = self._child.process.returncode
         ended = "" if code is None else f" (exit code {code})"
-        return f"{said.splitlines()[-1][:500] if said else 'it said nothing'}{ended}"
+        return f"{lines[-1][:500] if lines else 'it said nothing'}{ended}"
 
     async def end(self) -> None:
-        """The keeper sees its input end, and takes the program and all it started along."""
-        if self._process.stdin:
-            self._process.stdin.close()
-        try:
-            async with asyncio.timeout(_END):
-                await self._process.wait()
-        except TimeoutError:
-            with suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.wait()
-        self._listening.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._listening
+        """Ends the program and everything it started."""
+        await self._child.end(grace_seconds=0)
         await self.http.aclose()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
 async def start(given: Given, settings: Settings) -> Running:
-    """Begins a life. `given.socket` is filled in here. PluginDown when there is no process to be had."""
-    folder = Path(tempfile.mkdtemp(prefix="sojourn-"))  # short, whatever the home is called: a socket's name must be
-    path = str(folder / "s")
+    """Starts the program and fills in `given.socket`. PluginDown when it cannot be started."""
+    folder = Path(tempfile.mkdtemp(prefix="sojourn-"))  # a short path: the name of a socket has a length limit
+    socket_path = str(folder / "s")
     try:
         with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(path)
+            listening.bind(socket_path)
             listening.listen(64)
-            process = await _spawn(given, settings, listening.fileno(), folder)
+            arguments = json.dumps({**asdict(given), "socket": listening.fileno()})
+            child = await start_process(
+                [sys.executable, "-I", "-X", "utf8", "-m", "sojourn.dashboard.plugin_main", arguments],
+                cwd=given.folder,
+                env=_environment(given, settings),
+                watch=Watch(grace_seconds=0, folder=folder),
+                pass_fds=(listening.fileno(),),
+                output=OutputBuffer(0, OUTPUT_TAIL_BYTES),
+            )
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise PluginDown(
             f'The plugin "{given.name}" cannot be started: {error.strerror}.', hint="Look at the machine's limits."
         ) from error
-    return Running(process, folder, path)
-
-
-async def _spawn(given: Given, settings: Settings, listening: int, folder: Path) -> asyncio.subprocess.Process:
-    told = json.dumps({**asdict(given), "socket": listening})
-    program = [sys.executable, "-I", "-X", "utf8", "-m", "sojourn.dashboard.plugin_main", told]
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        "-S",
-        str(KEEPER),
-        str(listening),
-        str(folder),
-        *program,
-        cwd=given.folder,
-        env=_environment(given, settings),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        pass_fds=(listening,),
-        start_new_session=True,
-    )
+    return Running(child, folder, socket_path)
 
 
 def _environment(given: Given, settings: Settings) -> Mapping[str, str]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from sojourn.core.arguments import check, described
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId
+from sojourn.ports.tool_schema import schema_for, validate_arguments
 
 Effect = Literal["reads", "writes", "runs"]
 
@@ -71,7 +71,7 @@ Asks = Callable[[Workspace, Mapping[str, Json]], Question | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool as a runtime sees it. Whoever calls it uses `tools.calling`, which asks, limits and redacts."""
+    """A tool as a runtime sees it. Whoever calls it uses `tools.guard`, which asks, limits and redacts."""
 
     name: str
     description: str
@@ -101,11 +101,11 @@ def tool(
     """
 
     def made(function: Callable[..., Awaitable[str | ToolResult]]) -> Tool:
-        about, parameters = described(function)
+        about, parameters = schema_for(function)
         called = name or function.__name__
 
         async def run(at: Workspace, given: Mapping[str, Json]) -> ToolResult:
-            arguments, problems = check(parameters, given)
+            arguments, problems = validate_arguments(parameters, given)
             if problems:
                 raise BadInput(" ".join(problems), hint=f"Call {called} again with corrected arguments.")
             told: Any = await function(at, **arguments)

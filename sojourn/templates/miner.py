@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from sojourn.core.errors import BadInput, StoreCorrupt
 from sojourn.core.sessions import OWNER
-from sojourn.core.side_by_side import LARGE, Crew, parcels
 from sojourn.ports.history import HasSize, HasToolExchanges, History, SessionFacts
 from sojourn.templates.session_shape import Digest, digest, fingerprint
+from sojourn.worker_pool import PARALLEL_FROM_BYTES, WorkerPool, batches
 
 # Below this many rows to read, starting other processes costs more than it saves.
 IN_PROCESS_ROWS = 8_000
@@ -52,9 +52,9 @@ def mine(
         sizes = [(one.id, one.active_rows) for one in left]
         mined: Iterator[list[Mined]]
         if workers == 1 or sum(rows for _, rows in sizes) <= in_process_rows:
-            mined = (mine_here(history, part) for part in parcels(sizes))
+            mined = (mine_here(history, part) for part in batches(sizes))
         else:
-            mined = (early or until_done.enter_context(_crew(history, workers))).does(_mine, sizes)
+            mined = (early or until_done.enter_context(_crew(history, workers))).map(_mine, sizes)
         for parcel in mined:
             for id, shape in parcel:
                 if shape is None:
@@ -66,13 +66,13 @@ def mine(
     return Yield(facts=facts, known=found, read=len(left), damaged=tuple(damaged))
 
 
-def _crew(history: History, workers: int | None) -> Crew:
-    return Crew(_begin, (history,), workers=workers)
+def _crew(history: History, workers: int | None) -> WorkerPool:
+    return WorkerPool(_begin, (history,), workers=workers)
 
 
 def _is_large(history: History, known: Known) -> bool:
     """Whether so much is to be read that other processes can start while the sessions are listed."""
-    return not known and isinstance(history, HasSize) and history.size() > LARGE
+    return not known and isinstance(history, HasSize) and history.size() > PARALLEL_FROM_BYTES
 
 
 def mine_here(history: History, sessions: Sequence[str]) -> list[Mined]:

@@ -1,4 +1,4 @@
-"""execute_code: a piece of Python in a process of its own, with limits."""
+"""The tool `execute_code`: runs Python code in a process of its own, with resource limits."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
-from sojourn.tools.commands import folder_for, run_to_end
-from sojourn.tools.judging import dangers_in_code
+from sojourn.tools.danger import FIND_CODE_DANGERS
+from sojourn.tools.run_command import run_command, working_folder
 
-MEMORY = 2 << 30  # bytes of address space
-FILE = 256 << 20  # bytes of the largest file it may write
-LONGEST = 200_000  # characters of code
+MEMORY_BYTES = 2 << 30  # of address space
+FILE_BYTES = 256 << 20  # of the largest file it may write
+MAX_CODE_CHARS = 200_000
 
 # Sets the limits in the new process itself, then becomes the code: nothing has to run between fork and exec.
-BEGINNING = """
+PRELUDE = """
 import resource, runpy, sys
 for what, most in ((resource.RLIMIT_AS, {memory}), (resource.RLIMIT_FSIZE, {file}), (resource.RLIMIT_CPU, {cpu}),
                    (resource.RLIMIT_CORE, 0)):
@@ -35,7 +35,7 @@ runpy.run_path({path!r}, run_name="__main__")
 def execute_code_tool(kit: HasSettings) -> Tool:
     def asks(_: Workspace, given: Mapping[str, Json]) -> Question | None:
         code = given["code"]
-        reasons = dangers_in_code(code)
+        reasons = FIND_CODE_DANGERS.load()(code)
         why = f" It {'; it '.join(reasons)}." if reasons else ""
         return Question(id="", text=f"Run this Python?{why}", detail=code[:4000], dangerous=bool(reasons))
 
@@ -46,17 +46,17 @@ def execute_code_tool(kit: HasSettings) -> Tool:
         code: the Python source
         timeout: seconds it may take, at most the limit of the settings
         """
-        if not code.strip() or len(code) > LONGEST:
-            raise BadInput(f"The code has {len(code)} characters.", hint=f"Give 1 to {LONGEST}.")
+        if not code.strip() or len(code) > MAX_CODE_CHARS:
+            raise BadInput(f"The code has {len(code)} characters.", hint=f"Give 1 to {MAX_CODE_CHARS}.")
         seconds = min(timeout, at.seconds) if timeout > 0 else at.seconds
-        cwd = folder_for(at, ".", kit.settings)
+        cwd = working_folder(at, ".", kit.settings)
         with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
             path = Path(folder, "code.py")
             path.write_text(code, "utf-8")
-            beginning = BEGINNING.format(
-                memory=MEMORY, file=FILE, cpu=max(1, int(seconds) + 1), path=str(path), cwd=str(cwd)
+            prelude = PRELUDE.format(
+                memory=MEMORY_BYTES, file=FILE_BYTES, cpu=max(1, int(seconds) + 1), path=str(path), cwd=str(cwd)
             )
-            argv = [sys.executable, "-I", "-u", "-c", beginning]
-            return await run_to_end(argv, at, cwd=cwd, settings=kit.settings, seconds=seconds)
+            argv = [sys.executable, "-I", "-u", "-c", prelude]
+            return await run_command(argv, at, cwd=cwd, settings=kit.settings, seconds=seconds)
 
     return execute_code

@@ -18,7 +18,7 @@ SURFACE = "delegate"  # sessions that begin here are sub-agents; they have no su
 TASK = "You are a sub-agent with one task. Do it, then answer with the result only; nobody can answer questions.\n\n"
 
 
-class Delegated:
+class DelegationCounter:
     """How many tasks each turn has given away."""
 
     def __init__(self, _: HasSettings) -> None:
@@ -47,19 +47,19 @@ def delegate_task_tool(kit: AgentContext) -> Tool:
         """
         if (await kit.store.get(at.session)).source == SURFACE:
             raise NotAllowed("A sub-agent cannot give tasks away.", hint="Do it yourself.")
-        kit.shared(Delegated).count(at.turn, int(kit.settings["tools.delegates"]))
+        kit.shared(DelegationCounter).count(at.turn, int(kit.settings["tools.delegates"]))
         by = Caller(surface=SURFACE, principal=at.principal, holder=f"sub-agent of {at.session}")
-        runtime, model = await _thinking_with(kit, at)
+        runtime, model = await _runtime_and_model(kit, at)
         child = await kit.service.open(by, model=model or None, runtime=runtime, cwd=str(at.root), parent=at.session)
         if title:
             at.tell(f"sub-agent: {title[:100]}")
         turn = await kit.service.say(child.id, TurnRequest(text=TASK + task, cwd=str(at.root)), by)
-        return await _finish(kit, turn, by, at)
+        return await _await_answer(kit, turn, by, at)
 
     return delegate_task
 
 
-async def _thinking_with(kit: HasStore, at: Workspace) -> tuple[str, str]:
+async def _runtime_and_model(kit: HasStore, at: Workspace) -> tuple[str, str]:
     """The runtime and model of the turn that gives the task away: its sub-agent has the same."""
     found = ("", "")
     async with aclosing(kit.store.read(at.session)) as log:
@@ -69,12 +69,12 @@ async def _thinking_with(kit: HasStore, at: Workspace) -> tuple[str, str]:
     return found
 
 
-async def _finish(kit: AgentContext, turn: Turn, by: Caller, at: Workspace) -> ToolResult:
+async def _await_answer(kit: AgentContext, turn: Turn, by: Caller, at: Workspace) -> ToolResult:
     """Watches the sub-agent to its end; if the time is up or we are stopped, it is stopped too."""
     seconds = float(kit.settings["tools.delegate_seconds"])
     try:
         async with asyncio.timeout(seconds):
-            return await _watched(kit.service, turn, by, at)
+            return await _follow_turn(kit.service, turn, by, at)
     except TimeoutError:
         await kit.service.stop(turn.session, by, turn=turn.id)
         text = f"The sub-agent was stopped: it took longer than {seconds:g} seconds. Its session is {turn.session}."
@@ -84,7 +84,7 @@ async def _finish(kit: AgentContext, turn: Turn, by: Caller, at: Workspace) -> T
         raise
 
 
-async def _watched(service: Service, turn: Turn, by: Caller, at: Workspace) -> ToolResult:
+async def _follow_turn(service: Service, turn: Turn, by: Caller, at: Workspace) -> ToolResult:
     said, problem = "", ""
     async with aclosing(service.watch(turn.session, after=turn.after, principal=at.principal)) as log:
         async for kept in log:
@@ -94,7 +94,7 @@ async def _watched(service: Service, turn: Turn, by: Caller, at: Workspace) -> T
             elif isinstance(item, Failed):
                 problem = f"{item.message} {item.hint}".strip()
             elif isinstance(item, Progress) and item.stage == "approval" and item.detail.get("status") == "asked":
-                await _pass_on(service, turn.session, item.detail, by, at)
+                await _forward_question(service, turn.session, item.detail, by, at)
             elif isinstance(item, Done) and (kept.turn or turn.id) == turn.id:
                 facts: dict[str, Json] = {"session": turn.session, "status": item.status}
                 ok = item.status == "completed"
@@ -103,7 +103,9 @@ async def _watched(service: Service, turn: Turn, by: Caller, at: Workspace) -> T
     return ToolResult(text="The sub-agent's session ended early.", ok=False, facts={"session": turn.session})
 
 
-async def _pass_on(service: Service, session: SessionId, detail: Mapping[str, Json], by: Caller, at: Workspace) -> None:
+async def _forward_question(
+    service: Service, session: SessionId, detail: Mapping[str, Json], by: Caller, at: Workspace
+) -> None:
     """The sub-agent's question becomes ours: the person who watches this session answers it."""
     question = Question(
         id=f"{detail['question']}_d",

@@ -10,15 +10,15 @@ from sojourn.core.errors import BadInput, Conflict, NotAllowed, NotFound
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings, PluginContext, Shared
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
-from sojourn.tools.opening import Place, binary_kind, open_file, write_file_at
-from sojourn.tools.places import question_about_reading, question_about_writing, writable
-from sojourn.tools.windows import listing, window
+from sojourn.tools.file_window import list_folder, read_window
+from sojourn.tools.path_policy import ask_about_reading, ask_about_writing, require_writable
+from sojourn.tools.safe_open import Place, binary_kind, open_file, write_file_at
 
-LARGEST = 10 * 1024 * 1024  # bytes of a file that is changed as a whole
+MAX_FILE_BYTES = 10 * 1024 * 1024  # bytes of a file that is changed as a whole
 MARK = "[redacted:"
 
 
-class Reading:
+class ReadApprovals:
     """Remembers what was asked about, so that what is read is what was allowed."""
 
     def __init__(self, kit: HasSettings) -> None:
@@ -26,7 +26,7 @@ class Reading:
         self._asked: dict[tuple[str, str], Place] = {}
 
     def ask(self, at: Workspace, raw: str) -> Question | None:
-        question, place = question_about_reading(at, raw, self.settings)
+        question, place = ask_about_reading(at, raw, self.settings)
         if len(self._asked) > 1000:
             self._asked.clear()
         self._asked[at.turn, raw] = place
@@ -34,14 +34,14 @@ class Reading:
 
     def place(self, at: Workspace, raw: str) -> Place:
         """The place that was asked about. NotAllowed when the path leads somewhere else by now."""
-        question, place = question_about_reading(at, raw, self.settings)
+        question, place = ask_about_reading(at, raw, self.settings)
         if question is not None and self._asked.get((at.turn, raw)) != place:
             raise NotAllowed(f"{raw[:200]} led somewhere else a moment ago.", hint="Look at it again first.")
         return place
 
 
 def read_file_tool(kit: Shared) -> Tool:
-    reading = kit.shared(Reading)
+    reading = kit.shared(ReadApprovals)
 
     def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
         return reading.ask(at, given["path"])
@@ -56,26 +56,26 @@ def read_file_tool(kit: Shared) -> Tool:
         """
         place = reading.place(at, path)
         if place.path.is_dir():
-            return await asyncio.to_thread(listing, place)
+            return await asyncio.to_thread(list_folder, place)
         try:
             file = open_file(place)
         except FileNotFoundError as error:
-            raise NotFound(f"There is no file {place.shown}.", hint=_near(place)) from error
-        return await asyncio.to_thread(window, file, place, offset, limit, at.most)
+            raise NotFound(f"There is no file {place.shown}.", hint=_suggest_names(place)) from error
+        return await asyncio.to_thread(read_window, file, place, offset, limit, at.most)
 
     return read_file
 
 
 def write_file_tool(kit: PluginContext) -> Tool:
-    changing = kit.shared(Changing)
+    changing = kit.shared(FileLocks)
 
     def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
         raw, content = given["path"], given["content"]
         try:
-            old, _ = text_of(writable(at, raw, kit.settings))
+            old, _ = text_of(require_writable(at, raw, kit.settings))
         except (OSError, BadInput):
             old = ""
-        return question_about_writing(at, raw, kit.settings, difference(old, content, raw))
+        return ask_about_writing(at, raw, kit.settings, describe_change(old, content, raw))
 
     @tool(effect="writes", asks=asks)
     async def write_file(at: Workspace, path: str, content: str) -> ToolResult:
@@ -84,19 +84,19 @@ def write_file_tool(kit: PluginContext) -> Tool:
         path: the file, from the workspace
         content: everything the file shall hold
         """
-        place = writable(at, path, kit.settings)
+        place = require_writable(at, path, kit.settings)
         async with changing.lock(place):
             data = content.encode("utf-8")
-            await asyncio.to_thread(refuse_stand_ins, place, content)
+            await asyncio.to_thread(refuse_redaction_marks, place, content)
             new = await asyncio.to_thread(write_file_at, place, data)
         word = "Made" if new else "Replaced"
         facts = {"path": str(place.path), "bytes": len(data), "new": new}
-        return ToolResult(text=f"{word} {place.shown} ({len(data)} bytes, {_lines(content)} lines).", facts=facts)
+        return ToolResult(text=f"{word} {place.shown} ({len(data)} bytes, {_count_lines(content)} lines).", facts=facts)
 
     return write_file
 
 
-class Changing:
+class FileLocks:
     """One change of a file at a time."""
 
     def __init__(self, _: HasSettings) -> None:
@@ -111,9 +111,9 @@ class Changing:
 def text_of(place: Place) -> tuple[str, bytes]:
     """A whole file as text, and its bytes. BadInput when it is binary, too large or not UTF-8."""
     with open(open_file(place), "rb") as file:  # noqa: PTH123 - by descriptor
-        raw = file.read(LARGEST + 1)
-    if len(raw) > LARGEST:
-        raise BadInput(f"{place.shown} has more than {LARGEST >> 20} MB.", hint="Change it with a command.")
+        raw = file.read(MAX_FILE_BYTES + 1)
+    if len(raw) > MAX_FILE_BYTES:
+        raise BadInput(f"{place.shown} has more than {MAX_FILE_BYTES >> 20} MB.", hint="Change it with a command.")
     if kind := binary_kind(raw):
         raise BadInput(f"{place.shown} is {kind}, not text.", hint="Use a program made for it.")
     try:
@@ -122,13 +122,13 @@ def text_of(place: Place) -> tuple[str, bytes]:
         raise BadInput(f"{place.shown} is not UTF-8 text.", hint="Convert it first, for example with iconv.") from error
 
 
-def unchanged(place: Place, before: bytes) -> None:
+def require_unchanged(place: Place, before: bytes) -> None:
     """Conflict when somebody else has written the file since it was read."""
     if text_of(place)[1] != before:
         raise Conflict(f"{place.shown} was changed meanwhile by somebody else.", hint="Read it again, then try again.")
 
 
-def refuse_stand_ins(place: Place, content: str) -> None:
+def refuse_redaction_marks(place: Place, content: str) -> None:
     """What was blacked out for the model must not come back as the file's content."""
     if MARK not in content:
         return
@@ -143,7 +143,7 @@ def refuse_stand_ins(place: Place, content: str) -> None:
         )
 
 
-def difference(old: str, new: str, name: str, most: int = 4000) -> str:
+def describe_change(old: str, new: str, name: str, most: int = 4000) -> str:
     """What a change does, for the person who is asked."""
     if len(old) + len(new) > 200_000:
         return f"{name}: {len(old)} characters become {len(new)}."
@@ -152,7 +152,7 @@ def difference(old: str, new: str, name: str, most: int = 4000) -> str:
     return told if len(told) <= most else f"{told[:most]}\n… {len(told) - most} more characters"
 
 
-def _near(place: Place) -> str:
+def _suggest_names(place: Place) -> str:
     try:
         names = [one.name for one in place.path.parent.iterdir()]
     except OSError:
@@ -161,5 +161,5 @@ def _near(place: Place) -> str:
     return f"Did you mean {' or '.join(close)}?" if close else "Look for it with search_files."
 
 
-def _lines(text: str) -> int:
+def _count_lines(text: str) -> int:
     return text.count("\n") + bool(text and not text.endswith("\n"))

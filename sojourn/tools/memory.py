@@ -18,8 +18,8 @@ from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.text.redaction import redact
 
 KIND = "fact"
-LONGEST = 2000
-MOST = 500
+MAX_FACT_CHARS = 2000
+MAX_FACTS = 500
 
 
 def memory_tool(kit: HasStore) -> Tool:
@@ -39,7 +39,7 @@ def memory_tool(kit: HasStore) -> Tool:
         why: for add: why it is worth keeping
         """
         if action == "list":
-            return await _listed(kit, at)
+            return await _list_facts(kit, at)
         if action == "add":
             return await _added(kit, at, _clean(text), why)
         old = await kit.store.get_record(KIND, f"{at.principal}/{id}")
@@ -57,19 +57,19 @@ def memory_tool(kit: HasStore) -> Tool:
 
 def _clean(text: str) -> str:
     said = " ".join(text.split())
-    if not said or len(said) > LONGEST:
-        raise BadInput(f"The fact has {len(said)} characters.", hint=f"Give 1 to {LONGEST}.")
+    if not said or len(said) > MAX_FACT_CHARS:
+        raise BadInput(f"The fact has {len(said)} characters.", hint=f"Give 1 to {MAX_FACT_CHARS}.")
     if redact(said) != said:
         raise BadInput("The fact holds a key or password.", hint="Secrets are not remembered; leave it out.")
     return said
 
 
 async def _facts(kit: HasStore, at: Workspace) -> list[Record]:
-    found = await kit.store.list_records(KIND, principal=at.principal, prefix=f"{at.principal}/", limit=MOST + 1)
+    found = await kit.store.list_records(KIND, principal=at.principal, prefix=f"{at.principal}/", limit=MAX_FACTS + 1)
     return sorted(found, key=lambda one: (one.created_at, one.key))
 
 
-async def _listed(kit: HasStore, at: Workspace) -> ToolResult:
+async def _list_facts(kit: HasStore, at: Workspace) -> ToolResult:
     found = await _facts(kit, at)
     lines = [f"{one.key.rpartition('/')[2]}: {one.value['text']}" for one in found]
     return ToolResult(text="\n".join(lines) or "Nothing is remembered yet.", facts={"count": len(lines)})
@@ -80,10 +80,12 @@ async def _added(kit: HasStore, at: Workspace, said: str, why: str) -> ToolResul
     for one in known:
         if str(one.value["text"]).casefold() == said.casefold():
             return ToolResult(text="That is remembered already.", facts={"id": one.key.rpartition("/")[2]})
-    if len(known) >= MOST:
-        raise BadInput(f"{MOST} facts are remembered; there is no room.", hint="Delete one that no longer matters.")
+    if len(known) >= MAX_FACTS:
+        raise BadInput(
+            f"{MAX_FACTS} facts are remembered; there is no room.", hint="Delete one that no longer matters."
+        )
     id = os.urandom(4).hex()
-    value = {"text": said, "why": " ".join(why.split())[:LONGEST], "source_session": at.session}
+    value = {"text": said, "why": " ".join(why.split())[:MAX_FACT_CHARS], "source_session": at.session}
     await kit.store.put_record(
         Record(kind=KIND, key=f"{at.principal}/{id}", value=value, principal=at.principal), expect=0
     )

@@ -11,10 +11,10 @@ from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings, PluginContext
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
-from sojourn.tools.files import Changing, difference, refuse_stand_ins, text_of, unchanged
-from sojourn.tools.opening import Place, remove_file_at, write_file_at
-from sojourn.tools.patching import applied, read_diff, replaced
-from sojourn.tools.places import question_about_writing, writable
+from sojourn.tools.files import FileLocks, describe_change, refuse_redaction_marks, require_unchanged, text_of
+from sojourn.tools.path_policy import ask_about_writing, require_writable
+from sojourn.tools.safe_open import Place, remove_file_at, write_file_at
+from sojourn.tools.unified_diff import apply_hunks, parse_diff, replace_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +27,23 @@ class _Draft:
 
 
 def patch_tool(kit: PluginContext) -> Tool:
-    changing = kit.shared(Changing)
+    changing = kit.shared(FileLocks)
 
     def drafts(at: Workspace, given: Mapping[str, Json]) -> list[_Draft]:
         path, old, diff = (given.get(name) or "" for name in ("path", "old", "diff"))
         if bool(old) == bool(diff):
             raise BadInput("Give either `old` and `new`, or `diff`.", hint="Not both, and not none.")
         if diff:
-            return _by_diff(kit, at, diff, path)
-        place = writable(at, path, kit.settings)
-        text, raw = _existing(place)
-        after, _ = replaced(text, old, given.get("new") or "", everywhere=bool(given.get("all")))
+            return _draft_diff(kit, at, diff, path)
+        place = require_writable(at, path, kit.settings)
+        text, raw = _read_existing(place)
+        after, _ = replace_text(text, old, given.get("new") or "", everywhere=bool(given.get("all")))
         return [_Draft(place, raw, after)]
 
     def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
         made = drafts(at, given)
-        shown = "\n".join(difference(_text(one.before), one.after or "", one.place.shown) for one in made)
-        questions = [question_about_writing(at, str(one.place.path), kit.settings, shown) for one in made]
+        shown = "\n".join(describe_change(_decode(one.before), one.after or "", one.place.shown) for one in made)
+        questions = [ask_about_writing(at, str(one.place.path), kit.settings, shown) for one in made]
         worst = max(questions, key=lambda one: one.dangerous)
         names = ", ".join(one.place.shown for one in made)
         return worst if worst.dangerous else replace(worst, text=f"Change {names}?")
@@ -66,7 +66,7 @@ def patch_tool(kit: PluginContext) -> Tool:
         async with AsyncExitStack() as held:
             for one in sorted(made, key=lambda one: str(one.place.path)):
                 await held.enter_async_context(changing.lock(one.place))
-            await asyncio.to_thread(_carry_out, made)
+            await asyncio.to_thread(_apply_drafts, made)
         names = [one.place.shown for one in made]
         sizes = sum(len(one.after or "") for one in made)
         facts = {"path": str(made[0].place.path), "paths": [str(one.place.path) for one in made], "bytes": sizes}
@@ -75,61 +75,61 @@ def patch_tool(kit: PluginContext) -> Tool:
     return patch
 
 
-def _by_diff(kit: HasSettings, at: Workspace, diff: str, path: str) -> list[_Draft]:
-    changes = read_diff(diff)
+def _draft_diff(kit: HasSettings, at: Workspace, diff: str, path: str) -> list[_Draft]:
+    changes = parse_diff(diff)
     if path and len(changes) > 1:
         raise BadInput("The diff changes several files.", hint="Leave `path` out.")
     made: dict[Place, _Draft] = {}
     for change in changes:
         name = path or change.target or change.source
-        place = writable(at, name, kit.settings)
+        place = require_writable(at, name, kit.settings)
         if place in made:
             raise BadInput(f"The diff changes {place.shown} twice.", hint="Put all its hunks under one heading.")
         if not change.source and change.target and not place.path.exists():
-            made[place] = _Draft(place, None, applied("", change.hunks))
+            made[place] = _Draft(place, None, apply_hunks("", change.hunks))
             continue
         if change.source and change.target and change.source != change.target and not path:
             raise BadInput("Renaming by diff is not possible.", hint="Change the file, then rename it with a command.")
-        text, raw = _existing(place)
-        after = applied(text, change.hunks)
+        text, raw = _read_existing(place)
+        after = apply_hunks(text, change.hunks)
         if not change.target and after:
             raise BadInput(f"The diff deletes {place.shown}, but not all its lines.", hint="Read it again.")
         made[place] = _Draft(place, raw, after if change.target else None)
     return list(made.values())
 
 
-def _existing(place: Place) -> tuple[str, bytes]:
+def _read_existing(place: Place) -> tuple[str, bytes]:
     try:
         return text_of(place)
     except FileNotFoundError as error:
         raise BadInput(f"There is no file {place.shown}.", hint="To make it, use write_file.") from error
 
 
-def _carry_out(made: list[_Draft]) -> None:
+def _apply_drafts(made: list[_Draft]) -> None:
     """Checks everything first; what was written is put back if a later one fails."""
     for one in made:
         if one.before is not None:
-            unchanged(one.place, one.before)
+            require_unchanged(one.place, one.before)
         elif one.place.path.exists():
             raise Conflict(f"{one.place.shown} was made meanwhile.", hint="Read it, then try again.")
-        refuse_stand_ins(one.place, one.after or "")
+        refuse_redaction_marks(one.place, one.after or "")
     done: list[_Draft] = []
     try:
         for one in made:
-            _put(one.place, None if one.after is None else one.after.encode("utf-8"))
+            _replace_file(one.place, None if one.after is None else one.after.encode("utf-8"))
             done.append(one)
     except BaseException:
         for one in reversed(done):
-            _put(one.place, one.before)
+            _replace_file(one.place, one.before)
         raise
 
 
-def _put(place: Place, data: bytes | None) -> None:
+def _replace_file(place: Place, data: bytes | None) -> None:
     if data is None:
         remove_file_at(place)
     else:
         write_file_at(place, data)
 
 
-def _text(raw: bytes | None) -> str:
+def _decode(raw: bytes | None) -> str:
     return raw.decode("utf-8", "replace") if raw else ""

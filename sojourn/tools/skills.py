@@ -11,10 +11,10 @@ from sojourn.core.skills import Skill, SkillProblem
 from sojourn.ports.app import HasSettings
 from sojourn.ports.skills import read_skills, skill_folders
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
-from sojourn.tools.opening import Place, open_file
-from sojourn.tools.windows import window
+from sojourn.tools.file_window import read_window
+from sojourn.tools.safe_open import Place, open_file
 
-FILES = 100  # of a skill's folder that are named
+MAX_LISTED_FILES = 100  # of a skill's folder that are named
 
 
 def skills_list_tool(kit: HasSettings) -> Tool:
@@ -24,7 +24,7 @@ def skills_list_tool(kit: HasSettings) -> Tool:
 
         about: only those whose name or description holds this word
         """
-        read = await _read(kit)
+        read = await _read_skills(kit)
         skills = [
             one for one in read if isinstance(one, Skill) and about.lower() in f"{one.name} {one.description}".lower()
         ]
@@ -46,12 +46,12 @@ def skill_view_tool(kit: HasSettings) -> Tool:
         name: the skill's name
         file: a file in the skill's folder, such as references/style.md
         """
-        skill = next((one for one in await _read(kit) if isinstance(one, Skill) and one.name == name), None)
+        skill = next((one for one in await _read_skills(kit) if isinstance(one, Skill) and one.name == name), None)
         if skill is None:
             raise NotFound(f'There is no skill "{name[:80]}".', hint="skills_list shows their names.")
         folder = Path(os.path.realpath(Path(skill.path).parent))
         if not file:
-            others = "\n".join(f"- {one}" for one in await asyncio.to_thread(_files, folder))
+            others = "\n".join(f"- {one}" for one in await asyncio.to_thread(_list_files, folder))
             text = f"# {skill.name}\n{skill.description}\n\n{skill.body}"
             return ToolResult(
                 text=text + (f"\n\nFiles of this skill:\n{others}" if others else ""), facts={"path": skill.path}
@@ -63,16 +63,16 @@ def skill_view_tool(kit: HasSettings) -> Tool:
             opened = open_file(Place(real, folder, True))
         except FileNotFoundError as error:
             raise NotFound(f"{name} has no file {file}.", hint="Leave `file` out to see what is there.") from error
-        return await asyncio.to_thread(window, opened, Place(real, folder, True), 1, 5000, at.most)
+        return await asyncio.to_thread(read_window, opened, Place(real, folder, True), 1, 5000, at.most)
 
     return skill_view
 
 
-async def _read(kit: HasSettings) -> list[Skill | SkillProblem]:
+async def _read_skills(kit: HasSettings) -> list[Skill | SkillProblem]:
     return await asyncio.to_thread(read_skills, skill_folders(kit.settings))
 
 
-def _files(folder: Path) -> list[str]:
+def _list_files(folder: Path) -> list[str]:
     found = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file())
     named = [str(path) for path in found if path.name != "SKILL.md" and not str(path).startswith(".")]
-    return named[:FILES]
+    return named[:MAX_LISTED_FILES]

@@ -1,4 +1,4 @@
-"""terminal: one command line, run to its end."""
+"""The tool `terminal`: runs one command line to its end."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
-from sojourn.tools.commands import folder_for, run_to_end, shell
-from sojourn.tools.judging import dangers_in
+from sojourn.tools.danger import FIND_DANGERS
+from sojourn.tools.run_command import run_command, shell_argv, working_folder
 
 
 def ask_about_command(command: str, verb: str = "Run") -> Question:
     """The question before a command line; dangerous when one of the known dangers is in it."""
-    reasons = dangers_in(command)
+    reasons = FIND_DANGERS.load()(command)
     why = f" It {'; it '.join(reasons)}." if reasons else ""
     return Question(id="", text=f"{verb} this command?{why}", detail=command, dangerous=bool(reasons))
 
@@ -35,7 +35,7 @@ def terminal_tool(kit: HasSettings) -> Tool:
         if not command.strip():
             raise BadInput("The command is empty.", hint="Give a command line.")
         seconds = min(timeout, at.seconds) if timeout > 0 else at.seconds
-        folder = folder_for(at, cwd, kit.settings)
-        return await run_to_end(shell(command), at, cwd=folder, settings=kit.settings, seconds=seconds)
+        folder = working_folder(at, cwd, kit.settings)
+        return await run_command(shell_argv(command), at, cwd=folder, settings=kit.settings, seconds=seconds)
 
     return terminal

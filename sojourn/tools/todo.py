@@ -12,7 +12,7 @@ from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 
 KIND = "todo"
 STATES = {"open": "[ ]", "doing": "[~]", "done": "[x]", "dropped": "[-]"}
-MOST, LONGEST = 100, 500
+MAX_ITEMS, MAX_ITEM_CHARS = 100, 500
 
 
 def todo_tool(kit: HasStore) -> Tool:
@@ -29,9 +29,9 @@ def todo_tool(kit: HasStore) -> Tool:
         old = await kit.store.get_record(KIND, at.session)
         listed: list[dict[str, str]] = old.value["items"] if old else []
         if items is not None:
-            listed = [_item(one, number) for number, one in enumerate(items, 1)]
-            if len(listed) > MOST:
-                raise BadInput(f"The list has {len(listed)} items.", hint=f"At most {MOST}.")
+            listed = [_parse_item(one, number) for number, one in enumerate(items, 1)]
+            if len(listed) > MAX_ITEMS:
+                raise BadInput(f"The list has {len(listed)} items.", hint=f"At most {MAX_ITEMS}.")
             await kit.store.put_record(
                 Record(kind=KIND, key=at.session, value={"items": listed}, principal=at.principal, session=at.session)
             )
@@ -43,10 +43,10 @@ def todo_tool(kit: HasStore) -> Tool:
     return todo
 
 
-def _item(raw: Json, number: int) -> dict[str, str]:
+def _parse_item(raw: Json, number: int) -> dict[str, str]:
     text = raw.get("text") if isinstance(raw, Mapping) else None
     state = raw.get("state", "open") if isinstance(raw, Mapping) else None
-    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST or state not in STATES:
+    if not isinstance(text, str) or not text.strip() or len(text) > MAX_ITEM_CHARS or state not in STATES:
         raise BadInput(
             f"Item {number} is not a step.",
             hint='Each is {"text": "…", "state": "open", "doing", "done" or "dropped"}.',

@@ -5,7 +5,7 @@ import json
 import httpx
 import pytest
 
-from sojourn.dashboard.confining import version
+from sojourn.sandbox import landlock_version
 from tests.e2e.plugin_folders import write
 from tests.e2e.plugin_hosts import LISTING, hosting, raw
 
@@ -73,7 +73,7 @@ def test_its_program_sees_none_of_our_secrets(pryer):
     assert not {"authorization", "cookie", "origin"} & set(told)
 
 
-@pytest.mark.skipif(not version(), reason="this kernel has no Landlock")
+@pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock")
 def test_its_program_touches_its_own_folder_and_reaches_nobody(pryer):
     server = pryer.server
     for path in (

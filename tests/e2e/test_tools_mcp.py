@@ -156,9 +156,9 @@ async def test_server_is_not_started_before_it_is_used(home, tmp_path):
         assert "mcp_small_add" in await tools_of(kit)
     async with kit_with(home, {"small": stdio()}) as kit:
         assert "mcp_small_add" in await tools_of(kit)
-        from sojourn.tools.mcp_hub import McpHub
+        from sojourn.tools.mcp.hub import McpHub
 
-        assert kit.shared(McpHub)._lines["small"]._task is None
+        assert kit.shared(McpHub)._connections["small"]._task is None
         assert (await call(kit, await room_in(kit, tmp_path), "mcp_small_add", a=1, b=1)).ok
 
 
@@ -218,13 +218,13 @@ async def test_nothing_is_loaded_when_no_server_is_configured(home):
     [("files", "read", "mcp_files_read"), ("files", "odd name/with.signs", "mcp_files_odd_name_with_signs")],
 )
 def test_names_are_such_that_every_model_takes_them(server, tool, name):
-    from sojourn.tools.mcp_hub import tool_name
+    from sojourn.tools.mcp.hub import tool_name
 
     assert tool_name(server, tool, set()) == name
 
 
 def test_long_and_equal_names_are_told_apart():
-    from sojourn.tools.mcp_hub import tool_name
+    from sojourn.tools.mcp.hub import tool_name
 
     taken = set()
     made = [tool_name("s", tool, taken) for tool in ("x" * 100, "x" * 101, "a.b", "a_b")]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.tools.shell_words import read_script
+from sojourn.text.shell import parse_script
 from tests.parts.tools.rig import call, open_kit, room_in
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
@@ -195,7 +195,7 @@ async def test_unknown_shell_command_is_a_result_not_a_crash(kit, room):
 def test_line_is_read_as_bash_reads_it(line):
     script = "X='p q'; f() { printf '%s\\0' \"$@\"; }; f " + line
     bash = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, check=True, text=True)
-    ours = next(one for one in read_script(f"X='p q'; f {line}").commands if one.words[:1] == ["f"])
+    ours = next(one for one in parse_script(f"X='p q'; f {line}").commands if one.words[:1] == ["f"])
     assert ours.words[1:] == bash.stdout.split("\0")[:-1]
 
 

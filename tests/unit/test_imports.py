@@ -12,8 +12,18 @@ from sojourn.lazy import Lazy, load_dotted
 ROOT = Path(__file__).parents[2] / "sojourn"
 DOTTED = re.compile(r"sojourn(\.\w+)+:\w+")
 TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py")
-# Modules of a package's own that need an extra: their package loads them only where it is installed and asked for.
-EXTRAS = {"sojourn.context.word_vectors", "sojourn.runtimes.offline.engine", "sojourn.tools.mcp_hub"}
+# Heavy modules that a package loads of itself on use: a provider's SDK, the shell grammar, the library of an extra.
+EXTRAS = {
+    "sojourn.context.word_vectors",
+    "sojourn.runtimes.native.model_factory",
+    "sojourn.runtimes.native.native_turn",
+    "sojourn.runtimes.native.provider_anthropic",
+    "sojourn.runtimes.native.provider_google",
+    "sojourn.runtimes.native.provider_openai",
+    "sojourn.runtimes.offline.engine",
+    "sojourn.tools.danger.rules",
+    "sojourn.tools.mcp.hub",
+}
 FILE_IO = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "mkdir", "unlink", "touch", "iterdir"}
 # Files of core and ports that still do I/O; the list only shrinks.
 STILL_DOING_IO = {"ports/skills.py"}

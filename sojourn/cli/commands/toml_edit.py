@@ -1,72 +1,41 @@
-"""Changes one key of a TOML text and leaves every other line alone."""
+"""Sets one key of a TOML file and keeps its other lines, comments and order."""
 
 from __future__ import annotations
 
-import json
-import re
-import tomllib
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
 
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Setting
 
+_YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
 
 def set_key(text: str, setting: Setting, value: str) -> str:
-    """The text with that setting in it; what cannot be changed safely is refused."""
-    table, _, key = setting.name.rpartition(".")
-    line = f"{key} = {_to_literal(setting, value)}"
-    lines = text.splitlines()
-    start, end = _find_section(lines, table)
-    if start is None:
-        lines += [*([""] if lines else []), f"[{table}]", line]
-    else:
-        at = next((n for n in range(start, end) if re.match(rf"\s*{re.escape(key)}\s*=", lines[n])), None)
-        if at is None:
-            lines.insert(_skip_blank_lines(lines, start, end), line)
-        else:
-            lines[at] = line + _comment_of(lines[at])
-    new = "\n".join(lines) + "\n"
-    _validate(new, setting)
-    return new
-
-
-def _find_section(lines: list[str], table: str) -> tuple[int | None, int]:
-    """Where a table's keys begin and end; the top has no header."""
-    heads = [n for n, line in enumerate(lines) if re.match(r"\s*\[", line)]
-    if not table:
-        return 0, heads[0] if heads else len(lines)
-    for head in heads:
-        if re.match(rf"\s*\[\s*{re.escape(table)}\s*\]", lines[head]):
-            return head + 1, next((n for n in heads if n > head), len(lines))
-    return None, 0
-
-
-def _skip_blank_lines(lines: list[str], start: int, end: int) -> int:
-    while end > start and not lines[end - 1].strip():
-        end -= 1
-    return end
-
-
-def _comment_of(line: str) -> str:
-    """The remark behind a plain value, which is worth keeping."""
-    hit = re.search(r"""=\s*(?:"[^"\\]*"|'[^']*'|[^\s"'#]+)(\s*#.*)$""", line)
-    return hit[1] if hit else ""
-
-
-def _to_literal(setting: Setting, value: str) -> str:
-    word = value.strip().lower()
-    if setting.kind == "yes/no" and word in ("true", "yes", "on", "1", "false", "no", "off", "0"):
-        return "true" if word in ("true", "yes", "on", "1") else "false"
-    if setting.kind == "number" and re.fullmatch(r"\d+", word):
-        return word
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _validate(text: str, setting: Setting) -> None:
-    """A text we made must be TOML; one that was odd before is for a person to edit."""
+    """Sets a key in TOML text and keeps its comments. BadConfig if the text is not TOML or the key is a table."""
+    *tables, key = setting.name.split(".")
     try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = tomlkit.parse(text)
+        table: tomlkit.TOMLDocument | tomlkit.items.Table = document
+        for name in tables:
+            if name not in table:
+                table[name] = tomlkit.table()
+            table = table[name]
+        old = table.get(key)
+        table[key] = new = tomlkit.item(_parse_value(setting, value))
+        if isinstance(old, tomlkit.items.Item):
+            new.trivia.comment_ws, new.trivia.comment = old.trivia.comment_ws, old.trivia.comment
+        changed = tomlkit.dumps(document)
+    except (TOMLKitError, TypeError, AttributeError, ValueError) as error:
         raise BadConfig(
             f"config.toml cannot be changed without breaking it: {error}.",
             hint=f"Set {setting.name} there by hand: `sojourn config path`.",
         ) from error
+    return changed if changed.endswith("\n") else changed + "\n"
+
+
+def _parse_value(setting: Setting, value: str) -> str | int | bool:
+    word = value.strip().lower()
+    if setting.kind == "yes/no" and word in _YES + _NO:
+        return word in _YES
+    return int(word) if setting.kind == "number" and word.isdecimal() else value

@@ -14,7 +14,9 @@ from sojourn.runtimes.native.model_client import ModelClient
 from sojourn.runtimes.native.retry_policy import RetryPolicy
 
 if TYPE_CHECKING:
-    from sojourn.runtimes.native import provider_anthropic, provider_google, provider_openai  # noqa: F401
+    from sojourn.runtimes.native.provider_anthropic import build_model
+    from sojourn.runtimes.native.provider_google import build_model  # noqa: F811
+    from sojourn.runtimes.native.provider_openai import build_model  # noqa: F401,F811
 
 BuildModel = Callable[[ModelChoice, httpx2.AsyncClient, str], Model]
 

@@ -21,8 +21,8 @@ from sojourn.runtimes.models.model_list import list_models
 from sojourn.runtimes.models.selection import ModelChoice, choice_for_request, choice_from_settings
 
 if TYPE_CHECKING:  # the agent library takes a second to import: listing runtimes and models goes without it
-    from sojourn.runtimes.native import model_factory  # noqa: F401
     from sojourn.runtimes.native.model_client import ModelClient
+    from sojourn.runtimes.native.model_factory import open_client  # noqa: F401
     from sojourn.runtimes.native.native_turn import NativeTurn
 
 CLIENT: Lazy[Callable[..., ModelClient]] = Lazy("sojourn.runtimes.native.model_factory:open_client")

@@ -8,9 +8,8 @@ import pytest
 
 from sojourn.core.errors import BadConfig
 from sojourn.ports.tool import Question, Reply, ToolResult, Workspace, tool
-from sojourn.tools.approvals import read_policy
-from sojourn.tools.calling import guard
-from sojourn.tools.making import make
+from sojourn.tools.guard import guard, parse_policy
+from sojourn.tools.registry import build_tools
 from tests.parts.tools.rig import tool_of
 
 with_settings = lambda **given: pytest.mark.parametrize("settings", [given], indirect=True)  # noqa: E731
@@ -29,7 +28,7 @@ async def look(at: Workspace, text: str = "seen") -> str:
 
 
 def test_every_tool_of_the_issue_is_there_with_its_effect(kit):
-    effects = {one.name: one.effect for one in make(kit)}
+    effects = {one.name: one.effect for one in build_tools(kit)}
     assert effects == {
         "terminal": "runs",
         "process": "runs",
@@ -131,11 +130,11 @@ async def test_deny_leaves_reading(kit, room):
 @pytest.mark.parametrize("raw", ["perhaps", "ask, terminal=maybe", "=deny"])
 def test_wrong_policy_names_the_word(raw):
     with pytest.raises(BadConfig, match="none of ask, always, deny"):
-        read_policy(raw)
+        parse_policy(raw)
 
 
 async def test_guests_get_only_what_is_harmless(kit, guest):
-    names = {one.name for one in make(kit) if one.for_whom(guest.principal)}
+    names = {one.name for one in build_tools(kit) if one.for_whom(guest.principal)}
     assert names == {"web_fetch", "session_search", "skills_list", "skill_view"}
     told = await tool_of(kit, "terminal").run(guest, {"command": "true"})
     assert not told.ok
@@ -161,7 +160,7 @@ async def test_slow_tool_is_stopped(kit, room, monkeypatch):
             ended.set()
         return "never"
 
-    monkeypatch.setattr("sojourn.tools.calling.GRACE", 0.05)
+    monkeypatch.setattr("sojourn.tools.guard.GRACE_SECONDS", 0.05)
     room.seconds = 0.05
     told = await guard(kit, sleeper).run(room, {})
     assert not told.ok
@@ -170,7 +169,7 @@ async def test_slow_tool_is_stopped(kit, room, monkeypatch):
 
 
 async def test_time_a_person_takes_to_answer_is_not_counted(kit, room, monkeypatch):
-    monkeypatch.setattr("sojourn.tools.calling.GRACE", 0.0)
+    monkeypatch.setattr("sojourn.tools.guard.GRACE_SECONDS", 0.0)
     room.seconds = 0.05
 
     async def slowly(question):
@@ -203,7 +202,7 @@ async def test_kept_results_go_with_their_session(kit, room):
 
 
 async def test_only_the_newest_results_are_kept(kit, room, monkeypatch):
-    monkeypatch.setattr("sojourn.tools.results.KEPT", 3)
+    monkeypatch.setattr("sojourn.tools.result_limits.MAX_KEPT_RESULTS", 3)
     for _ in range(5):
         await guard(kit, look).run(room, {"text": "x" * 100_000})
     assert len(list((kit.settings.home / "outputs" / room.session).iterdir())) == 3
@@ -270,7 +269,7 @@ async def test_own_question_of_a_tool_is_the_one_that_is_asked(kit, room):
 
 def test_tools_of_strangers_are_guarded_too(kit):
     from sojourn.plugins import Registry, ThirdParty
-    from sojourn.tools.calling import Call
+    from sojourn.tools.guard import GuardedCall
 
     kit.registry = Registry((), lambda: [ThirdParty("stranger", "tests.parts.tools.stranger")])
-    assert [isinstance(one.run, Call) for one in kit.tools()] == [True]
+    assert [isinstance(one.run, GuardedCall) for one in kit.tools()] == [True]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.tools.judging import DANGERS, REBUILT, dangers_in, dangers_in_code
-from sojourn.tools.shell_words import read_script
+from sojourn.text.shell import parse_script
+from sojourn.tools.danger.rules import REBUILDABLE, RULES, find_code_dangers, find_dangers
 
 
 def lines(name: str) -> list[str]:
@@ -19,32 +19,32 @@ def lines(name: str) -> list[str]:
 
 @pytest.mark.parametrize("command", lines("dangerous.txt"))
 def test_dangerous_command_is_seen(command):
-    assert dangers_in(command)
+    assert find_dangers(command)
 
 
 @pytest.mark.parametrize("command", lines("harmless.txt"))
 def test_harmless_look_alike_is_let_through(command):
-    assert dangers_in(command) == []
+    assert find_dangers(command) == []
 
 
 def test_every_row_of_the_table_has_an_example_and_a_reason():
-    told = {why for command in lines("dangerous.txt") for why in dangers_in(command)}
-    rare = {row.why for row in DANGERS} - told
+    told = {why for command in lines("dangerous.txt") for why in find_dangers(command)}
+    rare = {row.why for row in RULES} - told
     assert len(rare) <= 14, rare
-    assert all(row.why and not row.why.endswith(".") for row in DANGERS)
+    assert all(row.why and not row.why.endswith(".") for row in RULES)
 
 
 def test_text_that_is_only_written_to_a_file_is_harmless():
-    assert dangers_in("cat > notes.txt <<'EOF'\nrm -rf /\nsudo reboot\nEOF\nls") == []
+    assert find_dangers("cat > notes.txt <<'EOF'\nrm -rf /\nsudo reboot\nEOF\nls") == []
 
 
 def test_text_that_is_fed_to_a_shell_is_not():
-    assert dangers_in("bash <<EOF\nls\nrm -rf ~\nEOF")
+    assert find_dangers("bash <<EOF\nls\nrm -rf ~\nEOF")
 
 
 def test_python_that_is_fed_in_is_read_too():
-    assert dangers_in("python3 - <<EOF\nimport shutil\nshutil.rmtree('/srv')\nEOF")
-    assert dangers_in("python3 - <<EOF\nprint(1)\nEOF") == []
+    assert find_dangers("python3 - <<EOF\nimport shutil\nshutil.rmtree('/srv')\nEOF")
+    assert find_dangers("python3 - <<EOF\nprint(1)\nEOF") == []
 
 
 words = st.lists(
@@ -55,30 +55,30 @@ words = st.lists(
 
 @given(words)
 def test_quoted_words_are_read_as_they_are(given):
-    (command,) = read_script(shlex.join(["x", *given])).commands
+    (command,) = parse_script(shlex.join(["x", *given])).commands
     assert command.words == ["x", *given]
 
 
 @given(st.text())
 def test_any_text_is_judged_without_breaking(text):
-    assert isinstance(dangers_in(text), list)
+    assert isinstance(find_dangers(text), list)
 
 
 @given(st.text(alphabet="rm-f~/ '\"\\\\$IFS{},()`|;&<>\n", max_size=60))
 def test_any_heap_of_signs_is_judged_without_breaking(text):
-    assert isinstance(dangers_in(text), list)
+    assert isinstance(find_dangers(text), list)
 
 
 @given(
     st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(lambda text: not text.startswith("-"))
 )
 def test_deleting_a_tree_is_seen_whatever_its_name(name):
-    if not REBUILT.fullmatch(name):
-        assert dangers_in(f"rm -rf {shlex.quote(name)}")
+    if not REBUILDABLE.fullmatch(name):
+        assert find_dangers(f"rm -rf {shlex.quote(name)}")
 
 
 def test_reasons_read_as_the_end_of_a_sentence():
-    assert dangers_in("sudo rm -rf /") == [
+    assert find_dangers("sudo rm -rf /") == [
         "runs as somebody else, usually the administrator",
         "deletes folders with everything in them",
         "deletes what it should not touch, or everything it finds",
@@ -86,11 +86,11 @@ def test_reasons_read_as_the_end_of_a_sentence():
 
 
 def test_command_longer_than_anybody_writes_is_asked_about():
-    assert dangers_in("echo " + "x" * 300_000) == ["is too long to be checked"]
+    assert find_dangers("echo " + "x" * 300_000) == ["is too long to be checked"]
 
 
 def test_deep_nesting_is_asked_about_and_does_not_break():
-    assert dangers_in("$(" * 500 + "ls" + ")" * 500)
+    assert find_dangers("$(" * 500 + "ls" + ")" * 500)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_deep_nesting_is_asked_about_and_does_not_break():
 )
 def test_no_line_takes_long_to_judge(command):
     started = time.process_time()
-    dangers_in(command)
+    find_dangers(command)
     assert time.process_time() - started < 2
 
 
@@ -135,7 +135,7 @@ def test_no_line_takes_long_to_judge(command):
     ],
 )
 def test_dangerous_python_is_seen(code):
-    assert dangers_in_code(code)
+    assert find_code_dangers(code)
 
 
 @pytest.mark.parametrize(
@@ -150,4 +150,4 @@ def test_dangerous_python_is_seen(code):
     ],
 )
 def test_harmless_python_is_let_through(code):
-    assert dangers_in_code(code) == []
+    assert find_code_dangers(code) == []

@@ -8,8 +8,8 @@ import pytest
 
 from sojourn.core.settings import SETTINGS
 from sojourn.plugins import Registry, ThirdParty
-from sojourn.tools.making import make
-from sojourn.tools.mcp_servers import KEYS
+from sojourn.tools.mcp.server import SERVER_KEYS
+from sojourn.tools.registry import build_tools
 from tests.parts.tools.rig import call, tool_of
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -33,7 +33,7 @@ async def test_example_of_how_to_add_a_tool_works(kit, room, tmp_path, monkeypat
 
 def test_every_tool_has_its_row_with_the_right_effect(kit):
     page = (DOCS / "reference/tools.md").read_text("utf-8")
-    for one in make(kit):
+    for one in build_tools(kit):
         row = next(line for line in page.splitlines() if line.startswith("|") and f"`{one.name}`" in line)
         assert f"| {one.effect} |" in row, one.name
 
@@ -49,10 +49,10 @@ def test_every_setting_has_its_row_with_the_right_default(setting):
 
 def test_every_key_of_an_mcp_server_has_its_row():
     page = (DOCS / "how-to/mcp.md").read_text("utf-8")
-    assert [key for key in sorted(KEYS) if not re.search(rf"^\|[^|]*`{key}`", page, re.MULTILINE)] == []
+    assert [key for key in sorted(SERVER_KEYS) if not re.search(rf"^\|[^|]*`{key}`", page, re.MULTILINE)] == []
 
 
 def test_tools_guests_have_are_the_ones_named(kit, guest):
     section = (DOCS / "reference/tools.md").read_text("utf-8").split("## Guests")[1].split("##")[0]
-    for one in make(kit):
+    for one in build_tools(kit):
         assert (f"`{one.name}`" in section) == tool_of(kit, one.name).for_whom(guest.principal)

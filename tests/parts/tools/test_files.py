@@ -168,8 +168,8 @@ async def test_nothing_is_written_through_a_link(use, room, tmp_path):
 
 async def test_folder_swapped_for_a_link_after_the_check_is_not_followed(room, kit, tmp_path):
     from sojourn.core.errors import NotAllowed
-    from sojourn.tools.opening import write_file_at
-    from sojourn.tools.places import locate
+    from sojourn.tools.path_policy import locate
+    from sojourn.tools.safe_open import write_file_at
 
     (room.root / "sub").mkdir()
     (tmp_path / "out").mkdir()

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.core.errors import BadInput
-from sojourn.tools.patching import applied, read_diff, replaced
+from sojourn.tools.unified_diff import apply_hunks, parse_diff, replace_text
 
 DIFF = """--- a/a.txt
 +++ b/a.txt
@@ -20,60 +20,60 @@ DIFF = """--- a/a.txt
 
 
 def test_text_is_replaced_where_it_is():
-    assert replaced("a b c", "b", "B") == ("a B c", 1)
+    assert replace_text("a b c", "b", "B") == ("a B c", 1)
 
 
 def test_text_that_is_not_there_gets_the_nearest_line():
     with pytest.raises(BadInput, match=r"Nearest is line 2:\n    return x \+ 1"):
-        replaced("def f(x):\n    return x + 1\n", "  return x +  1", "x")
+        replace_text("def f(x):\n    return x + 1\n", "  return x +  1", "x")
 
 
 def test_text_that_is_there_twice_names_the_lines():
     with pytest.raises(BadInput, match="2 times, at lines 1, 3"):
-        replaced("x\ny\nx\n", "x", "z")
-    assert replaced("x\ny\nx\n", "x", "z", everywhere=True) == ("z\ny\nz\n", 2)
+        replace_text("x\ny\nx\n", "x", "z")
+    assert replace_text("x\ny\nx\n", "x", "z", everywhere=True) == ("z\ny\nz\n", 2)
 
 
 def test_line_ends_of_the_file_win():
-    assert replaced("a\r\nb\r\nc\r\n", "a\nb\n", "A\nB\n")[0] == "A\r\nB\r\nc\r\n"
+    assert replace_text("a\r\nb\r\nc\r\n", "a\nb\n", "A\nB\n")[0] == "A\r\nB\r\nc\r\n"
 
 
 @pytest.mark.parametrize(("old", "new"), [("", "x"), ("a", "a")])
 def test_change_that_changes_nothing_is_refused(old, new):
     with pytest.raises(BadInput):
-        replaced("a", old, new)
+        replace_text("a", old, new)
 
 
 def test_diff_is_applied():
-    (change,) = read_diff(DIFF)
+    (change,) = parse_diff(DIFF)
     assert (change.source, change.target) == ("a.txt", "a.txt")
-    assert applied("one\ntwo\nthree\n", change.hunks) == "one\nTWO\nthree\n"
+    assert apply_hunks("one\ntwo\nthree\n", change.hunks) == "one\nTWO\nthree\n"
 
 
 def test_diff_fits_although_lines_have_moved():
-    (change,) = read_diff(DIFF)
-    assert applied("zero\nhalf\none\ntwo\nthree\n", change.hunks) == "zero\nhalf\none\nTWO\nthree\n"
+    (change,) = parse_diff(DIFF)
+    assert apply_hunks("zero\nhalf\none\ntwo\nthree\n", change.hunks) == "zero\nhalf\none\nTWO\nthree\n"
 
 
 def test_diff_fits_a_file_with_other_line_ends():
-    (change,) = read_diff(DIFF)
-    assert applied("one\r\ntwo\r\nthree\r\n", change.hunks) == "one\r\nTWO\r\nthree\r\n"
+    (change,) = parse_diff(DIFF)
+    assert apply_hunks("one\r\ntwo\r\nthree\r\n", change.hunks) == "one\r\nTWO\r\nthree\r\n"
 
 
 def test_diff_that_does_not_fit_shows_what_is_there():
-    (change,) = read_diff(DIFF)
+    (change,) = parse_diff(DIFF)
     with pytest.raises(BadInput, match=r"Hunk 1 does not fit.*\nuno\ndos"):
-        applied("uno\ndos\ntres\n", change.hunks)
+        apply_hunks("uno\ndos\ntres\n", change.hunks)
 
 
 def test_diff_without_hunks_is_refused():
     with pytest.raises(BadInput, match="no change"):
-        read_diff("just words\n")
+        parse_diff("just words\n")
 
 
 def test_missing_line_break_at_the_end_is_kept():
     diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n"
-    assert applied("a\nb", read_diff(diff)[0].hunks) == "a\nc"
+    assert apply_hunks("a\nb", parse_diff(diff)[0].hunks) == "a\nc"
 
 
 lines = st.lists(st.text(alphabet="ab \t", max_size=4), max_size=12)
@@ -85,7 +85,7 @@ def test_every_diff_of_two_texts_turns_one_into_the_other(old, new, context):
     before, after = "".join(f"{one}\n" for one in old), "".join(f"{one}\n" for one in new)
     diff = "".join(difflib.unified_diff(before.splitlines(True), after.splitlines(True), "a/x", "b/x", n=context))
     if diff:
-        assert applied(before, read_diff(diff)[0].hunks) == after
+        assert apply_hunks(before, parse_diff(diff)[0].hunks) == after
 
 
 async def test_file_is_patched_and_the_person_sees_the_difference(use, room):

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from sojourn.tools.ignoring import Ignored, Pattern, read_pattern
+from sojourn.tools.search_worker import IgnoreRules, parse_gitignore
 from tests.parts.tools.rig import call, open_kit, room_in
 
 
@@ -148,16 +148,22 @@ async def test_links_are_not_followed(use, room, tmp_path):
     ],
 )
 def test_patterns_mean_what_git_means(line, path, hidden):
-    assert Ignored((("", (read_pattern(line),)),)).hides(path, is_folder=False) is hidden
+    assert IgnoreRules((("", parse_gitignore([line])),)).hides(path, is_folder=False) is hidden
 
 
 def test_pattern_with_a_slash_at_its_end_is_for_folders():
-    made = read_pattern("build/")
-    assert isinstance(made, Pattern)
-    assert Ignored((("", (made,)),)).hides("build", is_folder=True)
-    assert not Ignored((("", (made,)),)).hides("build", is_folder=False)
+    rules = IgnoreRules((("", parse_gitignore(["build/"])),))
+    assert rules.hides("build", is_folder=True)
+    assert not rules.hides("build", is_folder=False)
 
 
-@pytest.mark.parametrize("line", ["", "# comment", "/", "   "])
+def test_pattern_of_an_inner_folder_overrides_the_outer_one():
+    rules = IgnoreRules((("", parse_gitignore(["*.log"])), ("a", parse_gitignore(["!keep.log", "/x"]))))
+    assert rules.hides("a/other.log", is_folder=False)
+    assert not rules.hides("a/keep.log", is_folder=False)
+    assert rules.hides("a/x", is_folder=False)
+
+
+@pytest.mark.parametrize("line", ["", "# comment", "/", "   ", "!", "a\\"])
 def test_lines_that_say_nothing(line):
-    assert read_pattern(line) is None
+    assert not IgnoreRules((("", parse_gitignore([line, "*.o"])),)).hides("a/b", is_folder=False)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.core.arguments import check
 from sojourn.core.errors import BadInput
 from sojourn.ports.tool import ToolResult, Workspace, tool
+from sojourn.ports.tool_schema import validate_arguments
 
 
 @tool(effect="writes")
@@ -84,12 +84,12 @@ async def test_wrong_arguments_are_named(given, problem):
 
 
 def test_missing_optional_may_come_as_null():
-    assert check(plant.parameters, {"name": "x", "count": None}) == ({"name": "x"}, [])
+    assert validate_arguments(plant.parameters, {"name": "x", "count": None}) == ({"name": "x"}, [])
 
 
 @pytest.mark.parametrize("raw", ["{", "[]", "3", "null", '"x"', "[" * 100_000])
 def test_what_is_no_object_is_refused(raw):
-    made, problems = check(plant.parameters, raw)
+    made, problems = validate_arguments(plant.parameters, raw)
     assert made == {}
     assert len(problems) == 1
 
@@ -123,6 +123,6 @@ json_values = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["name", "count", "where", "notes", "water", "other"]), json_values))
 def test_check_never_breaks_and_good_arguments_stay_good(given):
-    made, problems = check(plant.parameters, given)
+    made, problems = validate_arguments(plant.parameters, given)
     if not problems:
-        assert check(plant.parameters, made) == (made, [])
+        assert validate_arguments(plant.parameters, made) == (made, [])

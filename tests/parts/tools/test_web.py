@@ -3,13 +3,14 @@
 import asyncio
 import ipaddress
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from sojourn.core.errors import BadInput, NotAllowed
-from sojourn.tools.addresses import is_private, target_of
-from sojourn.tools.pages import readable
+from sojourn.tools.url_policy import is_private, resolve_url
+from sojourn.tools.web import html_to_text
 
 PAGE = """<!doctype html><html><head><title>Roses &amp; thorns</title><style>p{}</style><script>evil()</script></head>
 <body><nav><a href="/home">Home</a></nav><h1>Pruning</h1><p>In <b>March</b>,
@@ -69,20 +70,44 @@ allowed = pytest.mark.parametrize("settings", [{"tools.private_hosts": "127.0.0.
 
 
 def test_page_becomes_readable_text():
-    text = readable(PAGE, "https://example.com/garden/roses.html")
-    assert text.startswith("Roses & thorns\n\nHome (https://example.com/home)\n\n# Pruning\n\nIn March, when the")
-    assert "forsythia (https://example.com/garden/forsythia.html) blooms." in text
+    text = html_to_text(PAGE, "https://example.com/garden/roses.html")
+    assert text.startswith("Roses & thorns\n\n[Home](https://example.com/home)\n\n# Pruning\n\nIn **March**,")
+    assert "[forsythia](https://example.com/garden/forsythia.html) blooms." in text
     assert "- gloves\n" in text
     assert "| roses | March" in text
     assert "    this" in text
-    assert "[picture: a rose]" in text
+    assert "![a rose]" in text
     assert "evil" not in text
     assert "p{}" not in text
 
 
 @pytest.mark.parametrize("html", ["", "<", "<p", "&#xfffffff;", "<a href='http://[bad'>x</a>", "<script>never closed"])
 def test_broken_pages_do_not_break_us(html):
-    assert isinstance(readable(html, "https://example.com"), str)
+    assert isinstance(html_to_text(html, "https://example.com"), str)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<div>" * 100_000 + "deep" + "</div>" * 100_000,
+        "<b>" * 100_000 + "</i>" * 100_000,
+        "<ul><li>" * 50_000,
+        "<table><tr><td>" * 20_000,
+        "<blockquote>" * 50_000,
+        "<a href=x>" * 100_000,
+        f"<a href='{'x' * 4_000_000}'>link</a>",
+        f"<a {'x=1 ' * 500_000}>link</a>",
+        "<" * 1_000_000,
+        "&" * 4_000_000,
+        "<!--" * 200_000,
+        "<title>" * 200_000,
+    ],
+    ids=lambda html: f"{html[:10]}-{len(html)}",
+)
+def test_hostile_page_is_read_in_bounded_time(html):
+    started = time.process_time()
+    assert isinstance(html_to_text(html, "https://example.com"), str)
+    assert time.process_time() - started < 5
 
 
 @allowed
@@ -200,7 +225,7 @@ async def test_cancelling_a_fetch_is_quick(use, site):
 )
 async def test_private_addresses_are_refused_however_they_are_written(url):
     with pytest.raises((NotAllowed, BadInput)):
-        await target_of(url, ())
+        await resolve_url(url, ())
 
 
 @pytest.mark.parametrize(
@@ -221,11 +246,11 @@ async def test_private_addresses_are_refused_however_they_are_written(url):
 )
 async def test_what_is_no_web_address_is_refused(url):
     with pytest.raises(BadInput):
-        await target_of(url, ())
+        await resolve_url(url, ())
 
 
 async def test_public_address_is_pinned():
-    target = await target_of("https://93.184.215.14:8443/a?b=c#d", ())
+    target = await resolve_url("https://93.184.215.14:8443/a?b=c#d", ())
     assert target.pinned == "https://93.184.215.14:8443/a?b=c"
     assert target.host_header == "93.184.215.14:8443"
 
@@ -236,7 +261,7 @@ async def test_name_with_one_private_address_among_public_ones_is_refused(monkey
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", both, raising=False)
     with pytest.raises(NotAllowed):
-        await target_of("http://rebind.example/", ())
+        await resolve_url("http://rebind.example/", ())
 
 
 async def test_name_is_looked_up_once(monkeypatch):
@@ -247,7 +272,7 @@ async def test_name_is_looked_up_once(monkeypatch):
         return [(2, 1, 6, "", ("93.184.215.14", 80))]
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", once, raising=False)
-    target = await target_of("http://rebind.example/x", ())
+    target = await resolve_url("http://rebind.example/x", ())
     assert asked == ["rebind.example"]
     assert target.pinned == "http://93.184.215.14:80/x"
 

@@ -100,7 +100,7 @@ def test_other_processes_count_the_same(tmp_path):
 def test_processes_started_for_a_large_history_are_let_go_when_there_is_little_to_read(tmp_path, monkeypatch):
     home, _ = golden("tiny", tmp_path)
     history, crews = HermesHistory(home), []
-    monkeypatch.setattr("sojourn.achievements.scan.LARGE", 0)
+    monkeypatch.setattr("sojourn.achievements.scan.PARALLEL_FROM_BYTES", 0)
     monkeypatch.setattr(
         "sojourn.achievements.scan.start_workers", lambda *a, **k: crews.append(start_workers(*a, **k)) or crews[-1]
     )
@@ -108,7 +108,7 @@ def test_processes_started_for_a_large_history_are_let_go_when_there_is_little_t
     assert scan_sessions(history, BOOK, workers=2, known=known_of(scan(history))).rescanned == 0
     assert len(crews) == 1  # none the second time: what is known is not read
     with pytest.raises(RuntimeError):
-        next(crews[0].does(print, [("s", 1)]))
+        next(crews[0].map(print, [("s", 1)]))
 
 
 def test_the_limit_takes_the_newest():

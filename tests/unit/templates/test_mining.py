@@ -268,7 +268,9 @@ def test_several_processes_find_what_one_finds(tmp_path, monkeypatch, large):
 
     fill(tmp_path, {f"s{n}": chore(f"b{n}") for n in range(30)})
     history = SqliteHistory(tmp_path / "state.db")
-    monkeypatch.setattr("sojourn.templates.miner.LARGE", large)  # whether they start before the sessions are listed
+    monkeypatch.setattr(
+        "sojourn.templates.miner.PARALLEL_FROM_BYTES", large
+    )  # whether they start before the sessions are listed
     told = []
     alone = mine(history, {}, workers=1)
     many = mine(history, {}, workers=2, in_process_rows=0, progress=lambda done, of: told.append((done, of)))

@@ -1,0 +1,170 @@
+"""process: programs that keep running while the conversation goes on. They end with their session's process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.messages import Json
+from sojourn.core.sessions import SessionId
+from sojourn.ports.app import HasSettings, Shared
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.processes import ChildProcess, OutputBuffer, Watch
+from sojourn.tools.guard import failed_result
+from sojourn.tools.run_command import shell_argv, start_command, working_folder
+from sojourn.tools.terminal import ask_about_command
+
+MAX_RUNNING = 8  # running at once in one session
+MAX_ENDED = 20  # ended ones that are remembered
+FIRST_LOOK_SECONDS = 0.5  # seconds after the start: what ends that early is told at once
+
+
+@dataclass(slots=True)
+class BackgroundProcess:
+    """One of them. `unread` is what it has said since it was looked at."""
+
+    name: str
+    command: str
+    child: ChildProcess
+    unread: OutputBuffer
+
+    @property
+    def state(self) -> str:
+        code = self.child.process.returncode
+        return "running" if code is None else f"ended with exit code {code}"
+
+
+class BackgroundProcesses:
+    """All that run, by session."""
+
+    def __init__(self, kit: HasSettings) -> None:
+        self._kit = kit
+        self._by_session: dict[SessionId, dict[str, BackgroundProcess]] = {}
+        self._count = 0
+
+    def of(self, session: SessionId) -> dict[str, BackgroundProcess]:
+        return self._by_session.setdefault(session, {})
+
+    def one(self, session: SessionId, name: str) -> BackgroundProcess:
+        if name not in self.of(session):
+            known = ", ".join(self.of(session)) or "none"
+            raise NotFound(f'There is no process "{name}".', hint=f"There are: {known}.")
+        return self.of(session)[name]
+
+    async def start(self, at: Workspace, command: str, cwd: str) -> BackgroundProcess:
+        mine = self.of(at.session)
+        if sum(one.state == "running" for one in mine.values()) >= MAX_RUNNING:
+            raise BadInput(f"{MAX_RUNNING} processes are running already.", hint="End one first with action=kill.")
+        folder = working_folder(at, cwd, self._kit.settings)
+        child = await start_command(
+            shell_argv(command), cwd=folder, settings=self._kit.settings, connect="input", watch=Watch()
+        )
+        self._count += 1
+        made = BackgroundProcess(f"p{self._count}", command, child, OutputBuffer(1 << 20, 1 << 20))
+        child.on_output = made.unread.add
+        mine[made.name] = made
+        for name in [name for name, one in mine.items() if one.state != "running"][:-MAX_ENDED]:
+            await mine.pop(name).child.end()
+        return made
+
+    async def close(self) -> None:
+        every = [one.child for mine in self._by_session.values() for one in mine.values()]
+        self._by_session.clear()
+        await asyncio.gather(*(child.end() for child in every))
+
+
+def process_tool(kit: Shared) -> Tool:
+    processes = kit.shared(BackgroundProcesses)
+
+    def asks(_: Workspace, given: Mapping[str, Json]) -> Question | None:
+        if given["action"] == "start":
+            return ask_about_command(given.get("command") or "", "Start this in the background")
+        if given["action"] == "write":
+            return ask_about_command(given.get("text") or "", f"Type this into {given.get('id')}")
+        return None  # looking at and ending what was allowed to start
+
+    @tool(effect="runs", asks=asks)
+    async def process(
+        at: Workspace,
+        action: Literal["start", "poll", "write", "kill", "list"],
+        command: str = "",
+        id: str = "",
+        text: str = "",
+        cwd: str = "",
+        wait: float = 0,
+    ) -> ToolResult:
+        """Programs in the background: servers, watchers, long builds. They end when the session's process ends.
+
+        action: start a command; poll what it has said since the last time; write text to its input; kill it; list all
+        command: for start: the command line
+        id: for poll, write and kill: the id that start gave
+        text: for write: what is typed in; a line break is not added
+        cwd: for start: the folder, from the workspace
+        wait: for poll: seconds to wait for new output or the end
+        """
+        if action == "list":
+            return _list_processes(processes.of(at.session))
+        if action == "start":
+            if not command.strip():
+                raise BadInput("The command is empty.", hint="Give a command line.")
+            one = await processes.start(at, command, cwd)
+            await one.child.wait(FIRST_LOOK_SECONDS)
+            return _report(one)
+        one = processes.one(at.session, id)
+        if action == "write":
+            return await _write(one, text)
+        if action == "kill":
+            await one.child.end()
+            return _report(one)
+        await _wait_for_output(one, min(wait, at.seconds))
+        return _report(one)
+
+    return process
+
+
+async def _wait_for_output(one: BackgroundProcess, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while one.state == "running" and not one.unread.total and (left := until - time.monotonic()) > 0:
+        await one.child.wait(min(left, 0.1))
+
+
+async def _write(one: BackgroundProcess, text: str) -> ToolResult:
+    if one.child.stdin_fd is None or one.state != "running":
+        return failed_result(f"{one.name} has {one.state}; nothing can be written to it.")
+    data, feed = text.encode("utf-8"), one.child.stdin_fd
+    os.set_blocking(feed, False)
+    try:
+        written = os.write(feed, data)
+    except BlockingIOError:
+        written = 0
+    except BrokenPipeError:
+        return failed_result(f"{one.name} does not read any more.")
+    if written < len(data):
+        return failed_result(
+            f"{one.name} has read only {written} of {len(data)} bytes; it is busy. Write the rest later."
+        )
+    await _wait_for_output(one, FIRST_LOOK_SECONDS)
+    return _report(one)
+
+
+def _report(one: BackgroundProcess) -> ToolResult:
+    said = one.unread.text().rstrip("\n")
+    one.unread = OutputBuffer(1 << 20, 1 << 20)
+    one.child.on_output = one.unread.add
+    code = one.child.process.returncode
+    facts = {"id": one.name, "pid": one.child.process.pid, "running": code is None, "exit_code": code}
+    text = f"{said}\n[{one.name} {one.state}]" if said else f"[{one.name} {one.state}, no new output]"
+    return ToolResult(text=text, facts=facts)
+
+
+def _list_processes(mine: Mapping[str, BackgroundProcess]) -> ToolResult:
+    lines = [
+        f"{one.name}  {one.state}  {time.monotonic() - one.child.started_at:.0f} s  {one.command.splitlines()[0][:100]}"
+        for one in mine.values()
+    ]
+    return ToolResult(text="\n".join(lines) or "No process was started.", facts={"count": len(mine)})

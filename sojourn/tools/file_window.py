@@ -1,0 +1,124 @@
+"""A part of a file or folder, in a form a model can read. Big files are never loaded whole."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from sojourn.core.errors import BadInput
+from sojourn.ports.tool import ToolResult
+from sojourn.tools.safe_open import Place, binary_kind, open_folder
+
+MAX_LINE_CHARS = 2000  # characters of a line that are shown
+MAX_COUNTED_BYTES = 64 * 1024 * 1024  # bytes that are looked through for the number of lines
+MAX_HELD_BYTES = 1 << 20  # bytes of a line that are held
+MAX_LISTED_ENTRIES = 500  # names of a folder that are shown
+
+
+@dataclass(slots=True)
+class _Window:
+    first: int
+    limit: int
+    most: int
+    shown: list[str] = field(default_factory=list)
+    size: int = 0
+    full: bool = False
+
+    def add(self, number: int, line: str) -> None:
+        if number < self.first or self.full:
+            return
+        told = line[:MAX_LINE_CHARS] + ("… (the line goes on)" if len(line) > MAX_LINE_CHARS else "")
+        if len(self.shown) == self.limit or (self.shown and self.size + len(told) + 8 > self.most):
+            self.full = True
+            return
+        self.shown.append(f"{number:>6}\t{told}")
+        self.size += len(told) + 8
+
+
+def read_window(file: int, place: Place, offset: int, limit: int, most: int) -> ToolResult:
+    """Some lines of an opened file, which is closed then."""
+    with open(file, "rb") as raw:
+        size = os.fstat(file).st_size
+        start = raw.read(8192)
+        if kind := binary_kind(start):
+            raise BadInput(
+                f"{place.shown} is {kind} ({size} bytes), not text.", hint="Use a program made for it, or file(1)."
+            )
+        raw.seek(0)
+        coding = "utf-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+        if offset < 0:
+            return _read_tail(raw, coding, place, -offset, min(limit, -offset), most, size)
+        seen = _Window(max(1, offset), max(1, limit), most - 300)
+        total, whole = 0, True
+        for total, line in enumerate(_read_lines(raw, coding), 1):
+            seen.add(total, line)
+            if seen.full and raw.tell() > MAX_COUNTED_BYTES:
+                whole = False
+                break
+    return _to_result(seen, place, total, whole=whole, size=size)
+
+
+def _read_lines(raw: BinaryIO, coding: str) -> Iterator[str]:
+    if coding == "utf-16":
+        yield from raw.read(MAX_COUNTED_BYTES).decode("utf-16", "replace").splitlines()
+        return
+    first = True
+    while line := raw.readline(MAX_HELD_BYTES):
+        rest = line
+        while len(rest) == MAX_HELD_BYTES and not rest.endswith(b"\n"):
+            rest = raw.readline(MAX_HELD_BYTES)  # the rest of an endless line is passed over
+        text = line.decode("utf-8", "replace").rstrip("\r\n")
+        yield text.removeprefix("\ufeff") if first else text
+        first = False
+
+
+def _read_tail(raw: BinaryIO, coding: str, place: Place, back: int, limit: int, most: int, size: int) -> ToolResult:
+    total = 0
+    last: deque[tuple[int, str]] = deque(maxlen=min(back, 20_000))
+    for total, line in enumerate(_read_lines(raw, coding), 1):
+        last.append((total, line[: MAX_LINE_CHARS * 2]))
+    seen = _Window(1, max(1, limit), most - 300)
+    for number, line in last:
+        seen.add(number, line)
+    return _to_result(seen, place, total, whole=True, size=size)
+
+
+def _to_result(seen: _Window, place: Place, total: int, *, whole: bool, size: int) -> ToolResult:
+    facts = {"path": str(place.path), "bytes": size, "lines": total if whole else None}
+    if not total:
+        return ToolResult(text=f"{place.shown} is empty.", facts=facts)
+    if not seen.shown:
+        return ToolResult(text=f"{place.shown} has only {total} lines.", ok=False, facts=facts)
+    first, last = int(seen.shown[0].split("\t")[0]), int(seen.shown[-1].split("\t")[0])
+    text = "\n".join(seen.shown)
+    if last < total or first > 1:
+        of = f"{total}" if whole else f"more than {total}"
+        on = f" Go on with offset={last + 1}." if last < total else ""
+        text += f"\n[lines {first} to {last} of {of}.{on}]"
+    return ToolResult(text=text, facts=facts)
+
+
+def list_folder(place: Place) -> ToolResult:
+    """The names in a folder, folders first."""
+    where = open_folder(place.base, place.path)
+    try:
+        with os.scandir(where) as found:
+            entries = sorted(((not one.is_dir(), one.name, one) for one in found), key=lambda one: one[:2])
+        lines = [_describe_entry(one, where) for _, _, one in entries[:MAX_LISTED_ENTRIES]]
+    finally:
+        os.close(where)
+    if len(entries) > MAX_LISTED_ENTRIES:
+        lines.append(f"[… {len(entries) - MAX_LISTED_ENTRIES} more; narrow it down with search_files]")
+    facts = {"path": str(place.path), "entries": len(entries)}
+    return ToolResult(text="\n".join(lines) or f"{place.shown} is an empty folder.", facts=facts)
+
+
+def _describe_entry(one: os.DirEntry[str], where: int) -> str:
+    about = one.stat(follow_symlinks=False)
+    if one.is_symlink():
+        return f"{one.name} -> {os.readlink(one.name, dir_fd=where)}"
+    return f"{one.name}/" if stat.S_ISDIR(about.st_mode) else f"{one.name}  {about.st_size}"

@@ -1,0 +1,156 @@
+"""Guard around every tool call, whichever runtime makes it: checks, asks, limits and cleans.
+
+    who      guests get harmless tools and those that `tools.guest_tools` names
+    what     the arguments are validated against the tool's schema
+    consent  a tool that writes or runs asks first (`tools.approval`), a dangerous call asks every time
+    time     `Workspace.seconds`; a tool that is cancelled ends the processes it started
+    result   secrets are redacted, long results truncated and kept whole in a file       (result_limits.py)
+
+Every error becomes a ToolResult the model can act on; only cancellation passes through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from sojourn.core.errors import BadConfig, BadInput, NotAllowed, SojournError
+from sojourn.core.messages import Json
+from sojourn.ports.app import HasStore, PluginContext
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.ports.tool_schema import validate_arguments
+from sojourn.tools.result_limits import limit_result
+
+logger = logging.getLogger(__name__)
+GRACE_SECONDS = 5.0  # a tool has beyond the limit to clean up and report
+OWN_LIMIT_SETTINGS = {"delegate_task": "tools.delegate_seconds"}  # tools with a limit of their own
+
+PolicyWord = Literal["ask", "always", "deny"]
+POLICY_WORDS: Mapping[str, PolicyWord] = {"ask": "ask", "always": "always", "deny": "deny"}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The setting `tools.approval`: a word for all tools, and other words for some."""
+
+    usual: PolicyWord = "ask"
+    special: Mapping[str, PolicyWord] = field(default_factory=dict)
+
+    def of(self, tool: str) -> PolicyWord:
+        return self.special.get(tool, self.usual)
+
+
+def parse_policy(raw: str) -> Policy:
+    """Parses `ask`, or `ask, terminal=deny, write_file=always`. BadConfig."""
+    usual: PolicyWord = "ask"
+    special: dict[str, PolicyWord] = {}
+    for one in filter(None, (part.strip() for part in raw.split(","))):
+        name, given, word = one.rpartition("=")
+        meant = POLICY_WORDS.get(word.strip().lower())
+        if meant is None or (given and not name.strip()):
+            raise BadConfig(
+                f"tools.approval has {one!r}, which is none of ask, always, deny.",
+                hint='Example: "ask, terminal=deny, write_file=always".',
+            )
+        if given:
+            special[name.strip()] = meant
+        else:
+            usual = meant
+    return Policy(usual, special)
+
+
+class Approvals:
+    """Applies the approval policy and asks the person; a dangerous call is asked about every time."""
+
+    def __init__(self, kit: HasStore) -> None:
+        self.policy = parse_policy(str(kit.settings["tools.approval"]))
+
+    async def allow(self, tool: Tool, question: Question | None, at: Workspace) -> None:
+        """Returns when the call may go on. NotAllowed says why it may not, in words for the model."""
+        word = self.policy.of(tool.name)
+        if word == "deny" and (question is not None or tool.effect != "reads" or tool.name in self.policy.special):
+            raise NotAllowed(
+                f"The person's settings do not allow {tool.name}.", hint="Do without it, or say what you would do."
+            )
+        if question is None or (word == "always" and not question.dangerous):
+            return
+        choices = ("once", "deny") if question.dangerous else ("once", "session", "always", "deny")
+        reply = await at.ask(replace(question, id=f"q_{os.urandom(8).hex()}", tool=tool.name, choices=choices))
+        if reply.choice not in choices or not reply.allowed:
+            raise NotAllowed(
+                f"The person did not allow it{': ' + reply.why if reply.why else '.'}",
+                hint="Do not try it another way; ask what they would like instead.",
+            )
+
+
+def guard(kit: PluginContext, tool: Tool) -> Tool:
+    """Returns the tool with a `run` that asks, limits and redacts; a guarded tool is returned as it is."""
+    if isinstance(tool.run, GuardedCall):
+        return tool
+    named = {one.strip() for one in str(kit.settings["tools.guest_tools"]).split(",")}
+    return replace(tool, run=GuardedCall(kit, tool), asks=None, guests=tool.guests or tool.name in named)
+
+
+class GuardedCall:
+    """`Tool.run` of a guarded tool."""
+
+    def __init__(self, kit: PluginContext, tool: Tool) -> None:
+        self._kit, self._tool = kit, tool
+
+    async def __call__(self, at: Workspace, given: Mapping[str, Json]) -> ToolResult:
+        started = time.monotonic()
+        try:
+            result = await self._run_allowed(at, given)
+        except SojournError as error:
+            result = failed_result(f"{error} {error.hint}".strip(), error=error.code)
+        except OSError as error:
+            where = f" {error.filename}" if error.filename else ""
+            result = failed_result(f"{self._tool.name} failed:{where} {error.strerror or error}.", error="os_error")
+        except Exception as error:  # the edge of a turn: a stranger's tool may raise anything
+            logger.exception("tool %s failed in session %s, turn %s", self._tool.name, at.session, at.turn)
+            result = failed_result(
+                f"{self._tool.name} broke: {type(error).__name__}: {error}. Try another way.", error="bug"
+            )
+        facts = {"duration": round(time.monotonic() - started, 3)}
+        return await limit_result(result, at, self._kit.settings.home, facts)
+
+    async def _run_allowed(self, at: Workspace, given: Mapping[str, Json]) -> ToolResult:
+        tool = self._tool
+        if not guard(self._kit, tool).for_whom(at.principal):
+            raise NotAllowed(f"Guests may not use {tool.name}.", hint="Do without it, or ask the owner.")
+        arguments, problems = validate_arguments(tool.parameters, given)
+        if problems:
+            raise BadInput(" ".join(problems), hint=f"Call {tool.name} again with corrected arguments.")
+        question = await asyncio.to_thread(self._question, at, arguments)  # it may read files and compare them
+        await self._kit.shared(Approvals).allow(tool, question, at)
+        started = time.monotonic()
+        own = OWN_LIMIT_SETTINGS.get(tool.name)
+        limit = float(self._kit.settings[own]) if own else at.seconds
+        try:
+            async with asyncio.timeout(limit + GRACE_SECONDS):
+                return await tool.run(at, arguments)
+        except TimeoutError:
+            if time.monotonic() - started < limit:
+                raise  # the tool's own trouble, not our limit
+            return failed_result(
+                f"{tool.name} was stopped: it took longer than {limit:g} seconds. Do less at once.", error="timeout"
+            )
+
+    def _question(self, at: Workspace, given: Mapping[str, Json]) -> Question | None:
+        tool = self._tool
+        if tool.asks is not None:
+            return tool.asks(at, given)
+        if tool.effect == "reads":
+            return None
+        detail = "\n".join(f"{name}: {value}" for name, value in given.items())
+        return Question(id="", text=f"{tool.name} {tool.effect} something. May it?", tool=tool.name, detail=detail)
+
+
+def failed_result(text: str, **facts: Json) -> ToolResult:
+    """A result that says what went wrong and what to do."""
+    return ToolResult(text=text, ok=False, facts=facts)

@@ -1,0 +1,197 @@
+"""Hub of all MCP servers of a kit, in a thread with its own event loop: tools are listed where nothing can be
+awaited, and called from whichever loop a turn runs in. What a server offers is remembered in `<home>/mcp/`, so that
+it is started only when one of its tools is used (or when its configuration changed)."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import hashlib
+import json
+import logging
+import re
+import threading
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sojourn.core.errors import SojournError
+from sojourn.core.messages import Json
+from sojourn.ports.app import PluginAccess
+from sojourn.ports.tool import Tool, ToolResult, Workspace
+from sojourn.tools.mcp.server import McpConnection, McpServer, parse_server
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+MAX_NAME_CHARS = 64  # characters of a tool's name that every model provider takes
+
+
+class McpHub:
+    """The servers, their lines, and what they offer."""
+
+    def __init__(self, kit: PluginAccess) -> None:
+        self._home: Path = kit.settings.home
+        self._lock = threading.Lock()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="mcp", daemon=True)
+        self._thread.start()
+        self._connections: dict[str, McpConnection] = {}
+        self._listings: dict[str, list[dict[str, Json]]] = {}
+        self._refreshed: set[str] = set()  # asked in this process
+        self.problems: dict[str, SojournError] = {}
+        settings = kit.configured("mcp")
+        for name, table in settings.servers.items():
+            try:
+                server = parse_server(name, table, settings.seconds)
+            except SojournError as error:
+                self._report(name, error)
+                continue
+            self._connections[name] = self._build_in_hub(McpConnection, server, self._home / "logs" / f"mcp-{name}.log")
+
+    def _build_in_hub(self, make: Any, *given: Any) -> Any:
+        """Makes something inside the loop's thread."""
+
+        async def inside() -> Any:
+            return make(*given)
+
+        return self._run_and_wait(inside())
+
+    def _run_and_wait(self, what: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(what, self._loop).result()
+
+    async def _run_in_hub(self, what: Coroutine[Any, Any, T]) -> T:
+        """The same from another event loop; cancelling here cancels there."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(what, self._loop))
+
+    def _report(self, name: str, error: SojournError) -> None:
+        logger.warning("MCP server %s: %s %s", name, error, error.hint)
+        self.problems[name] = error
+
+    def tools(self) -> list[Tool]:
+        """The tools of all servers that work, and for each of the others one that says why it does not."""
+        with self._lock:
+            unknown = [
+                connection
+                for name, connection in self._connections.items()
+                if not self._load_listing(connection.server)
+            ]
+            asked = {
+                connection.server.name: asyncio.run_coroutine_threadsafe(connection.tools(), self._loop)
+                for connection in unknown
+                if connection.server.name not in self.problems
+            }
+            for name, answer in asked.items():
+                self._record_answer(name, answer)
+        made = [tool for name in self._listings for tool in self._build_tools(name)]
+        return made + [self._build_retry_tool(name) for name in self.problems]
+
+    def _record_answer(self, name: str, answer: concurrent.futures.Future[list[dict[str, Json]]]) -> None:
+        try:
+            self._record_listing(self._connections[name].server, answer.result())
+        except SojournError as error:
+            self._report(name, error)
+
+    def _load_listing(self, server: McpServer) -> bool:
+        if server.name in self._listings:
+            return True
+        try:
+            kept = json.loads(self._listing_file(server).read_text("utf-8"))
+            if kept["fingerprint"] != server.fingerprint:
+                return False
+            self._listings[server.name] = kept["tools"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return False  # never listed, or no longer readable: it is asked
+        return True
+
+    def _record_listing(self, server: McpServer, tools: list[dict[str, Json]]) -> None:
+        self._listings[server.name] = tools
+        self._refreshed.add(server.name)
+        self.problems.pop(server.name, None)
+        self._save_listing(server, tools)
+
+    def _save_listing(self, server: McpServer, tools: list[dict[str, Json]]) -> None:
+        file = self._listing_file(server)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file.write_text(json.dumps({"fingerprint": server.fingerprint, "tools": tools}), "utf-8")
+        except OSError as error:
+            logger.warning("what MCP server %s offers cannot be kept: %s", server.name, error)
+
+    def _listing_file(self, server: McpServer) -> Path:
+        return self._home / "mcp" / f"{server.name}.json"
+
+    def _build_tools(self, server: str) -> list[Tool]:
+        connection, names = self._connections[server], set[str]()
+        return [self._build_tool(connection, one, names) for one in self._listings[server]]
+
+    def _build_tool(self, connection: McpConnection, told: Mapping[str, Json], names: set[str]) -> Tool:
+        original = str(told["name"])
+        called = tool_name(connection.server.name, original, names)
+
+        async def run(at: Workspace, given: Mapping[str, Json]) -> ToolResult:
+            text, ok = await self._run_in_hub(connection.call(original, given, at.seconds))
+            self._refresh_listing(connection)
+            return ToolResult(text=text, ok=ok, facts={"server": connection.server.name, "tool": original})
+
+        reads = connection.server.trusted and (told.get("annotations") or {}).get("readOnlyHint") is True
+        schema = told.get("inputSchema")
+        return Tool(
+            name=called,
+            description=str(told.get("description") or told.get("title") or original),
+            run=run,
+            parameters=schema if isinstance(schema, dict) else {"type": "object"},
+            effect="reads" if reads else "runs",
+        )
+
+    def _refresh_listing(self, connection: McpConnection) -> None:
+        """Once per process, when the server runs anyway: what it offers by now is for the next start."""
+        name = connection.server.name
+        if name in self._refreshed:
+            return
+        self._refreshed.add(name)
+        answer = asyncio.run_coroutine_threadsafe(connection.tools(), self._loop)
+        answer.add_done_callback(
+            lambda done: self._save_listing(connection.server, done.result()) if _has_succeeded(done) else None
+        )
+
+    def _build_retry_tool(self, name: str) -> Tool:
+        error = self.problems[name]
+
+        async def run(_: Workspace, __: Mapping[str, Json]) -> ToolResult:
+            if name not in self._connections:
+                raise error
+            connection = self._connections[name]
+            self._record_listing(connection.server, await self._run_in_hub(connection.tools()))
+            offered = ", ".join(str(one["name"]) for one in self._listings[name])
+            return ToolResult(text=f"It works now; from the next turn on it offers: {offered}.")
+
+        about = f'The MCP server "{name}" cannot be used: {error} {error.hint} Calling this tries again.'
+        return Tool(
+            name=tool_name(name, "retry", set()),
+            description=about,
+            parameters={"type": "object", "properties": {}},
+            run=run,
+        )
+
+    async def close(self) -> None:
+        async def all_of_them() -> None:
+            await asyncio.gather(*(connection.close() for connection in self._connections.values()))
+
+        await self._run_in_hub(all_of_them())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        await asyncio.to_thread(self._thread.join, 10)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+
+def _has_succeeded(done: concurrent.futures.Future[Any]) -> bool:
+    return not done.cancelled() and done.exception() is None
+
+
+def tool_name(server: str, tool: str, taken: set[str]) -> str:
+    """`mcp_<server>_<tool>` in letters every provider takes; what is too long or taken gets a number."""
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp_{server}_{tool}")
+    if len(name) > MAX_NAME_CHARS or name in taken:
+        name = f"{name[: MAX_NAME_CHARS - 9]}_{hashlib.sha256(tool.encode()).hexdigest()[:8]}"
+    taken.add(name)
+    return name

@@ -1,0 +1,10 @@
+"""Plugin of the built-in tools: files, commands, the web, past sessions, memory, skills, sub-agents."""
+
+from sojourn.ports.plugin import Plugin
+
+plugin = Plugin(
+    name="tools",
+    summary="Files, commands, the web, past sessions, memory, skills and sub-agents.",
+    tools=("sojourn.tools.registry:build_tools",),
+    erasers=("sojourn.tools.result_limits:forget_outputs",),
+)

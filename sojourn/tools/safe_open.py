@@ -1,0 +1,143 @@
+"""Opens and replaces files step by step, without following links: what is swapped in between is refused.
+
+Imports nothing heavy: a search runs this in a process of its own.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn.core.errors import BadInput, NotAllowed
+
+_MAGIC = (
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"%PDF", "a PDF"),
+    (b"PK\x03\x04", "a ZIP archive (or office document)"),
+    (b"\x7fELF", "a program"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"(\xb5/\xfd", "zstd data"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path, made real. `shown` is the shortest way to say it."""
+
+    path: Path
+    root: Path
+    inside: bool
+
+    @property
+    def base(self) -> Path:
+        """The folder from which it is reached without following links."""
+        return self.root if self.inside else Path(self.path.anchor)
+
+    @property
+    def shown(self) -> str:
+        return str(self.path.relative_to(self.root)) if self.inside else str(self.path)
+
+
+def binary_kind(raw: bytes) -> str:
+    """What kind of binary data this begins like; empty for text."""
+    for magic, kind in _MAGIC:
+        if raw.startswith(magic):
+            return kind
+    return "binary data" if b"\0" in raw[:8192] and not raw.startswith((b"\xff\xfe", b"\xfe\xff")) else ""
+
+
+def open_folder(base: Path, folder: Path, *, make: bool = False) -> int:
+    """A descriptor of a folder below `base`, reached without following a link. `make` makes what is missing."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    here = os.open(base, flags)
+    for step in folder.relative_to(base).parts:
+        try:
+            if make:
+                _make_folder(step, here)
+            below = os.open(step, flags | os.O_NOFOLLOW, dir_fd=here)
+        except OSError as error:
+            if error.errno in (errno.ENOTDIR, errno.ELOOP):  # a file, or a link that was not there a moment ago
+                raise NotAllowed(f"{folder} is not a folder (any more).", hint="Look at it again first.") from error
+            raise
+        finally:
+            os.close(here)
+        here = below
+    return here
+
+
+def _make_folder(step: str, where: int) -> None:
+    try:
+        os.mkdir(step, dir_fd=where)
+    except FileExistsError:
+        return
+
+
+def open_file(place: Place) -> int:
+    """A descriptor for reading a real file: no device, no pipe, no link put there meanwhile."""
+    where = open_folder(place.base, place.path.parent)
+    try:
+        file = os.open(place.path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=where)
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # it was made real a moment ago
+            raise NotAllowed(f"{place.shown} became a link meanwhile.", hint="Look at it again first.") from error
+        raise
+    finally:
+        os.close(where)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise BadInput(f"{place.shown} is no ordinary file.", hint="Devices, pipes and sockets are not read.")
+    return file
+
+
+def write_file_at(place: Place, data: bytes) -> bool:
+    """Puts a file in place in one step, with the rights the old one had; True when it is new."""
+    where = open_folder(place.root, place.path.parent, make=True)
+    draft = f".sojourn-{os.urandom(6).hex()}"
+    try:
+        old = _stat_existing(place, where)
+        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=where)
+        with open(file, "wb") as out:  # noqa: PTH123 - by descriptor
+            out.write(data)
+            if old is not None:
+                os.fchmod(file, stat.S_IMODE(old.st_mode))
+            out.flush()
+            os.fsync(file)
+        os.rename(draft, place.path.name, src_dir_fd=where, dst_dir_fd=where)
+    except BaseException:
+        _remove_draft(draft, where)
+        raise
+    finally:
+        os.close(where)
+    return old is None
+
+
+def _stat_existing(place: Place, where: int) -> os.stat_result | None:
+    try:
+        found = os.stat(place.path.name, dir_fd=where, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise BadInput(f"{place.shown} is no ordinary file.", hint="Choose another name, or remove it first.")
+    return found
+
+
+def remove_file_at(place: Place) -> None:
+    """Removes a file (or a link, never what it leads to)."""
+    where = open_folder(place.root, place.path.parent)
+    try:
+        os.unlink(place.path.name, dir_fd=where)
+    finally:
+        os.close(where)
+
+
+def _remove_draft(draft: str, where: int) -> None:
+    try:
+        os.unlink(draft, dir_fd=where)
+    except FileNotFoundError:
+        return

@@ -1,0 +1,84 @@
+"""session_search: what was said in earlier sessions, the person's own ones only."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.messages import Message, text_of
+from sojourn.core.sessions import SessionId
+from sojourn.ports.app import HasStore
+from sojourn.ports.store import SearchHit, SearchQuery
+from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
+
+MAX_HITS = 50
+CONTEXT_MESSAGES = 6  # messages shown before and after a place
+MAX_MESSAGE_CHARS = 1500  # characters of one message
+
+
+def session_search_tool(kit: HasStore) -> Tool:
+    @tool(guests=True)
+    async def session_search(
+        at: Workspace, query: str = "", session: str = "", around: int = 0, limit: int = 10
+    ) -> ToolResult:
+        """Searches everything that was said in earlier sessions, or shows a part of one of them.
+
+        query: words that must all be there; "two words" in a row; conf* for a beginning
+        session: look only in this session (its id or title); without a query: show it
+        around: with a session: show the messages around this number
+        limit: how many results at most
+        """
+        found = await kit.store.resolve(session, principal=at.principal) if session else None
+        if found is not None and not query:
+            return await _show_session(kit, found.id, found.title or found.preview or found.id, around)
+        if not query.strip():
+            raise BadInput("There is nothing to look for.", hint="Give a query, or a session to show.")
+        count = min(max(1, limit), MAX_HITS)
+        hits = await kit.store.search(
+            SearchQuery(text=query, principal=at.principal, session=found.id if found else None, limit=count)
+        )
+        text = "\n".join(_format_hit(hit) for hit in hits) or f"Nothing was said about {query!r}."
+        if hits:
+            text += "\n\nTo read on: session_search with session=<id> and around=<number>."
+        return ToolResult(text=text, facts={"found": len(hits), "sessions": len({hit.session for hit in hits})})
+
+    return session_search
+
+
+def _format_time(stamp: float) -> str:
+    return datetime.fromtimestamp(stamp, UTC).strftime("%Y-%m-%d %H:%M") if stamp else "unknown day"
+
+
+def _format_hit(hit: SearchHit) -> str:
+    who = f"{hit.role} ({hit.tool_name})" if hit.tool_name else hit.role
+    place = f"{hit.session} number {hit.seq}" if hit.seq else f"{hit.session} (its title)"
+    return f'- "{hit.title or "untitled"}", {_format_time(hit.timestamp)}, {who}: {hit.snippet.text}\n  [{place}]'
+
+
+async def _show_session(kit: HasStore, session: SessionId, title: str, around: int) -> ToolResult:
+    kept = [
+        (one.seq, one.at, one.item)
+        async for one in kit.store.read(session, messages_only=True)
+        if isinstance(one.item, Message) and (one.item.active or one.item.compacted)
+    ]
+    if not kept:
+        raise NotFound(f'"{title}" has no messages.', hint="Search for another one.")
+    middle = next((n for n, one in enumerate(kept) if one[0] >= around), len(kept)) if around else 0
+    first = max(0, middle - CONTEXT_MESSAGES) if around else 0
+    shown = kept[first : middle + CONTEXT_MESSAGES + 1] if around else kept[: 2 * CONTEXT_MESSAGES]
+    lines = [
+        f"[{seq}] {message.role}, {_format_time(message.timestamp or moment)}: {_format_message(message)}"
+        for seq, moment, message in shown
+    ]
+    numbers = f"{shown[0][0]} to {shown[-1][0]} of {kept[-1][0]}" if shown else f"none; the last is {kept[-1][0]}"
+    head = f'"{title}" ({session}), messages {numbers}'
+    return ToolResult(text="\n".join([head, *lines]), facts={"session": session, "shown": len(shown)})
+
+
+def _format_message(message: Message) -> str:
+    text = text_of(message).strip() or (f"(calls tools) {message.tool_calls}" if message.tool_calls else "(nothing)")
+    return (
+        text
+        if len(text) <= MAX_MESSAGE_CHARS
+        else f"{text[:MAX_MESSAGE_CHARS]}… ({len(text) - MAX_MESSAGE_CHARS} more characters)"
+    )
