@@ -18,13 +18,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+from sojourn.gateway.requests import Requests
+
 from bench.report import Bar, keep, limit
 from sojourn import config
 from sojourn.compose import App
 from sojourn.core.events import Metadata
 from sojourn.core.places import Sender
 from sojourn.gateway.host import Gateway
-from sojourn.gateway.requests import Requests
 from sojourn.testing.fake_platform import FakeNetwork, PlainPlatform
 
 HANDOFFS = 100

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # every command passes through here, so what few of them need
     from sojourn.ports.admin import Progress
     from sojourn.ports.context import ContextSource
     from sojourn.ports.kit import ImportReport, MoveReport
+    from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
     from sojourn.ports.plugin import Plugin
     from sojourn.ports.runtime import Runtime
     from sojourn.ports.service import Service
@@ -85,6 +86,18 @@ class App:
     def service(self) -> Service:
         make = self.registry.load("sojourn.service.local:LocalService")  # by name: not every command runs turns
         return cast("Service", make(self))
+
+    @cached_property
+    def facts(self) -> FactLibrary:
+        return cast("FactLibrary", self.registry.load("sojourn.context.facts:FactBook")(self))
+
+    @cached_property
+    def skills(self) -> SkillLibrary:
+        return cast("SkillLibrary", self.registry.load("sojourn.context.skills:SkillFolders")(self))
+
+    @cached_property
+    def templates(self) -> TemplateLibrary:
+        return cast("TemplateLibrary", self.registry.load("sojourn.templates.template_list:TemplateList")(self))
 
     async def connect(self, *, in_process: bool = False) -> Service:
         if in_process:

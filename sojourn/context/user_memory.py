@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sojourn.context.expansion import asked
-from sojourn.context.facts import KIND, Fact, Facts
+from sojourn.context.facts import KIND, Facts
 from sojourn.context.packing import pack, told, written
 from sojourn.context.ranking import Index
 from sojourn.core.budget import tokens
@@ -13,6 +13,7 @@ from sojourn.core.events import Progress
 from sojourn.core.sessions import Principal
 from sojourn.ports.context import ContextBlock, Contribution, Request, Stage
 from sojourn.ports.kit import Kit
+from sojourn.ports.libraries import Fact
 
 
 class UserMemory:

@@ -7,7 +7,7 @@ import logging
 from contextlib import aclosing
 
 from sojourn.core.errors import SojournError, StoreUnavailable
-from sojourn.core.messages import Message, text_of
+from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.core.places import Place
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.core.wire import from_wire, to_wire
@@ -95,6 +95,6 @@ class Attached:
 
 def _shown(message: Message) -> str:
     text = text_of(message).strip()
-    if message.role == "user" and text and "internal" not in (message.extra or ""):
+    if message.role == "user" and text and not is_internal(message):
         return f"› {text}"
     return text if message.role == "assistant" else ""

@@ -10,7 +10,6 @@ from sojourn.core.places import Place, Sender
 from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Settings
 from sojourn.gateway.bindings import Places
-from sojourn.gateway.homes import Homes
 from sojourn.gateway.letters import Address, Keys
 from sojourn.gateway.line import Line
 from sojourn.gateway.people import People, Person
@@ -20,6 +19,7 @@ from sojourn.ports.journal import Line as LineName
 from sojourn.ports.kit import Kit
 from sojourn.ports.service import Service, Speaker
 from sojourn.ports.whole import WholeStore
+from sojourn.service.home_channels import HomeChannels
 
 
 @dataclass(slots=True)
@@ -31,13 +31,13 @@ class Desk:
     lines: dict[LineName, Line] = field(default_factory=dict)
     keys: Keys = field(init=False)
     people: People = field(init=False)
-    homes: Homes = field(init=False)
+    homes: HomeChannels = field(init=False)
     places: Places = field(init=False)
 
     def __post_init__(self) -> None:
         self.keys = Keys.of(self.settings)
         self.people = People(self.store, self.settings)
-        self.homes = Homes(self.store, self.settings)
+        self.homes = HomeChannels(self.store, self.settings)
         self.places = Places(self.store, self.service, self.keys)
 
     @property

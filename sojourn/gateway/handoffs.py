@@ -22,10 +22,10 @@ from sojourn.gateway.desk import Desk
 from sojourn.gateway.landing import Landing
 from sojourn.gateway.letters import Letter, packed, parcel_of
 from sojourn.gateway.line import Line
-from sojourn.gateway.requests import DESKS
 from sojourn.gateway.waiting import NotYet
 from sojourn.ports.journal import Incoming, Outgoing
 from sojourn.ports.service import Said, Speaker
+from sojourn.service.handoffs import LOCAL_SURFACES
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Handoffs:
             async for _ in bell:
                 names = [line.adapter.info.name for line in self._desk.lines.values() if line.state == "up"]
                 while found := await self._store.claim_handoff(
-                    self._desk.owner, platforms=[*names, *DESKS], seconds=self._desk.lease
+                    self._desk.owner, platforms=[*names, *LOCAL_SURFACES], seconds=self._desk.lease
                 ):
                     self._carry_soon(found)
 
@@ -91,7 +91,7 @@ class Handoffs:
 
     async def _steps(self, carried: Carried) -> None:
         session = await self._store.get(carried.now.session)
-        if carried.now.platform in DESKS:
+        if carried.now.platform in LOCAL_SURFACES:
             return await self._to_desk(carried)
         if carried.now.state == "claimed":
             await self._land(carried, session)

@@ -23,7 +23,6 @@ from sojourn.gateway.handoffs import Handoffs
 from sojourn.gateway.inbox import Receiving
 from sojourn.gateway.line import Line
 from sojourn.gateway.outbox import Sending
-from sojourn.gateway.requests import Requests
 from sojourn.ports.journal import Heartbeat, LineHealth
 from sojourn.ports.kit import Kit
 from sojourn.ports.platform import PlatformAdapter
@@ -48,10 +47,9 @@ class Gateway:
         self.id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._desk = Desk(kit, self.id)
         self.adapters, self.problems = (list(adapters), {}) if adapters is not None else connect(kit)
-        requests = Requests(kit.store, kit.settings)
         answering = Answering(self._desk)
         self._handoffs = Handoffs(self._desk, answering)
-        handling = Handling(self._desk, answering, self._handoffs, Commands(self._desk, requests))
+        handling = Handling(self._desk, answering, self._handoffs, Commands(self._desk))
         self._inbox = Receiving(self._desk, handling)
         self._outbox = Sending(kit.store, self.id, self._desk.lines, seconds=self._desk.lease)
         self._attached = Attached(self._desk)

@@ -10,10 +10,9 @@ from sojourn.core.places import Place
 from sojourn.core.sessions import Session
 from sojourn.core.wire import to_wire
 from sojourn.gateway.desk import Desk
-from sojourn.gateway.homes import Home
-from sojourn.gateway.letters import place_in
 from sojourn.ports.platform import CanThread, NoThreadHere, PlatformAdapter, SendRefused
 from sojourn.ports.records import Record
+from sojourn.service.home_channels import HomeChannel, place_from
 
 _KIND = "handoff_place"
 _PAUSES = (0.5, 1.5)  # seconds before a network is asked again
@@ -42,7 +41,7 @@ class Landing:
     async def find(self, handoff: Handoff, session: Session, adapter: PlatformAdapter) -> Place:
         """BadInput without a home channel, NotAllowed for one that is no longer theirs, PlatformFailed."""
         kept = await self._desk.store.get_record(_KIND, handoff.id)
-        if kept is not None and (place := place_in(kept.value)) is not None:
+        if kept is not None and (place := place_from(kept.value)) is not None:
             return place
         home = await self._desk.homes.find(adapter, session.principal, handoff.target)
         await self._check(home, session, adapter)
@@ -51,7 +50,7 @@ class Landing:
         await self._desk.store.put_record(Record(kind=_KIND, key=handoff.id, value=value, session=session.id))
         return place
 
-    async def _check(self, home: Home, session: Session, adapter: PlatformAdapter) -> None:
+    async def _check(self, home: HomeChannel, session: Session, adapter: PlatformAdapter) -> None:
         """Whoever chose the home channel must still be who they were: a transcript goes to nobody else."""
         if home.chosen_by is None:
             return

@@ -99,12 +99,6 @@ def parcel_of(item: Outgoing) -> Parcel:
     return from_wire(Parcel, item.payload)
 
 
-def place_in(details: Any) -> Place | None:
-    """The place a binding or a home channel was kept with."""
-    raw = details.get("place") if isinstance(details, dict) or hasattr(details, "get") else None
-    return from_wire(Place, raw) if isinstance(raw, dict) else None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
     """Where an answer goes: the line it leaves by, the place, and the key under which that place keeps its order."""

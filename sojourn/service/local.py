@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Literal
@@ -12,21 +12,26 @@ from typing import Literal
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, CannotSteer, NotAllowed, NotDriving, NotFound, SojournError
 from sojourn.core.events import Progress
+from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
+from sojourn.core.skills import Skill, SkillProblem
 from sojourn.ports.kit import Kit
-from sojourn.ports.service import RuntimeInfo, Said, Speaker, Turn
+from sojourn.ports.libraries import Fact, TemplateInfo
+from sojourn.ports.service import ExportFormat, RuntimeInfo, Said, Speaker, Turn
 from sojourn.ports.store import Hit, Listing, Log, Search
 from sojourn.ports.tool import Reply
 from sojourn.service.agent import AgentService
 from sojourn.service.begun import Begun, on_record, running
 from sojourn.service.choosing import Choosing
+from sojourn.service.handoffs import HandoffRequests
 from sojourn.service.line import Line
 from sojourn.service.loading import Loading
 from sojourn.service.recovery import Recovery
 from sojourn.service.sessions import Sessions, who
 from sojourn.service.spending import Spending
 from sojourn.service.turn import Turns
+from sojourn.text.export import to_jsonl, to_markdown
 
 SWEEP_SECONDS = 15.0
 
@@ -37,8 +42,9 @@ class LocalService:
     """Turns run here as tasks; what other processes do is seen through the store."""
 
     def __init__(self, kit: Kit) -> None:
-        self._store, self._closing, self._tidied = kit.store, asyncio.Event(), asyncio.Event()
+        self._kit, self._store, self._closing, self._tidied = kit, kit.store, asyncio.Event(), asyncio.Event()
         loading, spending = Loading(kit), Spending(self._store, kit.settings)
+        self._handoffs = HandoffRequests(self._store, kit.settings)
         agent = AgentService(kit, loading, spending)
         turns = Turns(kit, loading, agent, spending, self._closing)
         self._sessions, self._choosing = Sessions(self._store), Choosing(kit, loading)
@@ -215,6 +221,51 @@ class LocalService:
     async def runtimes(self) -> Sequence[RuntimeInfo]:
         await self._awake()
         return await self._choosing.infos()
+
+    async def export(
+        self, session: SessionId, format: ExportFormat = "markdown", *, principal: Principal = OWNER
+    ) -> str:
+        found = await self.get(session, principal=principal)
+        render = to_markdown if format == "markdown" else to_jsonl
+        return "".join(render(found, await self._sessions.messages(session)))
+
+    # hand-offs
+    async def hand_off(
+        self, session: SessionId, platform: str, *, by: Speaker, target: str = "", wait: bool = False
+    ) -> Handoff:
+        found = await self.get(session, principal=by.principal)
+        return await self._handoffs.request(found, platform, by=by, target=target, wait=wait)
+
+    def follow_handoff(self, handoff: Handoff) -> AsyncGenerator[Handoff, None]:
+        return self._handoffs.follow(handoff)
+
+    async def get_handoff(self, id: HandoffId) -> Handoff:
+        return await self._store.get_handoff(id)
+
+    async def cancel_handoff(self, id: HandoffId) -> Handoff:
+        return await self._store.cancel_handoff(id)
+
+    # libraries
+    async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> Sequence[Fact]:
+        return await self._kit.facts.list_facts(text=text, principal=principal)
+
+    async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
+        return await self._kit.facts.add_fact(text, why=why, principal=principal)
+
+    async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact:
+        return await self._kit.facts.edit_fact(id, text, principal=principal)
+
+    async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
+        return await self._kit.facts.delete_fact(id, principal=principal)
+
+    async def list_skills(self) -> Sequence[Skill | SkillProblem]:
+        return await self._kit.skills.list_skills()
+
+    async def get_skill(self, name: str) -> Skill:
+        return await self._kit.skills.get_skill(name)
+
+    async def list_templates(self) -> Sequence[TemplateInfo]:
+        return await self._kit.templates.list_templates()
 
     async def settle(self) -> None:
         """Returns when no turn runs here and nothing is left to do after one."""

@@ -17,9 +17,9 @@ from sojourn.compose import App
 from sojourn.core.errors import SojournError, StoreUnavailable
 from sojourn.core.places import Sender
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.gateway.requests import Requests
 from sojourn.platforms.local_rooms import Rooms
 from sojourn.ports.service import Said, Speaker
+from sojourn.service.handoffs import HandoffRequests
 from tests.rigs.own_postgres import Server
 
 GATEWAY = Path(__file__).with_name("chaos_gateway.py")
@@ -99,7 +99,7 @@ class Actor:
     def __init__(self, number: int, kit: App, seed: int) -> None:
         self.number, self.kit, self.room = number, kit, f"room{number}"
         self.chance = random.Random(f"{seed}/{number}")
-        self.rooms, self.requests = kit.shared(Rooms), Requests(kit.store, kit.settings)
+        self.rooms, self.requests = kit.shared(Rooms), HandoffRequests(kit.store, kit.settings)
         self.session: SessionId | None = None
         self.thread: str | None = None
         self._words = 0
@@ -139,10 +139,10 @@ class Actor:
         assert self.session is not None
         platform = self.chance.choice(("local", "local", "cli", "web"))
         target = self.room if platform == "local" else ""
-        asked = await self.requests.ask(self.session, platform, target=target)
+        asked = await self.kit.service.hand_off(self.session, platform, by=Speaker(surface=""), target=target)
         try:
             async with asyncio.timeout(90):  # whether it is stuck is seen when everything else is calm
-                done = await self.requests.until_over(asked, seconds=5)
+                done = await self.requests.wait(asked, seconds=5)
         except TimeoutError:
             self.asked["left behind"] += 1
             return

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sojourn.gateway.commands import BY_NAME, RECORDS, parse
 from sojourn.ports.service import Said
 from sojourn.ports.store import Listing
+from sojourn.service.chat_commands import COMMANDS, list_commands, parse_command
 from sojourn.testing.fake_platform import BEN
 from sojourn.testing.scripted import Gate, Say
 from tests.parts.gateway.worlds import CLI, world
@@ -31,12 +31,12 @@ async def told(at, words, *, by=None, chat="42"):
     ],
 )
 def test_a_command_is_told_from_words(text, meant):
-    assert parse(text) == meant
+    assert parse_command(text) == meant
 
 
 def test_another_prefix_where_the_slash_belongs_to_the_network():
-    assert parse("!new", "!") == ("new", "")
-    assert parse("/new", "!") is None
+    assert parse_command("!new", "!") == ("new", "")
+    assert parse_command("/new", "!") is None
 
 
 def test_the_records_say_where_a_command_works():
@@ -56,9 +56,9 @@ def test_the_records_say_where_a_command_works():
             "sethome",
         ]
     }
-    assert wanted | {"whoami", "help"} <= {one.name for one in RECORDS if not one.cli_only}
-    assert BY_NAME["sethome"].gateway_only
-    assert BY_NAME["quit"].cli_only
+    assert wanted | {"whoami", "help"} <= {one.name for one in list_commands("chat")}
+    assert COMMANDS["sethome"].surfaces == ("chat",)
+    assert COMMANDS["quit"].surfaces == ("terminal",)
 
 
 async def test_new_begins_another_session_and_resume_brings_the_first_back(home, store):

@@ -178,7 +178,7 @@ async def test_without_a_gateway_it_is_said_at_once(home, store):
     async with world(home, store) as at:
         session = await at.session("hello")
         with pytest.raises(PlatformDown, match="No gateway is running") as told:
-            await at.requests.ask(session.id, "fake")
+            await at.request(session, "fake")
         assert "sojourn gateway run" in told.value.hint
 
 
@@ -187,10 +187,10 @@ async def test_what_cannot_arrive_is_refused_at_once(home, store):
         await at.start()
         session = await at.session("hello")
         with pytest.raises(NotFound, match="telegram") as told:
-            await at.requests.ask(session.id, "telegram")
+            await at.request(session, "telegram")
         assert "fake" in told.value.hint
         with pytest.raises(BadInput, match="no home channel") as told:
-            await at.requests.ask(session.id, "fake")
+            await at.request(session, "fake")
         assert "/sethome" in told.value.hint
         assert (await at.service.get(session.id)).handoff_state is None
 
@@ -202,7 +202,7 @@ async def test_mid_turn_it_is_refused(home, store):
         session = await at.session()
         await at.service.say(session.id, Said(text="slow"), CLI)
         with pytest.raises(SessionBusy):
-            await at.requests.ask(session.id, "fake", surface="cli")
+            await at.request(session, "fake", surface="cli")
         at.runtime.gate("go").open()
 
 
@@ -223,7 +223,7 @@ async def test_after_it_arrived_the_giver_can_do_nothing(home, store):
         with pytest.raises(NotDriving):
             await at.service.say(session.id, Said(text="late words"), CLI)
         with pytest.raises(Conflict):
-            await at.requests.ask(session.id, "fake", surface="cli")
+            await at.request(session, "fake", surface="cli")
 
 
 async def test_words_that_were_refused_by_a_handoff_that_is_over_are_said_again(home, store, monkeypatch):
@@ -260,11 +260,11 @@ async def test_words_that_came_before_a_session_arrives_in_their_own_place_do_no
             return await keep(platform, account, id, **given)
 
         monkeypatch.setattr(store, "keep_incoming", words_first)
-        asked = await at.requests.ask(session.id, "fake", waits=True)
+        asked = await at.request(session, "fake", wait=True)
         at.network.say("42", "go on")
         await at.rows("running", 1)
         written.set()
         async with asyncio.timeout(10):
-            assert (await at.requests.until_over(asked)).state == "completed"
+            assert (await at.requests.wait(asked)).state == "completed"
         assert (await at.texts("42", 3))[2] == "go on"
         await at.quiet()

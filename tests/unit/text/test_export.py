@@ -1,12 +1,14 @@
 import json
+import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.cli.exports import fenced, jsonl, markdown
-from sojourn.cli.folding import Called, Said, fold, summary
-from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
+from sojourn.core.messages import Message, ToolCall, assistant, is_internal, tool_result, user
 from sojourn.core.sessions import Recorded, Session, SessionId
+from sojourn.text.export import fence, to_jsonl, to_markdown
+from sojourn.text.transcript import SpokenText, ToolExchange, fold, summary
 
 ID = SessionId("s1")
 LS = ToolCall(id="c1", name="terminal", arguments='{"command": "ls"}')
@@ -20,7 +22,7 @@ def kept(*messages: Message) -> list[Recorded]:
 def told(*messages: Message) -> list[str]:
     """Each piece in a word."""
     return [
-        f"{p.message.role}: {p.text}" if isinstance(p, Said) else f"{p.call.name} → {summary(p.answer)}"
+        f"{p.message.role}: {p.text}" if isinstance(p, SpokenText) else f"{p.call.name} → {summary(p.answer)}"
         for p in fold(kept(*messages))
     ]
 
@@ -62,8 +64,8 @@ def test_every_message_is_somewhere(kinds):
         "lone": tool_result(CAT, "z"),
     }
     pieces = list(fold(kept(*(made[kind] for kind in kinds))))
-    assert sum(isinstance(p, Said) for p in pieces) == kinds.count("user")
-    answered = sum(isinstance(p, Called) and p.answer is not None for p in pieces)
+    assert sum(isinstance(p, SpokenText) for p in pieces) == kinds.count("user")
+    answered = sum(isinstance(p, ToolExchange) and p.answer is not None for p in pieces)
     assert answered == kinds.count("answer") + kinds.count("lone")
 
 
@@ -75,7 +77,7 @@ def test_markdown_folds_calls_and_hides_what_was_undone():
         tool_result(LS, "``` not the end"),
         Message(role="user", content="secret thought", active=False),
     )
-    text = "".join(markdown(session, rows))
+    text = "".join(to_markdown(session, rows))
     assert text.startswith("# Plan\n")
     assert "<summary><code>terminal</code>" in text
     assert "````text\n``` not the end\n````" in text
@@ -83,14 +85,29 @@ def test_markdown_folds_calls_and_hides_what_was_undone():
 
 
 def test_a_fence_is_longer_than_any_inside():
-    assert fenced("a ````` b", "text").startswith("``````text\n")
+    assert fence("a ````` b", "text").startswith("``````text\n")
 
 
 def test_jsonl_is_one_line_with_all_messages():
     rows = kept(user("a\nb"), Message(role="user", content="taken back", active=False))
-    (line,) = jsonl(Session(id=ID), rows)
+    (line,) = to_jsonl(Session(id=ID), rows)
     whole = json.loads(line)
     assert line.count("\n") == 1
     assert whole["id"] == "s1"
     assert [one["content"] for one in whole["messages"]] == ["a\nb", "taken back"]
     assert whole["messages"][1]["active"] is False
+
+
+def test_the_notice_of_a_hand_off_is_nobodys_words():
+    notice = replace(user("[Sojourn: handed over]"), extra='{"internal": true}')
+    [piece] = fold(kept(notice))
+    assert piece.is_notice
+    text = "".join(to_markdown(Session(id=ID), kept(notice, user("hello"))))
+    assert re.search(r"## Notice · .*\n\n\[Sojourn: handed over\]", text)
+    assert text.count("## You") == 1
+
+
+def test_only_our_own_mark_makes_a_notice():
+    for extra in (None, "{", '"internal"', '{"internal": "yes"}', '{"by": "internal"}'):
+        assert not is_internal(replace(user("mine"), extra=extra))
+    assert not is_internal(Message(role="assistant", content="x", extra='{"internal": true}'))
