@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from sojourn.http import (
     attachments,
     chat,
+    chat_commands,
     completions,
     entering,
     openapi,
@@ -37,7 +38,8 @@ def make_app(kit: Kit, *, token: str, host: str = "127.0.0.1") -> FastAPI:
     app.state.visitors = Visitors(token)
     app.state.streams = Streams(float(kit.settings["server.heartbeat_seconds"]))
     problems.install(app)
-    for part in (status, sessions, transcripts, attachments, search, turns, chat, sse, runtimes, completions, entering):
+    talking = (turns, chat, chat_commands, sse, runtimes, completions, entering)
+    for part in (status, sessions, transcripts, attachments, search, *talking):
         app.include_router(part.router)
     app.state.mounts.mount(app)
     app.openapi = openapi.describe(app)  # type: ignore[method-assign]

@@ -297,7 +297,8 @@ async def _usage(call: CommandCall) -> CommandResult:
 
 @_command("Take back the last request and what followed.", is_quick=False)
 async def _undo(call: CommandCall) -> CommandResult:
-    hidden = await call.service.undo((await _get_session(call)).id, call.by)
+    session = await _get_session(call)
+    hidden = await call.service.undo(session.id, call.by)
     return _say(f"Took back {many(hidden, 'message')}." if hidden else "There is nothing to take back.")
 
 

@@ -162,3 +162,21 @@ async def test_the_wheel_is_taken_in_the_middle_of_a_turn(home, store):
         at.runtime.gate("go").open()
         await at.service.settle()
         assert (await at.service.messages(session.id))[-1].item.content == "half done"
+
+
+async def test_undo_usage_and_runtime_work_in_a_chat(home, store):
+    async with world(home, store) as at:
+        await at.start()
+        await told(at, "the garden story")
+        assert "tokens in" in await told(at, "/usage")
+        assert "scripted" in await told(at, "/runtime")
+        assert "Took back 2 messages" in await told(at, "/undo")
+        assert "nothing to take back" in await told(at, "/undo")
+
+
+async def test_a_chosen_runtime_answers_the_next_words(home, store):
+    async with world(home, store) as at:
+        await at.start()
+        assert "no runtime" in await told(at, "/runtime fly")
+        await told(at, "/runtime scripted")
+        assert await told(at, "hello") == "hello"
