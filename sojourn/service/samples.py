@@ -1,4 +1,4 @@
-"""A few made-up sessions, so that a new home has something to look at. They say what they are."""
+"""Sample sessions for a new home, marked as samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sojourn.ports.source import Transcript
 
 
 def load_samples() -> list[Transcript]:
-    """The sessions of `samples.json`, beside this file."""
+    """Reads the sessions of `samples.json`."""
     raw = json.loads(files("sojourn.service").joinpath("samples.json").read_text("utf-8"))
     return [_transcript(session) for session in raw["sessions"]]
 
@@ -34,7 +34,7 @@ def _transcript(raw: dict[str, object]) -> Transcript:
 
 
 async def add_samples(store: Ingest) -> int:
-    """Adds them once; returns how many are new."""
+    """Adds the sample sessions once; returns how many are new."""
     batch = [("1", one) for one in load_samples()]
     done = await store.ingest("sample", "built-in", batch, principal=OWNER)
     await store.index()

@@ -21,7 +21,7 @@ from sojourn.gateway.render import AGAIN
 from sojourn.platforms.local_rooms import TO_HEAR
 from sojourn.ports.journal import Incoming
 from sojourn.ports.store import Listing
-from sojourn.service.begun import KIND
+from sojourn.service.turn_record import KIND
 from tests.e2e.chaos import Actor, Gateways
 
 MANY = 1_000_000

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sojourn.ports.source import HistorySource
-from sojourn.service.rescue import rescue
+from sojourn.service.import_history import import_history
 from sojourn.sources.claude_code.source import ClaudeCode
 from sojourn.sources.codex.source import Codex
 from sojourn.sources.opencode.source import Opencode
@@ -63,10 +63,10 @@ async def test_odd_records_are_survived(program: str, version: str, seed: int, t
         _bend_rows(path, chance)
     store = MemoryStore()
     found = tried.found()
-    report = await rescue(store, tried.source, found)
+    report = await import_history(store, tried.source, found)
     assert report.imported + len(report.skipped) == report.found == found.sessions
     assert report.new_messages
-    assert (await rescue(store, tried.source, found)).new_messages == 0
+    assert (await import_history(store, tried.source, found)).new_messages == 0
     await store.close()
 
 

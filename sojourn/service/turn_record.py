@@ -1,4 +1,4 @@
-"""A turn on record: from the moment its request is accepted until it is over, for any process to see."""
+"""Turn record: the persisted state of a turn from its acceptance to its end, visible to every process."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from sojourn.core.wire import from_wire, to_wire
 from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.service import Said, Speaker, Turn
 from sojourn.ports.whole import WholeStore
-from sojourn.service.log import LEASE_SECONDS
-from sojourn.service.process import is_dead, this_process
+from sojourn.service.process_identity import is_dead, this_process
 
 KIND = "turn"
-PAUSE, TRIES = 0.05, 60  # for what only takes a moment
+LEASE_SECONDS = 30.0
+RETRY_SECONDS, MAX_RETRIES = 0.05, 60  # while a lease is about to be released
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
-    """What was said, by whom, to which runtime; and which process cares for it."""
+class TurnRecord:
+    """A request, its caller, the runtime that answers, and the process that runs it."""
 
     session: SessionId
     principal: Principal
@@ -41,23 +41,23 @@ class Begun:
 
     @property
     def holder(self) -> str:
-        """A person's word for whoever runs it."""
+        """Names the process that runs the turn, for people."""
         return self.by.holder or f"{self.by.surface} on {self.process['host']} (pid {self.process['pid']})"
 
     @property
-    def who(self) -> str:
+    def caller_label(self) -> str:
         return self.by.name or self.by.surface
 
     @property
     def turn(self) -> Turn:
         return Turn(id=self.id, session=self.session, after=self.after)
 
-    def running(self, lease: Lease, after: int) -> Begun:
+    def running(self, lease: Lease, after: int) -> TurnRecord:
         return replace(self, state="running", since=lease.since, after=after)
 
     def opening(self) -> list[Yielded]:
-        """How a turn begins in the log."""
-        message = said_message(self.said.text, self.said.attachments, by=self.who)
+        """The first items of a turn in the log."""
+        message = said_message(self.said.text, self.said.attachments, by=self.caller_label)
         if self.said.internal:
             message = replace(message, extra='{"internal": true}')
         metadata = Metadata(session_id=self.session, turn_id=self.id, runtime=self.runtime, model=self.model)
@@ -65,55 +65,56 @@ class Begun:
 
     @property
     def key(self) -> str:
-        """Under which it is on record."""
+        """The key of its store record."""
         return f"{self.session}/{self.id}"
 
-    def record(self) -> Record:
+    def to_record(self) -> Record:
         return Record(kind=KIND, key=self.key, value=to_wire(self), principal=self.principal, session=self.session)
 
 
-async def on_record(store: RecordStore, session: SessionId | None = None) -> list[Begun]:
-    """The turns that are not over, of one session or of all: those that run first, then those that wait, in order."""
-    found = [from_wire(Begun, record.value) for record in await store.list_records(KIND, session=session)]
+async def list_active_turns(store: RecordStore, session: SessionId | None = None) -> list[TurnRecord]:
+    """Lists turns that are not over, of one session or of all: running ones first, then queued ones in order."""
+    found = [from_wire(TurnRecord, record.value) for record in await store.list_records(KIND, session=session)]
     return sorted(found, key=lambda one: (one.state != "running", one.since))
 
 
-async def off_record(store: RecordStore, begun: Begun) -> None:
-    await store.delete_record(KIND, begun.key)
+async def remove_turn(store: RecordStore, record: TurnRecord) -> None:
+    await store.delete_record(KIND, record.key)
 
 
-async def running(store: WholeStore, session: SessionId) -> Begun | None:
-    """The turn that runs now, in whichever process. One whose end is written is over, though still on record."""
-    found = [one for one in await on_record(store, session) if one.state == "running" and not is_dead(one.process)]
+async def find_running(store: WholeStore, session: SessionId) -> TurnRecord | None:
+    """Finds the running turn of a session in any process. One whose `done` is stored counts as over."""
+    found = [
+        one for one in await list_active_turns(store, session) if one.state == "running" and not is_dead(one.process)
+    ]
     return found[-1] if found and not await _is_over(store, session) else None
 
 
 async def _is_over(store: WholeStore, session: SessionId) -> bool:
-    """Whether the last thing in the log is the end of a turn."""
+    """Whether the last item in the log is a `done`."""
     last = (await store.get(session)).last_seq
     return any([isinstance(kept.item, Done) async for kept in store.read(session, after=last - 1)])
 
 
-async def lease_soon(store: WholeStore, session: SessionId, *, holder: str, surface: str) -> Lease:
-    """The lease, waiting for what only takes a moment: whoever has seen `done` may speak at once, though the
-    turn has not let go yet. SessionBusy while a turn runs."""
+async def acquire_lease(store: WholeStore, session: SessionId, *, holder: str, surface: str) -> Lease:
+    """Acquires the lease, retrying while a turn that has ended releases it. SessionBusy while a turn runs."""
     held_since = set[float]()
-    for _ in range(TRIES):
+    for _ in range(MAX_RETRIES):
         try:
             return await store.lease(session, holder=holder, surface=surface, seconds=LEASE_SECONDS)
         except SessionBusy as busy:
-            if await running(store, session):
+            if await find_running(store, session):
                 raise
             held_since.add(busy.since)
-            await asyncio.sleep(PAUSE)
-    if len(held_since) == 1:  # all the time one holder, and no turn on record: it died at that very moment
-        with suppress(Conflict):  # somebody else has just done that
+            await asyncio.sleep(RETRY_SECONDS)
+    if len(held_since) == 1:  # one holder all the time and no turn record: its process died
+        with suppress(Conflict):  # another process has just broken it
             await break_lease(store, session)
     return await store.lease(session, holder=holder, surface=surface, seconds=LEASE_SECONDS)
 
 
 async def break_lease(store: WholeStore, session: SessionId) -> None:
-    """The lease of a dead process is worth nothing; nobody has to wait until it runs out."""
+    """Invalidates the lease of a dead process, so that nobody waits until it expires."""
     found = await store.get(session)
     if found.driver is not None:
         await store.drive(session, found.driver, fence=found.driver_fence)

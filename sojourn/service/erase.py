@@ -1,4 +1,4 @@
-"""Forgets a session everywhere under the home: the store, what plugins keep of it, and its copies."""
+"""Erase: removes a session from the store, from the files of plugins and from backups under the home."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from sojourn.core.sessions import SessionId
 from sojourn.core.tables import FILE_MARK
 from sojourn.ports.store import Removed, SessionStore
 
-# Removes a plugin's own traces; returns the files it touched, now or after some waiting.
+# Removes a plugin's own files of a session; returns those it touched.
 Eraser = Callable[[SessionId], Sequence[str] | Awaitable[Sequence[str]]]
 STORE = "state.db"  # the store's own file, when it is a file
-# To close any descriptor of these would give up the locks that this process has on them, in the middle of a write.
+# Closing any descriptor of these would release the POSIX locks of this process, even during a write.
 _LIVE = tuple(STORE + ending for ending in ("", "-wal", "-shm", "-journal"))
 
 
 async def forget(
     store: SessionStore, session: SessionId, *, home: Path, erasers: Sequence[Eraser] = (), purge_backups: bool = False
 ) -> Removed:
-    """What was removed, and which copies still hold it. With `purge_backups` those go too."""
+    """Removes a session; reports what was removed and which backups still hold it. `purge_backups` deletes those."""
     removed = await store.forget(session)
     files: dict[str, None] = {}
-    for one, erase in product(removed.sessions, erasers):  # a sub-agent has left traces of its own
+    for one, erase in product(removed.sessions, erasers):  # sub-agents have files of their own
         done = erase(one)
         files |= dict.fromkeys(await done if isinstance(done, Awaitable) else done)
-    removed = replace(removed, files=tuple(files), backups=tuple(sorted({*removed.backups, *copies_in(home)})))
+    removed = replace(removed, files=tuple(files), backups=tuple(sorted({*removed.backups, *find_backups(home)})))
     return purge(removed) if purge_backups else removed
 
 
-def copies_in(home: Path) -> list[str]:
-    """The copies under a home, wherever the store is kept: whole ones, and what a killed copying has left."""
+def find_backups(home: Path) -> list[str]:
+    """Lists backups under a home, and the partial files of interrupted ones."""
     folders = (home, home / "backups", *home.glob("backups/.sojourn-copy-*"))
     files = (file for folder in folders if folder.is_dir() for file in folder.iterdir() if file.is_file())
-    return [str(file) for file in files if file.name not in _LIVE and _is_copy(file)]
+    return [str(file) for file in files if file.name not in _LIVE and _is_backup(file)]
 
 
-def _is_copy(file: Path) -> bool:
+def _is_backup(file: Path) -> bool:
     if file.name.startswith(".") and file.suffix in (".part", ".restored"):
         return True
     with file.open("rb") as opened:
@@ -47,7 +47,7 @@ def _is_copy(file: Path) -> bool:
 
 
 def purge(removed: Removed) -> Removed:
-    """Deletes the copies that may still hold what was forgotten."""
+    """Deletes the backups that may still hold an erased session."""
     for backup in removed.backups:
         for ending in ("", "-wal", "-shm", "-journal"):
             Path(backup + ending).unlink(missing_ok=True)
@@ -55,7 +55,7 @@ def purge(removed: Removed) -> Removed:
 
 
 def erase_logs(home: Path) -> list[str]:
-    """Deletes the reports of bugs: a traceback may hold words of any session."""
+    """Deletes crash reports: a traceback may contain text of any session."""
     found = sorted((home / "logs").glob("*")) if (home / "logs").is_dir() else []
     for file in found:
         file.unlink(missing_ok=True)

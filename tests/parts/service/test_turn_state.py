@@ -5,22 +5,22 @@ import pytest
 from sojourn.core.events import Chunk, Done, Failed, Metadata
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import Recorded, SessionId
-from sojourn.service.course import Course
+from sojourn.service.turn_state import TurnState
 
 A, B = ToolCall(id="a", name="read"), ToolCall(id="b", name="write")
 
 
-def course(*items) -> Course:
-    made = Course()
+def course(*items) -> TurnState:
+    made = TurnState()
     for seq, item in enumerate(items, 1):
-        made.see(Recorded(session=SessionId("s"), seq=seq, at=0.0, item=item))
+        made.apply(Recorded(session=SessionId("s"), seq=seq, at=0.0, item=item))
     return made
 
 
 def test_a_finished_turn_misses_nothing():
     seen = course(Metadata(), user("hi"), Chunk("yes"), assistant("yes"), Done())
     assert seen.loose_ends("completed") == []
-    assert (seen.begun, seen.over, seen.failed, seen.answered) == (True, True, False, True)
+    assert (seen.has_begun, seen.over, seen.failed, seen.answered) == (True, True, False, True)
     assert seen.ids == ["s:2", "s:4"]
 
 

@@ -1,4 +1,4 @@
-"""The pen: order, and what waits together is kept together."""
+"""The writer: order, and what waits together is kept together."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from sojourn.core.errors import LeaseLost
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import assistant
 from sojourn.core.sessions import new_turn_id
-from sojourn.service.log import Pen
+from sojourn.service.turn_writer import TurnWriter
 
 
 class Slow:
@@ -36,57 +36,57 @@ async def everything(store, session):
 
 async def test_the_first_chunk_goes_at_once_and_those_that_came_meanwhile_go_together(store, lease):
     slow = Slow(store)
-    pen = Pen(slow, lease, new_turn_id())
-    await pen(Chunk("1"))
+    writer = TurnWriter(slow, lease, new_turn_id())
+    await writer(Chunk("1"))
     await asyncio.sleep(0)
     for number in "2345":
-        await pen(Chunk(number))
+        await writer(Chunk(number))
     for _ in range(2):
         slow.go.release()
-    await pen.flush()
+    await writer.flush()
     assert [len(batch) for batch in slow.batches] == [1, 4]
     assert [item.text for item in await everything(store, lease.session)] == list("12345")
 
 
 async def test_a_message_is_kept_when_the_pen_returns(store, lease):
-    pen = Pen(store, lease, new_turn_id())
-    await pen(Chunk("a"), assistant("a"))
+    writer = TurnWriter(store, lease, new_turn_id())
+    await writer(Chunk("a"), assistant("a"))
     assert len(await everything(store, lease.session)) == 2
-    assert len(pen.course.ids) == 1
+    assert len(writer.state.ids) == 1
 
 
 async def test_a_lost_lease_is_told_and_nothing_is_written(store, lease):
-    pen = Pen(store, lease, new_turn_id())
+    writer = TurnWriter(store, lease, new_turn_id())
     await store.renew(lease, 0)
     with pytest.raises(LeaseLost):
-        await pen(assistant("too late"))
+        await writer(assistant("too late"))
     assert await everything(store, lease.session) == []
 
 
 async def test_what_cannot_be_kept_is_told_once_and_the_pen_writes_on(store, lease):
-    pen = Pen(store, lease, new_turn_id())
+    writer = TurnWriter(store, lease, new_turn_id())
     with pytest.raises(TypeError):
-        await pen(Progress("tool", {"line": object()}), assistant("a"))
-    await pen(assistant("b"))
+        await writer(Progress("tool", {"line": object()}), assistant("a"))
+    await writer(assistant("b"))
     assert [item.content for item in await everything(store, lease.session)] == ["b"]
 
 
 async def test_moving_the_wheel_goes_on_with_another_lease(store, lease):
-    pen = Pen(store, lease, new_turn_id())
-    await pen(assistant("a"))
-    await pen.move("telegram")
-    await pen(assistant("b"))
+    writer = TurnWriter(store, lease, new_turn_id())
+    await writer(assistant("a"))
+    await writer.move("telegram")
+    await writer(assistant("b"))
     assert (await store.get(lease.session)).driver == "telegram"
     assert [item.content for item in await everything(store, lease.session)] == ["a", "b"]
 
 
 async def test_more_than_can_wait_makes_whoever_brings_it_wait(store, lease):
     slow = Slow(store)
-    pen = Pen(slow, lease, new_turn_id())
+    writer = TurnWriter(slow, lease, new_turn_id())
 
     async def bring():
         for number in range(1000):
-            await pen(Chunk(str(number)))
+            await writer(Chunk(str(number)))
 
     bringing = asyncio.create_task(bring())
     done, _ = await asyncio.wait({bringing}, timeout=0.05)
@@ -95,5 +95,5 @@ async def test_more_than_can_wait_makes_whoever_brings_it_wait(store, lease):
     for _ in range(1000):
         slow.go.release()
     await bringing
-    await pen.flush()
+    await writer.flush()
     assert len(await everything(store, lease.session)) == 1000

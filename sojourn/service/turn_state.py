@@ -1,7 +1,6 @@
-"""The course of a turn: what it has kept so far, and what is missing for a proper end.
+"""Turn state: folds the stored items of a turn and derives what is missing for a proper end.
 
-The process that runs a turn follows it as it writes; after a crash another one reads it from the log.
-Both end the turn by the same rules.
+The process that runs a turn folds items as it writes them; after a crash another one folds them from the log.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ _WHY = {
 
 
 @dataclass(slots=True)
-class Course:
-    """Follows the kept items of one turn."""
+class TurnState:
+    """The state of one turn."""
 
-    begun: bool = False
+    has_begun: bool = False
     failed: bool = False
     over: bool = False
     ids: list[str] = field(default_factory=list)
@@ -33,7 +32,7 @@ class Course:
     open: dict[str, ToolCall] = field(default_factory=dict)  # calls without a result
     unkept: list[str] = field(default_factory=list)  # shown since the last assistant message
 
-    def see(self, kept: Recorded) -> None:
+    def apply(self, kept: Recorded) -> None:
         item = kept.item
         if isinstance(item, Message):
             self.ids.append(kept.public_id)
@@ -45,28 +44,28 @@ class Course:
                 self.open.pop(item.tool_call_id or "", None)
         elif isinstance(item, Chunk):
             self.unkept.append(item.text)
-        self.begun |= isinstance(item, Metadata)
+        self.has_begun |= isinstance(item, Metadata)
         self.failed |= isinstance(item, Failed)
         self.over |= isinstance(item, Done)
 
     @property
     def answered(self) -> bool:
-        """Whether an assistant has had the last word."""
+        """Whether the last message is an answer with text and no call is open."""
         last = self.messages[-1] if self.messages else None
         return last is not None and last.role == "assistant" and bool(text_of(last)) and not self.open
 
     def results(self, status: str) -> list[Message]:
-        """A result for every open call that says why there is none."""
+        """A substitute result for every open call that says why it has none."""
         why = _WHY.get(status, _WHY["failed"])
         return [tool_result(call, why) for call in self.open.values()]
 
     def loose_ends(self, status: str) -> list[Message]:
-        """A result for every open call, and the words that were shown but not kept as a message."""
+        """Substitute results, and the streamed text that no message contains yet."""
         results, shown = self.results(status), "".join(self.unkept)
         reason = "stop" if status == "completed" else status
         return [*results, assistant(shown, finish_reason=reason)] if shown.strip() else [*results]
 
 
-def told(error: SojournError) -> Failed:
-    """An error as everybody sees it."""
+def to_failed_event(error: SojournError) -> Failed:
+    """An error as the event that surfaces show."""
     return Failed(error.code, str(error), error.hint, error.retryable)

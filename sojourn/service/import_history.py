@@ -1,4 +1,4 @@
-"""Brings foreign histories in: what is new, exactly once, and again from where it stopped."""
+"""Import: reads another program's history into the store, each session once, resuming where it stopped."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ FORGOTTEN = "it was forgotten here"
 
 
 @dataclass(slots=True)
-class _Tally:
-    """The report while it is being made."""
+class _Counts:
+    """The counts of a running import."""
 
     found: int = 0
     imported: int = 0
@@ -46,7 +46,7 @@ class _Tally:
             self.notes.append(f"{one.native_id}: {one.note}")
 
 
-async def rescue(
+async def import_history(
     store: Ingest,
     source: HistorySource,
     found: Found,
@@ -55,77 +55,77 @@ async def rescue(
     principal: Principal = OWNER,
     progress: Progress | None = None,
 ) -> ImportReport:
-    """Imports one history; a dry run says what would happen and writes nothing."""
-    begun, home, tally = time.monotonic(), str(found.home), _Tally()
+    """Imports one history; a dry run reports what would happen and writes nothing."""
+    begun, home, counts = time.monotonic(), str(found.home), _Counts()
     problem = found.problem
     if not problem:
         try:
             with source.open(found.home) as reader:
                 listed = list(reader.sessions())
-                tally.found = len(listed)
-                todo = _to_read(listed, await store.known(source.name, home), tally)
-                away = await store.forgotten(source.name, home, [one.native_id for one in todo])
-                tally.skipped += [(one.native_id, FORGOTTEN) for one in todo if one.native_id in away]
-                todo = [one for one in todo if one.native_id not in away]
+                counts.found = len(listed)
+                todo = _select_changed(listed, await store.known(source.name, home), counts)
+                forgotten = await store.forgotten(source.name, home, [one.native_id for one in todo])
+                counts.skipped += [(one.native_id, FORGOTTEN) for one in todo if one.native_id in forgotten]
+                todo = [one for one in todo if one.native_id not in forgotten]
                 if dry_run:
-                    tally.imported = len(todo)
+                    counts.imported = len(todo)
                 else:
-                    await _bring(store, source.name, home, reader, todo, principal, tally, progress)
+                    await _import_sessions(store, source.name, home, reader, todo, principal, counts, progress)
         except SourceUnreadable as error:
             problem = str(error)
-    if not dry_run and (tally.imported or tally.updated):
+    if not dry_run and (counts.imported or counts.updated):
         await store.index((lambda done, of: progress("making searchable", done, of)) if progress else None)
     return ImportReport(
         source=source.name,
         home=home,
-        found=tally.found,
-        imported=tally.imported,
-        updated=tally.updated,
-        unchanged=tally.unchanged,
-        skipped=tuple(tally.skipped),
-        new_messages=tally.new_messages,
-        removed_upstream=tally.removed_upstream,
-        notes=tuple(tally.notes),
+        found=counts.found,
+        imported=counts.imported,
+        updated=counts.updated,
+        unchanged=counts.unchanged,
+        skipped=tuple(counts.skipped),
+        new_messages=counts.new_messages,
+        removed_upstream=counts.removed_upstream,
+        notes=tuple(counts.notes),
         problem=problem,
         dry_run=dry_run,
         seconds=time.monotonic() - begun,
     )
 
 
-def _to_read(listed: list[Listed], known: dict[str, str], tally: _Tally) -> list[Listed]:
-    """Sessions that are new or changed; the others are counted."""
+def _select_changed(listed: list[Listed], known: dict[str, str], counts: _Counts) -> list[Listed]:
+    """Selects new and changed sessions; counts the others."""
     todo: list[Listed] = []
     for one in listed:
         if one.problem:
-            tally.skipped.append((one.native_id, one.problem))
+            counts.skipped.append((one.native_id, one.problem))
         elif known.get(one.native_id) == one.fingerprint:
-            tally.unchanged += 1
+            counts.unchanged += 1
         else:
             todo.append(one)
     return todo
 
 
-async def _bring(
+async def _import_sessions(
     store: Ingest,
     source: str,
     home: str,
     reader: Reader,
     todo: list[Listed],
     principal: Principal,
-    tally: _Tally,
+    counts: _Counts,
     progress: Progress | None,
 ) -> None:
     done = 0
-    for batch, read in _batches(reader, todo, tally):
+    for batch, read in _batches(reader, todo, counts):
         for one in await store.ingest(source, home, batch, principal=principal):
-            tally.add(one)
+            counts.add(one)
         done += read
         if progress:
             progress("importing sessions", done, len(todo))
 
 
-def _batches(reader: Reader, todo: list[Listed], tally: _Tally) -> Iterator[tuple[list[tuple[str, Transcript]], int]]:
-    """Whole sessions in bites; one that cannot be read is reported and does not hide the others."""
+def _batches(reader: Reader, todo: list[Listed], counts: _Counts) -> Iterator[tuple[list[tuple[str, Transcript]], int]]:
+    """Yields batches of whole sessions; reports an unreadable one and goes on."""
     batch: list[tuple[str, Transcript]] = []
     size = read = 0
     for one in todo:
@@ -133,9 +133,9 @@ def _batches(reader: Reader, todo: list[Listed], tally: _Tally) -> Iterator[tupl
         try:
             found = reader.read(one.native_id)
         except SojournError as error:
-            tally.skipped.append((one.native_id, str(error)))
+            counts.skipped.append((one.native_id, str(error)))
             continue
-        tally.notes += [f"{one.native_id}: {warning}" for warning in found.warnings]
+        counts.notes += [f"{one.native_id}: {warning}" for warning in found.warnings]
         batch.append((one.fingerprint, found))
         size += sum(len(message.content or "") + len(message.tool_calls or "") for message in found.messages)
         if size > _BATCH_BYTES or len(batch) >= _BATCH_SESSIONS:

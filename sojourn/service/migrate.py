@@ -1,4 +1,4 @@
-"""Moves a whole store to another one and proves that both hold the same."""
+"""Migrate: copies a whole store into another one and verifies that both hold the same rows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sojourn.core.errors import Conflict, StoreCorrupt
 from sojourn.ports.admin import Progress, StoreAdmin
 from sojourn.ports.kit import MoveReport
 
-_PAGE = 1000
+_PAGE_ROWS = 1000
 Row = tuple[Any, ...]
 
 
-async def move(here: StoreAdmin, there: StoreAdmin, progress: Progress | None = None) -> MoveReport:
+async def migrate(here: StoreAdmin, there: StoreAdmin, progress: Progress | None = None) -> MoveReport:
     """Copies every table by name in key order; counts and content hashes of both sides must agree."""
     begun = time.monotonic()
     if not await there.is_empty():
@@ -25,15 +25,15 @@ async def move(here: StoreAdmin, there: StoreAdmin, progress: Progress | None = 
         )
     stats = await here.stats()
     totals = {"sessions": stats.sessions, "messages": stats.messages, "events": stats.events}
-    proofs: list[tuple[str, int, str]] = []
+    checksums: list[tuple[str, int, str]] = []
     for table, columns, key in here.tables():
-        sent = _Proof()
+        sent = _Checksum()
         async for rows in _pages(here, table, columns, key):
             sent.add(rows)
             await there.import_rows(table, rows)
             if progress:
                 progress(f"moving {table}", sent.count, totals.get(table, 0))
-        arrived = _Proof()
+        arrived = _Checksum()
         async for rows in _pages(there, table, columns, key):
             arrived.add(rows)
             if progress:
@@ -43,8 +43,8 @@ async def move(here: StoreAdmin, there: StoreAdmin, progress: Progress | None = 
                 f"Table {table} differs after the move: {sent.count} rows sent, {arrived.count} arrived.",
                 hint="The store you came from is untouched. Empty the new one and try again.",
             )
-        proofs.append((table, sent.count, sent.digest))
-    return MoveReport(rows=tuple(proofs), seconds=time.monotonic() - begun)
+        checksums.append((table, sent.count, sent.digest))
+    return MoveReport(rows=tuple(checksums), seconds=time.monotonic() - begun)
 
 
 async def _pages(
@@ -52,13 +52,13 @@ async def _pages(
 ) -> AsyncIterator[list[Row]]:
     places = [columns.index(name) for name in key]
     after: Row | None = None
-    while rows := await store.export_rows(table, after=after, limit=_PAGE):
+    while rows := await store.export_rows(table, after=after, limit=_PAGE_ROWS):
         yield rows
         after = tuple(rows[-1][place] for place in places)
 
 
-class _Proof:
-    """A count and a running hash over rows in order."""
+class _Checksum:
+    """Count and running hash of rows in order."""
 
     def __init__(self) -> None:
         self.count, self._hash = 0, hashlib.sha256()
@@ -66,15 +66,15 @@ class _Proof:
     def add(self, rows: list[Row]) -> None:
         self.count += len(rows)
         for row in rows:
-            self._hash.update(json.dumps([_plain(value) for value in row], ensure_ascii=True).encode())
+            self._hash.update(json.dumps([_normalise(value) for value in row], ensure_ascii=True).encode())
 
     @property
     def digest(self) -> str:
         return self._hash.hexdigest()[:32]
 
 
-def _plain(value: Any) -> Any:
-    """The same value however a database hands it over."""
+def _normalise(value: Any) -> Any:
+    """Makes a value independent of the database driver."""
     if isinstance(value, (bytes, memoryview)):
         return hashlib.sha256(value).hexdigest()
     return float(value) if isinstance(value, float) else value

@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 
-from sojourn.service.forgetting import copies_in
+from sojourn.service.erase import find_backups
 
 TRY = """
 import sqlite3, sys
@@ -31,7 +31,7 @@ def test_a_writer_keeps_its_lock_while_copies_are_looked_for(tmp_path):
     db.execute("BEGIN IMMEDIATE")
     db.execute("INSERT INTO t VALUES (1)")
     assert another_process_tries(tmp_path / "state.db") == "database is locked"
-    assert copies_in(tmp_path) == []
+    assert find_backups(tmp_path) == []
     assert another_process_tries(tmp_path / "state.db") == "database is locked"
     db.execute("COMMIT")
     assert another_process_tries(tmp_path / "state.db") == "got it"

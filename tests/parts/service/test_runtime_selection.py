@@ -9,7 +9,7 @@ from sojourn.core.errors import Missing, RuntimeFailed
 from sojourn.core.events import Metadata
 from sojourn.ports.runtime import Ready
 from sojourn.ports.service import Said
-from sojourn.service import choosing
+from sojourn.service import runtime_selection
 from sojourn.service.local import LocalService
 from sojourn.testing.kit import SmallKit, settings_with
 from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
@@ -51,7 +51,7 @@ async def test_the_setting_wins(serve):
 
 
 async def test_one_that_is_broken_or_slow_does_not_hide_the_others(serve, monkeypatch):
-    monkeypatch.setattr(choosing, "_SECONDS", 0.02)
+    monkeypatch.setattr(runtime_selection, "_READY_TIMEOUT_SECONDS", 0.02)
     service = serve(
         runtimes=[
             Broken("slow", None),
