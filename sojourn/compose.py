@@ -29,10 +29,10 @@ if TYPE_CHECKING:  # every command passes through here, so what few of them need
     from sojourn.ports.store import Removed
     from sojourn.ports.tool import Tool
     from sojourn.ports.whole import WholeStore
-    from sojourn.service.erase import Eraser
+    from sojourn.stores.erase import Eraser
 
 T = TypeVar("T")
-_FORGETTING = "sojourn.service.erase"
+_FORGETTING = "sojourn.stores.erase"
 
 
 class App:
@@ -180,7 +180,7 @@ class App:
         self, found: Found, *, dry_run: bool = False, principal: Principal = OWNER, progress: Progress | None = None
     ) -> ImportReport:
         source = self._sources[found.source]
-        bring = self.registry.load("sojourn.service.import_history:import_history")
+        bring = self.registry.load("sojourn.sources.import_history:import_history")
         report: ImportReport = await bring(
             self.store, source, found, dry_run=dry_run, principal=principal, progress=progress
         )
@@ -210,9 +210,7 @@ class App:
         """Moves the store to a PostgreSQL address, or to a SQLite file by path."""
         target = self._open_other(to)
         try:
-            moved: MoveReport = await self.registry.load("sojourn.service.migrate:migrate")(
-                self.store, target, progress
-            )
+            moved: MoveReport = await self.registry.load("sojourn.stores.migrate:migrate")(self.store, target, progress)
             return moved
         finally:
             await target.close()
@@ -220,14 +218,14 @@ class App:
     async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
         """A copy of the whole store in one file, wherever the store is."""
         if self.settings["database_url"]:
-            save = self.registry.load("sojourn.service.backup:save_backup")
+            save = self.registry.load("sojourn.stores.backup:save_backup")
             made: Path = await save(self.store, self._open_at, target, progress)
             return made
         return await self.store.backup(target, progress)
 
     async def restore(self, source: Path, *, progress: Progress | None = None) -> None:
         if self.settings["database_url"]:
-            load = self.registry.load("sojourn.service.backup:load_backup")
+            load = self.registry.load("sojourn.stores.backup:load_backup")
             await load(self.store, self._open_at, source, progress)
         else:
             await self.store.restore(source, progress)
@@ -251,7 +249,7 @@ class App:
         return self._open(replace(self.settings, values=values))
 
     async def add_samples(self) -> int:
-        added: int = await self.registry.load("sojourn.service.samples:add_samples")(self.store)
+        added: int = await self.registry.load("sojourn.sources.samples:add_samples")(self.store)
         return added
 
     async def close(self) -> None:

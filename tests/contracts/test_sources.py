@@ -11,7 +11,7 @@ import pytest
 
 from sojourn.core.messages import calls, text_of
 from sojourn.ports.source import Transcript
-from sojourn.service.import_history import import_history as rescue_
+from sojourn.sources.import_history import import_history as rescue_
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.source_contract import History, KilledContract, SourceContract, every
 from tests.contracts.histories import expected, history, versions
@@ -23,7 +23,7 @@ HALF = """
 import asyncio, os, signal, sys
 from importlib import import_module
 from pathlib import Path
-from sojourn.service import import_history
+from sojourn.sources import import_history
 from sojourn.stores.sqlite.store import SqliteStore
 
 module, name, home, path = sys.argv[1:]

@@ -8,8 +8,8 @@ from sojourn.achievements.job import ScanJob, ScanSettings
 from sojourn.achievements.shelf import FolderShelf
 from sojourn.achievements.snapshot import session_rows
 from sojourn.core.redact import keep
-from sojourn.service.import_history import import_history
 from sojourn.sources.hermes import Hermes
+from sojourn.sources.import_history import import_history
 from sojourn.stores.memory import MemoryStore
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sqlite.store import SqliteStore

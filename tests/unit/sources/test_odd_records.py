@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sojourn.ports.source import HistorySource
-from sojourn.service.import_history import import_history
 from sojourn.sources.claude_code.source import ClaudeCode
 from sojourn.sources.codex.source import Codex
+from sojourn.sources.import_history import import_history
 from sojourn.sources.opencode.source import Opencode
 from sojourn.stores.memory import MemoryStore
 from tests.contracts.histories import history

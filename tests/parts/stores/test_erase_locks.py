@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 
-from sojourn.service.erase import find_backups
+from sojourn.stores.erase import find_backups
 
 TRY = """
 import sqlite3, sys

@@ -11,7 +11,7 @@ from pathlib import Path
 from sojourn.core.errors import BadInput
 from sojourn.ports.admin import Progress, StoreAdmin
 from sojourn.ports.whole import WholeStore
-from sojourn.service.migrate import migrate
+from sojourn.stores.migrate import migrate
 
 OpenAt = Callable[[Path], WholeStore]  # the file store of a home folder
 

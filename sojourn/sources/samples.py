@@ -13,7 +13,7 @@ from sojourn.ports.source import Transcript
 
 def load_samples() -> list[Transcript]:
     """Reads the sessions of `samples.json`."""
-    raw = json.loads(files("sojourn.service").joinpath("samples.json").read_text("utf-8"))
+    raw = json.loads(files("sojourn.sources").joinpath("samples.json").read_text("utf-8"))
     return [_transcript(session) for session in raw["sessions"]]
 
 
