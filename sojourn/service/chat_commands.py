@@ -250,7 +250,7 @@ async def _template(call: CommandCall) -> CommandResult:
     return CommandResult(rows=rows) if rows else _say("There are no templates yet.")
 
 
-@_command("What is remembered about you.", "[list|add|edit|delete …]", private_only=True)
+@_command("What is remembered about you.", "[list|search|add|edit|delete …]", private_only=True)
 async def _memory(call: CommandCall) -> CommandResult:
     service, principal = call.service, call.by.principal
     match _split(call.arguments):
@@ -260,15 +260,21 @@ async def _memory(call: CommandCall) -> CommandResult:
             return (
                 CommandResult(rows=rows) if rows else _say("Nothing is remembered yet. /memory add TEXT adds a fact.")
             )
+        case ["search", *words] if words:
+            facts = await service.list_facts(text=" ".join(words), principal=principal)
+            rows = tuple((one.id, one.text) for one in facts)
+            return CommandResult(rows=rows) if rows else _say("No fact has these words.")
         case ["add", *words] if words:
             fact = await service.add_fact(" ".join(words), principal=principal)
             return _say(f"Remembered as {fact.id}: {fact.text}")
         case ["edit", id, *words] if words:
             fact = await service.edit_fact(id, " ".join(words), principal=principal)
             return _say(f"{fact.id} is now: {fact.text}")
-        case ["delete", id]:
+        case ["delete", id] | ["delete", id, "--yes"]:
             return _say(f"Forgotten: {(await service.delete_fact(id, principal=principal)).text}")
-    raise BadInput("That is not how /memory works.", hint="/memory list, add TEXT, edit ID TEXT, or delete ID.")
+    raise BadInput(
+        "That is not how /memory works.", hint="/memory list, search WORDS, add TEXT, edit ID TEXT, or delete ID."
+    )
 
 
 @_command("The skills there are.", "[list|view …]", owner_only=True)

@@ -24,16 +24,22 @@
 
 from __future__ import annotations
 
+from sojourn.testing.service_controls import ControlsContract
+from sojourn.testing.service_driver import DriverContract
 from sojourn.testing.service_handoffs import HandoffsContract
 from sojourn.testing.service_libraries import LibrariesContract
 from sojourn.testing.service_sessions import SessionsContract
 from sojourn.testing.service_turns import TurnsContract
 from sojourn.testing.service_watching import WatchingContract
-from sojourn.testing.service_wheel import WheelContract
-from sojourn.testing.service_words import WordsContract
 
 
 class ServiceContract(
-    TurnsContract, WatchingContract, WordsContract, WheelContract, SessionsContract, HandoffsContract, LibrariesContract
+    TurnsContract,
+    WatchingContract,
+    ControlsContract,
+    DriverContract,
+    SessionsContract,
+    HandoffsContract,
+    LibrariesContract,
 ):
     """All of it. The parts can be used one by one while a service is being written."""

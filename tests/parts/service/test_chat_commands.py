@@ -18,7 +18,7 @@ class Service:
         self.facts = {}
 
     async def list_facts(self, *, text="", principal):
-        return [fact for whose, fact in self.facts.values() if whose == principal]
+        return [fact for whose, fact in self.facts.values() if whose == principal and text in fact.text]
 
     async def add_fact(self, text, *, why="", principal):
         fact = Fact(id=f"{len(self.facts):08x}", text=text, why=why)
@@ -52,6 +52,8 @@ async def test_facts_are_added_listed_and_deleted_for_whoever_asks():
     await run(service, "memory add guests too", by=GUEST, surface="chat")
     assert (await run(service, "memory")).rows == (("00000000", "I grow roses"),)
     assert (await run(service, "memory list", by=GUEST, surface="chat")).rows == (("00000001", "guests too"),)
+    assert (await run(service, "memory search roses")).rows == (("00000000", "I grow roses"),)
+    assert (await run(service, "memory search tulips")).lines == ("No fact has these words.",)
     assert (await run(service, "memory delete 00000000")).lines == ("Forgotten: I grow roses",)
     assert "Nothing is remembered" in (await run(service, "memory")).lines[0]
     for wrong in ("memory add", "memory edit 1", "memory fly", "memory 'add"):

@@ -59,7 +59,7 @@ async def asking(service: Service, runtime: ScriptedRuntime, question: Question 
     return turn
 
 
-class WordsContract:
+class ControlsContract:
     # stop
     async def test_stop_ends_the_turn_as_cancelled_and_keeps_what_there_was(
         self, service: Service, runtime: ScriptedRuntime

@@ -35,7 +35,7 @@ async def waiting(service: Service, runtime: ScriptedRuntime) -> Turn:
     return turn
 
 
-class WheelContract:
+class DriverContract:
     # busy
     async def test_a_second_request_is_told_who_is_being_answered(
         self, service: Service, again: Service, runtime: ScriptedRuntime
