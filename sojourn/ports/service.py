@@ -87,14 +87,13 @@ class SessionService(Protocol):
         ...
 
     async def find(self, listing: Listing) -> list[Session]: ...
-    async def search(self, search: Search) -> list[Hit]: ...
     async def change(self, old: Session, new: Session) -> Session:
         """Sets title, tags, pin, archive, model or folder. Conflict if `old` is stale, TitleTaken."""
         ...
 
 
 class TranscriptService(Protocol):
-    """Reads what a session contains."""
+    """Reads and searches what sessions contain."""
 
     async def messages(self, session: SessionId, *, principal: Principal = OWNER) -> Sequence[Recorded]:
         """Every message in order, undone and summarised ones included."""
@@ -104,6 +103,7 @@ class TranscriptService(Protocol):
         """Yields messages and events after the sequence number `after`, then each new one as it is stored."""
         ...
 
+    async def search(self, search: Search) -> list[Hit]: ...
     async def export(
         self, session: SessionId, format: ExportFormat = "markdown", *, principal: Principal = OWNER
     ) -> str:
