@@ -30,7 +30,7 @@ class HandoffRequests:
     """Requests hand-offs on behalf of every surface. The caller may leave at any time; the hand-off goes on."""
 
     def __init__(self, store: WholeStore, settings: Settings) -> None:
-        self._store, self._homes = store, HomeChannels(store, settings)
+        self._store, self._settings = store, settings
         self._wait_seconds = float(settings["handoff.wait_seconds"])
 
     async def request(self, session: Session, platform: str, *, by: Speaker, target: str, wait: bool) -> Handoff:
@@ -65,7 +65,7 @@ class HandoffRequests:
             why = next((line["problem"] for line in serving if line["problem"]), "its connection is down")
             raise PlatformDown(f"{platform} cannot be reached now: {why}", hint="`sojourn gateway status` shows more.")
         if not target:
-            await self._homes.require(platform, principal)
+            await HomeChannels(self._store, self._settings).require(platform, principal)
 
     async def follow(self, handoff: Handoff, *, seconds: float | None = None) -> AsyncGenerator[Handoff, None]:
         """See `HandoffService.follow_handoff`. `seconds`: how long a gateway has to pick it up."""

@@ -49,20 +49,20 @@ class TurnControls:
                 await asyncio.sleep(1)
 
     async def _apply(self, control: Control) -> str:
-        word = control.payload if isinstance(control.payload, dict) else {}
-        if word.get("turn") != self._writer.turn or self._writer.closed:
+        payload = control.payload if isinstance(control.payload, dict) else {}
+        if payload.get("turn") != self._writer.turn or self._writer.closed:
             return ""
         if control.kind == "answer":
-            self._resolve(word, control.by)
+            self._resolve(payload, control.by)
         elif control.kind == "steer":
-            self._steered.append(str(word["text"]))
-            self._writer.enqueue(Progress("running", {"steer": word["text"], "by": control.by}))
+            self._steered.append(str(payload["text"]))
+            self._writer.enqueue(Progress("running", {"steer": payload["text"], "by": control.by}))
         elif control.kind == "queued":
-            self._writer.enqueue(Progress("queued", {"queued": word["queued"], "by": control.by}))
+            self._writer.enqueue(Progress("queued", {"queued": payload["queued"], "by": control.by}))
         elif control.kind == "take":
             was = self._writer.lease.surface
-            await self._writer.move(str(word["surface"]))
-            self._writer.enqueue(to_driver_changed(was, str(word["surface"]), control.by))
+            await self._writer.move(str(payload["surface"]))
+            self._writer.enqueue(to_driver_changed(was, str(payload["surface"]), control.by))
         return control.kind
 
     # asking
@@ -84,12 +84,12 @@ class TurnControls:
         await self._approvals.save(question, reply)
         return reply
 
-    def _resolve(self, word: dict[str, Json], by: str) -> None:
-        waiting = self._pending.get(str(word["question"]))
+    def _resolve(self, payload: dict[str, Json], by: str) -> None:
+        waiting = self._pending.get(str(payload["question"]))
         if waiting is not None and not waiting.done():
-            waiting.set_result(Reply(choice=str(word["choice"]), by=by, why=str(word.get("why", ""))))
+            waiting.set_result(Reply(choice=str(payload["choice"]), by=by, why=str(payload.get("why", ""))))
 
-    # words in between
+    # steering
     def steered(self) -> tuple[str, ...]:
         """Takes the steering texts received so far and adds them to the transcript."""
         texts, self._steered = tuple(self._steered), []

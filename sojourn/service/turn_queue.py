@@ -101,8 +101,8 @@ class TurnQueue:
         await idempotency.claim(self._store, record)
         await self._store.put_record(record.to_record())
         if now := await find_running(self._store, record.session):
-            word = {"turn": now.id, "queued": record.id}
-            await self._store.send_control(record.session, "queued", word, by=record.caller_label)
+            payload = {"turn": now.id, "queued": record.id}
+            await self._store.send_control(record.session, "queued", payload, by=record.caller_label)
         self._begin(record, self._wait(record))
         return record.turn
 

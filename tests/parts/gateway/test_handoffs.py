@@ -9,8 +9,10 @@ from sojourn.core.handoff import under_way
 from sojourn.ports.service import Said
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import ToolResult
+from sojourn.service.local import LocalService
 from sojourn.testing.fake_platform import PlainPlatform
-from sojourn.testing.scripted import Call, Fail, Gate, Say
+from sojourn.testing.kit import SmallKit, settings_with
+from sojourn.testing.scripted import Call, Fail, Gate, Say, ScriptedRuntime
 from sojourn.testing.turns import a_tool
 from tests.parts.gateway.worlds import CLI, world
 
@@ -268,3 +270,18 @@ async def test_words_that_came_before_a_session_arrives_in_their_own_place_do_no
             assert (await at.requests.wait(asked)).state == "completed"
         assert (await at.texts("42", 3))[2] == "go on"
         await at.quiet()
+
+
+async def test_a_wrong_home_channel_setting_does_not_stop_conversations(home, store):
+    service = LocalService(
+        SmallKit(
+            store=store,
+            settings=settings_with(home, gateway_home="nonsense", agent_titles=False),
+            runtimes=[ScriptedRuntime()],
+        )
+    )
+    session = await service.open(CLI)
+    await service.say(session.id, Said(text="hello"), CLI)
+    await service.settle()
+    assert (await service.messages(session.id))[-1].item.content == "hello"
+    await service.close()
