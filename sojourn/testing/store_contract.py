@@ -28,14 +28,14 @@ from sojourn.testing.store_secrets import SecretsContract
 from sojourn.testing.store_sessions import SessionsContract
 from sojourn.testing.store_upkeep import UpkeepContract
 from sojourn.testing.store_watch import WatchContract
-from sojourn.testing.store_wheel import DriverContract
+from sojourn.testing.store_wheel import WheelContract
 
 
 class StoreContract(
     SessionsContract,
     LogContract,
     AlongContract,
-    DriverContract,
+    WheelContract,
     WatchContract,
     SearchContract,
     SecretsContract,

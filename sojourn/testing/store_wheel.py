@@ -35,7 +35,7 @@ async def refusals(store: WholeStore, lease: Lease) -> set[str]:
     return said
 
 
-class DriverContract:
+class WheelContract:
     """Two things, two names: the driver survives idle, the lease does not."""
 
     # the lease
