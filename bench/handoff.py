@@ -18,14 +18,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sojourn.gateway.requests import Requests
-
 from bench.report import Bar, keep, limit
 from sojourn import config
 from sojourn.compose import App
 from sojourn.core.events import Metadata
 from sojourn.core.places import Sender
 from sojourn.gateway.host import Gateway
+from sojourn.ports.service import Speaker
+from sojourn.service.handoffs import HandoffRequests
 from sojourn.testing.fake_platform import FakeNetwork, PlainPlatform
 
 HANDOFFS = 100
@@ -53,7 +53,7 @@ async def latencies(home: str) -> tuple[list[float], list[float], float]:
     assert gateway.stdout
     await asyncio.to_thread(gateway.stdout.readline)
     kit = App(config.load({"home": home}))
-    requests, started, over = Requests(kit.store, kit.settings), list[float](), list[float]()
+    requests, started, over = HandoffRequests(kit.store, kit.settings), list[float](), list[float]()
     try:
         await asyncio.sleep(2)
         before = _cpu(gateway.pid)
@@ -62,8 +62,8 @@ async def latencies(home: str) -> tuple[list[float], list[float], float]:
         for _ in range(HANDOFFS):
             session = await kit.store.create(source="cli")
             begun = time.time()
-            asked = await requests.ask(session.id, "local", surface="cli", waits=True)
-            done = await requests.until_over(asked)
+            asked = await kit.service.hand_off(session.id, "local", by=Speaker(surface="cli"), wait=True)
+            done = await requests.wait(asked)
             assert done.state == "completed", done
             over.append(time.time() - begun)
             heads = [kept.at async for kept in kit.store.read(session.id) if isinstance(kept.item, Metadata)]
