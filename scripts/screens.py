@@ -12,9 +12,9 @@ from pathlib import Path
 from rich.console import Console
 
 from sojourn import compose
-from sojourn.cli.folding import fold
 from sojourn.cli.table import view
 from sojourn.ports.store import Listing, SearchQuery
+from sojourn.text.transcript import fold
 
 IMAGES = Path(__file__).parents[1] / "docs" / "img"
 DAY = 86_400

@@ -22,16 +22,17 @@ if TYPE_CHECKING:  # every command passes through here, so what few of them need
     from sojourn.ports.context import ContextSource
     from sojourn.ports.importer import FoundHistory, Importer
     from sojourn.ports.kit import ImportReport, MoveReport
+    from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
     from sojourn.ports.plugin import Plugin
     from sojourn.ports.runtime import Runtime
     from sojourn.ports.service import Service
     from sojourn.ports.store import Removed
     from sojourn.ports.tool import Tool
     from sojourn.ports.whole import WholeStore
-    from sojourn.service.forgetting import Eraser
+    from sojourn.stores.erase import Eraser
 
 T = TypeVar("T")
-_FORGETTING = "sojourn.service.forgetting"
+_FORGETTING = "sojourn.stores.erase"
 
 
 class App:
@@ -85,6 +86,18 @@ class App:
     def service(self) -> Service:
         make = self.registry.load("sojourn.service.local:LocalService")  # by name: not every command runs turns
         return cast("Service", make(self))
+
+    @cached_property
+    def facts(self) -> FactLibrary:
+        return cast("FactLibrary", self.registry.load("sojourn.context.facts:FactBook")(self))
+
+    @cached_property
+    def skills(self) -> SkillLibrary:
+        return cast("SkillLibrary", self.registry.load("sojourn.context.skills:SkillFolders")(self))
+
+    @cached_property
+    def templates(self) -> TemplateLibrary:
+        return cast("TemplateLibrary", self.registry.load("sojourn.templates.template_list:TemplateList")(self))
 
     async def connect(self, *, in_process: bool = False) -> Service:
         if in_process:
@@ -172,7 +185,7 @@ class App:
         progress: Progress | None = None,
     ) -> ImportReport:
         source = self._sources[found.source]
-        bring = self.registry.load("sojourn.service.rescue:rescue")
+        bring = self.registry.load("sojourn.importers.import_history:import_history")
         report: ImportReport = await bring(
             self.store, source, found, dry_run=dry_run, principal=principal, progress=progress
         )
@@ -202,7 +215,7 @@ class App:
         """Moves the store to a PostgreSQL address, or to a SQLite file by path."""
         target = self._open_other(to)
         try:
-            moved: MoveReport = await self.registry.load("sojourn.service.moving:move")(self.store, target, progress)
+            moved: MoveReport = await self.registry.load("sojourn.stores.migrate:migrate")(self.store, target, progress)
             return moved
         finally:
             await target.close()
@@ -210,14 +223,14 @@ class App:
     async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
         """A copy of the whole store in one file, wherever the store is."""
         if self.settings["database_url"]:
-            save = self.registry.load("sojourn.service.copies:save")
+            save = self.registry.load("sojourn.stores.backup:save_backup")
             made: Path = await save(self.store, self._open_at, target, progress)
             return made
         return await self.store.backup(target, progress)
 
     async def restore(self, source: Path, *, progress: Progress | None = None) -> None:
         if self.settings["database_url"]:
-            load = self.registry.load("sojourn.service.copies:load")
+            load = self.registry.load("sojourn.stores.backup:load_backup")
             await load(self.store, self._open_at, source, progress)
         else:
             await self.store.restore(source, progress)
@@ -241,7 +254,7 @@ class App:
         return self._open(replace(self.settings, values=values))
 
     async def add_samples(self) -> int:
-        added: int = await self.registry.load("sojourn.service.samples:add_samples")(self.store)
+        added: int = await self.registry.load("sojourn.importers.samples:add_samples")(self.store)
         return added
 
     async def close(self) -> None:

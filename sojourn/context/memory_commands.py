@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 
 import click
 
-from sojourn.context.facts import Fact, Facts
+from sojourn.context.facts import Facts
 from sojourn.context.given import Given, as_json
 from sojourn.context.used import Used, used_in
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
 from sojourn.ports.kit import Kit
+from sojourn.ports.libraries import Fact
 
 
 @click.group(invoke_without_command=True)

@@ -6,12 +6,13 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sojourn.context.packing import LEAST, packed, sized
 from sojourn.context.senses import Senses
 from sojourn.context.shortlist import Ranked, Shortlist
 from sojourn.context.words import words
+from sojourn.core.errors import NotFound
 from sojourn.core.skills import Skill, SkillProblem
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.kit import Kit
@@ -60,6 +61,23 @@ class Shelf:
                 shortlist = self._read.shortlist if self._read and is_same else Shortlist(usable)
                 self._read = _Read(time.monotonic(), found, shortlist)
             return self._read
+
+
+class SkillFolders:
+    """ports.SkillLibrary over the SKILL.md files of this installation."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+
+    async def list_skills(self) -> list[Skill | SkillProblem]:
+        found = await asyncio.to_thread(self._kit.shared(Shelf).found)
+        return [replace(one, body="") if isinstance(one, Skill) else one for one in found]
+
+    async def get_skill(self, name: str) -> Skill:
+        for one in await asyncio.to_thread(self._kit.shared(Shelf).found):
+            if isinstance(one, Skill) and one.name == name:
+                return one
+        raise NotFound(f'There is no skill "{name}".', hint="`sojourn skills list` shows them all.")
 
 
 class SkillSource:

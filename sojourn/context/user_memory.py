@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sojourn.context.expansion import asked
-from sojourn.context.facts import KIND, Fact, Facts
+from sojourn.context.facts import KIND, Facts
 from sojourn.context.packing import pack, told, written
 from sojourn.context.ranking import Index
 from sojourn.core.events import Progress
 from sojourn.core.sessions import Principal
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.kit import Kit
+from sojourn.ports.libraries import Fact
 from sojourn.text.token_count import estimate_tokens
 
 

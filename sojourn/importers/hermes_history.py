@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.core.errors import SourceUnreadable, StoreCorrupt
-from sojourn.importers.sqlite_reader import Damaged, ForeignDb, columns
 from sojourn.importers.hermes_sessions import Questions, SeenSessions
+from sojourn.importers.sqlite_reader import Damaged, ForeignDb, columns
 from sojourn.importers.wal import LogEnd, end_of
 from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
 from sojourn.text.escape import first_words

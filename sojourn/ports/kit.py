@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # every command is given a Kit and few need all of these: mak
     from sojourn.ports.admin import Progress
     from sojourn.ports.context import ContextSource
     from sojourn.ports.importer import FoundHistory
+    from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
     from sojourn.ports.plugin import Plugin
     from sojourn.ports.runtime import Runtime
     from sojourn.ports.service import Service
@@ -65,6 +66,12 @@ class Kit(Protocol):
     def configured(self, plugin: str) -> Any: ...  # its settings, in its own dataclass
     @property
     def service(self) -> Service: ...  # turns run in this process
+    @property
+    def facts(self) -> FactLibrary: ...
+    @property
+    def skills(self) -> SkillLibrary: ...
+    @property
+    def templates(self) -> TemplateLibrary: ...
     async def connect(self, *, in_process: bool = False) -> Service:
         """The service of this home's server, which is started if there is none; `in_process` is the one above."""
         ...

@@ -15,6 +15,7 @@ from sojourn.ports.admin import Progress
 from sojourn.ports.context import CONTEXT_STAGES, ContextSource
 from sojourn.ports.importer import FoundHistory
 from sojourn.ports.kit import ImportReport, Kit, MoveReport
+from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import Runtime
 from sojourn.ports.service import Service
@@ -34,6 +35,12 @@ def settings_with(home: Path, **values: Any) -> Settings:
     return Settings(values=all_values, origins=origins, user_home=home.parent, places={}, plugins={})
 
 
+def _build(make: Callable[[Kit], T] | None, kit: Kit, name: str) -> T:
+    if make is None:
+        raise NotFound(f"This kit has no {name}.", hint=f"Give it make_{name}=….")
+    return make(kit)
+
+
 @dataclass(kw_only=True)
 class SmallKit:
     """What is not given is not there; imports and moves are for the real one."""
@@ -45,6 +52,9 @@ class SmallKit:
     given_context: Sequence[ContextSource] = ()
     given_plugins: Sequence[Plugin] = ()
     make_service: Callable[[Kit], Service] | None = None
+    make_facts: Callable[[Kit], FactLibrary] | None = None
+    make_skills: Callable[[Kit], SkillLibrary] | None = None
+    make_templates: Callable[[Kit], TemplateLibrary] | None = None
     _service: Service | None = None
     _shared: dict[type, Any] = field(default_factory=dict)
 
@@ -67,6 +77,18 @@ class SmallKit:
             assert self.make_service is not None, "give make_service=LocalService"
             self._service = self.make_service(self)
         return self._service
+
+    @property
+    def facts(self) -> FactLibrary:
+        return _build(self.make_facts, self, "facts")
+
+    @property
+    def skills(self) -> SkillLibrary:
+        return _build(self.make_skills, self, "skills")
+
+    @property
+    def templates(self) -> TemplateLibrary:
+        return _build(self.make_templates, self, "templates")
 
     async def connect(self, *, in_process: bool = False) -> Service:
         return self.service

@@ -15,7 +15,7 @@ from rich.text import Text
 from sojourn.cli.chat.blocks import Blocks
 from sojourn.cli.words import lasted, many, one_line, printable
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
-from sojourn.core.messages import Message, text_of
+from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.core.sessions import Recorded
 
 _TOLD = 160
@@ -80,7 +80,9 @@ class Show:
         yield from map(_markdown, self._blocks.flush())
 
     def _message(self, message: Message) -> Iterator[RenderableType]:
-        if message.role == "user":
+        if is_internal(message):
+            yield _aside(text_of(message).strip())
+        elif message.role == "user":
             words = text_of(message).strip()
             if words in self.own:
                 self.own.remove(words)

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from sojourn.cli import shapes
-from sojourn.cli.exports import file_name, jsonl, markdown
 from sojourn.cli.given import Given, emit, with_kit
 from sojourn.cli.options import Command, SessionWords
 from sojourn.cli.words import many
@@ -17,9 +16,10 @@ from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.kit import Kit
 from sojourn.ports.store import Listing, SessionStore
+from sojourn.text.export import file_name, to_jsonl, to_markdown
 
 Writer = Callable[[Session, Sequence[Recorded]], Iterator[str]]
-_KINDS: dict[str, Writer] = {"jsonl": jsonl, "markdown": markdown}
+_KINDS: dict[str, Writer] = {"jsonl": to_jsonl, "markdown": to_markdown}
 _PAGE = 500
 
 

@@ -8,13 +8,13 @@ from collections import deque
 import click
 
 from sojourn.cli import shapes
-from sojourn.cli.folding import fold, is_undone
 from sojourn.cli.given import Given, dump, emit, with_kit
 from sojourn.cli.options import Command, SessionWords, session_argument, since_option, source_option, until_option
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded
 from sojourn.ports.kit import Kit
 from sojourn.ports.store import SearchQuery
+from sojourn.text.transcript import fold, is_undone
 
 
 @click.command(cls=Command)

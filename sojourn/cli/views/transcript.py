@@ -9,29 +9,31 @@ from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
-from sojourn.cli.folding import Called, Piece, Said, is_undone, summary
 from sojourn.cli.views.console import page
 from sojourn.cli.views.style import name_of, role, source
 from sojourn.cli.words import clock, many, one_line, printable
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Session
+from sojourn.text.transcript import SpokenText, ToolExchange, TranscriptPiece, is_undone, summary
 
 
-def transcript(screen: Console, session: Session, pieces: Iterable[Piece], *, full: bool, hidden: int = 0) -> None:
+def transcript(
+    screen: Console, session: Session, pieces: Iterable[TranscriptPiece], *, full: bool, hidden: int = 0
+) -> None:
     page(screen, _pieces(screen, session, pieces, full=full, hidden=hidden))
 
 
 def _pieces(
-    screen: Console, session: Session, pieces: Iterable[Piece], *, full: bool, hidden: int
+    screen: Console, session: Session, pieces: Iterable[TranscriptPiece], *, full: bool, hidden: int
 ) -> Iterator[RenderableType]:
     yield from _head(session)
     speaker = ""
     for piece in pieces:
-        who = piece.message.role if isinstance(piece, Said) else "assistant"
-        if isinstance(piece, Said) or who != speaker:
+        who = _speaker_of(piece)
+        if isinstance(piece, SpokenText) or who != speaker:
             yield _speaks(who, piece)
         speaker = who
-        if isinstance(piece, Said):
+        if isinstance(piece, SpokenText):
             yield from _said(piece, full=full)
         elif full:
             yield from _unfolded(piece)
@@ -39,6 +41,12 @@ def _pieces(
             yield _folded(piece, screen.width)
     if hidden:
         yield Text(f"\n{many(hidden, 'undone message')} not shown; --all shows them.", style="dim")
+
+
+def _speaker_of(piece: TranscriptPiece) -> str:
+    if isinstance(piece, ToolExchange):
+        return "assistant"
+    return "notice" if piece.is_notice else piece.message.role
 
 
 def _head(session: Session) -> Iterator[RenderableType]:
@@ -56,11 +64,11 @@ def _shade(message: Message) -> str:
     return "dim strike" if is_undone(message) else "" if message.active else "dim"
 
 
-def _speaks(who: str, piece: Piece) -> RenderableType:
+def _speaks(who: str, piece: TranscriptPiece) -> RenderableType:
     return Text.assemble("\n", role(who), (f"  {clock(piece.at)}{_note(piece.message)}", "dim"))
 
 
-def _said(piece: Said, *, full: bool) -> Iterator[RenderableType]:
+def _said(piece: SpokenText, *, full: bool) -> Iterator[RenderableType]:
     message = piece.message
     thought = message.reasoning or message.reasoning_content
     if full and thought:
@@ -80,7 +88,7 @@ def _note(message: Message) -> str:
     return "  undone" if is_undone(message) else "" if message.active else "  summarised"
 
 
-def _folded(piece: Called, width: int) -> RenderableType:
+def _folded(piece: ToolExchange, width: int) -> RenderableType:
     told = f" → {one_line(summary(piece.answer), max(12, width // 3))}"
     room = max(20, width - len(piece.call.name) - len(told) - 6)
     line = Text.assemble(("  ▸ ", "magenta"), (one_line(piece.call.name), "bold magenta"))
@@ -91,7 +99,7 @@ def _folded(piece: Called, width: int) -> RenderableType:
     return line
 
 
-def _unfolded(piece: Called) -> Iterator[RenderableType]:
+def _unfolded(piece: ToolExchange) -> Iterator[RenderableType]:
     yield Text.assemble(("  ▾ ", "magenta"), (one_line(piece.call.name), "bold magenta"))
     if piece.call.arguments:
         yield _inset(printable(piece.call.arguments), "", 4)

@@ -19,8 +19,8 @@ from sojourn.importers.claude_code.layout import (
     titles_in,
 )
 from sojourn.importers.jsonl import LineFile, as_object
-from sojourn.importers.usage import Spending
 from sojourn.importers.transcript_builder import Talk, as_json, mapping, nonempty
+from sojourn.importers.usage import Spending
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
 

@@ -21,8 +21,8 @@ from typing import Any
 from sojourn.core.messages import Message, text_of
 from sojourn.importers.codex import items
 from sojourn.importers.jsonl import Line, LineFile
-from sojourn.importers.usage import Spending, whole
 from sojourn.importers.transcript_builder import Talk, as_json, heading, mapping, nonempty, seconds, words
+from sojourn.importers.usage import Spending, whole
 from sojourn.ports.importer import Transcript
 
 NAME = "codex"

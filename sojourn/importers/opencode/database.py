@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sojourn.importers.sqlite_reader import ForeignDb, columns, tables
 from sojourn.importers.opencode import v1, v2
 from sojourn.importers.opencode.rows import Gathering, Row, SessionRow
+from sojourn.importers.sqlite_reader import ForeignDb, columns, tables
 from sojourn.importers.transcript_builder import seconds
 from sojourn.text.escape import from_bytes, to_bytes
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from sojourn.core.messages import Message, ToolCall
 from sojourn.importers.jsonl import as_object
-from sojourn.importers.usage import Spending
 from sojourn.importers.transcript_builder import Talk, as_json, content, mapping, nonempty, rest, seconds
+from sojourn.importers.usage import Spending
 from sojourn.ports.importer import Transcript
 
 NAME = "opencode"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from sojourn.core.errors import SourceUnreadable
 from sojourn.importers.opencode.database import Database
-from sojourn.importers.opencode.rows import NAME, SessionRow
 from sojourn.importers.opencode.files_v0 import Tree
+from sojourn.importers.opencode.rows import NAME, SessionRow
 from sojourn.importers.transcript_builder import seconds
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin

@@ -70,6 +70,14 @@ class TestReading:
         assert "1 undone message not shown" in out
         assert "count them" not in out
 
+    def test_the_notice_of_a_hand_off_is_not_shown_as_the_persons_words(self, sojourn, home):
+        notice = Message(role="user", content="[Sojourn: handed over]", extra='{"internal": true}')
+        fill(home, ("moved-1", "Moved", [user("hello"), notice]))
+        out = sojourn("sessions", "show", "moved-1").out
+        assert "[Sojourn: handed over]" in out
+        assert out.count("❯ you") == 1
+        assert "· notice" in out
+
     def test_full_unfolds_and_all_shows_what_was_undone(self, sojourn):
         out = sojourn("sessions", "show", "garden", "--full", "--all").out
         assert "    a\n    b\n    c" in out
