@@ -23,8 +23,9 @@ from sojourn import config
 from sojourn.app import App
 from sojourn.core.events import Metadata
 from sojourn.core.places import Sender
-from sojourn.gateway.handoff_requests import HandoffRequests
 from sojourn.gateway.host import Gateway
+from sojourn.ports.service import Caller
+from sojourn.service.handoffs import HandoffRequests
 from sojourn.testing.fake_platform import FakeNetwork, PlainPlatform
 
 HANDOFFS = 100
@@ -61,8 +62,8 @@ async def latencies(home: str) -> tuple[list[float], list[float], float]:
         for _ in range(HANDOFFS):
             session = await kit.store.create(source="cli")
             begun = time.time()
-            asked = await requests.ask(session.id, "local", surface="cli", waits=True)
-            done = await requests.until_over(asked)
+            asked = await kit.service.hand_off(session.id, "local", by=Caller(surface="cli"), wait=True)
+            done = await requests.wait(asked)
             assert done.state == "completed", done
             over.append(time.time() - begun)
             heads = [kept.at async for kept in kit.store.read(session.id) if isinstance(kept.item, Metadata)]

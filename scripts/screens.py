@@ -12,11 +12,11 @@ from pathlib import Path
 from rich.console import Console
 
 from sojourn.app import build
-from sojourn.cli.transcript_model import fold_messages
 from sojourn.cli.views.hits import print_hits
 from sojourn.cli.views.sessions import print_sessions
 from sojourn.cli.views.transcript import print_transcript
 from sojourn.ports.store import Listing, SearchQuery
+from sojourn.text.transcript import fold_messages
 
 IMAGES = Path(__file__).parents[1] / "docs" / "img"
 DAY = 86_400

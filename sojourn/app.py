@@ -15,25 +15,27 @@ from sojourn.config_plugins import load_plugin_settings
 from sojourn.core.errors import BadConfig, NotFound, SojournError, SourceUnreadable, StoreUnavailable
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import Secret, Settings
+from sojourn.importers.import_history import import_history
+from sojourn.importers.samples import add_samples
 from sojourn.plugins import (
     CALL_JUDGE,
     CONNECT,
+    FACT_LIBRARY,
     GUARD_TOOL,
     INSTALLED_PAGES,
     LOCAL_SERVICE,
     OPEN_HERMES_HISTORY,
     OPEN_HISTORY,
+    SKILL_LIBRARY,
+    TEMPLATE_LIBRARY,
     Registry,
 )
 from sojourn.ports.importer import HasProfiles
 from sojourn.ports.plugin import parts_by_name
 from sojourn.ports.tool import Tool
-from sojourn.service.copies import load as load_copy
-from sojourn.service.copies import save as save_copy
-from sojourn.service.forgetting import Eraser, erase_logs, forget, purge
-from sojourn.service.moving import move
-from sojourn.service.rescue import rescue
-from sojourn.service.samples import add_samples
+from sojourn.stores.backup import load_backup, save_backup
+from sojourn.stores.erase import Eraser, erase_logs, forget, purge
+from sojourn.stores.migrate import migrate
 
 if TYPE_CHECKING:
     from sojourn.ports.admin import Progress
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from sojourn.ports.context import ContextSource
     from sojourn.ports.history import History
     from sojourn.ports.importer import FoundHistory, Importer
+    from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
     from sojourn.ports.pages import PluginPages
     from sojourn.ports.plugin import Part, Plugin
     from sojourn.ports.runtime import Runtime
@@ -101,6 +104,18 @@ class App:
     @cached_property
     def service(self) -> Service:
         return LOCAL_SERVICE.load()(self)
+
+    @cached_property
+    def facts(self) -> FactLibrary:
+        return FACT_LIBRARY.load()(self)
+
+    @cached_property
+    def skills(self) -> SkillLibrary:
+        return SKILL_LIBRARY.load()(self)
+
+    @cached_property
+    def templates(self) -> TemplateLibrary:
+        return TEMPLATE_LIBRARY.load()(self)
 
     async def connect(self, *, in_process: bool = False) -> Service:
         if in_process:
@@ -192,7 +207,7 @@ class App:
         progress: Progress | None = None,
     ) -> ImportReport:
         source = self._sources[found.source]
-        return await rescue(self.store, source, found, dry_run=dry_run, principal=principal, progress=progress)
+        return await import_history(self.store, source, found, dry_run=dry_run, principal=principal, progress=progress)
 
     def open_hermes_history(self, home: Path) -> History:
         return OPEN_HERMES_HISTORY.load()(home)
@@ -222,19 +237,19 @@ class App:
         """Moves the store to a PostgreSQL address, or to a SQLite file by path."""
         target = self._open_other(to)
         try:
-            return await move(self.store, target, progress)
+            return await migrate(self.store, target, progress)
         finally:
             await target.close()
 
     async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
         """A copy of the whole store in one file, wherever the store is."""
         if self.settings["database_url"]:
-            return await save_copy(self.store, self._open_at, target, progress)
+            return await save_backup(self.store, self._open_at, target, progress)
         return await self.store.backup(target, progress)
 
     async def restore(self, source: Path, *, progress: Progress | None = None) -> None:
         if self.settings["database_url"]:
-            await load_copy(self.store, self._open_at, source, progress)
+            await load_backup(self.store, self._open_at, source, progress)
         else:
             await self.store.restore(source, progress)
 

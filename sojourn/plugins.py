@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from sojourn.achievements.plugin import plugin as hermes_achievements
     from sojourn.client import connect
+    from sojourn.context.facts import FactRecords
     from sojourn.context.plugin import memory, skills, tasks
+    from sojourn.context.skills import SkillFolders
     from sojourn.core.settings import Settings
     from sojourn.dashboard import plugin as dashboard
     from sojourn.dashboard.plugin_state import InstalledPages
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from sojourn.stores.sqlite import plugin as sqlite
     from sojourn.templates.judge import judge
     from sojourn.templates.plugin import plugin as templates
+    from sojourn.templates.template_list import TemplateList
     from sojourn.tools.guard import guard
     from sojourn.tools.mcp.plugin import plugin as mcp
     from sojourn.tools.plugin import plugin as tools
@@ -114,6 +117,9 @@ GUARD_TOOL: Lazy[Callable[[Any, Tool], Tool]] = Lazy("sojourn.tools.guard:guard"
 CALL_JUDGE: Lazy[CallJudge] = Lazy("sojourn.templates.judge:judge")
 OPEN_HISTORY: Lazy[Callable[[Path], History]] = Lazy("sojourn.histories:open_history")
 OPEN_HERMES_HISTORY: Lazy[Callable[[Path], History]] = Lazy("sojourn.histories:open_hermes_history")
+FACT_LIBRARY: Lazy[type[FactRecords]] = Lazy("sojourn.context.facts:FactRecords")
+SKILL_LIBRARY: Lazy[type[SkillFolders]] = Lazy("sojourn.context.skills:SkillFolders")
+TEMPLATE_LIBRARY: Lazy[type[TemplateList]] = Lazy("sojourn.templates.template_list:TemplateList")
 INSTALLED_PAGES: Lazy[type[InstalledPages]] = Lazy("sojourn.dashboard.plugin_state:InstalledPages")
 ENTRY_POINTS: Lazy[Callable[..., EntryPoints]] = Lazy("importlib.metadata:entry_points")  # as large as click
 

@@ -2,61 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-
-
-def printable(text: str) -> str:
-    """The text without anything that would move a terminal's cursor or change its colours."""
-    return _CONTROL.sub("�", text.replace("\r\n", "\n").replace("\t", "    "))
-
-
-def one_line(text: str, most: int | None = None) -> str:
-    """The text as one line of at most so many characters."""
-    line = " ".join(printable(text if most is None else text[: most * 4 + 400]).split())
-    return line if most is None or len(line) <= most else line[: most - 1] + "…"
-
-
-def to_iso(at: float | None) -> str | None:
-    """A time as scripts get it: ISO 8601 in UTC. None for a number that is no date, as broken histories have them."""
-    if at is None:
-        return None
-    try:
-        return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def format_age(at: float, now: float) -> str:
-    """A time as a person says it."""
-    gone = now - at
-    if gone < _MINUTE:
-        return "just now" if gone > -_MINUTE else format_time(at)[:10]
-    if gone < _HOUR:
-        return f"{int(gone // _MINUTE)} min ago"
-    if gone < _DAY:
-        return f"{int(gone // _HOUR)} h ago"
-    days = int(gone // _DAY)
-    if days < 7:
-        return "yesterday" if days == 1 else f"{days} days ago"
-    try:
-        then, today = datetime.fromtimestamp(at).astimezone(), datetime.fromtimestamp(now).astimezone()
-    except (ValueError, OverflowError, OSError):
-        return "long ago"
-    month = f"{then.day} {_MONTHS[then.month - 1]}"
-    return month if then.year == today.year else f"{month} {then.year}"
-
-
-def format_time(at: float) -> str:
-    """Date and time of day, where the person is."""
-    try:
-        return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
-    except (ValueError, OverflowError, OSError):
-        return str(at)
+from sojourn.text.formatting import format_age as format_age
+from sojourn.text.formatting import format_time as format_time
+from sojourn.text.formatting import one_line as one_line
+from sojourn.text.formatting import pluralize as pluralize
+from sojourn.text.formatting import printable as printable
+from sojourn.text.formatting import to_iso as to_iso
 
 
 def format_bytes(number: float) -> str:
@@ -65,11 +16,6 @@ def format_bytes(number: float) -> str:
             return f"{number:,.0f} {unit}" if unit == "bytes" or number >= 100 else f"{number:,.1f} {unit}"
         number /= 1000
     raise AssertionError
-
-
-def pluralize(number: int, one: str, more: str = "") -> str:
-    """A number and its noun: `1 session`, `1,284 sessions`."""
-    return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 
 def format_duration(seconds: float) -> str:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from sojourn.cli.formatting import to_iso
-from sojourn.core.messages import Message, parts_of, text_of, tool_calls_of
-from sojourn.core.sessions import Recorded, Session
 
 if TYPE_CHECKING:  # every listing passes through here and shows none of them
     from sojourn.core.health import Health
@@ -17,61 +14,6 @@ if TYPE_CHECKING:  # every listing passes through here and shows none of them
     from sojourn.ports.app import ImportReport, MoveReport
     from sojourn.ports.importer import FoundHistory
     from sojourn.ports.store import Removed, SearchHit
-
-_SESSION = tuple(one.name for one in fields(Session) if one.name not in ("principal", "driver_fence", "details"))
-_TIMES = ("started_at", "last_active", "ended_at")
-_ALWAYS = ("role", "content", "structured", "tool_calls", "timestamp", "active", "compacted")
-_MESSAGE = tuple(one.name for one in fields(Message) if one.name not in _ALWAYS)
-_JSON_TEXT = ("reasoning_details", "codex_reasoning_items", "codex_message_items", "extra")
-
-
-def encode_session(one: Session) -> dict[str, Any]:
-    shape = {name: getattr(one, name) for name in _SESSION}
-    shape["tags"] = list(one.tags)
-    for name in _TIMES:
-        shape[name] = to_iso(shape[name])
-    return shape
-
-
-def encode_session_with_messages(one: Session, messages: list[dict[str, Any]]) -> dict[str, Any]:
-    """A session with the rest of its row and all its messages: what an export holds."""
-    return {**encode_session(one), "details": dict(one.details), "messages": messages}
-
-
-def encode_message(kept: Recorded) -> dict[str, Any]:
-    """A message. What it does not have is left out, but for what every message has."""
-    one = kept.item
-    assert isinstance(one, Message)
-    shape: dict[str, Any] = {
-        "id": kept.public_id,
-        "session": kept.session,
-        "seq": kept.seq,
-        "role": one.role,
-        "content": None if one.content is None else text_of(one),
-        "timestamp": to_iso(one.timestamp or kept.at),
-        "active": one.active,
-        "compacted": one.compacted,
-    }
-    if one.structured:
-        shape["parts"] = parts_of(one)
-    if one.tool_calls:
-        asked = tool_calls_of(one)
-        shape["tool_calls"] = [
-            {"id": call.id, "name": call.name, "arguments": _decode_json(call.arguments)} for call in asked
-        ]
-    for name in _MESSAGE:
-        value = getattr(one, name)
-        if value is not None and value is not False:
-            shape[name] = _decode_json(value) if name in _JSON_TEXT else value
-    return shape
-
-
-def _decode_json(text: str) -> Any:
-    """What a JSON text says; the text itself where it says nothing JSON can carry."""
-    try:
-        return json.loads(text, parse_constant=str)
-    except (ValueError, RecursionError):
-        return text
 
 
 def encode_hit(one: SearchHit) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
 from urllib.parse import quote
@@ -15,8 +15,11 @@ from sojourn.client.transport import PATIENCE, Again, Backoff, HttpTransport, ca
 from sojourn.core.attachments import Attachment
 from sojourn.core.codec import decode_recorded, decode_value, encode_value, make_cursor
 from sojourn.core.errors import BadInput, NotFound
+from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.ports.service import Caller, RuntimeInfo, Turn, TurnRequest
+from sojourn.core.skills import Skill, SkillProblem
+from sojourn.ports.libraries import Fact, TemplateInfo
+from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
 from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
 
@@ -221,6 +224,94 @@ class RemoteService:
         )
         return decode_value(Session, found)
 
+    async def export(
+        self, session: SessionId, format: ExportFormat = "markdown", *, principal: Principal = OWNER
+    ) -> str:
+        path, params = _path(session, "export"), {"format": format}
+        return await self._line.ask_text("GET", path, headers=principal_header(principal), params=params)
+
+    # hand-offs
+    async def hand_off(
+        self, session: SessionId, platform: str, *, by: Caller, target: str = "", wait: bool = False
+    ) -> Handoff:
+        path = _plugin("gateway", "sessions", session, "handoff")
+        to = f"{platform}:{target}" if target else platform
+        if not to:
+            raise BadInput("Hand it to whom?", hint="Name a platform: local, telegram, discord … or cli.")
+        body = {"to": to, "surface": by.surface, "wait": wait}
+        return decode_value(
+            Handoff, await self._line.ask("POST", path, headers=caller_headers(by), safe=False, json=body)
+        )
+
+    async def follow_handoff(self, handoff: Handoff) -> AsyncGenerator[Handoff, None]:
+        """Reconnects when the connection breaks; yields a state once."""
+        backoff, why, state = Backoff(self._patience), None, ""
+        while True:
+            try:
+                path = _plugin("gateway", "handoffs", handoff.id, "events")
+                async with self._line.open(path, headers=principal_header(OWNER), params={}) as answer:
+                    async for frame in httpx2.EventSource(answer, max_event_size=None):
+                        backoff.reset()
+                        handoff = decode_value(Handoff, frame.json())  # type: ignore[arg-type]
+                        if handoff.state != state:
+                            state = handoff.state
+                            yield handoff
+                if not handoff.is_live:
+                    return
+            except httpx2.TransportError as error:
+                why = error
+            await self._line.come_back(backoff, why)
+
+    async def get_handoff(self, id: HandoffId) -> Handoff:
+        return decode_value(Handoff, await self._get(_plugin("gateway", "handoffs", id)))
+
+    async def cancel_handoff(self, id: HandoffId) -> Handoff:
+        path = _plugin("gateway", "handoffs", id)
+        return decode_value(Handoff, await self._line.ask("DELETE", path, headers=principal_header(OWNER), safe=False))
+
+    # libraries
+    async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> Sequence[Fact]:
+        path, params = _plugin("memory", "facts"), _given({"text": text})
+        found = await self._line.ask("GET", path, headers=principal_header(principal), safe=True, params=params)
+        return [_to_fact(one) for one in found]
+
+    async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
+        path, body = _plugin("memory", "facts"), {"text": text, "why": why}
+        return _to_fact(await self._line.ask("POST", path, headers=principal_header(principal), safe=True, json=body))
+
+    async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact:
+        path, body = _plugin("memory", "facts", id), {"text": text}
+        return _to_fact(await self._line.ask("PATCH", path, headers=principal_header(principal), safe=False, json=body))
+
+    async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
+        path = _plugin("memory", "facts", id)
+        return _to_fact(await self._line.ask("DELETE", path, headers=principal_header(principal), safe=False))
+
+    async def list_skills(self) -> Sequence[Skill | SkillProblem]:
+        return [_to_skill(one) for one in await self._get(_plugin("skills", "skills"))]
+
+    async def get_skill(self, name: str) -> Skill:
+        found = _to_skill(await self._get(_plugin("skills", "skills", name)))
+        assert isinstance(found, Skill)
+        return found
+
+    async def list_templates(self) -> Sequence[TemplateInfo]:
+        found = await self._get(_plugin("templates", "templates"))
+        usable = [
+            TemplateInfo(
+                name=one["name"],
+                kind=one["task_type"],
+                description=one["description"],
+                examples=len(one["examples"]),
+                usage_count=one["usage_count"],
+            )
+            for one in found["templates"]
+        ]
+        return [*usable, *(TemplateInfo(name=one["name"], problem=one["problem"]) for one in found["unreadable"])]
+
+    async def _get(self, path: str) -> Any:
+        return await self._line.ask("GET", path, headers=principal_header(OWNER), safe=True)
+
     async def running(self, session: SessionId) -> TurnId | None:
         path = _path(session, "turns", "running")
         found = (await self._line.ask("GET", path, headers=principal_header(OWNER), safe=True))["turn_id"]
@@ -233,6 +324,22 @@ class RemoteService:
 
 def _path(session: str, *rest: str) -> str:
     return "/".join(["/api/sessions", quote(session, safe=""), *(quote(one, safe="") for one in rest)])
+
+
+def _plugin(name: str, *rest: str) -> str:
+    """The path of a route that a plugin brings."""
+    return "/".join([f"/api/plugins/{name}", *(quote(one, safe="") for one in rest)])
+
+
+def _to_fact(raw: dict[str, Any]) -> Fact:
+    times = {name: datetime.fromisoformat(raw[name]).timestamp() for name in ("created_at", "updated_at")}
+    return Fact(**{**raw, **times})
+
+
+def _to_skill(raw: dict[str, Any]) -> Skill | SkillProblem:
+    if raw["problem"]:
+        return SkillProblem(path=raw["path"], why=raw["problem"])
+    return Skill(name=raw["name"], description=raw["description"], body=raw.get("body", ""), path=raw["path"])
 
 
 def _given(params: dict[str, Any]) -> dict[str, Any]:

@@ -49,6 +49,16 @@ class HttpTransport:
         self, method: str, path: str, *, headers: Mapping[str, str], safe: bool, endless: bool = False, **given: Any
     ) -> Any:
         """The answer's JSON. `safe`: asking twice does no harm; else only a request that never left is repeated."""
+        answer = await self._answer(method, path, headers=headers, safe=safe, endless=endless, **given)
+        return answer.json() if answer.content else None
+
+    async def ask_text(self, method: str, path: str, *, headers: Mapping[str, str], **given: Any) -> str:
+        """The answer as text; the request is repeated when the connection breaks."""
+        return (await self._answer(method, path, headers=headers, safe=True, **given)).text
+
+    async def _answer(
+        self, method: str, path: str, *, headers: Mapping[str, str], safe: bool, endless: bool = False, **given: Any
+    ) -> httpx2.Response:
         waiting = Backoff(self._patience)
         timeout = httpx2.Timeout(None, connect=5.0) if endless else _ASKING
         while True:
@@ -63,7 +73,7 @@ class HttpTransport:
                 continue
             if answer.status_code >= 400:
                 raise error_from_response(answer)
-            return answer.json() if answer.content else None
+            return answer
 
     @asynccontextmanager
     async def open(self, path: str, *, headers: Mapping[str, str], params: Any) -> AsyncIterator[httpx2.Response]:

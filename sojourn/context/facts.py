@@ -7,12 +7,13 @@ same records.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from sojourn.context.bm25 import Bm25Index
 from sojourn.context.query_expansion import expand_query
 from sojourn.core.errors import BadInput, Conflict, NotFound
-from sojourn.core.sessions import Principal, SessionId
+from sojourn.core.sessions import OWNER, Principal, SessionId
+from sojourn.ports.app import HasStore
+from sojourn.ports.libraries import Fact
 from sojourn.ports.records import Record, RecordStore
 from sojourn.text.redaction import redact
 
@@ -21,17 +22,24 @@ MAX_FACT_CHARS = 2000
 _PAGE_ROWS = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """One fact, and the session it comes from."""
+class FactRecords:
+    """Fact library over the records of the store."""
 
-    id: str  # 8 hex digits, unique per principal
-    text: str
-    why: str = ""
-    source_session: SessionId | None = None
-    revision: int = 0
-    created_at: float = 0.0
-    updated_at: float = 0.0
+    def __init__(self, kit: HasStore) -> None:
+        self._kit = kit
+
+    async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> list[Fact]:
+        facts = Facts(self._kit.store, principal)
+        return await (facts.search(text) if text.strip() else facts.all())
+
+    async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
+        return await Facts(self._kit.store, principal).add(text, why=why)
+
+    async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact:
+        return await Facts(self._kit.store, principal).edit(id, text)
+
+    async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
+        return await Facts(self._kit.store, principal).delete(id)
 
 
 class Facts:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Annotated, Any
+from urllib.parse import unquote
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 
 from sojourn.context.context_log import read_context_log
 from sojourn.context.facts import MAX_FACT_CHARS, Facts
 from sojourn.context.memory_commands import fact_to_json
-from sojourn.core.sessions import OWNER
+from sojourn.core.sessions import OWNER, Principal
 from sojourn.ports.app import HasStore
 
 FactId = Annotated[str, Path(pattern=r"^[0-9a-f]{8}$", description="The id of a fact.")]
@@ -58,29 +59,32 @@ def router(kit: HasStore) -> APIRouter:
     """The routes for the owner's memory."""
     api = APIRouter()
 
-    def facts() -> Facts:
-        return Facts(kit.store, OWNER)
+    def facts(request: Request) -> Facts:
+        """Whoever has the token is the owner; our own client may ask for a guest."""
+        return Facts(kit.store, Principal(unquote(request.headers.get("sojourn-principal", "")) or OWNER))
 
     @api.get("/facts")
-    async def list_facts(text: Annotated[str, Query(max_length=MAX_FACT_CHARS)] = "") -> list[FactShape]:
+    async def list_facts(
+        request: Request, text: Annotated[str, Query(max_length=MAX_FACT_CHARS)] = ""
+    ) -> list[FactShape]:
         """Every fact, oldest first; with `text`, those that have its words, best first."""
-        found = await (facts().search(text) if text.strip() else facts().all())
+        found = await (facts(request).search(text) if text.strip() else facts(request).all())
         return [FactShape(**fact_to_json(one)) for one in found]
 
     @api.post("/facts", status_code=201, responses=_REFUSED)
-    async def add_fact(new: NewFact) -> FactShape:
+    async def add_fact(request: Request, new: NewFact) -> FactShape:
         """Remembers a fact; one that is known already is not kept twice."""
-        return FactShape(**fact_to_json(await facts().add(new.text, why=new.why)))
+        return FactShape(**fact_to_json(await facts(request).add(new.text, why=new.why)))
 
     @api.patch("/facts/{id}", responses={**_REFUSED, **_UNKNOWN, **_STALE})
-    async def edit_fact(id: FactId, new: ChangedFact) -> FactShape:
+    async def edit_fact(request: Request, id: FactId, new: ChangedFact) -> FactShape:
         """Says a fact in other words."""
-        return FactShape(**fact_to_json(await facts().edit(id, new.text, expect=new.revision)))
+        return FactShape(**fact_to_json(await facts(request).edit(id, new.text, expect=new.revision)))
 
     @api.delete("/facts/{id}", responses=_UNKNOWN)
-    async def delete_fact(id: FactId) -> FactShape:
+    async def delete_fact(request: Request, id: FactId) -> FactShape:
         """Forgets a fact; answers with what it was."""
-        return FactShape(**fact_to_json(await facts().delete(id)))
+        return FactShape(**fact_to_json(await facts(request).delete(id)))
 
     @api.get("/used/{session}", responses={**_UNKNOWN, 409: {"description": "Several sessions fit."}})
     async def used(

@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 import click
 
 from sojourn.context.context_log import TurnContext, read_context_log
-from sojourn.context.facts import Fact, Facts
+from sojourn.context.facts import Facts
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER
 from sojourn.ports.app import HasStore
 from sojourn.ports.cli import CliContext
+from sojourn.ports.libraries import Fact
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 

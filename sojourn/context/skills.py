@@ -6,14 +6,15 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sojourn.context.budget import MIN_BLOCK_TOKENS, to_contribution, with_token_count
 from sojourn.context.embeddings import Embedders
 from sojourn.context.skill_ranking import RankedSkill, Shortlist
 from sojourn.context.stemming import stem_words
+from sojourn.core.errors import NotFound
 from sojourn.core.skills import Skill, SkillProblem
-from sojourn.ports.app import PluginContext
+from sojourn.ports.app import PluginContext, Shared
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.skills import read_skills, skill_folders
 from sojourn.text.token_count import truncate_to_tokens
@@ -31,8 +32,8 @@ class _CachedSkills:
     shortlist: Shortlist
 
 
-class SkillLibrary:
-    """Reads and ranks the skills: `kit.shared(SkillLibrary)`. Blocks: call it in a thread."""
+class SkillIndex:
+    """Reads and ranks the skills: `kit.shared(SkillIndex)`. Blocks: call it in a thread."""
 
     def __init__(self, kit: PluginContext) -> None:
         self._kit = kit
@@ -62,6 +63,23 @@ class SkillLibrary:
             return self._cached
 
 
+class SkillFolders:
+    """Skill library over the SKILL.md files of this installation."""
+
+    def __init__(self, kit: Shared) -> None:
+        self._kit = kit
+
+    async def list_skills(self) -> list[Skill | SkillProblem]:
+        found = await asyncio.to_thread(self._kit.shared(SkillIndex).list_all)
+        return [replace(one, body="") if isinstance(one, Skill) else one for one in found]
+
+    async def get_skill(self, name: str) -> Skill:
+        for one in await asyncio.to_thread(self._kit.shared(SkillIndex).list_all):
+            if isinstance(one, Skill) and one.name == name:
+                return one
+        raise NotFound(f'There is no skill "{name}".', hint="`sojourn skills list` shows them all.")
+
+
 class SkillSource:
     """Context source: names and descriptions of the best skills, then as many of their bodies as fit."""
 
@@ -73,7 +91,7 @@ class SkillSource:
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
         most = int(self._kit.settings["skills.shortlist"])
-        library = self._kit.shared(SkillLibrary)
+        library = self._kit.shared(SkillIndex)
         ranked = await asyncio.to_thread(library.rank, request.said) if most else []
         if not ranked:
             return ContextContribution()

@@ -8,7 +8,7 @@ import click
 
 from sojourn.context.memory_commands import as_json
 from sojourn.context.skill_ranking import RankedSkill
-from sojourn.context.skills import SkillLibrary
+from sojourn.context.skills import SkillIndex
 from sojourn.core.errors import NotFound
 from sojourn.core.messages import Json
 from sojourn.core.skills import Skill, SkillProblem
@@ -32,7 +32,7 @@ def skills(context: click.Context, as_json: bool) -> None:
 @click.pass_obj
 def list_skills(given: CliContext, as_json: bool) -> None:
     """Every skill, and every SKILL.md that cannot be used."""
-    found, folders = given.app.shared(SkillLibrary).list_all(), skill_folders(given.app.settings)
+    found, folders = given.app.shared(SkillIndex).list_all(), skill_folders(given.app.settings)
     if as_json or given.json:
         click.echo(json.dumps([skill_to_json(one) for one in found], ensure_ascii=False, indent=1))
         return
@@ -52,7 +52,7 @@ def list_skills(given: CliContext, as_json: bool) -> None:
 @click.pass_obj
 def view(given: CliContext, name: str, as_json: bool) -> None:
     """One skill in full."""
-    one = find_skill(given.app.shared(SkillLibrary), name)
+    one = find_skill(given.app.shared(SkillIndex), name)
     if as_json or given.json:
         click.echo(json.dumps({**skill_to_json(one), "body": one.body}, ensure_ascii=False, indent=1))
         return
@@ -69,7 +69,7 @@ def view(given: CliContext, name: str, as_json: bool) -> None:
 def why(given: CliContext, request: tuple[str, ...], as_json: bool) -> None:
     """Which skills a request would bring up, best first, and why."""
     kit = given.app
-    ranked = kit.shared(SkillLibrary).rank(" ".join(request), wait=True)[:MAX_RANKED]
+    ranked = kit.shared(SkillIndex).rank(" ".join(request), wait=True)[:MAX_RANKED]
     most = int(kit.settings["skills.shortlist"])
     if as_json or given.json:
         click.echo(json.dumps([ranking_to_json(one) for one in ranked], ensure_ascii=False, indent=1))
@@ -81,7 +81,7 @@ def why(given: CliContext, request: tuple[str, ...], as_json: bool) -> None:
         click.echo(f"{mark} {place:2} {one.skill.name}  {click.style(one.reason, dim=True)}")
 
 
-def find_skill(library: SkillLibrary, name: str) -> Skill:
+def find_skill(library: SkillIndex, name: str) -> Skill:
     for one in library.list_all():
         if isinstance(one, Skill) and one.name == name:
             return one

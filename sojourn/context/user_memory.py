@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from sojourn.context.bm25 import Bm25Index
 from sojourn.context.budget import fit_blocks, render_block, to_memory_progress
-from sojourn.context.facts import KIND, Fact, Facts
+from sojourn.context.facts import KIND, Facts
 from sojourn.context.query_expansion import expand_query
 from sojourn.core.events import Progress
 from sojourn.core.sessions import Principal
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
+from sojourn.ports.libraries import Fact
 from sojourn.text.token_count import estimate_tokens
 
 

@@ -58,6 +58,17 @@ def user(text: str, *, by: str = "") -> Message:
     return Message(role="user", content=text, extra=json.dumps({"by": by}) if by else None)
 
 
+def is_internal(message: Message) -> bool:
+    """Whether Sojourn wrote a message of role `user` itself, for example the notice of a hand-off."""
+    if message.role != "user" or "internal" not in (message.extra or ""):
+        return False
+    try:
+        extra = json.loads(message.extra or "")
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(extra, dict) and extra.get("internal") is True
+
+
 def assistant(text: str | None, calls: Sequence[ToolCall] = (), **fields: Any) -> Message:
     """Builds an assistant message with its tool calls."""
     return Message(role="assistant", content=text, tool_calls=dump_calls(calls), **fields)

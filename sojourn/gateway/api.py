@@ -9,19 +9,21 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
+from urllib.parse import unquote
 
-from fastapi import APIRouter, FastAPI, Path, Query
+from fastapi import APIRouter, FastAPI, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
+from sojourn.core.codec import encode_value
 from sojourn.core.errors import NotFound
 from sojourn.core.handoff import Handoff, HandoffId
-from sojourn.core.sessions import SessionId
-from sojourn.gateway.handoff_requests import HandoffRequests
+from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.gateway.host import Gateway
 from sojourn.gateway.pairing import Identities
 from sojourn.gateway.status import delivery, shown, status
 from sojourn.ports.app import AppContext, HasStore
+from sojourn.ports.service import Caller
 
 _FAULTS: dict[int | str, dict[str, Any]] = {
     404: {"description": "There is no such session, hand-off, code or platform."},
@@ -41,6 +43,7 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid")
     to: str = Field(min_length=1, max_length=500, description="platform or platform:chat; cli; web.")
     surface: str = Field(default="", max_length=50, description="Who gives it away; the driver, if nobody is named.")
+    wait: bool = Field(default=False, description="Expires after `handoff.wait_seconds` unless it is picked up.")
 
 
 class Code(BaseModel):
@@ -61,12 +64,15 @@ def router(kit: AppContext) -> APIRouter:
         return await status(kit.store)
 
     @api.post("/sessions/{id}/handoff", status_code=202, summary="Hand a session over", responses=_FAULTS)
-    async def hand_over(id: Id, asked: Asked) -> dict[str, Any]:
+    async def hand_over(id: Id, asked: Asked, request: Request) -> dict[str, Any]:
         """Marks it pending and answers at once; follow it under `/handoffs/{id}`."""
-        session = await kit.store.resolve(id)
+        principal = Principal(_header(request, "principal") or OWNER)
+        by = Caller(surface=asked.surface, principal=principal, name=_header(request, "name") or "the web")
+        find = kit.service.get if _header(request, "form") == "exact" else kit.service.resolve
+        session = await find(SessionId(id), principal=principal)
         platform, _, target = asked.to.partition(":")
-        requests = HandoffRequests(kit.store, kit.settings)
-        return shown(await requests.ask(session.id, platform, target=target, surface=asked.surface, by="the web"))
+        handoff = await kit.service.hand_off(session.id, platform, by=by, target=target, wait=asked.wait)
+        return _to_json(handoff, request)
 
     @api.get("/sessions/{id}/handoffs", summary="Every hand-off of a session", responses=_FAULTS)
     async def handoffs(id: Id) -> list[dict[str, Any]]:
@@ -81,24 +87,23 @@ def router(kit: AppContext) -> APIRouter:
         ]
 
     @api.get("/handoffs/{id}/events", summary="Follow a hand-off", responses=_FAULTS)
-    async def follow(id: Id) -> StreamingResponse:
+    async def follow(id: Id, request: Request) -> StreamingResponse:
         """Frames called `step` until it is over. One that nobody picks up in time ends, as for `wait`."""
-        found = await kit.store.get_handoff(HandoffId(id))
-        steps = HandoffRequests(kit.store, kit.settings).follow(found)
-        return StreamingResponse(_frames(steps), media_type="text/event-stream")
+        steps = kit.service.follow_handoff(await kit.service.get_handoff(HandoffId(id)))
+        return StreamingResponse(_frames(steps, request), media_type="text/event-stream")
 
     @api.get("/handoffs/{id}", summary="How a hand-off goes", responses=_FAULTS)
-    async def one_handoff(id: Id, wait: bool = False) -> dict[str, Any]:
+    async def one_handoff(id: Id, request: Request, wait: bool = False) -> dict[str, Any]:
         """`wait` answers when it is over."""
-        found = await kit.store.get_handoff(HandoffId(id))
+        found = await kit.service.get_handoff(HandoffId(id))
         if wait:
-            found = await HandoffRequests(kit.store, kit.settings).until_over(found)
-        return shown(found)
+            found = [step async for step in kit.service.follow_handoff(found)][-1]
+        return _to_json(found, request)
 
     @api.delete("/handoffs/{id}", summary="Think better of it", responses=_FAULTS)
-    async def cancel(id: Id) -> dict[str, Any]:
+    async def cancel(id: Id, request: Request) -> dict[str, Any]:
         """Until it has arrived."""
-        return shown(await kit.store.cancel_handoff(HandoffId(id)))
+        return _to_json(await kit.service.cancel_handoff(HandoffId(id)), request)
 
     @api.get("/outbox", summary="The ledger of deliveries, newest first")
     async def outbox(
@@ -137,11 +142,22 @@ def router(kit: AppContext) -> APIRouter:
     return api
 
 
-async def _frames(steps: AsyncGenerator[Handoff, None]) -> AsyncGenerator[bytes, None]:
+def _header(request: Request, name: str) -> str:
+    """A percent-encoded header of our own client."""
+    return unquote(request.headers.get(f"sojourn-{name}", ""))[:200]
+
+
+def _to_json(handoff: Handoff, request: Request) -> dict[str, Any]:
+    """Every field for our own client; for others those that a person may want to see."""
+    found: dict[str, Any] = encode_value(handoff) if _header(request, "form") == "exact" else shown(handoff)
+    return found
+
+
+async def _frames(steps: AsyncGenerator[Handoff, None], request: Request) -> AsyncGenerator[bytes, None]:
     """Each step as it is taken. The bell rings often enough to show that the line is alive."""
     async with aclosing(steps):
         async for step in steps:
-            yield b"event: step\ndata: %b\n\n" % json.dumps(shown(step)).encode()
+            yield b"event: step\ndata: %b\n\n" % json.dumps(_to_json(step, request)).encode()
 
 
 async def _title(kit: HasStore, session: SessionId) -> str | None:

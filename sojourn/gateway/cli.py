@@ -12,23 +12,16 @@ from typing import Any
 import click
 
 from sojourn.core.errors import SojournError, error_class, error_from_code
-from sojourn.core.handoff import Handoff, State
+from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import Session
-from sojourn.gateway.handoff_requests import HandoffRequests
 from sojourn.gateway.host import Gateway
 from sojourn.gateway.pairing import Identities
 from sojourn.gateway.status import lines_of, shown, status
-from sojourn.ports.app import AppContext, HasStore
+from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
+from sojourn.ports.service import Caller
+from sojourn.service.handoffs import step_text, summary_text
 
-_WORDS: dict[State, str] = {
-    "requested": "asked for; waiting for a gateway",
-    "claimed": "picked up",
-    "thread_ready": "the place is ready",
-    "bound": "arrived; the agent says hello",
-    "turn_done": "answered",
-    "delivered": "delivered",
-}
 _json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
 
@@ -147,24 +140,26 @@ def handoff(given: CliContext, session: str, to: str, seconds: float | None, det
     raise _error(done)
 
 
-async def _hand_over(kit: HasStore, words: str, to: str, *, detach: bool, quiet: bool) -> tuple[Session, Handoff]:
-    session, requests = await kit.store.resolve(words), HandoffRequests(kit.store, kit.settings)
+async def _hand_over(kit: AppContext, words: str, to: str, *, detach: bool, quiet: bool) -> tuple[Session, Handoff]:
+    """Requests it in the name of the session's driver, whichever surface that is."""
+    service, by = kit.service, Caller(surface="")
+    session = await service.resolve(words)
     platform, _, target = to.partition(":")
-    asked = last = await requests.ask(session.id, platform, target=target, waits=not detach)
+    handoff = await service.hand_off(session.id, platform, by=by, target=target, wait=not detach)
     if detach:
-        return session, asked
-    async with aclosing(requests.follow(asked)) as steps:
-        async for last in steps:
-            if not quiet and last.state in _WORDS:
-                click.echo(f"… {_WORDS[last.state]}")
+        return session, handoff
+    async with aclosing(service.follow_handoff(handoff)) as steps:
+        async for handoff in steps:
+            if not quiet and (text := step_text(handoff)):
+                click.echo(f"… {text}")
                 sys.stdout.flush()
-    return await kit.store.get(session.id), last
+    return await service.get(session.id), handoff
 
 
 def _ended(session: Session, done: Handoff) -> str:
     if done.is_live:
         return f"On its way ({done.id})."
-    return HandoffRequests.told(done, session)
+    return summary_text(done, session)
 
 
 def _error(done: Handoff) -> SojournError:

@@ -11,7 +11,6 @@ from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Settings
 from sojourn.gateway.bindings import ConversationBindings
 from sojourn.gateway.connection import PlatformConnection
-from sojourn.gateway.home_channels import HomeChannels
 from sojourn.gateway.pairing import Identities, Identity
 from sojourn.gateway.payloads import ReplyTarget, SessionKeys
 from sojourn.gateway.render import DUPLICATE_MARK, measure_length, split_text
@@ -20,6 +19,7 @@ from sojourn.ports.gateway_store import AccountKey as LineName
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Store
+from sojourn.service.home_channels import HomeChannels
 
 
 @dataclass(slots=True)

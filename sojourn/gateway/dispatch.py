@@ -21,9 +21,8 @@ from sojourn.core.errors import (
 )
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Session, SessionId, TurnId
-from sojourn.gateway import chat_commands
 from sojourn.gateway.approval_prompts import handle_button
-from sojourn.gateway.chat_commands import Call, Commands
+from sojourn.gateway.chat_commands import Call, Commands, is_quick
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.pairing import Identity
 from sojourn.gateway.payloads import InboundPayload, ReplyTarget, decode_inbound
@@ -34,6 +33,7 @@ from sojourn.gateway.watchers import find_watched
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.tool import Reply
+from sojourn.service.chat_commands import parse_command
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class MessageDispatcher:
         is_ours = letter.mentioned or (letter.place.kind == "thread" and call.spot.session is not None)
         if not is_ours or not (letter.text.strip() or letter.files):
             return None
-        if not line.adapter.info.system and (command := chat_commands.parse(letter.text, line.adapter.info.prefix)):
+        if not line.adapter.info.system and (command := parse_command(letter.text, line.adapter.info.prefix)):
             await self._command(item, call, *command)
             return None
         return await self._words(item, call, at)
@@ -146,11 +146,12 @@ class MessageDispatcher:
                 attachments.append(
                     await self._desk.service.attach(session, file.data, media_type=file.media_type, name=file.name)
                 )
-        chosen = await self._does.chosen(call.spot.key)
+        chosen = await self._does.choices(call.spot.key)
         return TurnRequest(
             text=call.letter.text,
             attachments=tuple(attachments),
             model=chosen.get("model", ""),
+            runtime=chosen.get("runtime", ""),
             template=chosen.get("template", ""),
         )
 
@@ -172,8 +173,8 @@ class MessageDispatcher:
             return "done"
         if at.question is not None and at.session is not None and await self._answers(at, call):
             return "done"
-        if command := chat_commands.parse(letter.text, line.adapter.info.prefix):
-            if not chat_commands.is_quick(command[0]):
+        if command := parse_command(letter.text, line.adapter.info.prefix):
+            if not is_quick(command[0]):
                 return "waits"
             await self._command(item, call, *command)
             return "done"

@@ -10,10 +10,9 @@ from sojourn.core.handoff import Handoff
 from sojourn.core.places import Place
 from sojourn.core.sessions import Session
 from sojourn.gateway.context import GatewayContext
-from sojourn.gateway.home_channels import HomeChannel
-from sojourn.gateway.payloads import place_from
 from sojourn.ports.platform import CanThread, PlatformAdapter
 from sojourn.ports.records import Record
+from sojourn.service.home_channels import HomeChannel, place_from
 
 _KIND = "handoff_place"
 _PAUSES = (0.5, 1.5)  # seconds before a network is asked again

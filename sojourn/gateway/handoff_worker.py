@@ -19,13 +19,13 @@ from sojourn.gateway.bindings import encode_place
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.handoff_claim import ClaimedHandoff
-from sojourn.gateway.handoff_requests import LOCAL_SURFACES
 from sojourn.gateway.handoff_target import HandoffTarget
 from sojourn.gateway.payloads import InboundPayload, decode_outbound, encode_payload
 from sojourn.gateway.turn_runner import TurnOutcome, TurnRunner
 from sojourn.gateway.waiting import NotYet
 from sojourn.ports.gateway_store import Incoming, Outgoing
 from sojourn.ports.service import Caller, TurnRequest
+from sojourn.service.handoffs import LOCAL_SURFACES
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,6 @@ from sojourn.gateway.chat_commands import Commands
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.dispatch import MessageDispatcher
-from sojourn.gateway.handoff_requests import HandoffRequests
 from sojourn.gateway.handoff_worker import HandoffWorker
 from sojourn.gateway.inbox_worker import InboxWorker
 from sojourn.gateway.outbox_worker import OutboxWorker
@@ -48,10 +47,9 @@ class Gateway:
         self.id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._desk = GatewayContext(kit, self.id)
         self.adapters, self.problems = (list(adapters), {}) if adapters is not None else build_adapters(kit)
-        requests = HandoffRequests(kit.store, kit.settings)
         answering = TurnRunner(self._desk)
         self._handoffs = HandoffWorker(self._desk, answering)
-        handling = MessageDispatcher(self._desk, answering, self._handoffs, Commands(self._desk, requests))
+        handling = MessageDispatcher(self._desk, answering, self._handoffs, Commands(self._desk))
         self._inbox = InboxWorker(self._desk, handling)
         self._outbox = OutboxWorker(kit.store, self.id, self._desk.lines, seconds=self._desk.lease)
         self._attached = SessionWatchers(self._desk)

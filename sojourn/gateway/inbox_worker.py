@@ -14,7 +14,6 @@ from contextlib import aclosing, suppress
 from sojourn.core.errors import Conflict, LeaseLost, NotFound, SojournError, StoreUnavailable
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
-from sojourn.gateway.chat_commands import parse
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.dispatch import MessageDispatcher
@@ -23,6 +22,7 @@ from sojourn.gateway.render import apology_text
 from sojourn.gateway.waiting import NotYet
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.platform import Inbound
+from sojourn.service.chat_commands import parse_command
 
 _TRIES = 5
 _SOON = 0.05
@@ -77,7 +77,7 @@ class InboxWorker:
 
     def _cannot_wait(self, line: PlatformConnection, inbound: Inbound, place: ActiveConversation) -> bool:
         """Whether it may be meant for the turn that runs. Everything else waits in its row."""
-        is_command = parse(inbound.text, line.adapter.info.prefix) is not None
+        is_command = parse_command(inbound.text, line.adapter.info.prefix) is not None
         return is_command or place.question is not None or self._desk.settings["gateway.when_busy"] != "queue"
 
     async def run(self) -> None:

@@ -16,12 +16,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-from sojourn.core.errors import BadInput, Conflict, NotAllowed, NotFound
+from sojourn.core.errors import Conflict, NotAllowed, NotFound
 from sojourn.core.places import Sender
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
 from sojourn.ports.platform import PlatformInfo
 from sojourn.ports.records import Record, RecordStore
+from sojourn.service.home_channels import parse_pairs
 
 IDENTITY, PAIRING, MISTAKES = "gateway_identity", "gateway_pairing", "gateway_pairing_mistakes"
 ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
@@ -56,8 +57,8 @@ class Identities:
 
     def __init__(self, store: RecordStore, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
         self._store, self._clock = store, clock
-        self._owners = pairs(settings["gateway.owners"], "gateway.owners")
-        self._guests = pairs(settings["gateway.guests"], "gateway.guests")
+        self._owners = parse_pairs(settings["gateway.owners"], "gateway.owners")
+        self._guests = parse_pairs(settings["gateway.guests"], "gateway.guests")
         self._pairing = bool(settings["gateway.pairing"])
 
     async def known(self, info: PlatformInfo, sender: Sender) -> Identity | None:
@@ -167,17 +168,6 @@ class Identities:
 
 def guest(name: str) -> Principal:
     return Principal("guest:" + re.sub(r"[^A-Za-z0-9._@+-]", "_", name))
-
-
-def pairs(raw: str, where: str) -> frozenset[tuple[str, str]]:
-    """`platform:person, platform:person` as pairs."""
-    found = set[tuple[str, str]]()
-    for word in filter(None, (one.strip() for one in str(raw).split(","))):
-        platform, colon, rest = word.partition(":")
-        if not colon or not platform or not rest:
-            raise BadInput(f"{where} has {word!r}.", hint="Write platform:id, for example telegram:42.")
-        found.add((platform, rest))
-    return frozenset(found)
 
 
 def _proof(salt: str, code: str) -> str:

@@ -99,12 +99,6 @@ def decode_outbound(item: Outgoing) -> OutboundPayload:
     return decode_value(OutboundPayload, item.payload)
 
 
-def place_from(details: Any) -> Place | None:
-    """The place a binding or a home channel was kept with."""
-    raw = details.get("place") if isinstance(details, dict) or hasattr(details, "get") else None
-    return decode_value(Place, raw) if isinstance(raw, dict) else None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyTarget:
     """Where an answer goes: the line it leaves by, the place, and the key under which that place keeps its order."""

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from sojourn.core.codec import decode_value, encode_value
 from sojourn.core.errors import SojournError, StoreUnavailable
-from sojourn.core.messages import Message, text_of
+from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.core.places import Place
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.gateway.context import GatewayContext
@@ -101,6 +101,6 @@ class SessionWatchers:
 
 def _shown(message: Message) -> str:
     text = text_of(message).strip()
-    if message.role == "user" and text and "internal" not in (message.extra or ""):
+    if message.role == "user" and text and not is_internal(message):
         return f"› {text}"
     return text if message.role == "assistant" else ""

@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from sojourn.http import (
     attachments,
     chat,
+    chat_commands,
     completions,
     login,
     openapi,
@@ -37,19 +38,8 @@ def make_app(kit: AppContext, *, token: str, host: str = "127.0.0.1") -> FastAPI
     app.state.visitors = BrowserSessions(token)
     app.state.streams = Streams(float(kit.settings["server.heartbeat_seconds"]))
     problems.install(app)
-    for part in (
-        status,
-        sessions,
-        transcripts,
-        attachments,
-        search,
-        turns,
-        chat,
-        sse_routes,
-        runtimes,
-        completions,
-        login,
-    ):
+    talking = (turns, chat, chat_commands, sse_routes, runtimes, completions, login)
+    for part in (status, sessions, transcripts, attachments, search, *talking):
         app.include_router(part.router)
     app.state.mounts.mount(app)
     app.openapi = openapi.describe(app)  # type: ignore[method-assign]

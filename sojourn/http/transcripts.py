@@ -13,9 +13,11 @@ from fastapi.responses import StreamingResponse
 from sojourn.core.codec import encode_recorded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session
-from sojourn.http import markdown, schemas
+from sojourn.http import schemas
 from sojourn.http.dependencies import BIGGEST, Exactly, Named, StoreHere, exactly, faults
+from sojourn.http.json_safe import readable
 from sojourn.ports.store import SessionStore
+from sojourn.text.export import to_markdown
 
 router = APIRouter(prefix="/api/sessions/{id}", tags=["transcripts"])
 _KINDS = r"^(undone|summarised)(,(undone|summarised))*$"
@@ -87,12 +89,18 @@ async def export(session: Named, store: StoreHere, format: Literal["jsonl", "mar
     lines, media, ending = (
         (_jsonl(session, _rows(store, session, 0, "undone,summarised")), "application/jsonl", "jsonl")
         if format == "jsonl"
-        else (markdown.lines(session, _rows(store, session, 0, "summarised")), "text/markdown; charset=utf-8", "md")
+        else (_markdown(session, _rows(store, session, 0, "summarised")), "text/markdown; charset=utf-8", "md")
     )
     name = re.sub(r"[^\w.-]", "_", session.id, flags=re.ASCII)
     return StreamingResponse(
         lines, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
     )
+
+
+async def _markdown(session: Session, rows: AsyncGenerator[tuple[Recorded, Message], None]) -> AsyncIterator[str]:
+    async with aclosing(rows) as found:
+        for line in to_markdown(session, [recorded async for recorded, _ in found]):
+            yield readable(line)
 
 
 async def _jsonl(session: Session, rows: AsyncGenerator[tuple[Recorded, Message], None]) -> AsyncIterator[str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # every command imports this module, and few need all of thes
     from sojourn.ports.context import ContextSource
     from sojourn.ports.history import History
     from sojourn.ports.importer import FoundHistory
+    from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
     from sojourn.ports.pages import PluginPages
     from sojourn.ports.plugin import Part, Plugin
     from sojourn.ports.runtime import Runtime
@@ -220,7 +221,18 @@ class PageHost(Protocol):
         ...
 
 
-class AgentContext(PluginContext, AgentParts, ServiceAccess, Protocol):
+class Libraries(Protocol):
+    """What the service tells about facts, skills and templates."""
+
+    @property
+    def facts(self) -> FactLibrary: ...
+    @property
+    def skills(self) -> SkillLibrary: ...
+    @property
+    def templates(self) -> TemplateLibrary: ...
+
+
+class AgentContext(PluginContext, AgentParts, Libraries, ServiceAccess, Protocol):
     """What the service runs turns with."""
 
 

@@ -1,20 +1,22 @@
-"""Service: all that a surface may ask. In this process or, through `client/`, in another."""
+"""Service: all that a surface may ask, as a sum of small protocols; in this process, or over HTTP by `client/`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from sojourn.core.attachments import Attachment
+from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
+from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
 from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who is talking, and where from. `holder` is a person's word for the process: "chat on laptop (pid 4711)"."""
+    """The person who asks and the surface they use. `holder` names the process: "chat on laptop (pid 4711)"."""
 
     surface: str = "cli"
     principal: Principal = OWNER
@@ -24,7 +26,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
-    """One request. Empty fields mean: as the session has it, or the default."""
+    """One request of a turn. An empty field means the session's value, or the default."""
 
     text: str
     attachments: tuple[Attachment, ...] = ()
@@ -39,7 +41,7 @@ class TurnRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A turn that was started. `after` is the number to watch from to see all of it."""
+    """A started turn. Watching from the sequence number `after` shows all of it."""
 
     id: TurnId
     session: SessionId
@@ -60,8 +62,11 @@ class RuntimeInfo:
     steers: bool = False  # whether a running turn hears what is said to it
 
 
-class Service(Protocol):
-    """Turns run to their end whether or not anyone watches; closing a watcher stops nothing."""
+ExportFormat = Literal["markdown", "jsonl"]
+
+
+class SessionService(Protocol):
+    """Opens, finds and changes sessions. `principal` is the person who asks; the owner sees every session."""
 
     async def open(
         self,
@@ -72,44 +77,118 @@ class Service(Protocol):
         runtime: str = "",
         cwd: str = "",
         parent: SessionId | None = None,
-    ) -> Session: ...
+    ) -> Session:
+        """Creates a session that `by.surface` drives. `parent` is the session of which it is a sub-agent's."""
+        ...
+
+    async def get(self, session: SessionId, *, principal: Principal = OWNER) -> Session: ...  # NotFound
+    async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
+        """The session with this id, unique beginning of an id, or title. NotFound, Conflict if several match."""
+        ...
+
+    async def find(self, listing: Listing) -> list[Session]: ...
+    async def change(self, old: Session, new: Session) -> Session:
+        """Sets title, tags, pin, archive, model or folder. Conflict if `old` is stale, TitleTaken."""
+        ...
+
+
+class TranscriptService(Protocol):
+    """Reads and searches what sessions contain."""
+
+    async def messages(self, session: SessionId, *, principal: Principal = OWNER) -> Sequence[Recorded]:
+        """Every message in order, undone and summarised ones included."""
+        ...
+
+    def watch(self, session: SessionId, *, after: int = 0, principal: Principal = OWNER) -> Log:
+        """Yields messages and events after the sequence number `after`, then each new one as it is stored."""
+        ...
+
+    async def search(self, search: SearchQuery) -> list[SearchHit]: ...
+    async def export(
+        self, session: SessionId, format: ExportFormat = "markdown", *, principal: Principal = OWNER
+    ) -> str:
+        """The session as one Markdown document without undone messages, or as one JSON line with all of them."""
+        ...
+
+
+class TurnService(Protocol):
+    """Starts turns. A turn runs to its end whether or not anyone watches."""
 
     async def say(
         self, session: SessionId, said: TurnRequest, by: Caller, *, when_busy: Literal["refuse", "wait"] = "refuse"
     ) -> Turn:
-        """What was said is kept when this returns; the turn runs on by itself. SessionBusy, NotDriving, NotFound."""
+        """Stores the request before it returns; the turn runs in the background. SessionBusy, NotDriving, NotFound."""
         ...
 
-    def watch(self, session: SessionId, *, after: int = 0, principal: Principal = OWNER) -> Log: ...
+    async def attach(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> Attachment:
+        """Stores a file with the session, to be named in the next request. BadInput if it is too large."""
+        ...
+
+    async def running(self, session: SessionId) -> TurnId | None: ...
+    async def runtimes(self) -> Sequence[RuntimeInfo]: ...
+
+
+class TurnControlService(Protocol):
+    """Controls a running turn from any process, or takes the last one back."""
+
     async def stop(self, session: SessionId, by: Caller, *, turn: TurnId | None = None) -> bool:
-        """Asks the running turn to stop, wherever it runs. False: none is running."""
+        """Asks the running turn to stop, wherever it runs. False if none is running."""
         ...
 
     async def answer(self, session: SessionId, question: str, reply: Reply, by: Caller) -> None:
-        """Answers a question a turn asked (`progress` stage approval). Only the owner may. NotAllowed, NotFound."""
+        """Answers an approval question of a turn (`progress`, stage `approval`). Only the owner may.
+        NotAllowed, NotFound."""
         ...
 
     async def steer(self, session: SessionId, text: str, by: Caller) -> None:
-        """Tells the running turn something. CannotSteer: its runtime does not listen, so say it as the next turn."""
-        ...
-
-    async def take(self, session: SessionId, by: Caller) -> Session:
-        """Takes the wheel: from now on this surface drives."""
+        """Passes text to the running turn. CannotSteer if its runtime does not listen: say it as the next turn."""
         ...
 
     async def undo(self, session: SessionId, by: Caller) -> int:
-        """Hides the last request and everything after it; returns how many messages."""
+        """Hides the last request and everything after it; returns the number of hidden messages."""
         ...
 
-    async def attach(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> Attachment: ...
 
-    # reading
-    async def get(self, session: SessionId, *, principal: Principal = OWNER) -> Session: ...
-    async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session: ...
-    async def find(self, listing: Listing) -> list[Session]: ...
-    async def search(self, search: SearchQuery) -> list[SearchHit]: ...
-    async def messages(self, session: SessionId, *, principal: Principal = OWNER) -> Sequence[Recorded]: ...
-    async def change(self, old: Session, new: Session) -> Session: ...
-    async def running(self, session: SessionId) -> TurnId | None: ...
-    async def runtimes(self) -> Sequence[RuntimeInfo]: ...
+class HandoffService(Protocol):
+    """Moves a session from one surface to another."""
+
+    async def take(self, session: SessionId, by: Caller) -> Session:
+        """Makes `by.surface` the driver at once, also in the middle of a turn."""
+        ...
+
+    async def hand_off(
+        self, session: SessionId, platform: str, *, by: Caller, target: str = "", wait: bool = False
+    ) -> Handoff:
+        """Requests a hand-off, which a gateway then carries out.
+
+        `platform` is a chat network, `cli` or `web`; `target` a chat there (default: the home channel).
+        `by.surface` gives the session away; empty means its driver. With `wait` the request expires after the
+        setting `handoff.wait_seconds` unless a gateway picks it up, else after an hour.
+        SessionBusy during a turn, NotDriving, Conflict during another hand-off, NotAllowed for a guest who names a
+        target; PlatformDown, NotFound or BadInput if it could not arrive.
+        """
+        ...
+
+    def follow_handoff(self, handoff: Handoff) -> AsyncGenerator[Handoff, None]:
+        """Yields the hand-off now and after each step until it is over. Expires it if no gateway picks it up in
+        time."""
+        ...
+
+    async def get_handoff(self, id: HandoffId) -> Handoff: ...  # NotFound
+    async def cancel_handoff(self, id: HandoffId) -> Handoff: ...  # Conflict from `bound` on
+
+
+class Service(
+    SessionService,
+    TranscriptService,
+    TurnService,
+    TurnControlService,
+    HandoffService,
+    FactLibrary,
+    SkillLibrary,
+    TemplateLibrary,
+    Protocol,
+):
+    """All that a surface may ask. Closing a watcher stops nothing; `close` ends the turns of this process."""
+
     async def close(self) -> None: ...

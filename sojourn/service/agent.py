@@ -1,7 +1,6 @@
-"""AgentService: from words to a prepared request, always in this order.
+"""AgentService: prepares the input of a runtime, always in this order.
 
 conversation, message and files → memory → skill shortlist → template → task graph → runtime request context.
-A runtime is told all of it and asks for nothing else.
 """
 
 from __future__ import annotations
@@ -9,30 +8,32 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import SojournError
+from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json, Message
-from sojourn.core.sessions import Session
+from sojourn.core.sessions import OWNER, Principal, Session, SessionId, TurnId
+from sojourn.core.settings import Settings
 from sojourn.core.template_examples import render_examples
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import CONTEXT_STAGES, ContextBlock, ContextContribution, ContextRequest, ContextSource
 from sojourn.ports.runtime import HasOwnTools, HistoryEntry, Runtime, TurnInput
-from sojourn.service.begun import Begun
-from sojourn.service.hearing import Hearing
-from sojourn.service.keeping import STATE
-from sojourn.service.loading import Loading
-from sojourn.service.log import Pen
-from sojourn.service.spending import Spending
-from sojourn.service.workspace import TurnWorkspace, root_of
+from sojourn.ports.tool import Question, Reply
+from sojourn.service.cost_limits import CostBook
+from sojourn.service.plugin_cache import PluginCache
+from sojourn.service.turn_controls import TurnControls
+from sojourn.service.turn_record import TurnRecord
+from sojourn.service.turn_writer import STATE_KIND, StartedTurn, TurnWriter
 from sojourn.text.token_count import estimate_tokens
 
-SOURCE_SECONDS = 1.0  # a source answers within this, or the turn goes on without it
+SOURCE_SECONDS = 1.0  # a slower context source is left out of the turn
 SOURCE_TOKENS = 2000
 LEARN_SECONDS = 120.0
 
@@ -41,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What the runtime is told, and what the sources looked at."""
+    """The input of the runtime and the request that context sources saw."""
 
     turn: TurnInput
     request: ContextRequest
@@ -50,71 +51,72 @@ class Prepared:
 class AgentService:
     """Prepares turns."""
 
-    def __init__(self, kit: HasStore, loading: Loading, spending: Spending) -> None:
-        self._kit, self._loading, self._spending = kit, loading, spending
+    def __init__(self, kit: HasStore, plugins: PluginCache, costs: CostBook) -> None:
+        self._kit, self._plugins, self._costs = kit, plugins, costs
 
-    async def prepare(self, begun: Begun, session: Session, runtime: Runtime, pen: Pen, hearing: Hearing) -> Prepared:
-        past = await self.history(begun)
-        tools = tuple(tool for tool in await self._loading.tools() if tool.for_whom(session.principal))
+    async def prepare(self, started: StartedTurn, runtime: Runtime, controls: TurnControls) -> Prepared:
+        record, session, writer = started.record, started.session, started.writer
+        past = await self.history(record)
+        tools = tuple(tool for tool in await self._plugins.tools() if tool.for_whom(session.principal))
         request = ContextRequest(
             session=session,
-            said=begun.said.text,
+            said=record.said.text,
             history=tuple(one.message for one in past),
             runtime=runtime.name,
             tools=() if isinstance(runtime, HasOwnTools) else tuple(tool.name for tool in tools),
-            drop=begun.said.drop,
-            template=begun.said.template,
+            drop=record.said.drop,
+            template=record.said.template,
             budget=SOURCE_TOKENS,
         )
-        purse, state = await self._spending.purse(begun.session, begun.id), await self._state(begun)
-        given = await self._gather(request, pen)
+        budget, state = await self._costs.open_budget(record.session, record.id), await self._state(record)
+        given = await self._gather(request, writer)
         examples = tuple(message for one in given for message in one.examples)
         blocks = [block for one in given for block in one.blocks]
         if examples and not runtime.takes_tool_history:
-            blocks, examples = [*blocks, _told(examples)], ()
+            blocks, examples = [*blocks, _to_text_block(examples)], ()
         turn = TurnInput(
             session=session,
-            turn=begun.id,
-            said=begun.said.text,
-            internal=begun.said.internal,
-            attachments=begun.said.attachments,
+            turn=record.id,
+            said=record.said.text,
+            internal=record.said.internal,
+            attachments=record.said.attachments,
             history=past,
             blocks=tuple(blocks),
             examples=examples,
             graph=next((one.graph for one in given if one.graph), None),
             tools=tools,
-            workspace=self._workspace(session, begun, pen, hearing),
-            model=begun.model,
+            workspace=self._workspace(started, controls),
+            model=record.model,
             state=state,
             read_attachment=self._reader(session),
-            ask=hearing.ask,
-            steered=hearing.steered,
-            may_spend=purse.may_spend,
+            ask=controls.ask,
+            steered=controls.steered,
+            may_spend=budget.may_spend,
         )
         return Prepared(turn, request)
 
-    async def history(self, begun: Begun) -> tuple[HistoryEntry, ...]:
-        """The live transcript before this request. A summary stands where the first of what it replaced stood."""
+    async def history(self, record: TurnRecord) -> tuple[HistoryEntry, ...]:
+        """The active messages before this request. A summary takes the place of the first message it replaces."""
         live: list[tuple[int, HistoryEntry]] = []
-        async with aclosing(self._kit.store.read(begun.session, messages_only=True)) as log:
+        async with aclosing(self._kit.store.read(record.session, messages_only=True)) as log:
             async for kept in log:
-                if kept.seq > begun.after:
+                if kept.seq > record.after:
                     break
                 if isinstance(kept.item, Message) and kept.item.active:
                     live.append((summary_place(kept.item) or kept.seq, HistoryEntry(kept.seq, kept.item)))
         return tuple(past for _, past in sorted(live, key=lambda one: one[0]))
 
-    async def _gather(self, request: ContextRequest, pen: Pen) -> list[ContextContribution]:
-        """One stage after the other, the sources of a stage at once."""
+    async def _gather(self, request: ContextRequest, writer: TurnWriter) -> list[ContextContribution]:
+        """Asks the context sources stage by stage, those of one stage concurrently."""
         started, given = time.monotonic(), list[ContextContribution]()
-        sources = await self._loading.context()
+        sources = await self._plugins.context()
         for stage in CONTEXT_STAGES:
             asked = [one for one in sources if one.stage == stage and one.name not in request.drop]
-            answers = await asyncio.gather(*(self._ask(one, request, pen) for one in asked))
+            answers = await asyncio.gather(*(self._ask(one, request, writer) for one in asked))
             if stage == "template" and request.template == "none":
-                continue  # they were told, to remember that none is wanted
+                continue  # the sources were asked so that they remember that none is wanted
             for contribution in answers:
-                await pen(*contribution.shown)
+                await writer(*contribution.shown)
                 given.append(contribution)
         blocks = [block for one in given for block in one.blocks]
         shown: dict[str, Json] = {
@@ -126,14 +128,14 @@ class AgentService:
             "left_out": [words for one in given for words in one.left_out],
             "seconds": round(time.monotonic() - started, 3),
         }
-        await pen(Progress("prepare", shown))
+        await writer(Progress("prepare", shown))
         return given
 
-    async def _ask(self, source: ContextSource, request: ContextRequest, pen: Pen) -> ContextContribution:
-        """What a source brings within its time and budget; why it brings nothing is shown and never fails the turn."""
+    async def _ask(self, source: ContextSource, request: ContextRequest, writer: TurnWriter) -> ContextContribution:
+        """Asks one source within its time and budget. A failure is shown as progress and never fails the turn."""
         try:
             async with asyncio.timeout(SOURCE_SECONDS):
-                return within(await source.contribute(request), request.budget)
+                return fit_budget(await source.contribute(request), request.budget)
         except TimeoutError:
             problem = f"{source.name} took longer than {SOURCE_SECONDS:g} seconds."
         except SojournError as error:
@@ -142,12 +144,12 @@ class AgentService:
             logger.exception("context source %s failed", source.name)
             problem = f"{type(error).__name__}: {error}"
         logger.warning("session %s goes on without %s: %s", request.session.id, source.name, problem)
-        await pen(Progress("prepare", {"source": source.name, "problem": problem}))
+        await writer(Progress("prepare", {"source": source.name, "problem": problem}))
         return ContextContribution()
 
     async def learn(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
-        """Lets sources look at a turn that is over."""
-        for source in await self._loading.learners():
+        """Shows a finished turn to the sources that learn."""
+        for source in await self._plugins.learners():
             try:
                 async with asyncio.timeout(LEARN_SECONDS):
                     await source.after(request, kept, status)
@@ -155,21 +157,21 @@ class AgentService:
                 logger.exception("context source %r could not learn from a turn", source)
 
     # the rest of the input
-    async def _state(self, begun: Begun) -> dict[str, Json]:
-        found = await self._kit.store.get_record(STATE, f"{begun.session}/{begun.runtime}")
+    async def _state(self, record: TurnRecord) -> dict[str, Json]:
+        found = await self._kit.store.get_record(STATE_KIND, f"{record.session}/{record.runtime}")
         return dict(found.value) if found else {}
 
-    def _workspace(self, session: Session, begun: Begun, pen: Pen, hearing: Hearing) -> TurnWorkspace:
-        settings = self._kit.settings
+    def _workspace(self, started: StartedTurn, controls: TurnControls) -> TurnWorkspace:
+        record, session, settings = started.record, started.session, self._kit.settings
         return TurnWorkspace(
-            root=root_of(session, begun.said.cwd, settings),
+            root=find_root(session, record.said.cwd, settings),
             session=session.id,
-            turn=begun.id,
+            turn=record.id,
             principal=session.principal,
             seconds=float(settings["tools.seconds"]),
             most=int(settings["tools.most"]),
-            hearing=hearing,
-            pen=pen,
+            controls=controls,
+            writer=started.writer,
         )
 
     def _reader(self, session: Session) -> Callable[[Attachment], Awaitable[bytes]]:
@@ -179,8 +181,8 @@ class AgentService:
         return read
 
 
-def within(given: ContextContribution, budget: int) -> ContextContribution:
-    """What fits into the budget, in the order the source gave it; the rest is named."""
+def fit_budget(given: ContextContribution, budget: int) -> ContextContribution:
+    """Drops the blocks that exceed the budget and names them in `left_out`."""
     blocks, left, room = list[ContextBlock](), list(given.left_out), budget
     for block in given.blocks:
         tokens = block.tokens or estimate_tokens(block.text)
@@ -193,7 +195,7 @@ def within(given: ContextContribution, budget: int) -> ContextContribution:
 
 
 def summary_place(message: Message) -> int:
-    """Where a summary belongs: the number of the first message it replaced; 0 for any other message."""
+    """The sequence number of the first message a summary replaces; 0 for any other message."""
     try:
         place = json.loads(message.extra or "{}").get("summary_of")
         return int(place[0])
@@ -201,8 +203,8 @@ def summary_place(message: Message) -> int:
         return 0
 
 
-def _told(examples: Sequence[Message]) -> ContextBlock:
-    """Earlier tool work in words, for a runtime that takes no foreign tool history."""
+def _to_text_block(examples: Sequence[Message]) -> ContextBlock:
+    """Examples as text, for a runtime that takes no tool history of others."""
     text = "Examples only; none of this happened in this conversation.\n\n" + render_examples(examples)
     return ContextBlock(
         kind="template",
@@ -212,3 +214,43 @@ def _told(examples: Sequence[Message]) -> ContextBlock:
         reason="this runtime takes examples as words",
         tokens=estimate_tokens(text),
     )
+
+
+@dataclass(slots=True, kw_only=True)
+class TurnWorkspace:
+    """ports.Workspace of one turn: where its tools work, for whom, and how they ask."""
+
+    root: Path
+    session: SessionId
+    turn: TurnId
+    principal: Principal
+    seconds: float
+    most: int
+    controls: TurnControls
+    writer: TurnWriter
+    _full: bool = False
+
+    async def ask(self, question: Question) -> Reply:
+        return await self.controls.ask(question)
+
+    def tell(self, line: str) -> None:
+        """Shows a line of tool output. Drops lines while the writer is behind: they are not part of the result."""
+        if not self._full or not self.writer.is_behind:
+            self._full = not self.writer.enqueue(Progress("tool", {"line": line}))
+
+
+def find_root(session: Session, cwd: str, settings: Settings) -> Path:
+    """The working folder of a session. A guest always gets a folder of their own. BadInput if it does not exist."""
+    home = settings.home / "workspace"
+    if session.principal != OWNER:
+        home = home / "guests" / re.sub(r"[^A-Za-z0-9_-]", "_", session.principal)
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return home
+    wanted = cwd or session.cwd or settings["agent.workspace"]
+    if not wanted:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return home
+    root = settings.user_home / wanted[2:] if wanted.startswith("~/") else Path(wanted)
+    if not root.is_dir():
+        raise BadInput(f"The folder {root} is not there.", hint="Make it, or start the session in another folder.")
+    return root.resolve()

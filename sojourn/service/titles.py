@@ -1,4 +1,4 @@
-"""Titles: a new session gets one from its first request; a model that can may find a better one."""
+"""Titles: made from the first request, improved by a runtime that can complete text."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ from sojourn.core.sessions import MAX_TITLE_CHARS, SessionId, clean_title
 from sojourn.ports.runtime import CanComplete
 from sojourn.ports.store import SessionStore
 
-_WORDS, _LETTERS = 8, 60
-_SECONDS = 30.0
+_MAX_WORDS, _MAX_CHARS = 8, 60
+_TIMEOUT_SECONDS = 30.0
 _ASK = "Give this conversation a title of two to six words in its own language. Answer with the title alone."
 
 logger = logging.getLogger(__name__)
 
 
-def words_of(text: str) -> str:
-    """The opening words of a request, as a title."""
+def first_words(text: str) -> str:
+    """The first words of a request, as a title."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     words, title = line.strip(" #>*-`\t").split(), ""
-    for word in words[:_WORDS]:
-        if len(f"{title} {word}") > _LETTERS:
+    for word in words[:_MAX_WORDS]:
+        if len(f"{title} {word}") > _MAX_CHARS:
             break
         title = f"{title} {word}".strip()
-    shown = title or (words[0][: _LETTERS - 1] if words else "")
+    shown = title or (words[0][: _MAX_CHARS - 1] if words else "")
     return shown.rstrip(".,;:!") + ("…" if shown and len(words) > len(title.split()) else "")
 
 
-async def give(store: SessionStore, session: SessionId, title: str, *, instead_of: str | None = None) -> str | None:
-    """Sets a title unless the person has chosen another meanwhile. A taken one gets a number."""
+async def set_title(
+    store: SessionStore, session: SessionId, title: str, *, instead_of: str | None = None
+) -> str | None:
+    """Sets a title unless the person has set another; appends a number to a taken one."""
     number = 1
     for _ in range(100):
         wanted = title if number == 1 else f"{title[: MAX_TITLE_CHARS - 5]} ({number})"
@@ -49,17 +51,17 @@ async def give(store: SessionStore, session: SessionId, title: str, *, instead_o
     return None
 
 
-async def improve(
+async def improve_title(
     store: SessionStore, session: SessionId, runtime: CanComplete, said: Sequence[Message], *, instead_of: str
 ) -> None:
-    """Asks a runtime for a title; a bad one is not taken."""
+    """Asks a runtime for a title; keeps the old one if the answer is not usable."""
     talk = "\n\n".join(f"{one.role}: {text_of(one)[:1000]}" for one in said if one.role in ("user", "assistant"))
     try:
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             answer = await runtime.complete(_ASK, talk[:4000], most_tokens=30)
         title = clean_title(answer.strip().strip("\"'“”«».#* ").split("\n")[0])
     except (TimeoutError, RuntimeFailed, BadTitle) as error:
         logger.info("no better title for %s: %s", session, error)
         return
-    if title and len(title) <= _LETTERS + 20:
-        await give(store, session, title, instead_of=instead_of)
+    if title and len(title) <= _MAX_CHARS + 20:
+        await set_title(store, session, title, instead_of=instead_of)

@@ -16,6 +16,7 @@ from sojourn.ports.app import AppContext, ImportReport, MoveReport
 from sojourn.ports.context import CONTEXT_STAGES, ContextSource
 from sojourn.ports.history import History
 from sojourn.ports.importer import FoundHistory
+from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
 from sojourn.ports.pages import PluginPages
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import Runtime
@@ -35,6 +36,12 @@ def settings_with(home: Path, **values: Any) -> Settings:
     return Settings(values=all_values, origins=origins, user_home=home.parent, places={}, plugins={})
 
 
+def _build(make: Callable[[AppContext], T] | None, kit: AppContext, name: str) -> T:
+    if make is None:
+        raise NotFound(f"This kit has no {name}.", hint=f"Give it make_{name}=….")
+    return make(kit)
+
+
 @dataclass(kw_only=True)
 class SmallKit:
     """What is not given is not there; imports and moves are for the real one."""
@@ -46,6 +53,9 @@ class SmallKit:
     given_context: Sequence[ContextSource] = ()
     given_plugins: Sequence[Plugin] = ()
     make_service: Callable[[AppContext], Service] | None = None
+    make_facts: Callable[[AppContext], FactLibrary] | None = None
+    make_skills: Callable[[AppContext], SkillLibrary] | None = None
+    make_templates: Callable[[AppContext], TemplateLibrary] | None = None
     _service: Service | None = None
     _shared: dict[type, Any] = field(default_factory=dict)
 
@@ -67,6 +77,18 @@ class SmallKit:
             assert self.make_service is not None, "give make_service=LocalService"
             self._service = self.make_service(self)
         return self._service
+
+    @property
+    def facts(self) -> FactLibrary:
+        return _build(self.make_facts, self, "facts")
+
+    @property
+    def skills(self) -> SkillLibrary:
+        return _build(self.make_skills, self, "skills")
+
+    @property
+    def templates(self) -> TemplateLibrary:
+        return _build(self.make_templates, self, "templates")
 
     async def connect(self, *, in_process: bool = False) -> Service:
         return self.service

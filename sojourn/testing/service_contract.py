@@ -13,17 +13,33 @@
         @pytest.fixture
         async def again(self, service): ...                      # another one on the same store, as another process is
 
+        @pytest.fixture
+        async def store(self, service): ...                      # the store behind it, as a gateway's process opens it
+
+        @pytest.fixture
+        def home(self): ...                                      # the folder of its skills and templates
+
 `scripted` is the default runtime, and `agent.titles` is on. Needs pytest and pytest-asyncio in its automatic mode.
 """
 
 from __future__ import annotations
 
+from sojourn.testing.service_controls import ControlsContract
+from sojourn.testing.service_driver import DriverContract
+from sojourn.testing.service_handoffs import HandoffsContract
+from sojourn.testing.service_libraries import LibrariesContract
 from sojourn.testing.service_sessions import SessionsContract
 from sojourn.testing.service_turns import TurnsContract
 from sojourn.testing.service_watching import WatchingContract
-from sojourn.testing.service_wheel import WheelContract
-from sojourn.testing.service_words import WordsContract
 
 
-class ServiceContract(TurnsContract, WatchingContract, WordsContract, WheelContract, SessionsContract):
+class ServiceContract(
+    TurnsContract,
+    WatchingContract,
+    ControlsContract,
+    DriverContract,
+    SessionsContract,
+    HandoffsContract,
+    LibrariesContract,
+):
     """All of it. The parts can be used one by one while a service is being written."""

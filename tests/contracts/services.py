@@ -2,9 +2,14 @@
 
 import pytest
 
+from sojourn.context.facts import FactRecords
+from sojourn.context.skills import SkillFolders
 from sojourn.service.local import LocalService
+from sojourn.templates.template_list import TemplateList
 from sojourn.testing.kit import SmallKit, settings_with
 from sojourn.testing.scripted import ScriptedRuntime
+
+LIBRARIES = {"make_facts": FactRecords, "make_skills": SkillFolders, "make_templates": TemplateList}
 
 
 class Local:
@@ -21,7 +26,7 @@ class Local:
         """Makes a service of a store; both are closed after the test."""
 
         def serve(store):
-            settings = settings_with(home)
-            return closing(LocalService(SmallKit(store=closing(store), settings=settings, runtimes=[runtime, other])))
+            kit = SmallKit(store=closing(store), settings=settings_with(home), runtimes=[runtime, other], **LIBRARIES)
+            return closing(LocalService(kit))
 
         return serve

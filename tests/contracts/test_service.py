@@ -15,3 +15,7 @@ class TestSqlite(Local, ServiceContract):
     @pytest.fixture
     def again(self, served, service, home):
         return served(SqliteStore(home / "state.db"))
+
+    @pytest.fixture
+    def store(self, closing, service, home):
+        return closing(SqliteStore(home / "state.db"))

@@ -4,12 +4,16 @@ from contextlib import ExitStack
 
 import pytest
 
+from sojourn.context.plugin import memory, skills
+from sojourn.gateway.plugin import plugin as gateway
 from sojourn.service.local import LocalService
 from sojourn.stores.sqlite.store import SqliteStore
+from sojourn.templates.plugin import plugin as templates
 from sojourn.testing.kit import SmallKit, settings_with
 from sojourn.testing.scripted import ScriptedRuntime
 from sojourn.testing.service_contract import ServiceContract
 from tests.contracts.http_service import Served
+from tests.contracts.services import LIBRARIES
 
 
 # The web framework hides this warning of its own while it prepares a route; two threads undo that for each other.
@@ -30,9 +34,11 @@ class TestOverHttp(ServiceContract):
         def make_kit():
             return SmallKit(
                 store=SqliteStore(home / "state.db"),
-                settings=settings_with(home),
+                settings=settings_with(home, gateway_embedded=False),
                 runtimes=[runtime, other],
                 make_service=LocalService,
+                given_plugins=[memory, skills, templates, gateway],
+                **LIBRARIES,
             )
 
         made = []
@@ -54,3 +60,9 @@ class TestOverHttp(ServiceContract):
     @pytest.fixture
     def again(self, service, connected):
         return connected()
+
+    @pytest.fixture
+    async def store(self, service, home):
+        made = SqliteStore(home / "state.db")
+        yield made
+        await made.close()

@@ -3,15 +3,15 @@
 import pytest
 
 from sojourn.stores.postgres.store import PostgresStore
+from sojourn.testing.service_controls import ControlsContract
+from sojourn.testing.service_driver import DriverContract
 from sojourn.testing.service_watching import WatchingContract
-from sojourn.testing.service_wheel import WheelContract
-from sojourn.testing.service_words import WordsContract
 from tests.contracts.services import Local
 
 pytestmark = pytest.mark.postgres
 
 
-class TestPostgres(Local, WordsContract, WheelContract, WatchingContract):
+class TestPostgres(Local, ControlsContract, DriverContract, WatchingContract):
     @pytest.fixture
     def url(self, databases):
         return databases()

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sojourn.core.messages import text_of, tool_calls_of
+from sojourn.importers.import_history import import_history as rescue_
 from sojourn.ports.importer import Transcript
-from sojourn.service.rescue import rescue as rescue_
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.source_contract import History, KilledContract, SourceContract, every
 from tests.contracts.histories import expected, history, versions
@@ -23,19 +23,19 @@ HALF = """
 import asyncio, os, signal, sys
 from importlib import import_module
 from pathlib import Path
-from sojourn.service import rescue
+from sojourn.importers import import_history
 from sojourn.stores.sqlite.store import SqliteStore
 
 module, name, home, path = sys.argv[1:]
 source = getattr(import_module(module), name)()
-rescue._BATCH_SESSIONS = 1
+import_history._BATCH_SESSIONS = 1
 
 def progress(stage, done, of):
     if done * 2 >= of:
         os.kill(os.getpid(), signal.SIGKILL)
 
 [found] = source.find(Path(home), {})
-asyncio.run(rescue.rescue(SqliteStore(Path(path), redactor=str), source, found, progress=progress))
+asyncio.run(import_history.import_history(SqliteStore(Path(path), redactor=str), source, found, progress=progress))
 """
 
 

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from scripts.cli_help import PAGE, blocks, refreshed, shown
-from sojourn.cli import json_output
 from sojourn.core.errors import SojournError
 from sojourn.core.sessions import Session, SessionId
+from sojourn.text.export import session_to_json
 
 EXITS = PAGE.with_name("exit-codes.md")
 
@@ -23,7 +23,7 @@ def test_every_help_block_is_up_to_date():
 
 def test_every_key_of_a_session_is_listed():
     listed = set(re.findall(r"`(\w+)`", PAGE.read_text()))
-    assert set(json_output.encode_session(Session(id=SessionId("s")))) <= listed
+    assert set(session_to_json(Session(id=SessionId("s")))) <= listed
 
 
 def every(kind: type[SojournError]) -> list[type[SojournError]]:

@@ -17,9 +17,9 @@ from sojourn.app import App
 from sojourn.core.errors import SojournError, StoreUnavailable
 from sojourn.core.places import Sender
 from sojourn.core.sessions import SessionId, TurnId
-from sojourn.gateway.handoff_requests import HandoffRequests
 from sojourn.platforms.rooms import Rooms
 from sojourn.ports.service import Caller, TurnRequest
+from sojourn.service.handoffs import HandoffRequests
 from tests.rigs.own_postgres import Server
 
 GATEWAY = Path(__file__).with_name("chaos_gateway.py")
@@ -139,10 +139,10 @@ class Actor:
         assert self.session is not None
         platform = self.chance.choice(("local", "local", "cli", "web"))
         target = self.room if platform == "local" else ""
-        asked = await self.requests.ask(self.session, platform, target=target)
+        asked = await self.kit.service.hand_off(self.session, platform, by=Caller(surface=""), target=target)
         try:
             async with asyncio.timeout(90):  # whether it is stuck is seen when everything else is calm
-                done = await self.requests.until_over(asked, seconds=5)
+                done = await self.requests.wait(asked, seconds=5)
         except TimeoutError:
             self.asked["left behind"] += 1
             return

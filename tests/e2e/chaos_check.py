@@ -21,7 +21,7 @@ from sojourn.gateway.render import DUPLICATE_MARK
 from sojourn.platforms.rooms import TO_HEAR
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.store import Listing
-from sojourn.service.begun import KIND
+from sojourn.service.turn_record import KIND
 from tests.e2e.chaos import Actor, Gateways
 
 MANY = 1_000_000

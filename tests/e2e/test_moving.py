@@ -14,7 +14,7 @@ from sojourn.core.errors import BadConfig, Conflict, NotDriving
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import Message, user
 from sojourn.ports.store import Listing, SearchQuery
-from sojourn.service.moving import move
+from sojourn.stores.migrate import migrate as move
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sqlite.store import SqliteStore
 

@@ -21,13 +21,13 @@ from prompt_toolkit.patch_stdout import StdoutProxy
 from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 
-from sojourn.cli.chat.actions import Actions
-from sojourn.cli.chat.slash import find, parse
+from sojourn.cli.chat.slash_commands import run_slash_command
 from sojourn.cli.chat.talk import Talk
 from sojourn.cli.formatting import format_duration as lasted
 from sojourn.cli.formatting import one_line
 from sojourn.core.errors import SojournError
-from sojourn.core.messages import Message, text_of
+from sojourn.core.messages import Message, is_internal, text_of
+from sojourn.service.chat_commands import list_commands, parse_command
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _BELOW = 6  # lines of the screen the unfinished part of an answer leaves free
@@ -64,8 +64,7 @@ class TerminalPaper:
 class Words(Completer):
     """Completes commands, and what some of them take."""
 
-    def __init__(self, actions: Actions, talk: Talk) -> None:
-        self._actions, self._talk = actions, talk
+    def __init__(self) -> None:
         self.titles: list[str] = []
         self.runtimes: list[str] = []
 
@@ -75,9 +74,9 @@ class Words(Completer):
             return
         name, space, rest = text[1:].partition(" ")
         if not space:
-            for one in self._actions.by_name.values():
+            for one in list_commands("terminal"):
                 if one.name.startswith(name):
-                    yield Completion(one.name, -len(name), display=f"/{one.name}", display_meta=one.about)
+                    yield Completion(one.name, -len(name), display=f"/{one.name}", display_meta=one.help)
             return
         options = {"resume": self.titles, "runtime": self.runtimes, "attach": self.titles}.get(name, [])
         for option in options:
@@ -88,9 +87,9 @@ class Words(Completer):
 class Terminal:
     """Reads lines until somebody leaves."""
 
-    def __init__(self, talk: Talk, actions: Actions, paper: TerminalPaper) -> None:
-        self.talk, self.actions, self.paper = talk, actions, paper
-        self.words = Words(actions, talk)
+    def __init__(self, talk: Talk, paper: TerminalPaper) -> None:
+        self.talk, self.paper = talk, paper
+        self.words = Words()
         self._history = InMemoryHistory()
         self._tasks: set[asyncio.Task[None]] = set()
         self._prompt: PromptSession[str] = PromptSession(
@@ -128,9 +127,9 @@ class Terminal:
     async def take_in(self, line: str) -> None:
         """A command, something said, or something said meanwhile."""
         try:
-            command = parse(line)
+            command = ("help", "") if line == "/" else parse_command(line)
             if command is not None:
-                await find(self.actions.by_name, command[0]).run(self.talk, command[1])
+                await run_slash_command(self.talk, *command)
             elif self.talk.is_busy:
                 await self.talk.steer(line)
             else:
@@ -142,7 +141,7 @@ class Terminal:
         """Earlier words of this session come back with the up key; nothing is written to a file."""
         if self.talk.session is not None:
             for one in await self.talk.service.messages(self.talk.session.id):
-                if isinstance(one.item, Message) and one.item.role == "user":
+                if isinstance(one.item, Message) and one.item.role == "user" and not is_internal(one.item):
                     self._history.append_string(text_of(one.item))
 
     # what is around the prompt

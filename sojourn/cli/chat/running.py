@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sojourn.cli.chat.actions import Actions, program
 from sojourn.cli.chat.prompt import Terminal, TerminalPaper
 from sojourn.cli.chat.talk import Talk
 from sojourn.cli.context import CommandContext
@@ -28,7 +27,7 @@ async def run(
     paper = TerminalPaper(no_color=given.no_color)
     talk = Talk(service, by, paper, cwd=str(Path.cwd()))
     talk.runtime, talk.model, talk.template = runtime or "", model or "", template or ""
-    terminal = Terminal(talk, Actions(program(str(given.settings.home))), paper)
+    terminal = Terminal(talk, paper)
     try:
         await _greet(talk, words=words, latest=latest)
         for file in files:

@@ -17,7 +17,7 @@ from sojourn.cli.formatting import format_duration as lasted
 from sojourn.cli.formatting import one_line, printable
 from sojourn.cli.formatting import pluralize as many
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
-from sojourn.core.messages import Message, text_of
+from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.core.sessions import Recorded
 
 _TOLD = 160
@@ -82,7 +82,9 @@ class Show:
         yield from map(_markdown, self._blocks.flush())
 
     def _message(self, message: Message) -> Iterator[RenderableType]:
-        if message.role == "user":
+        if is_internal(message):
+            yield _aside(text_of(message).strip())
+        elif message.role == "user":
             words = text_of(message).strip()
             if words in self.own:
                 self.own.remove(words)

@@ -14,8 +14,6 @@ from rich.text import Text
 
 from sojourn.cli.chat.show import Show
 from sojourn.cli.formatting import one_line
-from sojourn.cli.transcript_model import MessagePiece as SaidPiece
-from sojourn.cli.transcript_model import fold_messages as fold
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, CannotSteer, NotFound, SojournError
 from sojourn.core.messages import Message
@@ -23,6 +21,8 @@ from sojourn.core.sessions import Session
 from sojourn.ports.service import Caller, Service, Turn, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Reply
+from sojourn.service.chat_commands import take_session
+from sojourn.text.transcript import SpokenText, fold_messages
 
 _RECENT = 6  # messages of a resumed session that are shown
 BIGGEST = 20_000_000
@@ -46,7 +46,7 @@ class Talk:
         self.show = Show()
         self.runtime = self.model = self.template = ""
         self.attached: list[Attachment] = []
-        self.wants_to_leave = False
+        self.wants_to_leave = self.is_watching = False
         self.last_said: TurnRequest | None = None
         self._watching: asyncio.Task[None] | None = None
 
@@ -62,27 +62,29 @@ class Talk:
     async def resume(self, words: str) -> None:
         """Goes on with a session; from now on this surface drives."""
         found = await self.service.resolve(words, principal=self.by.principal)
-        if found.driver not in (None, self.by.surface):
+        taken = await take_session(self.service, found, self.by)
+        if taken is not found:
             self.tell(f"{found.driver} drove this session; you have the wheel now.")
-            found = await self.service.take(found.id, self.by)
-        self.leave()
-        recent = [one for one in await self.service.messages(found.id) if isinstance(one.item, Message)]
-        self.paper.write(Text.assemble(("● ", "green"), (one_line(found.title or found.id), "bold"), f"  {found.id}"))
-        for piece in fold(recent[-_RECENT:]):
-            if isinstance(piece, SaidPiece) and piece.message.role in ("user", "assistant"):
-                sign = "❯" if piece.message.role == "user" else "●"
-                self.paper.write(Text(f"{sign} {one_line(piece.text, 300)}", style="dim"))
-        self._follow(found)
-        if (turn := await self.service.running(found.id)) is not None:
+        await self.enter(taken)
+
+    async def enter(self, found: Session, *, watch_only: bool = False, recap: bool = True) -> None:
+        """Leaves the session so far and goes on in this one, or only shows it; `recap` prints its last messages."""
+        if recap and not watch_only:
+            await self._print_recent(found)
+        if self.session is None or self.session.id != found.id:
+            self.leave()
+            self._follow(found)
+        self.session, self.is_watching = found, watch_only
+        if not watch_only and (turn := await self.service.running(found.id)) is not None:
             self.tell(f"Turn {turn} is running; you are watching it.")
 
-    async def watch_only(self, words: str) -> None:
-        """Joins a session without taking the wheel: its driver is named, and stays."""
-        found = await self.service.resolve(words, principal=self.by.principal)
-        self.leave()
-        self._follow(found)
-        driver = found.driver or "nobody"
-        self.tell(f"You see {found.title or found.id} live. {driver} drives; /take gives you the wheel.")
+    async def _print_recent(self, found: Session) -> None:
+        recent = [one for one in await self.service.messages(found.id) if isinstance(one.item, Message)]
+        self.paper.write(Text.assemble(("● ", "green"), (one_line(found.title or found.id), "bold"), f"  {found.id}"))
+        for piece in fold_messages(recent[-_RECENT:]):
+            if isinstance(piece, SpokenText) and piece.message.role in ("user", "assistant"):
+                sign = "◦" if piece.is_notice else "❯" if piece.message.role == "user" else "●"
+                self.paper.write(Text(f"{sign} {one_line(piece.text, 300)}", style="dim"))
 
     async def resume_latest(self) -> None:
         found = await self.service.find(Listing(principal=self.by.principal, limit=1))
@@ -94,7 +96,7 @@ class Talk:
         """Lets go of the session; whatever runs there goes on."""
         if self._watching is not None:
             self._watching.cancel()
-        self.session, self._watching, self.show = None, None, Show()
+        self.session, self._watching, self.show, self.is_watching = None, None, Show(), False
 
     def _follow(self, session: Session) -> None:
         self.session = session
@@ -187,14 +189,6 @@ class Talk:
     @property
     def is_busy(self) -> bool:
         return self.show.doing is not None
-
-    async def is_idle_within(self, seconds: float) -> bool:
-        """Whether no turn runs, or the one that runs ends within that time."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while self.is_busy:  # noqa: ASYNC110  the watcher shows it, nobody rings
-                    await asyncio.sleep(0.05)
-        return not self.is_busy
 
 
 async def keep_file(service: Service, session: Session, path: Path) -> Attachment:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sojourn.cli import json_output
 from sojourn.cli.command_table import SESSIONS_COMMANDS
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.options import Section, since_option, source_option, until_option
 from sojourn.cli.views.console import render
 from sojourn.cli.views.sessions import print_sessions
 from sojourn.ports.store import Listing
+from sojourn.text.export import session_to_json
 
 if TYPE_CHECKING:
     from sojourn.ports.app import AppContext
@@ -71,7 +71,7 @@ async def list_sessions(
         )
     )
     if context.json:
-        emit([json_output.encode_session(one) for one in found[:most]])
+        emit([session_to_json(one) for one in found[:most]])
     else:
         more = "--all shows every one." if len(found) > most else ""
         render(context, print_sessions, found[:most], now=time.time(), more=more)

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import click
 
-from sojourn.cli import json_output
 from sojourn.cli.context import CommandContext, with_app
 from sojourn.cli.options import JsonCommand, session_argument
 from sojourn.core.errors import Conflict, TitleTaken
 from sojourn.core.sessions import Session, clean_tag
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import SessionStore
+from sojourn.text.export import session_to_json
 
 _MAX_TRIES = 5
 Change = Callable[[Session], Session]
@@ -48,14 +48,12 @@ async def title(context: CommandContext, app: AppContext, session: str, words: t
     if not words and not clear:
         one = await app.store.resolve(session)
         context.say(
-            f"{one.id} is called {label_of(one)}." if one.title else f"{one.id} has no title.",
-            json_output.encode_session(one),
+            f"{one.id} is called {label_of(one)}." if one.title else f"{one.id} has no title.", session_to_json(one)
         )
         return
     new = await change_session(app.store, session, lambda old: replace(old, title=None if clear else " ".join(words)))
     context.say(
-        f"{new.id} is now called {label_of(new)}." if new.title else f"{new.id} has no title.",
-        json_output.encode_session(new),
+        f"{new.id} is now called {label_of(new)}." if new.title else f"{new.id} has no title.", session_to_json(new)
     )
 
 
@@ -87,7 +85,7 @@ def _print_tags(context: CommandContext, session: Session) -> None:
     tags = ", ".join(f"#{one}" for one in session.tags)
     context.say(
         f"{label_of(session)} is tagged {tags}." if tags else f"{label_of(session)} has no tags.",
-        json_output.encode_session(session),
+        session_to_json(session),
     )
 
 
@@ -99,7 +97,7 @@ def _make_switch(verb: str, about: str, told: str, how: Change) -> click.Command
     @with_app
     async def switch(context: CommandContext, app: AppContext, session: tuple[str, ...]) -> None:
         done = [await change_session(app.store, words, how) for words in session]
-        context.say(f"{', '.join(map(label_of, done))} {told}.", [json_output.encode_session(one) for one in done])
+        context.say(f"{', '.join(map(label_of, done))} {told}.", [session_to_json(one) for one in done])
 
     return switch
 
@@ -130,4 +128,4 @@ async def end(context: CommandContext, app: AppContext, session: str, reason: st
         done = await app.store.end(lease, reason)
     finally:
         await app.store.renew(lease, 0)
-    context.say(f"{label_of(done)} has ended: {done.end_reason}.", json_output.encode_session(done))
+    context.say(f"{label_of(done)} has ended: {done.end_reason}.", session_to_json(done))

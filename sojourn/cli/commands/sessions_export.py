@@ -8,15 +8,14 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import json_output
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.exports import make_file_name, to_jsonl, to_markdown
 from sojourn.cli.formatting import pluralize
 from sojourn.cli.options import JsonCommand, SessionReference
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing, SessionStore
+from sojourn.text.export import export_to_json, make_file_name, message_to_json, to_jsonl, to_markdown
 
 Writer = Callable[[Session, Sequence[Recorded]], Iterator[str]]
 _KINDS: dict[str, Writer] = {"jsonl": to_jsonl, "markdown": to_markdown}
@@ -60,12 +59,7 @@ async def export(
         raise BadInput("Say which sessions, or --all.", hint="`sojourn sessions export --all --output history.jsonl`")
     chosen = _list_all(app.store) if every else _find_sessions(app.store, session)
     if context.json and output is None:
-        return emit(
-            [
-                json_output.encode_session_with_messages(one, [json_output.encode_message(row) for row in rows])
-                async for one, rows in chosen
-            ]
-        )
+        return emit([export_to_json(one, [message_to_json(row) for row in rows]) async for one, rows in chosen])
     if output is None:
         async for one, rows in chosen:
             for text in _KINDS[kind](one, rows):

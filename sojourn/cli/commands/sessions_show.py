@@ -18,7 +18,6 @@ from sojourn.cli.options import (
     source_option,
     until_option,
 )
-from sojourn.cli.transcript_model import fold_messages, is_undone
 from sojourn.cli.views.console import render
 from sojourn.cli.views.hits import print_hits
 from sojourn.cli.views.transcript import print_transcript
@@ -27,6 +26,8 @@ from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Recorded
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import SearchQuery
+from sojourn.text.export import export_to_json, message_to_json
+from sojourn.text.transcript import fold_messages, is_undone
 
 
 @click.command(cls=JsonCommand)
@@ -62,9 +63,9 @@ async def show(
         _show_attachments(context, found, raw=raw)
     elif raw:
         for row in rows:
-            click.echo(dump(json_output.encode_message(row)))
+            click.echo(dump(message_to_json(row)))
     elif context.json:
-        emit(json_output.encode_session_with_messages(one, [json_output.encode_message(row) for row in rows]))
+        emit(export_to_json(one, [message_to_json(row) for row in rows]))
     else:
         render(context, print_transcript, one, fold_messages(rows), full=full, hidden=hidden)
 

@@ -20,6 +20,7 @@ from sojourn.core.health import Health
 from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.importer import FoundHistory
 from sojourn.ports.store import Listing
+from sojourn.text.export import session_to_json
 
 _MAX_SESSIONS = 10
 
@@ -53,7 +54,7 @@ async def welcome(context: CommandContext, app: AppContext) -> None:
                 "histories": [json_output.encode_history(one) for one in found],
                 "imports": [json_output.encode_import_report(one) for one in reports],
                 "samples_added": samples,
-                "sessions": [json_output.encode_session(one) for one in newest[:_MAX_SESSIONS]],
+                "sessions": [session_to_json(one) for one in newest[:_MAX_SESSIONS]],
             }
         )
     if samples:

@@ -10,30 +10,30 @@ from rich.rule import Rule
 from rich.text import Text
 
 from sojourn.cli.formatting import format_time, one_line, pluralize, printable
-from sojourn.cli.transcript_model import CallPiece, MessagePiece, Piece, is_undone, summarize_answer
 from sojourn.cli.views.console import print_paged
 from sojourn.cli.views.style import format_role, format_source, format_title
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Session
+from sojourn.text.transcript import SpokenText, ToolExchange, TranscriptPiece, is_undone, summarize_answer
 
 
 def print_transcript(
-    screen: Console, session: Session, pieces: Iterable[Piece], *, full: bool, hidden: int = 0
+    screen: Console, session: Session, pieces: Iterable[TranscriptPiece], *, full: bool, hidden: int = 0
 ) -> None:
     print_paged(screen, _render_pieces(screen, session, pieces, full=full, hidden=hidden))
 
 
 def _render_pieces(
-    screen: Console, session: Session, pieces: Iterable[Piece], *, full: bool, hidden: int
+    screen: Console, session: Session, pieces: Iterable[TranscriptPiece], *, full: bool, hidden: int
 ) -> Iterator[RenderableType]:
     yield from _render_head(session)
     speaker = ""
     for piece in pieces:
-        who = piece.message.role if isinstance(piece, MessagePiece) else "assistant"
-        if isinstance(piece, MessagePiece) or who != speaker:
+        who = _speaker_of(piece)
+        if isinstance(piece, SpokenText) or who != speaker:
             yield _render_speaker(who, piece)
         speaker = who
-        if isinstance(piece, MessagePiece):
+        if isinstance(piece, SpokenText):
             yield from _render_message(piece, full=full)
         elif full:
             yield from _render_full_call(piece)
@@ -41,6 +41,12 @@ def _render_pieces(
             yield _render_folded_call(piece, screen.width)
     if hidden:
         yield Text(f"\n{pluralize(hidden, 'undone message')} not shown; --all shows them.", style="dim")
+
+
+def _speaker_of(piece: TranscriptPiece) -> str:
+    if isinstance(piece, ToolExchange):
+        return "assistant"
+    return "notice" if piece.is_notice else piece.message.role
 
 
 def _render_head(session: Session) -> Iterator[RenderableType]:
@@ -60,11 +66,11 @@ def _style_of(message: Message) -> str:
     return "dim strike" if is_undone(message) else "" if message.active else "dim"
 
 
-def _render_speaker(who: str, piece: Piece) -> RenderableType:
+def _render_speaker(who: str, piece: TranscriptPiece) -> RenderableType:
     return Text.assemble("\n", format_role(who), (f"  {format_time(piece.at)}{_note(piece.message)}", "dim"))
 
 
-def _render_message(piece: MessagePiece, *, full: bool) -> Iterator[RenderableType]:
+def _render_message(piece: SpokenText, *, full: bool) -> Iterator[RenderableType]:
     message = piece.message
     thought = message.reasoning or message.reasoning_content
     if full and thought:
@@ -84,7 +90,7 @@ def _note(message: Message) -> str:
     return "  undone" if is_undone(message) else "" if message.active else "  summarised"
 
 
-def _render_folded_call(piece: CallPiece, width: int) -> RenderableType:
+def _render_folded_call(piece: ToolExchange, width: int) -> RenderableType:
     told = f" → {one_line(summarize_answer(piece.answer), max(12, width // 3))}"
     room = max(20, width - len(piece.call.name) - len(told) - 6)
     line = Text.assemble(("  ▸ ", "magenta"), (one_line(piece.call.name), "bold magenta"))
@@ -95,7 +101,7 @@ def _render_folded_call(piece: CallPiece, width: int) -> RenderableType:
     return line
 
 
-def _render_full_call(piece: CallPiece) -> Iterator[RenderableType]:
+def _render_full_call(piece: ToolExchange) -> Iterator[RenderableType]:
     yield Text.assemble(("  ▾ ", "magenta"), (one_line(piece.call.name), "bold magenta"))
     if piece.call.arguments:
         yield _indent(printable(piece.call.arguments), "", 4)

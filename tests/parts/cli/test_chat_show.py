@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,11 +12,11 @@ from rich.console import Console
 
 from sojourn.cli.chat.blocks import Blocks
 from sojourn.cli.chat.show import Show
-from sojourn.cli.chat.slash import Slash, find, parse
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import assistant, user
 from sojourn.core.sessions import Recorded, SessionId, TurnId
+from sojourn.service.chat_commands import find_command, parse_command
 
 
 def shown(*items, show=None):
@@ -129,15 +130,18 @@ def test_an_unknown_or_empty_stage_is_passed_over(stage):
 
 
 def test_a_line_is_a_command_or_something_said():
-    assert parse("/title  My garden ") == ("title", "My garden")
-    assert parse("hello /title") is None
-    assert parse("//etc is a folder") is None
+    assert parse_command("/title  My garden ") == ("title", "My garden")
+    assert parse_command("hello /title") is None
+    assert parse_command("//etc is a folder") is None
 
 
 def test_a_command_is_found_by_its_beginning_and_a_wrong_one_says_what_was_meant():
-    async def nothing(talk, rest): ...
-
-    known = {name: Slash(name=name, about="", run=nothing) for name in ("sessions", "stop", "status")}
-    assert find(known, "se").name == "sessions"
+    assert find_command("sess").name == "sessions"
     with pytest.raises(BadInput, match=r"Did you mean /stop, /status\?"):
-        find(known, "st")
+        find_command("st")
+
+
+def test_the_notice_of_a_hand_off_is_not_shown_as_the_persons_words():
+    notice = replace(user("[Sojourn: handed over]"), extra='{"internal": true}')
+    assert shown(notice).startswith("◦ [Sojourn: handed over]")
+    assert "❯" in shown(user("my own words"))

@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from sojourn.cli.chat.show import Doing
 from sojourn.cli.chat.talk import Talk
 from sojourn.core.errors import BadInput, CannotSteer
 from sojourn.core.sessions import Session, new_session_id
@@ -56,24 +55,6 @@ def test_a_turn_that_listens_is_told():
 
 def test_one_that_does_not_listen_is_followed_by_these_words():
     assert typed(Service(deaf=True)) == [("wait", "greener please", "big", "")]
-
-
-def idle(ends_after, patience):
-    async def ask():
-        talk = Talk(Service(deaf=False), Caller(surface="cli"), Paper())
-        talk.show.doing = Doing()
-        asyncio.get_running_loop().call_later(ends_after, setattr, talk.show, "doing", None)
-        return await talk.is_idle_within(patience)
-
-    return asyncio.run(ask())
-
-
-def test_a_turn_that_is_just_ending_is_waited_for():
-    assert idle(0.1, patience=30)
-
-
-def test_a_long_one_is_not():
-    assert not idle(30, patience=0.1)
 
 
 def test_one_step_runs_the_last_request_again_without_its_template():

@@ -2,18 +2,18 @@
 
 import json
 
-from sojourn.cli import json_output
 from sojourn.cli.context import dump
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session, SessionId
+from sojourn.text.export import message_to_json, session_to_json
 
 
 def shown(message: Message) -> dict:
-    return json_output.encode_message(Recorded(session=SessionId("s"), seq=3, at=1.7e9, item=message))
+    return message_to_json(Recorded(session=SessionId("s"), seq=3, at=1.7e9, item=message))
 
 
 def test_a_session_has_these_keys():
-    assert set(json_output.encode_session(Session(id=SessionId("s")))) == {
+    assert set(session_to_json(Session(id=SessionId("s")))) == {
         "id",
         "source",
         "title",

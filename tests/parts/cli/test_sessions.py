@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from sojourn import compose, config
+from sojourn import app as application
+from sojourn import config
 from sojourn.core.attachments import OBSERVATION, Attachment, user_message
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId
@@ -30,7 +31,7 @@ BIKE = ("bike-1", "Bike", [user("The chain is loose"), assistant("Tighten it.")]
 
 def keep(home, record):
     async def work():
-        app = compose.App(config.load({"home": str(home)}))
+        app = application.App(config.load({"home": str(home)}))
         await app.store.put_record(record)
         await app.close()
 
@@ -83,6 +84,14 @@ class TestReading:
         assert "never mind" not in out
         assert "1 undone message not shown" in out
         assert "count them" not in out
+
+    def test_the_notice_of_a_hand_off_is_not_shown_as_the_persons_words(self, sojourn, home):
+        notice = Message(role="user", content="[Sojourn: handed over]", extra='{"internal": true}')
+        fill(home, ("moved-1", "Moved", [user("hello"), notice]))
+        out = sojourn("sessions", "show", "moved-1").out
+        assert "[Sojourn: handed over]" in out
+        assert out.count("❯ you") == 1
+        assert "· notice" in out
 
     def test_full_unfolds_and_all_shows_what_was_undone(self, sojourn):
         out = sojourn("sessions", "show", "garden", "--full", "--all").out

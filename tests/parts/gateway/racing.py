@@ -8,7 +8,7 @@ QUICK = {"gateway_lease_seconds": 0.4}
 
 
 async def asked(at: World, session, to: str = "fake"):
-    return await at.requests.ask(session.id, to, surface="cli", waits=True)
+    return await at.request(session, to, surface="cli", wait=True)
 
 
 async def is_in(at: World, handoff, *states: str):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sojourn.gateway.chat_commands import BY_NAME, RECORDS, parse
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
+from sojourn.service.chat_commands import COMMANDS, list_commands, parse_command
 from sojourn.testing.fake_platform import BEN
 from sojourn.testing.scripted import Gate, Say
 from tests.parts.gateway.worlds import CLI, world
@@ -31,12 +31,12 @@ async def told(at, words, *, by=None, chat="42"):
     ],
 )
 def test_a_command_is_told_from_words(text, meant):
-    assert parse(text) == meant
+    assert parse_command(text) == meant
 
 
 def test_another_prefix_where_the_slash_belongs_to_the_network():
-    assert parse("!new", "!") == ("new", "")
-    assert parse("/new", "!") is None
+    assert parse_command("!new", "!") == ("new", "")
+    assert parse_command("/new", "!") is None
 
 
 def test_the_records_say_where_a_command_works():
@@ -56,9 +56,9 @@ def test_the_records_say_where_a_command_works():
             "sethome",
         ]
     }
-    assert wanted | {"whoami", "help"} <= {one.name for one in RECORDS if not one.cli_only}
-    assert BY_NAME["sethome"].gateway_only
-    assert BY_NAME["quit"].cli_only
+    assert wanted | {"whoami", "help"} <= {one.name for one in list_commands("chat")}
+    assert COMMANDS["sethome"].surfaces == ("chat",)
+    assert COMMANDS["quit"].surfaces == ("terminal",)
 
 
 async def test_new_begins_another_session_and_resume_brings_the_first_back(home, store):
@@ -162,3 +162,21 @@ async def test_the_wheel_is_taken_in_the_middle_of_a_turn(home, store):
         at.runtime.gate("go").open()
         await at.service.settle()
         assert (await at.service.messages(session.id))[-1].item.content == "half done"
+
+
+async def test_undo_usage_and_runtime_work_in_a_chat(home, store):
+    async with world(home, store) as at:
+        await at.start()
+        await told(at, "the garden story")
+        assert "tokens in" in await told(at, "/usage")
+        assert "scripted" in await told(at, "/runtime")
+        assert "Took back 2 messages" in await told(at, "/undo")
+        assert "nothing to take back" in await told(at, "/undo")
+
+
+async def test_a_chosen_runtime_answers_the_next_words(home, store):
+    async with world(home, store) as at:
+        await at.start()
+        assert "no runtime" in await told(at, "/runtime fly")
+        await told(at, "/runtime scripted")
+        assert await told(at, "hello") == "hello"

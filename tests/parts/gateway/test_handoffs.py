@@ -9,8 +9,10 @@ from sojourn.core.handoff import in_progress
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import ToolResult
+from sojourn.service.local import LocalService
 from sojourn.testing.fake_platform import PlainPlatform
-from sojourn.testing.scripted import Call, Fail, Gate, Say
+from sojourn.testing.kit import SmallKit, settings_with
+from sojourn.testing.scripted import Call, Fail, Gate, Say, ScriptedRuntime
 from sojourn.testing.turns import a_tool
 from tests.parts.gateway.worlds import CLI, world
 
@@ -178,7 +180,7 @@ async def test_without_a_gateway_it_is_said_at_once(home, store):
     async with world(home, store) as at:
         session = await at.session("hello")
         with pytest.raises(PlatformDown, match="No gateway is running") as told:
-            await at.requests.ask(session.id, "fake")
+            await at.request(session, "fake")
         assert "sojourn gateway run" in told.value.hint
 
 
@@ -187,10 +189,10 @@ async def test_what_cannot_arrive_is_refused_at_once(home, store):
         await at.start()
         session = await at.session("hello")
         with pytest.raises(NotFound, match="telegram") as told:
-            await at.requests.ask(session.id, "telegram")
+            await at.request(session, "telegram")
         assert "fake" in told.value.hint
         with pytest.raises(BadInput, match="no home channel") as told:
-            await at.requests.ask(session.id, "fake")
+            await at.request(session, "fake")
         assert "/sethome" in told.value.hint
         assert (await at.service.get(session.id)).handoff_state is None
 
@@ -202,7 +204,7 @@ async def test_mid_turn_it_is_refused(home, store):
         session = await at.session()
         await at.service.say(session.id, TurnRequest(text="slow"), CLI)
         with pytest.raises(SessionBusy):
-            await at.requests.ask(session.id, "fake", surface="cli")
+            await at.request(session, "fake", surface="cli")
         at.runtime.gate("go").open()
 
 
@@ -223,7 +225,7 @@ async def test_after_it_arrived_the_giver_can_do_nothing(home, store):
         with pytest.raises(NotDriving):
             await at.service.say(session.id, TurnRequest(text="late words"), CLI)
         with pytest.raises(Conflict):
-            await at.requests.ask(session.id, "fake", surface="cli")
+            await at.request(session, "fake", surface="cli")
 
 
 async def test_words_that_were_refused_by_a_handoff_that_is_over_are_said_again(home, store, monkeypatch):
@@ -260,11 +262,26 @@ async def test_words_that_came_before_a_session_arrives_in_their_own_place_do_no
             return await keep(platform, account, id, **given)
 
         monkeypatch.setattr(store, "keep_incoming", words_first)
-        asked = await at.requests.ask(session.id, "fake", waits=True)
+        asked = await at.request(session, "fake", wait=True)
         at.network.say("42", "go on")
         await at.rows("running", 1)
         written.set()
         async with asyncio.timeout(10):
-            assert (await at.requests.until_over(asked)).state == "completed"
+            assert (await at.requests.wait(asked)).state == "completed"
         assert (await at.texts("42", 3))[2] == "go on"
         await at.quiet()
+
+
+async def test_a_wrong_home_channel_setting_does_not_stop_conversations(home, store):
+    service = LocalService(
+        SmallKit(
+            store=store,
+            settings=settings_with(home, gateway_home="nonsense", agent_titles=False),
+            runtimes=[ScriptedRuntime()],
+        )
+    )
+    session = await service.open(CLI)
+    await service.say(session.id, TurnRequest(text="hello"), CLI)
+    await service.settle()
+    assert (await service.messages(session.id))[-1].item.content == "hello"
+    await service.close()

@@ -28,7 +28,7 @@ async def test_race_01_a_waiter_that_gives_up_mid_turn_changes_nothing(home, sto
         await is_in(at, handoff, "bound")
         with pytest.raises(Conflict):
             await store.cancel_handoff(handoff.id, as_="expired")
-        waiting = asyncio.create_task(at.requests.until_over(handoff, seconds=0.0))
+        waiting = asyncio.create_task(at.requests.wait(handoff, seconds=0.0))
         at.runtime.gate("go").open()
         assert (await waiting).state == "completed"
         assert (await store.get(session.id)).handoff_state == "completed"
@@ -169,11 +169,11 @@ async def test_race_09_a_second_request_is_refused_and_a_bound_session_moves(hom
         first = await store.request_handoff(session.id, "nobody serves this", surface="cli")
         for to in ("fake", "fake"):
             with pytest.raises(Conflict, match="handed to"):
-                await at.requests.ask(session.id, to, surface="cli")
+                await at.request(session, to, surface="cli")
         await store.cancel_handoff(first.id)
         one = await at.hand_over(session)
-        two = await at.requests.ask(session.id, "fake", target="#garden", surface="fake")
-        two = await at.requests.until_over(two)
+        two = await at.request(session, "fake", target="#garden", surface="fake")
+        two = await at.requests.wait(two)
         assert [binding.place for binding in await store.bindings(session=session.id)] == [two.place]
         assert (await store.binding(one.place)).session is None
 
@@ -202,7 +202,7 @@ async def test_race_11_a_session_that_goes_away_before_the_claim(home, store):
         await store.cancel_handoff(handoff.id)
         await store.delete(session.id)
         with pytest.raises(NotFound):
-            await at.requests.ask(session.id, "fake")
+            await at.request(session, "fake")
         archived = await at.session("another")
         await at.service.change(archived, replace(archived, archived=True))
         assert (await at.hand_over(archived)).state == "completed"

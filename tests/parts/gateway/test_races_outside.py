@@ -7,10 +7,10 @@ import time
 import pytest
 
 from sojourn.core.errors import PlatformDown
-from sojourn.gateway.handoff_requests import HandoffRequests
 from sojourn.gateway.pairing import Identities
 from sojourn.gateway.render import DUPLICATE_MARK
 from sojourn.ports.service import TurnRequest
+from sojourn.service.handoffs import HandoffRequests
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.testing.fake_platform import ANN, BEN, FakePlatform
 from sojourn.testing.scripted import Gate, Say
@@ -62,7 +62,7 @@ async def test_race_13_a_line_that_is_down_is_said_at_once_or_waited_for(home, s
             while (await store.gateways())[0].health["lines"]["fake"]["state"] != "down":
                 await asyncio.sleep(0.01)
         with pytest.raises(PlatformDown, match="cannot be reached"):
-            await at.requests.ask(session.id, "fake", surface="cli")
+            await at.request(session, "fake", surface="cli")
         waiting = await store.request_handoff(session.id, "fake", surface="cli")
         at.network.revive()
         assert (await is_in(at, waiting, "completed")).state == "completed"
@@ -115,7 +115,7 @@ async def test_race_16_a_clock_that_jumps_ends_no_wait(home, store, monkeypatch)
         await is_in(at, handoff, "bound")
         real = time.time
         monkeypatch.setattr(time, "time", lambda: real() + 7200)
-        waiting = asyncio.create_task(at.requests.until_over(handoff))
+        waiting = asyncio.create_task(at.requests.wait(handoff))
         await asyncio.sleep(0.05)  # the waiter looks at least once at the wrong clock
         monkeypatch.setattr(time, "time", real)
         at.runtime.gate("go").open()
@@ -196,7 +196,8 @@ async def test_race_20_giver_and_gateway_on_different_machines(home, postgres_ur
             await at.start()
             session = await here.create(source="cli")
             requests = HandoffRequests(here, at.settings)
-            done = await requests.until_over(await requests.ask(session.id, "fake", surface="cli", waits=True))
+            given = await requests.request(session, "fake", by=CLI, target="", wait=True)
+            done = await requests.wait(given)
             assert done.state == "completed"
             assert len(at.network.texts("42", done.thread_id)) == 1
             assert (await here.get(session.id)).driver == "fake"

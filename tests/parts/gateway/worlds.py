@@ -3,15 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import Session
-from sojourn.gateway.handoff_requests import HandoffRequests
 from sojourn.gateway.host import Gateway
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.platform import PlatformAdapter
 from sojourn.ports.service import Caller, TurnRequest
+from sojourn.service.handoffs import HandoffRequests
 from sojourn.service.local import LocalService
 from sojourn.testing.fake_platform import FakeNetwork, FakePlatform
 from sojourn.testing.kit import SmallKit, settings_with
@@ -68,11 +69,18 @@ class World:
             await self.service.settle()
         return await self.service.get(session.id)
 
+    async def request(
+        self, session: Session, platform: str, *, surface: str = "", target: str = "", wait: bool = False
+    ) -> Handoff:
+        """Requests a hand-off; without a surface in the name of the driver."""
+        by = replace(CLI, surface=surface)
+        return await self.service.hand_off(session.id, platform, by=by, target=target, wait=wait)
+
     async def hand_over(self, session: Session, to: str = "fake", **given: Any) -> Handoff:
         platform, _, target = to.partition(":")
-        asked = await self.requests.ask(session.id, platform, target=target, surface="cli", waits=True)
+        asked = await self.request(session, platform, surface="cli", target=target, wait=True)
         async with asyncio.timeout(10):
-            return await self.requests.until_over(asked, **given)
+            return await self.requests.wait(asked, **given)
 
     async def until(self, condition: Callable[[], Any], seconds: float = 8.0) -> Any:
         """Looks again and again, because the fake network has no bell."""

@@ -10,6 +10,7 @@ from sojourn.core.messages import Message, ToolCall, assistant, user
 from sojourn.core.sessions import Recorded, Session, SessionId, TurnId
 from sojourn.http import schemas
 from sojourn.ports.store import Removed, SearchHit
+from sojourn.text.export import message_to_json, session_to_json
 from sojourn.text.query import Snippet
 
 ID = SessionId("20261116_120000_0123abcd")
@@ -23,7 +24,7 @@ FULL = Message(**EVERYTHING)
 
 def test_a_session_has_the_same_keys_and_values():
     session = Session(id=ID, title="x", tags=("a",), started_at=1.7e9, last_active=1.7e9 + 0.1239, ended_at=None)
-    assert schemas.Session.model_validate(session).model_dump() == cli.encode_session(session)
+    assert schemas.Session.model_validate(session).model_dump() == session_to_json(session)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ def test_a_session_has_the_same_keys_and_values():
 )
 def test_a_message_has_the_same_keys_and_values(message):
     kept = Recorded(session=ID, seq=7, at=1.7e9, item=message, turn=TurnId("t_1") if message is FULL else None)
-    assert schemas.Message.of(kept, message).model_dump() == cli.encode_message(kept)
+    assert schemas.Message.of(kept, message).model_dump() == message_to_json(kept)
 
 
 def test_hits_and_removals_have_the_same_keys_and_values():

@@ -10,10 +10,10 @@ from sojourn.core.events import Chunk, Done, Failed, Metadata
 from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.sessions import new_turn_id
 from sojourn.ports.service import TurnRequest
-from sojourn.service import keys, local, log, turn
-from sojourn.service.begun import Begun, break_lease, on_record
-from sojourn.service.process import this_process
+from sojourn.service import idempotency, local, turn, turn_writer
+from sojourn.service.process_identity import this_process
 from sojourn.service.recovery import Recovery
+from sojourn.service.turn_record import TurnRecord, break_lease, list_active_turns
 from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import (
     ME,
@@ -35,10 +35,10 @@ from tests.parts.gateway.mortal import Killed, Mortal
 GONE = {**this_process(), "pid": 4_000_000}
 
 
-async def abandoned(store, *items, process=GONE, seconds=30.0, state="running") -> Begun:
+async def abandoned(store, *items, process=GONE, seconds=30.0, state="running") -> TurnRecord:
     """A turn as a process leaves it that dies after having kept these items."""
     session = await store.create()
-    begun = Begun(
+    begun = TurnRecord(
         session=session.id,
         principal=session.principal,
         said=TurnRequest(text="work"),
@@ -51,7 +51,7 @@ async def abandoned(store, *items, process=GONE, seconds=30.0, state="running") 
         begun = begun.running(lease, session.last_seq)
         if items:
             await store.append(lease, [*begun.opening(), *items], turn=begun.id)
-    await store.put_record(begun.record())
+    await store.put_record(begun.to_record())
     return begun
 
 
@@ -74,7 +74,7 @@ async def test_a_turn_of_a_dead_process_is_ended_at_the_first_thing_that_is_aske
     assert (await transcript(service, begun.session))[-1] == ("assistant", "I am about")
     assert len(of(Done, kept)[0].messages) == 6
     assert await unpaired(service, begun.session) == []
-    assert await on_record(store) == []
+    assert await list_active_turns(store) == []
     assert ended(await talk(service, begun.session, "go on")) == ("completed", [])
 
 
@@ -103,7 +103,7 @@ async def again(service):
 async def test_a_turn_that_was_over_is_only_taken_off_the_record(service, store):
     begun = await abandoned(store, assistant("yes"), Done())
     assert ended(await follow(service, begun.turn)) == ("completed", [])
-    assert await on_record(store) == []
+    assert await list_active_turns(store) == []
 
 
 async def test_a_turn_of_another_machine_is_left_alone_while_its_lease_holds(service, store):
@@ -133,7 +133,7 @@ async def test_closing_a_service_interrupts_its_turns_and_says_so(serve, runtime
     await service.close()
     assert ended(await follow(reader, running)) == ("interrupted", ["interrupted"])
     assert ended(await follow(reader, waiting))[1] == ["interrupted"]
-    assert await on_record(store) == []
+    assert await list_active_turns(store) == []
 
 
 async def test_a_turn_that_lost_its_session_ends_without_a_word(serve, runtime, store):
@@ -154,7 +154,7 @@ async def test_a_turn_that_lost_its_session_ends_without_a_word(serve, runtime, 
 async def test_the_wheel_is_taken_from_a_process_that_does_not_answer(service, store, monkeypatch):
     from sojourn.service import sessions
 
-    monkeypatch.setattr(sessions, "_HANDOVER", 0.02)
+    monkeypatch.setattr(sessions, "_TAKE_OVER_SECONDS", 0.02)
     begun = await abandoned(store, Chunk("well"), process={**GONE, "host": "elsewhere"})
     assert (await service.take(begun.session, PHONE)).driver == "telegram"
     kept = await collect(service, begun.session, lambda one: isinstance(one.item, Done))
@@ -172,12 +172,12 @@ async def test_a_session_that_is_deleted_takes_its_turn_with_it(serve, runtime, 
     await store.drive(session, "cli")
     await store.delete(session)
     await service.settle()
-    assert await on_record(store) == []
+    assert await list_active_turns(store) == []
 
 
 async def test_the_lease_is_renewed_for_as_long_as_a_turn_runs(serve, runtime, store, monkeypatch):
-    monkeypatch.setattr(log, "LEASE_SECONDS", 0.06)
-    monkeypatch.setattr("sojourn.service.begun.LEASE_SECONDS", 0.06)
+    monkeypatch.setattr(turn_writer, "LEASE_SECONDS", 0.06)
+    monkeypatch.setattr("sojourn.service.turn_record.LEASE_SECONDS", 0.06)
     service, other = serve(), serve()
     session = await opened(service)
     runtime.on("count", Say("one"), Gate("go"), Say("two"))
@@ -190,7 +190,7 @@ async def test_the_lease_is_renewed_for_as_long_as_a_turn_runs(serve, runtime, s
 
 @pytest.mark.parametrize("deaf", [asyncio.CancelledError, GeneratorExit])
 async def test_a_runtime_that_does_not_listen_cannot_keep_a_turn_from_ending(serve, monkeypatch, deaf):
-    monkeypatch.setattr(turn, "GRACE", 0.02)
+    monkeypatch.setattr(turn, "STOP_GRACE_SECONDS", 0.02)
     door = asyncio.Event()
 
     class Deaf:
@@ -221,7 +221,7 @@ async def test_a_stop_that_nobody_heard_does_not_stop_the_next_turn(service, sto
 
 
 async def test_a_lease_that_nobody_owns_is_broken_after_a_moment(service, store, monkeypatch):
-    monkeypatch.setattr("sojourn.service.begun.PAUSE", 0.001)
+    monkeypatch.setattr("sojourn.service.turn_record.RETRY_SECONDS", 0.001)
     session = await opened(service)
     await store.lease(session, holder="killed before it said what for", surface="cli")
     assert ended(await talk(service, session, "hello")) == ("completed", [])
@@ -238,7 +238,7 @@ async def test_a_runtime_that_cancels_itself_has_failed(serve):
 
 
 async def test_nothing_is_written_after_done_whatever_a_runtime_left_behind(serve, monkeypatch):
-    monkeypatch.setattr(turn, "GRACE", 0.01)
+    monkeypatch.setattr(turn, "STOP_GRACE_SECONDS", 0.01)
     door = asyncio.Event()
 
     class Haunted(ScriptedRuntime):
@@ -263,13 +263,13 @@ async def test_nothing_is_written_after_done_whatever_a_runtime_left_behind(serv
 
 
 async def test_a_dead_process_that_waited_does_not_keep_others_waiting(service, store, monkeypatch):
-    monkeypatch.setattr("sojourn.service.begun.PAUSE", 0.001)
+    monkeypatch.setattr("sojourn.service.turn_record.RETRY_SECONDS", 0.001)
     begun = await abandoned(store, state="queued")
     await store.lease(begun.session, holder="killed while it tidied up", surface="cli")
     assert ended(await talk(service, begun.session, "hello")) == ("completed", [])
     await service.settle()
     await service._recovery.sweep()
-    assert await on_record(store) == []
+    assert await list_active_turns(store) == []
 
 
 async def test_a_process_that_is_killed_while_it_ends_a_turn_leaves_no_half_of_it(service, store, monkeypatch):
@@ -278,7 +278,7 @@ async def test_a_process_that_is_killed_while_it_ends_a_turn_leaves_no_half_of_i
     dying.dies("append")
     with pytest.raises(Killed):
         await Recovery(dying, lambda _: False).sweep()
-    monkeypatch.setattr("sojourn.service.begun.TRIES", 2)
+    monkeypatch.setattr("sojourn.service.turn_record.MAX_RETRIES", 2)
     second = await service.say(first.session, TurnRequest(text="next"), ME)
     await follow(service, second)
     kept = [(one.turn, type(one.item)) async for one in store.read(first.session)]
@@ -290,24 +290,24 @@ async def test_of_two_turns_that_died_the_one_that_ran_ends_before_the_one_that_
     """Whoever ends them: the first may be refused to one who comes at a bad moment, and the second not."""
     first = await abandoned(store, Chunk("well"))
     waited = replace(first, id=new_turn_id(), state="queued", since=first.since + 1, said=TurnRequest(text="next"))
-    await store.put_record(waited.record())
+    await store.put_record(waited.to_record())
     await break_lease(store, first.session)
     await service._recovery.end(waited)
     await service._recovery.sweep()
     kept = [(one.turn, type(one.item)) async for one in store.read(first.session)]
     bounds = [one for one in kept if one[1] in (Metadata, Done)]
     assert bounds == [(first.id, Metadata), (first.id, Done), (waited.id, Metadata), (waited.id, Done)]
-    assert await on_record(store) == []
+    assert await list_active_turns(store) == []
 
 
 async def test_a_key_whose_process_died_before_the_turn_began_starts_it_now(store, service, runtime, monkeypatch):
     """Between taking the key and putting the turn on record there is a moment."""
     session = await service.open(ME)
-    left = Begun(
+    left = TurnRecord(
         session=session.id, principal=session.principal, said=TurnRequest(text="hello", key="k"), by=ME, runtime="x"
     )
-    await keys.claim(store, left)
-    monkeypatch.setattr(keys, "_AT_ONCE", 0.05)
+    await idempotency.claim(store, left)
+    monkeypatch.setattr(idempotency, "_CLAIM_GRACE_SECONDS", 0.05)
     begun = await service.say(session.id, TurnRequest(text="hello", key="k"), ME)
     await service.settle()
     assert begun.id != left.id

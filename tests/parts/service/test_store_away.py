@@ -10,12 +10,12 @@ from sojourn.core.events import Done, Failed, Metadata
 from sojourn.core.messages import Message, assistant
 from sojourn.core.sessions import new_turn_id
 from sojourn.ports.service import TurnRequest
-from sojourn.service import log
+from sojourn.service import turn_writer
 from sojourn.service.agent import AgentService
-from sojourn.service.begun import on_record
 from sojourn.service.local import LocalService
-from sojourn.service.log import Pen
 from sojourn.service.recovery import Recovery
+from sojourn.service.turn_record import list_active_turns
+from sojourn.service.turn_writer import TurnWriter
 from sojourn.testing.kit import SmallKit, settings_with
 from sojourn.testing.scripted import Gate, Say
 from sojourn.testing.service_steps import ME, ended, follow, of, opened, talk
@@ -41,13 +41,13 @@ async def said(store, session):
 @pytest.mark.parametrize("after", [True, False], ids=["was kept", "was not kept"])
 async def test_the_pen_keeps_words_once_whether_or_not_they(store, faint, after):
     lease = await store.lease((await store.create()).id, holder="a test", surface="cli")
-    pen = Pen(faint, lease, new_turn_id())
-    await pen(assistant("a"))
+    writer = TurnWriter(faint, lease, new_turn_id())
+    await writer(assistant("a"))
     faint.faints("append", after=after)
-    await pen(assistant("b"))
-    await pen(assistant("c"))
+    await writer(assistant("b"))
+    await writer(assistant("c"))
     assert (await said(store, lease.session), faint.fainted) == (["a", "b", "c"], 1)
-    assert len(pen.course.ids) == 3
+    assert len(writer.state.ids) == 3
 
 
 async def test_the_pen_does_not_wait_for_a_disk_that_is_full(store, monkeypatch):
@@ -59,7 +59,7 @@ async def test_the_pen_does_not_wait_for_a_disk_that_is_full(store, monkeypatch)
     monkeypatch.setattr(store, "append", full)
     with pytest.raises(StoreFull):
         async with asyncio.timeout(1):
-            await Pen(store, lease, new_turn_id())(assistant("a"))
+            await TurnWriter(store, lease, new_turn_id())(assistant("a"))
 
 
 @pytest.mark.parametrize("after", [True, False])
@@ -74,7 +74,7 @@ async def test_the_same_key_starts_one_turn_though_nobody_knew_whether_the_first
     service, store, faint, monkeypatch
 ):
     session = await opened(service)
-    monkeypatch.setattr(log, "_AWAY", -1.0)
+    monkeypatch.setattr(turn_writer, "_STORE_WAIT_SECONDS", -1.0)
     faint.faints("append", after=True)
     with pytest.raises(StoreUnavailable):
         await service.say(session, TurnRequest(text="hello", key="k"), ME)
@@ -91,7 +91,7 @@ async def test_a_turn_ends_once_though_the_line_breaks_at_its_end_which(service,
     await service.settle()
     assert (ended(kept), faint.fainted) == (("completed", []), 1)
     assert [one.item.status async for one in store.read(session) if isinstance(one.item, Done)] == ["completed"]
-    assert await on_record(store) == []
+    assert await list_active_turns(store) == []
     await store.renew(await store.lease(session, holder="the next", surface="cli"), 0)  # nobody has to wait
 
 
@@ -111,7 +111,7 @@ async def test_a_turn_that_lost_the_wheel_while_its_beginning_was_unsure_is_ende
         await service.say(session, TurnRequest(text="hello"), ME)
     await Recovery(store, lambda _: False).sweep()
     log_ = [type(one.item) async for one in store.read(session) if isinstance(one.item, (Metadata, Done))]
-    assert (log_, await on_record(store)) == ([Metadata, Done], [])
+    assert (log_, await list_active_turns(store)) == ([Metadata, Done], [])
 
 
 async def test_a_turn_whose_past_cannot_be_read_was_interrupted_and_has_not_failed(service, monkeypatch):
@@ -159,7 +159,7 @@ async def test_a_request_that_waits_waits_for_a_hand_off_too_and_is_told(service
     await store.complete_handoff(await store.advance_handoff(claimed, "bound", surface="fake"))
     kept = await follow(service, second)
     assert (of(Failed, kept)[0].code, of(Done, kept)[0].status) == (NotDriving.code, "failed")
-    assert await on_record(store) == []
+    assert await list_active_turns(store) == []
 
 
 async def test_a_request_that_waits_and_loses_the_wheel_at_its_beginning_is_ended(service, store, runtime, monkeypatch):
@@ -177,7 +177,7 @@ async def test_a_request_that_waits_and_loses_the_wheel_at_its_beginning_is_ende
     runtime.gate("go").open()
     kept = await follow(service, second)
     assert (len(of(Metadata, kept)), of(Done, kept)[0].status) == (1, "failed")
-    assert await on_record(store) == []
+    assert await list_active_turns(store) == []
 
 
 async def test_a_turn_that_was_driven_out_at_this_moment_ends_before_the_next_begins(
@@ -226,6 +226,6 @@ async def test_two_who_break_the_lease_of_a_dead_one_at_once_do_not_disturb_each
         await drive(id, surface, fence=fence)
         return await drive(id, surface, fence=fence)
 
-    monkeypatch.setattr("sojourn.service.begun.TRIES", 2)
+    monkeypatch.setattr("sojourn.service.turn_record.MAX_RETRIES", 2)
     monkeypatch.setattr(store, "drive", just_after_another)
     assert ended(await talk(service, session, "hello")) == ("completed", [])

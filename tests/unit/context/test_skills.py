@@ -4,7 +4,7 @@ import pytest
 
 from sojourn.context import skills as module
 from sojourn.context.skill_ranking import RankedSkill
-from sojourn.context.skills import SkillLibrary, SkillSource, build_blocks
+from sojourn.context.skills import SkillIndex, SkillSource, build_blocks
 from sojourn.core.skills import Skill
 from tests.unit.context.worlds import request, told
 
@@ -42,7 +42,7 @@ async def test_folders_of_other_programs_are_read_where_they_are_named(make_kit,
 async def test_a_new_skill_is_seen_without_a_restart(kit, folder, monkeypatch):
     monkeypatch.setattr(module, "_CACHE_SECONDS", 0.0)
     folder("bread", "Bake bread with sourdough.")
-    shelf = SkillLibrary(kit)
+    shelf = SkillIndex(kit)
     assert [one.skill.name for one in shelf.rank("bake bread", wait=True)] == ["bread"]
     folder("rolls", "Bake bread rolls for breakfast.")
     assert {one.skill.name for one in shelf.rank("bake bread", wait=True)} == {"bread", "rolls"}
@@ -52,7 +52,7 @@ async def test_a_broken_skill_is_listed_with_its_problem_and_never_given(kit, fo
     folder("bread", "Bake bread with sourdough.")
     (home / "skills" / "odd").mkdir()
     (home / "skills" / "odd" / "SKILL.md").write_text("bake bread, but without a head", "utf-8")
-    assert ["no head" in one.why for one in SkillLibrary(kit).list_all() if not isinstance(one, Skill)] == [True]
+    assert ["no head" in one.why for one in SkillIndex(kit).list_all() if not isinstance(one, Skill)] == [True]
     assert [block.title for block in (await given(kit, "bake bread")).blocks] == ["bread"]
 
 

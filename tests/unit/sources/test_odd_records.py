@@ -10,9 +10,9 @@ import pytest
 
 from sojourn.importers.claude_code.source import ClaudeCode
 from sojourn.importers.codex.source import Codex
+from sojourn.importers.import_history import import_history
 from sojourn.importers.opencode.source import Opencode
 from sojourn.ports.importer import Importer
-from sojourn.service.rescue import rescue
 from tests.contracts.histories import history
 from tests.rigs.store import temporary_store
 
@@ -63,10 +63,10 @@ async def test_odd_records_are_survived(program: str, version: str, seed: int, t
         _bend_rows(path, chance)
     store = temporary_store()
     found = tried.found()
-    report = await rescue(store, tried.source, found)
+    report = await import_history(store, tried.source, found)
     assert report.imported + len(report.skipped) == report.found == found.sessions
     assert report.new_messages
-    assert (await rescue(store, tried.source, found)).new_messages == 0
+    assert (await import_history(store, tried.source, found)).new_messages == 0
     await store.close()
 
 

@@ -1,0 +1,66 @@
+"""Chat commands over HTTP: which there are, and running one in a session."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from sojourn.core.errors import BadInput
+from sojourn.core.sessions import OWNER
+from sojourn.http.dependencies import Asker, Exact, ServiceHere, SpeakerHere, faults
+from sojourn.http.json_safe import Text
+from sojourn.service.chat_commands import CommandCall, find_command, list_commands, parse_command, run_command
+
+router = APIRouter(prefix="/api", tags=["commands"])
+
+
+class ChatCommandShape(BaseModel):
+    """A command as a menu shows it."""
+
+    name: str
+    arguments: str
+    help: str
+
+
+class CommandLine(BaseModel):
+    """What a person typed."""
+
+    model_config = ConfigDict(extra="forbid")
+    line: str = Field(min_length=1, max_length=10_000, description="`/title My garden`.")
+
+
+class CommandAnswer(BaseModel):
+    """What a command answered, and what it changes for the page that asked."""
+
+    lines: list[Text]
+    rows: list[list[Text]] = Field(description="A table; its columns depend on the command.")
+    change: str = Field(description="new: leave the session; drive, watch: go on in `session`; empty: stay.")
+    session: Text | None = Field(description="The session it is about, by id.")
+    choices: dict[str, Text] = Field(description="model, runtime, template of the next requests; empty: default.")
+    handoff: Text | None = Field(description="A hand-off that was requested: follow it under `handoffs/{id}`.")
+
+
+@router.get("/commands", summary="List chat commands")
+async def commands(asker: Asker) -> list[ChatCommandShape]:
+    """Those that work in a browser."""
+    found = list_commands("browser", is_owner=asker == OWNER)
+    return [ChatCommandShape(name=one.name, arguments=one.arguments, help=one.help) for one in found]
+
+
+@router.post("/sessions/{id}/commands", summary="Run a chat command", responses=faults(400, 403, 404, 409, 503))
+async def run(session: Exact, typed: CommandLine, service: ServiceHere, speaker: SpeakerHere) -> CommandAnswer:
+    """The same commands as in the terminal and in chats."""
+    parsed = parse_command(typed.line)
+    if parsed is None:
+        raise BadInput(f"{typed.line[:80]!r} is no command.", hint="A command begins with a slash: /help")
+    command, arguments = find_command(parsed[0]), parsed[1]
+    call = CommandCall(service=service, by=speaker, surface="browser", arguments=arguments, session=session.id)
+    result = await run_command(command, call)
+    return CommandAnswer(
+        lines=list(result.lines),
+        rows=[list(row) for row in result.rows],
+        change=result.change,
+        session=result.session.id if result.session else None,
+        choices=dict(result.choices),
+        handoff=result.handoff.id if result.handoff else None,
+    )

@@ -1,0 +1,147 @@
+"""Import: reads another program's history into the store, each session once, resuming where it stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sojourn.core.errors import SojournError, SourceUnreadable
+from sojourn.core.sessions import OWNER, Principal
+from sojourn.ports.admin import Progress
+from sojourn.ports.app import ImportReport
+from sojourn.ports.importer import FoundHistory, HistoryReader, Importer, SessionEntry, Transcript
+from sojourn.ports.ingest import Ingest, Ingested
+
+_BATCH_BYTES = 2_000_000  # a transaction holds about this much text, so that no other writer waits long
+_BATCH_SESSIONS = 50
+FORGOTTEN = "it was forgotten here"
+
+
+@dataclass(slots=True)
+class _Counts:
+    """The counts of a running import."""
+
+    found: int = 0
+    imported: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    new_messages: int = 0
+    removed_upstream: int = 0
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, one: Ingested) -> None:
+        if one.outcome == "forgotten":
+            self.skipped.append((one.native_id, one.note))
+        elif one.outcome == "imported":
+            self.imported += 1
+        elif one.outcome == "updated" and (one.new_messages or one.changed_messages):
+            self.updated += 1
+        else:
+            self.unchanged += 1
+        self.new_messages += one.new_messages
+        self.removed_upstream += one.removed_upstream
+        if one.note and one.outcome != "forgotten":
+            self.notes.append(f"{one.native_id}: {one.note}")
+
+
+async def import_history(
+    store: Ingest,
+    source: Importer,
+    found: FoundHistory,
+    *,
+    dry_run: bool = False,
+    principal: Principal = OWNER,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Imports one history; a dry run reports what would happen and writes nothing."""
+    begun, home, counts = time.monotonic(), str(found.home), _Counts()
+    problem = found.problem
+    if not problem:
+        try:
+            with source.open(found.home) as reader:
+                listed = list(reader.sessions())
+                counts.found = len(listed)
+                todo = _select_changed(listed, await store.known(source.name, home), counts)
+                forgotten = await store.forgotten(source.name, home, [one.native_id for one in todo])
+                counts.skipped += [(one.native_id, FORGOTTEN) for one in todo if one.native_id in forgotten]
+                todo = [one for one in todo if one.native_id not in forgotten]
+                if dry_run:
+                    counts.imported = len(todo)
+                else:
+                    await _import_sessions(store, source.name, home, reader, todo, principal, counts, progress)
+        except SourceUnreadable as error:
+            problem = str(error)
+    if not dry_run and (counts.imported or counts.updated):
+        await store.index((lambda done, of: progress("making searchable", done, of)) if progress else None)
+    return ImportReport(
+        source=source.name,
+        home=home,
+        found=counts.found,
+        imported=counts.imported,
+        updated=counts.updated,
+        unchanged=counts.unchanged,
+        skipped=tuple(counts.skipped),
+        new_messages=counts.new_messages,
+        removed_upstream=counts.removed_upstream,
+        notes=tuple(counts.notes),
+        problem=problem,
+        dry_run=dry_run,
+        seconds=time.monotonic() - begun,
+    )
+
+
+def _select_changed(listed: list[SessionEntry], known: dict[str, str], counts: _Counts) -> list[SessionEntry]:
+    """Selects new and changed sessions; counts the others."""
+    todo: list[SessionEntry] = []
+    for one in listed:
+        if one.problem:
+            counts.skipped.append((one.native_id, one.problem))
+        elif known.get(one.native_id) == one.fingerprint:
+            counts.unchanged += 1
+        else:
+            todo.append(one)
+    return todo
+
+
+async def _import_sessions(
+    store: Ingest,
+    source: str,
+    home: str,
+    reader: HistoryReader,
+    todo: list[SessionEntry],
+    principal: Principal,
+    counts: _Counts,
+    progress: Progress | None,
+) -> None:
+    done = 0
+    for batch, read in _batches(reader, todo, counts):
+        for one in await store.ingest(source, home, batch, principal=principal):
+            counts.add(one)
+        done += read
+        if progress:
+            progress("importing sessions", done, len(todo))
+
+
+def _batches(
+    reader: HistoryReader, todo: list[SessionEntry], counts: _Counts
+) -> Iterator[tuple[list[tuple[str, Transcript]], int]]:
+    """Yields batches of whole sessions; reports an unreadable one and goes on."""
+    batch: list[tuple[str, Transcript]] = []
+    size = read = 0
+    for one in todo:
+        read += 1
+        try:
+            found = reader.read(one.native_id)
+        except SojournError as error:
+            counts.skipped.append((one.native_id, str(error)))
+            continue
+        counts.notes += [f"{one.native_id}: {warning}" for warning in found.warnings]
+        batch.append((one.fingerprint, found))
+        size += sum(len(message.content or "") + len(message.tool_calls or "") for message in found.messages)
+        if size > _BATCH_BYTES or len(batch) >= _BATCH_SESSIONS:
+            yield batch, read
+            batch, size, read = [], 0, 0
+    if batch or read:
+        yield batch, read

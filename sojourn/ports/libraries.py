@@ -1,0 +1,68 @@
+"""Libraries of facts, skills and templates. Plugins implement them; the service asks them for every surface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sojourn.core.sessions import OWNER, Principal, SessionId
+from sojourn.core.skills import Skill, SkillProblem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One thing to remember about a person, and the session in which it was said."""
+
+    id: str  # 8 hex digits, unique per person
+    text: str
+    why: str = ""
+    source_session: SessionId | None = None
+    revision: int = 0
+    created_at: float = 0.0
+    updated_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateInfo:
+    """A session template as a list shows it. `problem` says why an unreadable one cannot be used."""
+
+    name: str
+    kind: str = ""  # code, file, research, terminal, mixed
+    description: str = ""
+    examples: int = 0
+    usage_count: int = 0
+    problem: str = ""
+
+
+class FactLibrary(Protocol):
+    """The facts of every person; `principal` says whose."""
+
+    async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> Sequence[Fact]:
+        """All facts, oldest first; with `text`, those that share words with it, best first."""
+        ...
+
+    async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
+        """Adds a fact; a known one is returned as it is. BadInput if it is empty, too long or holds a secret."""
+        ...
+
+    async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact: ...  # NotFound, BadInput
+    async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact: ...  # NotFound
+
+
+class SkillLibrary(Protocol):
+    """The skills of this installation."""
+
+    async def list_skills(self) -> Sequence[Skill | SkillProblem]:
+        """Every skill, without its body, and every SKILL.md that cannot be used."""
+        ...
+
+    async def get_skill(self, name: str) -> Skill: ...  # NotFound
+
+
+class TemplateLibrary(Protocol):
+    """The session templates of this installation."""
+
+    async def list_templates(self) -> Sequence[TemplateInfo]:
+        """All templates, newest first; unreadable ones come last and name their problem."""
+        ...

@@ -1,0 +1,395 @@
+"""Chat commands: one table for the terminal, chat networks and the browser.
+
+A handler asks `ports.Service` and returns a `CommandResult`; the surface renders it and applies what it changes. To add
+a command, write its handler here; `@_command` is its entry in the table.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from sojourn.core.errors import BadInput, NotAllowed, NotFound
+from sojourn.core.handoff import Handoff
+from sojourn.core.sessions import OWNER, Session, SessionId, clean_title
+from sojourn.core.skills import Skill
+from sojourn.ports.service import Caller, Service
+from sojourn.ports.store import Listing
+from sojourn.service.handoffs import LOCAL_SURFACES
+from sojourn.text.formatting import format_age, one_line, pluralize
+
+CommandSurface = Literal["terminal", "chat", "browser"]
+_ANYWHERE: tuple[CommandSurface, ...] = ("terminal", "chat", "browser")
+_ALIASES = {"start": "help", "reset": "new", "cancel": "stop"}
+_IDLE_WAIT_SECONDS = 5.0  # the last words of an answer are read before its turn has ended
+_LISTED_SESSIONS, _LISTED_MODELS = 15, 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandCall:
+    """A command's arguments and the conversation in which a person wrote it."""
+
+    service: Service
+    by: Caller
+    surface: CommandSurface
+    arguments: str = ""
+    session: SessionId | None = None
+    previous: SessionId | None = None  # the session that a hand-off displaced here
+    is_watching: bool = False  # the conversation shows the session and does not drive it
+    is_private: bool = True  # nobody else reads the answer
+    model: str = ""  # the model chosen for this conversation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandResult:
+    """What a command answers, and what the surface has to change.
+
+    `change` says what becomes of the conversation: it leaves its session (`new`), goes on in `session` (`drive`), or
+    shows it (`watch`). `choices` are the model, runtime and template of its next requests; empty means the default.
+    """
+
+    lines: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    change: Literal["", "new", "drive", "watch"] = ""
+    session: Session | None = None
+    choices: Mapping[str, str] = field(default_factory=dict)
+    handoff: Handoff | None = None  # requested just now
+    file: str = ""  # the text that goes into the file `file_name`
+    file_name: str = ""
+    rerun: bool = False  # run the last request again, without a template
+    leave: bool = False
+
+
+Handler = Callable[[CommandCall], Awaitable[CommandResult]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatCommand:
+    """One command. `is_quick`: it may run during a turn. `opens_session`: the surface opens one if there is none."""
+
+    name: str
+    help: str
+    handler: Handler
+    arguments: str = ""
+    surfaces: tuple[CommandSurface, ...] = _ANYWHERE
+    owner_only: bool = False
+    private_only: bool = False
+    is_quick: bool = True
+    opens_session: bool = False
+
+
+COMMANDS: dict[str, ChatCommand] = {}
+
+
+def _command(help: str, arguments: str = "", **options: Any) -> Callable[[Handler], Handler]:
+    """Adds the handler `_name` to the table as the command `/name`."""
+
+    def add(handler: Handler) -> Handler:
+        name = handler.__name__.removeprefix("_")
+        COMMANDS[name] = ChatCommand(name=name, help=help, arguments=arguments, handler=handler, **options)
+        return handler
+
+    return add
+
+
+def parse_command(text: str, prefix: str = "/") -> tuple[str, str] | None:
+    """Name and arguments of `/name arguments`; None for any other text. A doubled prefix escapes a message."""
+    line = text.strip()
+    if not line.startswith(prefix) or line.startswith(prefix * 2):
+        return None
+    name, _, arguments = line[len(prefix) :].partition(" ")
+    name = name.partition("@")[0].lower()  # some networks append the name of the bot
+    if not name.replace("_", "").isalnum():
+        return None
+    return _ALIASES.get(name, name), arguments.strip()
+
+
+def find_command(name: str) -> ChatCommand:
+    """The command of that name, or the only one that begins with it. BadInput."""
+    if name in COMMANDS:
+        return COMMANDS[name]
+    matches = [one for one in COMMANDS if one.startswith(name)]
+    if len(matches) == 1:
+        return COMMANDS[matches[0]]
+    meant = f" Did you mean {', '.join('/' + one for one in matches)}?" if matches else ""
+    raise BadInput(f"There is no command /{name}.{meant}", hint="/help lists them. // begins a message with a slash.")
+
+
+def list_commands(surface: CommandSurface, *, is_owner: bool = True) -> list[ChatCommand]:
+    return [one for one in COMMANDS.values() if surface in one.surfaces and (is_owner or not one.owner_only)]
+
+
+async def run_command(command: ChatCommand, call: CommandCall) -> CommandResult:
+    """Checks who may use the command and where, then runs it. BadInput, NotAllowed."""
+    if call.surface not in command.surfaces:
+        where = {"terminal": "the terminal", "chat": "chats"}[command.surfaces[0]]
+        raise BadInput(f"/{command.name} works in {where} only.", hint="/help lists what works here.")
+    if command.owner_only and call.by.principal != OWNER:
+        raise NotAllowed(f"Only the owner may use /{command.name}.", hint="/help lists what you may use.")
+    if command.private_only and not call.is_private:
+        raise NotAllowed(f"/{command.name} answers in private only.", hint="Write it in a direct message.")
+    return await command.handler(call)
+
+
+async def take_session(service: Service, found: Session, by: Caller) -> Session:
+    """Makes `by.surface` the driver of a session, unless it is already."""
+    return found if found.driver in (None, by.surface) else await service.take(found.id, by)
+
+
+def _say(*lines: str) -> CommandResult:
+    return CommandResult(lines=lines)
+
+
+def _name_of(session: Session) -> str:
+    return f"“{session.title or session.id}”"
+
+
+async def _get_session(call: CommandCall) -> Session:
+    """The conversation's session as it is now. BadInput if it has none."""
+    if call.session is None:
+        raise BadInput("There is no session here yet.", hint="It begins with your first words.")
+    return await call.service.get(call.session, principal=call.by.principal)
+
+
+@_command("These commands.")
+async def _help(call: CommandCall) -> CommandResult:
+    found = list_commands(call.surface, is_owner=call.by.principal == OWNER)
+    return CommandResult(rows=tuple((f"/{one.name} {one.arguments}".rstrip(), one.help) for one in found))
+
+
+@_command("Begin a new session with your next words.")
+async def _new(call: CommandCall) -> CommandResult:
+    return CommandResult(lines=("A new session begins with your next words.",), change="new")
+
+
+@_command("Your newest sessions, or those with these words.", "[words]")
+async def _sessions(call: CommandCall) -> CommandResult:
+    listing = Listing(principal=call.by.principal, text=call.arguments, limit=_LISTED_SESSIONS)
+    rows = tuple(
+        (
+            "●" if one.id == call.session else "○",
+            one_line(one.title or one.preview or "(empty)", 60),
+            one.id,
+            format_age(one.last_active, time.time()),
+        )
+        for one in await call.service.find(listing)
+    )
+    return CommandResult(rows=rows) if rows else _say("No sessions yet.")
+
+
+@_command("Go on here with a session, by title or id; take the wheel.", "<session>")
+async def _resume(call: CommandCall) -> CommandResult:
+    wanted = call.arguments or call.previous or ""
+    if not wanted:
+        raise BadInput("Which session?", hint="/resume and a title or id; /sessions lists them.")
+    found = await call.service.resolve(wanted, principal=call.by.principal)
+    taken = await take_session(call.service, found, call.by)
+    lines = [f"Here is {_name_of(found)}, with {pluralize(found.message_count, 'message')}. Go on."]
+    if taken is not found:
+        lines.insert(0, f"{found.driver} drove this session; you have the wheel now.")
+    return CommandResult(lines=tuple(lines), change="drive", session=taken)
+
+
+@_command("Show or set the title.", "[words]")
+async def _title(call: CommandCall) -> CommandResult:
+    session = await _get_session(call)
+    if not call.arguments:
+        return _say(session.title or "This session has no title yet.")
+    changed = await call.service.change(session, replace(session, title=clean_title(call.arguments)))
+    return CommandResult(lines=(f"This session is called {_name_of(changed)} now.",), session=changed)
+
+
+@_command("Show the models, or use one from now on.", "[name]")
+async def _model(call: CommandCall) -> CommandResult:
+    if call.arguments:
+        model = "" if call.arguments == "default" else call.arguments
+        return CommandResult(lines=(f"From now on: {model or 'the default model'}.",), choices={"model": model})
+    usable = [one for one in await call.service.runtimes() if one.ok and one.models]
+    return CommandResult(
+        rows=tuple((one.name, ", ".join(one.models[:_LISTED_MODELS])) for one in usable),
+        lines=(f"In use: {call.model or 'the default'}. /model NAME changes it, /model default goes back.",),
+    )
+
+
+@_command("Show the runtimes, or use one from now on.", "[name]", owner_only=True)
+async def _runtime(call: CommandCall) -> CommandResult:
+    found = await call.service.runtimes()
+    if not call.arguments:
+        return CommandResult(
+            rows=tuple(
+                (
+                    "✓" if one.ok else "–",
+                    f"{one.name} (default)" if one.default else one.name,
+                    one.detail if one.ok else f"{one.detail} {one.hint}".strip(),
+                )
+                for one in found
+            )
+        )
+    if call.arguments not in (names := [one.name for one in found]):
+        raise NotFound(f'There is no runtime "{call.arguments}".', hint=f"There are: {', '.join(names)}.")
+    line = f"From now on {call.arguments} answers. The transcript stays."
+    return CommandResult(lines=(line,), choices={"runtime": call.arguments})
+
+
+@_command("Show templates; use one or none; run without.", "[name|none|again]")
+async def _template(call: CommandCall) -> CommandResult:
+    wanted = call.arguments
+    if wanted == "again" and call.surface == "terminal":
+        return CommandResult(rerun=True)
+    if wanted:
+        line = f"Template: {wanted}. /template auto lets it be chosen again."
+        return CommandResult(lines=(line,), choices={"template": "" if wanted == "auto" else wanted})
+    if call.by.principal != OWNER:
+        raise BadInput("Which template?", hint="/template and its name, none, or auto.")
+    found = await call.service.list_templates()
+    rows = tuple((one.name, one.kind, one.problem or one.description) for one in found)
+    return CommandResult(rows=rows) if rows else _say("There are no templates yet.")
+
+
+@_command("What is remembered about you.", "[list|search|add|edit|delete …]", private_only=True)
+async def _memory(call: CommandCall) -> CommandResult:
+    service, principal = call.service, call.by.principal
+    match _split(call.arguments):
+        case [] | ["list"]:
+            facts = await service.list_facts(principal=principal)
+            rows = tuple((one.id, f"{one.text}  ({one.why})" if one.why else one.text) for one in facts)
+            return (
+                CommandResult(rows=rows) if rows else _say("Nothing is remembered yet. /memory add TEXT adds a fact.")
+            )
+        case ["search", *words] if words:
+            facts = await service.list_facts(text=" ".join(words), principal=principal)
+            rows = tuple((one.id, one.text) for one in facts)
+            return CommandResult(rows=rows) if rows else _say("No fact has these words.")
+        case ["add", *words] if words:
+            fact = await service.add_fact(" ".join(words), principal=principal)
+            return _say(f"Remembered as {fact.id}: {fact.text}")
+        case ["edit", id, *words] if words:
+            fact = await service.edit_fact(id, " ".join(words), principal=principal)
+            return _say(f"{fact.id} is now: {fact.text}")
+        case ["delete", id] | ["delete", id, "--yes"]:
+            return _say(f"Forgotten: {(await service.delete_fact(id, principal=principal)).text}")
+    raise BadInput(
+        "That is not how /memory works.", hint="/memory list, search WORDS, add TEXT, edit ID TEXT, or delete ID."
+    )
+
+
+@_command("The skills there are.", "[list|view …]", owner_only=True)
+async def _skills(call: CommandCall) -> CommandResult:
+    match _split(call.arguments):
+        case [] | ["list"]:
+            found = await call.service.list_skills()
+            rows = tuple(
+                (one.name, one.description) if isinstance(one, Skill) else ("✗", f"{one.path}: {one.why}")
+                for one in found
+            )
+            return CommandResult(rows=rows) if rows else _say("There are no skills yet.")
+        case ["view", name]:
+            skill = await call.service.get_skill(name)
+            return _say(skill.name, skill.description, "", skill.body, "", skill.path)
+    raise BadInput("That is not how /skills works.", hint="/skills list, or view NAME.")
+
+
+@_command("Tokens and cost of this session.")
+async def _usage(call: CommandCall) -> CommandResult:
+    session = await _get_session(call)
+    cost = session.estimated_cost_usd
+    shown = "cost not known" if cost is None else f"${cost:.4f}"
+    return _say(f"In this session: {session.input_tokens:,} tokens in, {session.output_tokens:,} out, {shown}.")
+
+
+@_command("Take back the last request and what followed.", is_quick=False)
+async def _undo(call: CommandCall) -> CommandResult:
+    session = await _get_session(call)
+    hidden = await call.service.undo(session.id, call.by)
+    return _say(f"Took back {pluralize(hidden, 'message')}." if hidden else "There is nothing to take back.")
+
+
+@_command("Stop the running turn.")
+async def _stop(call: CommandCall) -> CommandResult:
+    stopped = call.session is not None and await call.service.stop(call.session, call.by)
+    return _say("Stopping." if stopped else "Nothing is running.")
+
+
+@_command("Take the wheel of this session from another surface.")
+async def _take(call: CommandCall) -> CommandResult:
+    session = await take_session(call.service, await _get_session(call), call.by)
+    return CommandResult(lines=(f"You have the wheel of {_name_of(session)}.",), change="drive", session=session)
+
+
+@_command("Which session this is, who drives it, and whether a turn runs.")
+async def _status(call: CommandCall) -> CommandResult:
+    session = await _get_session(call)
+    turn = await call.service.running(session.id)
+    return _say(
+        f"{_name_of(session)} ({session.id}), {pluralize(session.message_count, 'message')}, driven from "
+        f"{session.driver or 'nowhere'}; {f'turn {turn} runs' if turn else 'no turn runs'}."
+    )
+
+
+@_command("Watch a session here; /take takes the wheel.", "<session>")
+async def _attach(call: CommandCall) -> CommandResult:
+    if not call.arguments:
+        raise BadInput("Watch which session?", hint="/attach and a title or id; /sessions lists them.")
+    found = await call.service.resolve(call.arguments, principal=call.by.principal)
+    if found.id == call.session and not call.is_watching and found.driver in (None, call.by.surface):
+        raise BadInput("That session is driven from here.", hint="Just go on.")
+    line = f"You watch {_name_of(found)}, driven from {found.driver or 'nowhere'}. /take takes the wheel."
+    return CommandResult(lines=(line,), change="watch", session=found)
+
+
+@_command("Move this session somewhere else.", "<platform[:chat]|cli|web>", is_quick=False, opens_session=True)
+async def _handoff(call: CommandCall) -> CommandResult:
+    if not call.arguments:
+        raise BadInput("Hand it to whom?", hint="/handoff and a platform: local, telegram:42 …")
+    session = await _get_session(call)
+    if call.is_watching:
+        raise BadInput("You only watch this session.", hint="/take takes the wheel first.")
+    deadline = time.monotonic() + _IDLE_WAIT_SECONDS
+    while await call.service.running(session.id):
+        if time.monotonic() > deadline:
+            raise BadInput("A turn is running.", hint="Wait for it or stop it with /stop, then hand it over.")
+        await asyncio.sleep(0.05)
+    platform, _, target = call.arguments.replace(" ", ":", 1).partition(":")
+    handoff = await call.service.hand_off(
+        session.id, platform, by=call.by, target=target, wait=call.surface == "terminal"
+    )
+    lines: tuple[str, ...] = ()
+    if call.surface != "terminal" and platform not in LOCAL_SURFACES:
+        lines = (f"On its way to {call.arguments}. Come back with /resume {session.title or session.id}.",)
+    return CommandResult(lines=lines, session=session, handoff=handoff)
+
+
+@_command("Write the session as Markdown (or JSONL, by the name).", "[file]", surfaces=("terminal",))
+async def _export(call: CommandCall) -> CommandResult:
+    session = await _get_session(call)
+    name = call.arguments or f"{session.id}.md"
+    kind: Literal["jsonl", "markdown"] = "jsonl" if name.endswith(".jsonl") else "markdown"
+    text = await call.service.export(session.id, kind, principal=call.by.principal)
+    return CommandResult(lines=(f"1 session written to {name}.",), file=text, file_name=name)
+
+
+@_command("Leave. A running turn goes on without you.", surfaces=("terminal",))
+async def _quit(call: CommandCall) -> CommandResult:
+    return CommandResult(leave=True)
+
+
+@_command("Let hand-offs land in this chat.", surfaces=("chat",))
+async def _sethome(call: CommandCall) -> CommandResult:
+    return _say("Hand-offs to this network land here from now on.")  # the gateway knows the place and saves it
+
+
+@_command("Who you are to Sojourn.", surfaces=("chat",))
+async def _whoami(call: CommandCall) -> CommandResult:
+    kind = "the owner" if call.by.principal == OWNER else "a guest"
+    return _say(f"You are {kind} ({call.by.principal}); here you are {call.by.name or 'somebody'}.")
+
+
+def _split(arguments: str) -> list[str]:
+    try:
+        return shlex.split(arguments)
+    except ValueError as error:
+        raise BadInput(f"{arguments} cannot be read: {error}.", hint="Close every quote.") from error

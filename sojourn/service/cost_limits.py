@@ -1,0 +1,84 @@
+"""Cost limits: books what turns cost per session and day, and stops turns at the limits a person set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from sojourn.core.errors import SpendingLimit
+from sojourn.core.messages import Json
+from sojourn.core.sessions import SessionId, TurnId
+from sojourn.core.settings import Settings
+from sojourn.ports.records import Record, RecordStore
+
+_KIND = "usage"  # one record per day and session
+_SUMMED = ("input_tokens", "output_tokens", "cost_usd")
+
+
+class CostBook:
+    """Records and limits cost. Turns that run in this process count while they run."""
+
+    def __init__(self, store: RecordStore, settings: Settings) -> None:
+        self._store = store
+        self._of_session = float(settings["agent.spend_session_usd"])
+        self._of_day = float(settings["agent.spend_day_usd"])
+        self._running: dict[TurnId, tuple[SessionId, float]] = {}
+
+    async def open_budget(self, session: SessionId, turn: TurnId) -> TurnBudget:
+        """The budget of one turn, with what was spent before it."""
+        before = await self._sum_cost(session=session) if self._of_session else 0.0
+        today = await self._sum_cost(prefix=f"{_today()}/") if self._of_day else 0.0
+        return TurnBudget(self, session, turn, before, today)
+
+    async def _sum_cost(self, *, session: SessionId | None = None, prefix: str = "") -> float:
+        spent, after = 0.0, ""
+        while found := await self._store.list_records(_KIND, session=session, prefix=prefix, after=after):
+            spent += sum(_to_number(record.value.get("cost_usd")) for record in found)
+            after = found[-1].key
+        return spent
+
+    def check(self, budget: TurnBudget, cost: float) -> None:
+        self._running[budget.turn] = (budget.session, cost)
+        here = budget.before + cost
+        today = budget.today + sum(one for _, one in self._running.values())
+        for spent, limit, what in ((here, self._of_session, "session"), (today, self._of_day, "day")):
+            if limit and spent >= limit:
+                raise SpendingLimit(
+                    f"This {what} has cost {spent:.2f} of the {limit:.2f} US dollars it may.",
+                    hint=f"Raise agent.spend_{what}_usd, or choose a runtime that costs nothing.",
+                )
+
+    async def update_usage(self, session: SessionId, turn: TurnId, usage: Mapping[str, Json]) -> Record | None:
+        """The updated usage record after a turn, to be written with its end; None if it cost nothing. Only the holder
+        of the session's lease writes it, so no update is lost."""
+        _, cost = self._running.pop(turn, (session, 0.0))
+        used = {name: _to_number(usage.get(name)) for name in _SUMMED}
+        used["cost_usd"] = used["cost_usd"] or cost
+        if not any(used.values()):
+            return None
+        key = f"{_today()}/{session}"
+        known = await self._store.get_record(_KIND, key)
+        before = known.value if known else {}
+        total = {name: _to_number(before.get(name)) + used[name] for name in _SUMMED}
+        total["turns"] = _to_number(before.get("turns")) + 1
+        return Record(kind=_KIND, key=key, value=total, session=session)
+
+
+class TurnBudget:
+    """What one turn may still spend."""
+
+    def __init__(self, book: CostBook, session: SessionId, turn: TurnId, before: float, today: float) -> None:
+        self._book, self.session, self.turn = book, session, turn
+        self.before, self.today = before, today
+
+    def may_spend(self, cost: float) -> None:
+        """Reports what the turn has cost so far. SpendingLimit if that exceeds a limit."""
+        self._book.check(self, cost)
+
+
+def _today() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d")
+
+
+def _to_number(raw: Json) -> float:
+    return raw if isinstance(raw, (int, float)) and not isinstance(raw, bool) else 0

@@ -1,0 +1,115 @@
+"""Hand-off requests: checks that a session can arrive, requests the hand-off, follows it to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from sojourn.core.errors import BadInput, Conflict, NotAllowed, NotFound, PlatformDown
+from sojourn.core.handoff import Handoff, State
+from sojourn.core.sessions import OWNER, Principal, Session
+from sojourn.core.settings import Settings
+from sojourn.ports.service import Caller
+from sojourn.ports.store import Store
+from sojourn.service.home_channels import HomeChannels
+
+LOCAL_SURFACES = ("cli", "web")  # a session can move here without a chat network
+_DETACHED_TTL_SECONDS = 3600.0  # how long a request without a waiting caller may be picked up
+_STEPS: dict[State, str] = {
+    "requested": "requested; waiting for a gateway",
+    "claimed": "picked up",
+    "thread_ready": "the place is ready",
+    "bound": "arrived; the agent says hello",
+    "turn_done": "answered",
+    "delivered": "delivered",
+}
+
+
+class HandoffRequests:
+    """Requests hand-offs on behalf of every surface. The caller may leave at any time; the hand-off goes on."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store, self._settings = store, settings
+        self._wait_seconds = float(settings["handoff.wait_seconds"])
+
+    async def request(self, session: Session, platform: str, *, by: Caller, target: str, wait: bool) -> Handoff:
+        """See `HandoffService.hand_off`."""
+        if target and by.principal != OWNER:
+            hint = f"/handoff {platform}"
+            raise NotAllowed("You can only hand a session to your own home channel.", hint=hint)
+        await self._require_reachable(platform, target, session.principal)
+        return await self._store.request_handoff(
+            session.id,
+            platform,
+            surface=by.surface or session.driver or "cli",
+            target=target,
+            by=by.name,
+            seconds=(self._wait_seconds if wait else _DETACHED_TTL_SECONDS) + 5,
+        )
+
+    async def _require_reachable(self, platform: str, target: str, principal: Principal) -> None:
+        if not platform:
+            raise BadInput("Hand it to whom?", hint="Name a platform: local, telegram, discord … or cli.")
+        gateways = await self._store.gateways()
+        if not gateways:
+            raise PlatformDown("No gateway is running.", hint="Start one: `sojourn serve` or `sojourn gateway run`.")
+        if platform in LOCAL_SURFACES:
+            return
+        health = [one.health.get("lines", {}) for one in gateways]
+        serving = [lines[platform] for lines in health if lines.get(platform)]
+        if not serving:
+            names = ", ".join(sorted({name for lines in health for name in lines})) or "none"
+            raise NotFound(f'No gateway serves "{platform}".', hint=f"Served are: {names}.")
+        if not any(line["state"] in ("up", "starting") for line in serving):
+            why = next((line["problem"] for line in serving if line["problem"]), "its connection is down")
+            raise PlatformDown(f"{platform} cannot be reached now: {why}", hint="`sojourn gateway status` shows more.")
+        if not target:
+            await HomeChannels(self._store, self._settings).require(platform, principal)
+
+    async def follow(self, handoff: Handoff, *, seconds: float | None = None) -> AsyncGenerator[Handoff, None]:
+        """See `HandoffService.follow_handoff`. `seconds`: how long a gateway has to pick it up."""
+        deadline = time.monotonic() + (self._wait_seconds if seconds is None else seconds)
+        state = handoff.state
+        yield handoff
+        async with aclosing(self._store.watch_gateway("handoffs", seconds=0.5)) as wakeups:
+            async for _ in wakeups:
+                handoff = await self._store.get_handoff(handoff.id)
+                if handoff.state == "requested" and time.monotonic() > deadline:
+                    handoff = await self._expire(handoff)
+                if handoff.state != state:
+                    state = handoff.state
+                    yield handoff
+                if not handoff.is_live:
+                    return
+
+    async def _expire(self, handoff: Handoff) -> Handoff:
+        error = f"Nobody picked it up within {self._wait_seconds:g} seconds."
+        try:
+            return await self._store.cancel_handoff(handoff.id, as_="expired", error=error)
+        except Conflict:  # a gateway claimed it at the last moment
+            return await self._store.get_handoff(handoff.id)
+
+    async def wait(self, handoff: Handoff, *, seconds: float | None = None) -> Handoff:
+        """Returns the hand-off when it is over."""
+        async with aclosing(self.follow(handoff, seconds=seconds)) as steps:
+            return [step async for step in steps][-1]
+
+
+def step_text(handoff: Handoff) -> str:
+    """The step a live hand-off has reached, for people; empty when it is over."""
+    return _STEPS.get(handoff.state, "")
+
+
+def summary_text(handoff: Handoff, session: Session) -> str:
+    """How a hand-off ended, for people."""
+    name = session.title or session.id
+    if handoff.state != "completed":
+        why = handoff.error or handoff.error_code or handoff.state
+        return f"The hand-off did not work: {why} The session here is intact."
+    if handoff.platform == "cli":
+        return f"“{name}” waits in the terminal: sojourn chat --session {session.id}"
+    if handoff.platform in LOCAL_SURFACES:
+        return f"“{name}” is driven from {handoff.platform} now."
+    note = f" {handoff.note}" if handoff.note else ""
+    return f"“{name}” is on {handoff.platform} now.{note} Come back with: /resume {name}"

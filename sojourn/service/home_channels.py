@@ -1,0 +1,82 @@
+"""Home channels: where on a network a hand-off lands when its request names no chat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sojourn.core.codec import decode_value, encode_value
+from sojourn.core.errors import BadInput
+from sojourn.core.messages import Json
+from sojourn.core.places import Place, Sender
+from sojourn.core.sessions import OWNER, Principal
+from sojourn.core.settings import Settings
+from sojourn.ports.platform import PlatformAdapter
+from sojourn.ports.records import Record, RecordStore
+
+_KIND = "gateway_home"
+
+
+@dataclass(frozen=True, slots=True)
+class HomeChannel:
+    """A place and the person who chose it with /sethome; None if it comes from the settings or the request."""
+
+    place: Place
+    chosen_by: Sender | None = None
+
+
+class HomeChannels:
+    """One per person and network. /sethome beats the setting `gateway.home`, which is the owner's."""
+
+    def __init__(self, store: RecordStore, settings: Settings) -> None:
+        self._store = store
+        self._settings = dict(parse_pairs(settings["gateway.home"], "gateway.home"))
+
+    async def set(self, place: Place, principal: Principal, by: Sender) -> None:
+        value = {"place": encode_value(place), "by": by.id, "name": by.name}
+        key = _key(principal, place.platform)
+        await self._store.put_record(Record(kind=_KIND, key=key, value=value, principal=principal))
+
+    async def require(self, platform: str, principal: Principal) -> None:
+        """BadInput if this person has no home channel there."""
+        saved = await self._store.get_record(_KIND, _key(principal, platform))
+        if saved is None and not (principal == OWNER and platform in self._settings):
+            raise _no_home_channel(platform)
+
+    async def find(self, adapter: PlatformAdapter, principal: Principal, target: str = "") -> HomeChannel:
+        """The chat `target`, or this person's home channel. BadInput if there is none."""
+        platform = adapter.info.name
+        if target:
+            return HomeChannel(adapter.home(target))
+        saved = await self._store.get_record(_KIND, _key(principal, platform))
+        if saved is not None and (place := place_from(saved.value)) is not None:
+            return HomeChannel(place, Sender(id=str(saved.value["by"]), name=str(saved.value.get("name", ""))))
+        if principal == OWNER and platform in self._settings:
+            return HomeChannel(adapter.home(self._settings[platform]))
+        raise _no_home_channel(platform)
+
+
+def place_from(details: Mapping[str, Json]) -> Place | None:
+    """Decodes the place stored in the details of a binding or a home channel."""
+    raw = details.get("place") if hasattr(details, "get") else None
+    return decode_value(Place, raw) if isinstance(raw, dict) else None
+
+
+def parse_pairs(raw: str, setting: str) -> frozenset[tuple[str, str]]:
+    """Parses `platform:id, platform:id`. BadInput names the setting."""
+    found = set[tuple[str, str]]()
+    for word in filter(None, (one.strip() for one in str(raw).split(","))):
+        platform, _, rest = word.partition(":")
+        if not platform or not rest:
+            raise BadInput(f"{setting} has {word!r}.", hint="Write platform:id, for example telegram:42.")
+        found.add((platform, rest))
+    return frozenset(found)
+
+
+def _no_home_channel(platform: str) -> BadInput:
+    hint = f"Write /sethome in the chat there, or name one: {platform}:CHAT."
+    return BadInput(f"{platform} has no home channel.", hint=hint)
+
+
+def _key(principal: Principal, platform: str) -> str:
+    return f"{platform}/{principal}"

@@ -1,0 +1,60 @@
+"""Process identity: host, pid and start time, so that another process can tell whether this one is alive."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from sojourn.core.messages import Json
+
+
+def this_process() -> dict[str, Json]:
+    """Identifies this process; a later one with the same pid differs."""
+    return dict(_identify(os.getpid()))
+
+
+@lru_cache(maxsize=1)
+def _identify(pid: int) -> dict[str, Json]:
+    """Cached per pid: a forked child is another process."""
+    return {"host": socket.gethostname(), "space": _pid_namespace(), "pid": pid, "started": _start_time(pid)}
+
+
+def is_dead(identity: Mapping[str, Json]) -> bool:
+    """Whether that process has surely ended. False for one on another machine or in another container."""
+    pid = identity.get("pid")
+    if os.name != "posix" or not isinstance(pid, int) or pid <= 0:
+        return False
+    ours = _identify(os.getpid())
+    if (identity.get("host"), identity.get("space")) != (ours["host"], ours["space"]):
+        return False
+    return not _exists(pid) or _start_time(pid) != identity.get("started")
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # another user's
+    return True
+
+
+def _start_time(pid: int) -> str:
+    """Start time in kernel ticks; empty if unknown or if the process is a zombie."""
+    try:
+        state, *rest = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return ""
+    return "" if state == "Z" else rest[18]
+
+
+def _pid_namespace() -> str:
+    """Identifies the pid namespace: boot id and container."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() + str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""

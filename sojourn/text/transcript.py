@@ -1,0 +1,98 @@
+"""Transcript model: folds stored messages into spoken text, tool calls with their results, and notices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from sojourn.core.messages import Message, ToolCall, is_internal, text_of, tool_calls_of
+from sojourn.core.sessions import Recorded
+
+_SHORT_CHARS, _LARGE_CHARS = 60, 1_000_000
+_TEXTS = ("error", "output", "stdout", "content", "result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpokenText:
+    """A message of a person, the agent or the system. `is_notice`: Sojourn's own, stored with the role `user`."""
+
+    seq: int
+    at: float
+    message: Message
+    text: str
+
+    @property
+    def is_notice(self) -> bool:
+        return is_internal(self.message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolExchange:
+    """A tool call with its result; `answer` is None if the tool never answered."""
+
+    seq: int
+    at: float
+    call: ToolCall
+    message: Message
+    answer: str | None
+
+
+TranscriptPiece = SpokenText | ToolExchange
+
+
+def is_undone(message: Message) -> bool:
+    """Whether the person took this message back with `/undo`; it is hidden by default."""
+    return not message.active and not message.compacted
+
+
+def fold_messages(rows: Iterable[Recorded]) -> Iterator[TranscriptPiece]:
+    """Folds rows in order. A call without a result is emitted before the next spoken text."""
+    waiting: dict[str, ToolExchange] = {}
+    for row in rows:
+        message = row.item
+        if not isinstance(message, Message):
+            continue
+        at = message.timestamp or row.at
+        text = text_of(message)
+        if message.role == "tool":
+            asked = waiting.pop(message.tool_call_id or "", None)
+            call = asked.call if asked else ToolCall(id="", name=message.tool_name or "tool", arguments="")
+            yield ToolExchange(seq=row.seq, at=at, call=call, message=message, answer=text)
+            continue
+        yield from waiting.values()
+        waiting = {}
+        asks = tool_calls_of(message)
+        if text.strip() or not asks:
+            yield SpokenText(seq=row.seq, at=at, message=message, text=text)
+        for number, call in enumerate(asks):
+            key = call.id or f"#{number}"
+            waiting[key] = ToolExchange(seq=row.seq, at=at, call=call, message=message, answer=None)
+    yield from waiting.values()
+
+
+def summarize_answer(answer: str | None) -> str:
+    """Describes the size of a tool result in a word or two."""
+    if answer is None:
+        return "no answer"
+    text = _unwrap(answer).strip()
+    lines = text.count("\n") + 1
+    if lines == 1 and len(text) <= _SHORT_CHARS:
+        return text or "nothing"
+    return f"{lines:,} lines" if lines > 1 else "1 line"
+
+
+def _unwrap(answer: str) -> str:
+    """Extracts the text field of a JSON result; many tools wrap their text in an object."""
+    if not answer.startswith("{") or len(answer) > _LARGE_CHARS:
+        return answer
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError):
+        return answer
+    inner = [(key, found[key]) for key in _TEXTS if isinstance(found.get(key), str) and found[key].strip()]
+    return "" if not inner and any(key in found for key in _TEXTS) else _label_error(*inner[0]) if inner else answer
+
+
+def _label_error(key: str, text: str) -> str:
+    return f"error: {text}" if key == "error" else text

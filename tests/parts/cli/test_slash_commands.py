@@ -1,0 +1,110 @@
+"""Chat commands in the terminal: what they print, and what they change in the conversation."""
+
+import io
+from contextlib import asynccontextmanager
+
+import pytest
+from rich.console import Console
+
+from sojourn.cli.chat.slash_commands import run_slash_command
+from sojourn.cli.chat.talk import Talk
+from sojourn.core.errors import BadInput
+from sojourn.ports.service import Caller
+from sojourn.service.chat_commands import parse_command
+from sojourn.service.local import LocalService
+from sojourn.stores.sqlite.store import SqliteStore
+from sojourn.testing.kit import SmallKit, settings_with
+from sojourn.testing.scripted import ScriptedRuntime
+
+PHONE = Caller(surface="telegram")
+
+
+class Paper:
+    """Keeps what a terminal would show."""
+
+    def __init__(self):
+        self._file = io.StringIO()
+        self._console = Console(file=self._file, width=120, color_system=None)
+
+    def write(self, line):
+        self._console.print(line)
+
+    def changed(self):
+        pass
+
+    def __str__(self):
+        return self._file.getvalue()
+
+
+@asynccontextmanager
+async def terminal(home, folder):
+    home.mkdir(exist_ok=True)
+    kit = SmallKit(
+        store=SqliteStore(home / "state.db"),
+        settings=settings_with(home, agent_titles=False),
+        runtimes=[ScriptedRuntime()],
+        make_service=LocalService,
+    )
+    talk = Talk(kit.service, Caller(surface="cli"), Paper(), cwd=str(folder))
+    try:
+        yield talk
+    finally:
+        talk.leave()
+        await kit.close()
+
+
+async def run(talk, line):
+    await run_slash_command(talk, *parse_command(line))
+    return str(talk.paper)
+
+
+async def test_help_lists_what_works_in_a_terminal(home, tmp_path):
+    async with terminal(home, tmp_path) as talk:
+        shown = await run(talk, "/help")
+        assert "/export [file]" in shown
+        assert "Alt-Enter" in shown
+        assert "/sethome" not in shown
+
+
+async def test_choices_go_with_the_next_words(home, tmp_path):
+    async with terminal(home, tmp_path) as talk:
+        for line in ("/model big", "/runtime scripted", "/template none"):
+            await run(talk, line)
+        assert (talk.model, talk.runtime, talk.template) == ("big", "scripted", "none")
+        await run(talk, "/model default")
+        assert talk.model == ""
+
+
+async def test_a_session_is_resumed_watched_taken_and_left(home, tmp_path):
+    async with terminal(home, tmp_path) as talk:
+        other = await talk.service.open(PHONE, title="garden")
+        await talk.service.take(other.id, PHONE)
+        await run(talk, "/attach garden")
+        assert talk.is_watching
+        assert (await talk.service.get(other.id)).driver == "telegram"
+        await run(talk, "/take")
+        assert (talk.session.id, talk.session.driver, talk.is_watching) == (other.id, "cli", False)
+        await run(talk, "/new")
+        assert talk.session is None
+        await talk.service.take(other.id, PHONE)
+        assert "telegram drove this session" in await run(talk, "/resume garden")
+        assert talk.session.id == other.id
+
+
+async def test_a_file_is_attached_and_a_session_is_exported(home, tmp_path):
+    async with terminal(home, tmp_path) as talk:
+        (tmp_path / "plan.txt").write_text("roses")
+        assert "plan.txt goes with your next words" in await run(talk, "/attach plan.txt")
+        assert [one.name for one in talk.attached] == ["plan.txt"]
+        await run(talk, "/title roses")
+        await run(talk, "/export out.md")
+        assert (tmp_path / "out.md").read_text().startswith("# roses\n")
+        assert (tmp_path / "out.md").stat().st_mode & 0o777 == 0o600
+        with pytest.raises(BadInput, match="already there"):
+            await run(talk, "/export out.md")
+
+
+async def test_quit_leaves(home, tmp_path):
+    async with terminal(home, tmp_path) as talk:
+        await run(talk, "/quit")
+        assert talk.wants_to_leave
