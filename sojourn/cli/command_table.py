@@ -4,6 +4,8 @@ Each start reads this file. Under `TYPE_CHECKING` it imports what its lazies nam
 check them.
 """
 
+# ruff: noqa: F401  the imports under TYPE_CHECKING show import-linter and mypy what the lazies name
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,31 +41,6 @@ if TYPE_CHECKING:
     Complete = Callable[[CommandContext, str], list[CompletionItem]]
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
     RunChat = Callable[..., Coroutine[Any, Any, None]]
-    _COMMANDS: tuple[click.Command, ...] = (
-        chat,
-        completion,
-        config,
-        doctor,
-        imports,
-        plugins,
-        sessions,
-        delete,
-        forget,
-        archive,
-        end,
-        pin,
-        tag,
-        title,
-        unarchive,
-        unpin,
-        untag,
-        export,
-        search,
-        show,
-        stop,
-        store,
-        welcome,
-    )
     _COMPLETE: tuple[Complete, ...] = (complete_sessions, complete_sources)
     _run: Run = asyncio_run
     _run_chat: RunChat = run_chat

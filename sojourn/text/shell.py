@@ -20,6 +20,7 @@ UNKNOWN = "\ufffc"  # a part of a word that is not known before the line runs
 _SPLIT = "\ue000"  # marks where an unquoted value ends one word and begins the next
 _DOLLAR = "\ue004"  # marks a `$` that the grammar has split from its name
 _BRACES = {"{": OPEN, "}": CLOSE, ",": COMMA}
+MAX_SCRIPT_BYTES = 20_000  # nested deeper than some 60,000 levels, the grammar overflows the C stack
 MAX_PARSE_MICROSECONDS = 500_000  # on hostile lines the grammar's error recovery takes quadratic time and memory
 MAX_MENDED_BYTES = 10_000  # of a line with an error that is looked at more closely
 MAX_DEPTH = 12  # commands inside commands
@@ -86,7 +87,7 @@ def parse_script(text: str) -> Script:
     """The commands that a shell would start for this text."""
     script = Script(unclear="\0" in text)
     source = text.encode("utf-8", "replace")
-    root = _parse(source)
+    root = _parse(source) if len(source) <= MAX_SCRIPT_BYTES else None
     if root is not None and root.has_error and (end := _unfinished_heredoc(root, source)):
         source += b"\n" + end + b"\n"  # a shell takes the end of the text for the end of a here-document
         root = _parse(source)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sojourn.text.shell import UNKNOWN, parse_script
+from sojourn.text.shell import MAX_SCRIPT_BYTES, UNKNOWN, parse_script
 
 
 def words(line):
@@ -71,5 +71,6 @@ def test_what_the_grammar_misreads_is_unclear(line):
 
 
 @pytest.mark.parametrize("piece", ["a=(", "${", "<<A <<B ", "a|", ")", "for((;;", "(", "if a; then ", "[[ a =~ "])
-def test_hostile_line_is_given_up_in_time(piece):
-    assert parse_script(piece * (150_000 // len(piece))).unclear
+@pytest.mark.parametrize("size", [MAX_SCRIPT_BYTES, 150_000])
+def test_hostile_line_is_given_up_in_time(piece, size):
+    assert parse_script(piece * (size // len(piece))).unclear
