@@ -1,6 +1,6 @@
 # Everything a person or CI does here. `make` alone lists it; ARGS reaches pytest: make unit ARGS="-k search"
 .DEFAULT_GOAL := help
-.PHONY: help run test unit parts contracts e2e docs web browser screenshots soak coverage bench check fmt shape venv lock clean
+.PHONY: help run test unit integration contracts e2e docs web browser screenshots soak coverage bench check fmt shape venv lock clean
 
 BIN := .venv/bin
 # Two workers fit the smallest machine we promise; whole files stay together, so their servers start once.
@@ -25,8 +25,8 @@ test: check web ## check, then every test but the soak
 unit: venv ## the quick tests, well under half a minute
 	$(PYTEST) -n 2 --dist worksteal -p no:schemathesis tests/unit $(ARGS)
 
-parts: venv ## whole packages with their neighbours, in one process
-	$(PYTEST) $(PARALLEL) tests/parts $(ARGS)
+integration: venv ## whole packages with their neighbours, in one process
+	$(PYTEST) $(PARALLEL) tests/integration $(ARGS)
 
 contracts: venv ## one suite per port, on every implementation
 	$(PYTEST) $(PARALLEL) tests/contracts $(ARGS)

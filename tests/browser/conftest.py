@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, s
 from sojourn.dashboard.pages import STATIC
 from sojourn.testing.model_server import ModelServer
 from tests.e2e.http_server import Serving
-from tests.rigs.need import need
+from tests.servers.system_package import need
 
 BAD = "<img src=x onerror=window.hurt=1>"  # what a stranger or a model may try, in any field
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"

@@ -8,9 +8,9 @@ from sojourn.gateway.handoff_target import open_target_place
 from sojourn.ports.platform import Button
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Ear
-from tests.rigs.discord import discord_rig
-from tests.rigs.discord_shapes import ANN, BOT, DM, FORUM, GARDEN, GUILD, SHELF, VOICE
-from tests.rigs.wired import hearing
+from tests.servers.discord import discord_rig
+from tests.servers.discord_payloads import ANN, BOT, DM, FORUM, GARDEN, GUILD, SHELF, VOICE
+from tests.servers.platform_server import hearing
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from sojourn.core.errors import BadConfig, BadInput
 from sojourn.platforms.email.adapter import Email
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
-from tests.rigs.mail import Mailboxes, MailRig, dovecot
+from tests.servers.mail import Mailboxes, MailRig, dovecot
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from sojourn.core.errors import BadInput
 from sojourn.platforms.homeassistant.adapter import HomeAssistant
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
-from tests.rigs.house import HouseRig
+from tests.servers.homeassistant import HouseRig
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from sojourn.core.errors import BadInput, PlatformDown, SendRefused
 from sojourn.platforms.irc.adapter import Irc
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
-from tests.rigs.ngircd import IrcRig, Person, ngircd
+from tests.servers.ngircd import IrcRig, Person, ngircd
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from sojourn.core.places import Place
 from sojourn.platforms.matrix.adapter import Matrix
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
-from tests.rigs.synapse import MatrixRig, World, synapse
+from tests.servers.synapse import MatrixRig, World, synapse
 
 
 @pytest.fixture(scope="module")

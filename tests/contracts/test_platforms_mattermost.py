@@ -9,7 +9,7 @@ from sojourn.core.places import build_session_key
 from sojourn.platforms.mattermost.adapter import Mattermost
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
-from tests.rigs.mattermost import US, MattermostRig
+from tests.servers.mattermost import US, MattermostRig
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from sojourn.platforms.ntfy import NtfySettings
 from sojourn.platforms.ntfy.adapter import Ntfy
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
-from tests.rigs.kit import AdapterKit
-from tests.rigs.ntfy import NtfyRig
+from tests.servers.adapter_context import AdapterKit
+from tests.servers.ntfy import NtfyRig
 
 
 @pytest.fixture

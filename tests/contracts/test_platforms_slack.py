@@ -7,8 +7,8 @@ from sojourn.core.places import build_session_key
 from sojourn.ports.platform import Button, File, Sent
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Ear
-from tests.rigs.slack import ANN, DM, GARDEN, TEAM, US, Refused, slack_rig
-from tests.rigs.wired import hearing
+from tests.servers.platform_server import hearing
+from tests.servers.slack import ANN, DM, GARDEN, TEAM, US, Refused, slack_rig
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from sojourn.core.places import build_session_key
 from sojourn.ports.platform import Button
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_rig import Ear
-from tests.rigs.telegram import ANN, BOT, CHATS, FORUM, GROUP, NAME, NO_TOPICS, TOKEN, Refused, telegram_rig
+from tests.servers.telegram import ANN, BOT, CHATS, FORUM, GROUP, NAME, NO_TOPICS, TOKEN, Refused, telegram_rig
 
 
 @pytest.fixture

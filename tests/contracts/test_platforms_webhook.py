@@ -16,7 +16,7 @@ from sojourn.platforms.webhook.adapter import Webhook
 from sojourn.platforms.webhook.signature import sign
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
-from tests.rigs.hooks import SECRET, HookRig
+from tests.servers.webhook import SECRET, HookRig
 
 AT = "/webhook/deploys"
 

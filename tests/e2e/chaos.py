@@ -20,7 +20,7 @@ from sojourn.core.sessions import SessionId, TurnId
 from sojourn.platforms.rooms import Rooms
 from sojourn.ports.service import Caller, TurnRequest
 from sojourn.service.handoffs import HandoffRequests
-from tests.rigs.own_postgres import Server
+from tests.servers.postgres import Server
 
 GATEWAY = Path(__file__).with_name("chaos_gateway.py")
 OWNER = Sender(id="owner")

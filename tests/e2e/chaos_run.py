@@ -16,7 +16,7 @@ from sojourn.app import App
 from tests.e2e.chaos import Actor, Gateways, Restarts
 from tests.e2e.chaos_check import Check, calm
 from tests.e2e.chaos_gateway import LOST
-from tests.rigs.own_postgres import Server
+from tests.servers.postgres import Server
 
 SEED = 6
 SIZES = [(50, 60.0), pytest.param(50, 600.0, marks=pytest.mark.soak)]  # sessions, seconds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e.chaos_run import QUICK, SEED, SIZES, chaos
-from tests.rigs.own_postgres import own_server
+from tests.servers.postgres import own_server
 
 
 @pytest.mark.timeout(0)

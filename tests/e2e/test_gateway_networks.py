@@ -12,10 +12,10 @@ from sojourn.core.places import build_session_key
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question
 from sojourn.testing.scripted import Ask, Gate, Say
-from tests.parts.gateway.worlds import world
-from tests.rigs.discord import discord_rig
-from tests.rigs.slack import slack_rig
-from tests.rigs.telegram import telegram_rig
+from tests.integration.gateway.worlds import world
+from tests.servers.discord import discord_rig
+from tests.servers.slack import slack_rig
+from tests.servers.telegram import telegram_rig
 
 RIGS = {"telegram": telegram_rig, "discord": discord_rig, "slack": slack_rig}
 THREADED = [("telegram", "dm"), ("telegram", "group"), ("discord", "group"), ("slack", "dm"), ("slack", "group")]

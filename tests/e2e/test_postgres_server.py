@@ -20,8 +20,8 @@ from sojourn.core.sessions import SessionId
 from sojourn.ports.store import Listing
 from sojourn.stores.postgres.db import PostgresDb
 from sojourn.stores.postgres.store import PostgresStore
-from tests.rigs import own_postgres
-from tests.rigs.own_postgres import Server
+from tests.servers import postgres as own_postgres
+from tests.servers.postgres import Server
 
 pytestmark = pytest.mark.postgres
 WRITER = Path(__file__).with_name("writers.py")

@@ -19,7 +19,7 @@ from sojourn.testing.hermes_rig import HermesRig
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.model_steps import Say
 from sojourn.testing.service_steps import ended, opened, shown, stages, talk
-from tests.e2e.test_templates_wire import ASKED, TEMPLATE
+from tests.integration.templates.test_templates_wire import ASKED, TEMPLATE
 
 ROOT = Path(__file__).resolve().parents[2]
 PARROT = """

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sojourn.testing.kit import SmallKit, settings_with
-from tests.rigs.store import temporary_store
+from tests.servers.store import temporary_store
 
 MakeKit = Callable[..., SmallKit]
 

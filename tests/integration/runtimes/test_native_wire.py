@@ -1,0 +1,140 @@
+"""What reaches a model: the prepared context, the history and the examples, in either protocol."""
+
+import json
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+
+from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
+from sojourn.plugins import Registry
+from sojourn.ports.context import ContextBlock
+from sojourn.ports.tool import ToolResult
+from sojourn.runtimes.native.prompt import EXAMPLES_FOLLOW
+from sojourn.runtimes.native.runtime import NativeRuntimeAdapter
+from sojourn.testing.model_server import ModelServer
+from sojourn.testing.model_steps import Asked, Call, Say, Think
+from sojourn.testing.turns import a_tool, past, run_turn, turn_input
+from tests.integration.runtimes.native_rig import anthropic, openai, settings
+
+BLOCKS = (
+    ContextBlock(kind="fact", title="Pets", text="The dog is Bello.", origin="your memory", reason="you said dog"),
+    ContextBlock(kind="note", title="Garden", text="Water daily.", origin="notes/g.md", reason="it fits “water”"),
+)
+CALL = ToolCall(id="call_1", name="look", arguments='{"path": "a.txt"}')
+EXAMPLE = ToolCall(id="template_0", name="look", arguments='{"path": "ex.txt"}')
+HISTORY = past(
+    user("Look at a."), assistant("I will.", [CALL]), tool_result(CALL, "hello"), assistant("It says hello.")
+)
+EXAMPLES = (
+    Message(role="system", content="Template “files”: how such work was done."),
+    assistant(None, [EXAMPLE]),
+    tool_result(EXAMPLE, "example result"),
+)
+
+
+async def look(at: Any, given: Any) -> ToolResult:
+    return ToolResult(text="seen")
+
+
+LOOK = a_tool("look", look, "Looks at a file.", path="which file")
+
+
+async def sent(
+    kind: AbstractContextManager[tuple[ModelServer, dict[str, Any]]], *scripts: Any, **turn: Any
+) -> list[Asked]:
+    with kind as (model, where):
+        model.play(*(scripts or ([Say("Fine.")],)))
+        native = NativeRuntimeAdapter(settings(**where), Registry().load, first_wait=0.01)
+        shown = await run_turn(native, turn_input("Go on.", **{"tools": (LOOK,), **turn}))
+        await native.close()
+        assert shown.error is None
+        return list(model.asked)
+
+
+async def test_openai_gets_one_system_message_with_every_block_its_origin_and_its_reason():
+    [asked] = await sent(openai(), blocks=BLOCKS)
+    assert asked.roles() == ["system", "user"]
+    system = asked.text("system")
+    for block in BLOCKS:
+        at = system.index(block.title)
+        assert all(system.index(words, at) for words in (block.origin, block.reason, block.text))
+
+
+async def test_openai_gets_the_history_in_its_roles_and_order():
+    [asked] = await sent(openai(), history=HISTORY)
+    assert asked.roles() == ["system", "user", "assistant", "tool", "assistant", "user"]
+    call = asked.messages[2]["tool_calls"][0]
+    assert (call["id"], call["function"]["name"]) == ("call_1", "look")
+    assert json.loads(call["function"]["arguments"]) == {"path": "a.txt"}
+    assert (asked.messages[3]["tool_call_id"], asked.messages[3]["content"]) == ("call_1", "hello")
+    assert asked.last_said() == "Go on."
+
+
+async def test_openai_gets_examples_right_after_the_system_messages():
+    [asked] = await sent(openai(), history=HISTORY, examples=EXAMPLES, blocks=BLOCKS)
+    assert asked.roles()[:4] == ["system", "assistant", "tool", "user"]
+    assert "Template “files”" in asked.messages[0]["content"]
+    assert asked.messages[1]["tool_calls"][0]["id"] == "template_0"
+    assert asked.messages[2]["content"] == "example result"
+    assert asked.messages[3]["content"] == "Look at a."
+
+
+async def test_examples_change_nothing_else_of_the_request():
+    [without], [with_them] = (
+        await sent(openai(), history=HISTORY),
+        await sent(openai(), history=HISTORY, examples=EXAMPLES),
+    )
+    before, after = without.messages, with_them.messages
+    assert after[3:] == before[1:]
+    assert after[0]["content"].startswith(before[0]["content"])
+    assert {**without.body, "messages": None} == {**with_them.body, "messages": None}
+
+
+async def test_openai_is_told_the_tools_with_their_schema():
+    [asked] = await sent(openai())
+    function = asked.body["tools"][0]["function"]
+    assert (function["name"], function["description"]) == ("look", "Looks at a file.")
+    assert function["parameters"]["properties"]["path"]["description"] == "which file"
+    assert function["parameters"]["required"] == ["path"]
+
+
+async def test_anthropic_gets_the_same_in_its_own_form():
+    [asked] = await sent(anthropic(), history=HISTORY, blocks=BLOCKS)
+    system = asked.text("system")
+    assert all(words in system for block in BLOCKS for words in (block.text, block.origin, block.reason))
+    assert asked.roles() == ["user", "assistant", "user", "assistant", "user"]
+    used = next(part for part in asked.messages[1]["content"] if part["type"] == "tool_use")
+    result = asked.messages[2]["content"][0]
+    assert (used["id"], used["name"], used["input"]) == ("call_1", "look", {"path": "a.txt"})
+    assert (result["type"], result["tool_use_id"]) == ("tool_result", "call_1")
+    assert asked.headers["authorization"] == "Bearer k-1234567890"
+
+
+async def test_anthropic_gets_a_marked_user_line_before_the_examples():
+    [asked] = await sent(anthropic(), history=HISTORY, examples=EXAMPLES)
+    assert asked.messages[0]["role"] == "user"
+    assert EXAMPLES_FOLLOW in json.dumps(asked.messages[0], ensure_ascii=False)
+    assert asked.messages[1]["content"][0]["id"] == "template_0"
+    assert "Template “files”" in asked.text("system")
+
+
+async def test_anthropic_gets_its_thoughts_back_within_the_turn():
+    script = [[Think("Hm."), Call("look", {"path": "a"})], [Say("Fine.")]]
+    asked = await sent(anthropic(), *script)
+    assert [part["type"] for part in asked[1].messages[1]["content"]] == ["thinking", "tool_use"]
+
+
+@pytest.mark.parametrize("kind", [openai, anthropic])
+async def test_keys_of_other_programs_are_not_used(kind: Any, monkeypatch: pytest.MonkeyPatch):
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(name, "somebody-elses")
+    [asked] = await sent(kind())
+    assert "somebody-elses" not in json.dumps(dict(asked.headers))
+
+
+async def test_system_rows_of_the_past_join_the_leading_one():
+    rows = past(user("Hi."), Message(role="system", content="The person moved to Rome."), assistant("Hello."))
+    [asked] = await sent(openai(), history=rows)
+    assert asked.roles() == ["system", "user", "assistant", "user"]
+    assert "The person moved to Rome." in asked.messages[0]["content"]

@@ -1,0 +1,231 @@
+"""The database goes away for a moment and comes back: turns go on, and nothing is written twice."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from sojourn.core.errors import NotDriving, StoreFull, StoreUnavailable
+from sojourn.core.events import Done, Failed, Metadata
+from sojourn.core.messages import Message, assistant
+from sojourn.core.sessions import new_turn_id
+from sojourn.ports.service import TurnRequest
+from sojourn.service import turn_writer
+from sojourn.service.agent import AgentService
+from sojourn.service.local import LocalService
+from sojourn.service.recovery import Recovery
+from sojourn.service.turn_record import list_active_turns
+from sojourn.service.turn_writer import TurnWriter
+from sojourn.testing.kit import SmallKit, settings_with
+from sojourn.testing.scripted import Gate, Say
+from sojourn.testing.service_steps import ME, ended, follow, of, opened, talk
+from tests.servers.flaky_store import Faint
+
+
+@pytest.fixture
+def faint(store):
+    return Faint(store)
+
+
+@pytest.fixture
+async def service(home, faint, runtime):
+    made = LocalService(SmallKit(store=faint, settings=settings_with(home), runtimes=[runtime]))
+    yield made
+    await made.close()
+
+
+async def said(store, session):
+    return [one.item.content async for one in store.read(session) if isinstance(one.item, Message)]
+
+
+@pytest.mark.parametrize("after", [True, False], ids=["was kept", "was not kept"])
+async def test_the_pen_keeps_words_once_whether_or_not_they(store, faint, after):
+    lease = await store.lease((await store.create()).id, holder="a test", surface="cli")
+    writer = TurnWriter(faint, lease, new_turn_id())
+    await writer(assistant("a"))
+    faint.faints("append", after=after)
+    await writer(assistant("b"))
+    await writer(assistant("c"))
+    assert (await said(store, lease.session), faint.fainted) == (["a", "b", "c"], 1)
+    assert len(writer.state.ids) == 3
+
+
+async def test_the_pen_does_not_wait_for_a_disk_that_is_full(store, monkeypatch):
+    lease = await store.lease((await store.create()).id, holder="a test", surface="cli")
+
+    async def full(*_, **__):
+        raise StoreFull("The disk is full.")
+
+    monkeypatch.setattr(store, "append", full)
+    with pytest.raises(StoreFull):
+        async with asyncio.timeout(1):
+            await TurnWriter(store, lease, new_turn_id())(assistant("a"))
+
+
+@pytest.mark.parametrize("after", [True, False])
+async def test_a_request_is_kept_once_when_the_line_breaks_at_its_beginning(service, store, faint, after):
+    session = await opened(service)
+    faint.faints("append", after=after)
+    assert ended(await talk(service, session, "hello")) == ("completed", [])
+    assert (await said(store, session), faint.fainted) == (["hello", "hello"], 1)
+
+
+async def test_the_same_key_starts_one_turn_though_nobody_knew_whether_the_first_was_kept(
+    service, store, faint, monkeypatch
+):
+    session = await opened(service)
+    monkeypatch.setattr(turn_writer, "_STORE_WAIT_SECONDS", -1.0)
+    faint.faints("append", after=True)
+    with pytest.raises(StoreUnavailable):
+        await service.say(session, TurnRequest(text="hello", key="k"), ME)
+    turn = await service.say(session, TurnRequest(text="hello", key="k"), ME)
+    assert ended(await follow(service, turn)) == ("interrupted", ["interrupted"])
+    assert await said(store, session) == ["hello"]
+
+
+@pytest.mark.parametrize("after", [True, False], ids=["was kept", "was not kept"])
+async def test_a_turn_ends_once_though_the_line_breaks_at_its_end_which(service, store, faint, after):
+    session = await opened(service)
+    faint.faints("append", after=after, having=lambda _, items, **__: isinstance(items[-1], Done))
+    kept = await talk(service, session, "hello")
+    await service.settle()
+    assert (ended(kept), faint.fainted) == (("completed", []), 1)
+    assert [one.item.status async for one in store.read(session) if isinstance(one.item, Done)] == ["completed"]
+    assert await list_active_turns(store) == []
+    await store.renew(await store.lease(session, holder="the next", surface="cli"), 0)  # nobody has to wait
+
+
+async def test_a_turn_that_lost_the_wheel_while_its_beginning_was_unsure_is_ended(service, store, faint, monkeypatch):
+    """Its opening was kept, which nobody knew; then the wheel went elsewhere: it must not stand without an end."""
+    session = await opened(service)
+    faint.faints("append", after=True)
+    renew = store.renew
+
+    async def and_gone(lease, seconds=30.0):
+        monkeypatch.setattr(store, "renew", renew)
+        await store.drive(session, "web")
+        return await renew(lease, seconds)
+
+    monkeypatch.setattr(store, "renew", and_gone)
+    with pytest.raises(NotDriving):
+        await service.say(session, TurnRequest(text="hello"), ME)
+    await Recovery(store, lambda _: False).sweep()
+    log_ = [type(one.item) async for one in store.read(session) if isinstance(one.item, (Metadata, Done))]
+    assert (log_, await list_active_turns(store)) == ([Metadata, Done], [])
+
+
+async def test_a_turn_whose_past_cannot_be_read_was_interrupted_and_has_not_failed(service, monkeypatch):
+    async def away(*_):
+        raise StoreUnavailable("It cannot be reached.")
+
+    monkeypatch.setattr(AgentService, "history", away)
+    kept = await talk(service, await opened(service), "hello")
+    assert (of(Done, kept)[0].status, of(Failed, kept)[0].retryable) == ("interrupted", True)
+
+
+# waiting behind a turn
+async def waiting(service, runtime, session):
+    """A turn that runs until the gate is opened, and one that waits behind it."""
+    runtime.on("slow", Gate("go"), Say("done"))
+    first = await service.say(session, TurnRequest(text="slow"), ME)
+    second = await service.say(session, TurnRequest(text="next"), ME, when_busy="wait")
+    return first, second
+
+
+async def test_a_request_that_waits_outlives_a_store_that_is_away(service, faint, runtime):
+    session = await opened(service)
+    _, second = await waiting(service, runtime, session)
+    faint.faints("list_records", after=False, times=3)
+    runtime.gate("go").open()
+    assert ended(await follow(service, second)) == ("completed", [])
+    assert faint.fainted == 3
+
+
+async def test_a_request_that_waits_waits_for_a_hand_off_too_and_is_told(service, store, runtime, monkeypatch):
+    session = await opened(service)
+    _, second = await waiting(service, runtime, session)
+    lease, refused = store.lease, asyncio.Event()
+
+    async def after_a_hand_off(*given, **more):
+        if not refused.is_set():
+            await store.request_handoff(session, "fake", surface="cli")
+            refused.set()
+        return await lease(*given, **more)
+
+    monkeypatch.setattr(store, "lease", after_a_hand_off)
+    runtime.gate("go").open()
+    await refused.wait()
+    claimed = await store.claim_handoff("a gateway")
+    await store.complete_handoff(await store.advance_handoff(claimed, "bound", surface="fake"))
+    kept = await follow(service, second)
+    assert (of(Failed, kept)[0].code, of(Done, kept)[0].status) == (NotDriving.code, "failed")
+    assert await list_active_turns(store) == []
+
+
+async def test_a_request_that_waits_and_loses_the_wheel_at_its_beginning_is_ended(service, store, runtime, monkeypatch):
+    session = await opened(service)
+    _, second = await waiting(service, runtime, session)
+    lease = store.lease
+
+    async def and_gone(*given, **more):
+        made = await lease(*given, **more)
+        if more["holder"] != "recovery":
+            await store.drive(session, "web")
+        return made
+
+    monkeypatch.setattr(store, "lease", and_gone)
+    runtime.gate("go").open()
+    kept = await follow(service, second)
+    assert (len(of(Metadata, kept)), of(Done, kept)[0].status) == (1, "failed")
+    assert await list_active_turns(store) == []
+
+
+async def test_a_turn_that_was_driven_out_at_this_moment_ends_before_the_next_begins(
+    service, store, runtime, monkeypatch
+):
+    session = await opened(service)
+    runtime.on("slow", Gate("never"))
+    first = await service.say(session, TurnRequest(text="slow"), ME)
+
+    async def nothing_to_do(*_):
+        await store.drive(session, "web")  # right after it was looked whether anything is left over
+
+    monkeypatch.setattr(Recovery, "sweep", nothing_to_do)
+    second = await service.say(session, TurnRequest(text="next"), replace(ME, surface="web"))
+    await follow(service, second)
+    log = [(one.turn, type(one.item)) async for one in store.read(session) if isinstance(one.item, (Metadata, Done))]
+    assert log == [(first.id, Metadata), (first.id, Done), (second.id, Metadata), (second.id, Done)]
+
+
+async def test_a_turn_that_was_ended_while_its_wheel_moved_does_not_go_on(service, store, runtime, monkeypatch):
+    session = await opened(service)
+    runtime.on("slow", Gate("go"), Say("done"))
+    turn = await service.say(session, TurnRequest(text="slow"), ME)
+    drive = store.drive
+
+    async def and_somebody_looks(*given, **more):
+        moved = await drive(*given, **more)
+        await Recovery(store, lambda _: False).sweep(session)  # another process: it sees a turn that has no lease
+        return moved
+
+    monkeypatch.setattr(store, "drive", and_somebody_looks)
+    await service.take(session, replace(ME, surface="web"))
+    runtime.gate("go").open()
+    await service.settle()
+    log = [one.item async for one in store.read(session) if one.turn == turn.id]
+    assert [item.status for item in log if isinstance(item, Done)] == ["interrupted"]
+    assert isinstance(log[-1], Done)
+
+
+async def test_two_who_break_the_lease_of_a_dead_one_at_once_do_not_disturb_each_other(service, store, monkeypatch):
+    session = await opened(service)
+    await store.lease(session, holder="it died before its turn was on record", surface="cli", seconds=600)
+    drive = store.drive
+
+    async def just_after_another(id, surface, *, fence=None):
+        await drive(id, surface, fence=fence)
+        return await drive(id, surface, fence=fence)
+
+    monkeypatch.setattr("sojourn.service.turn_record.MAX_RETRIES", 2)
+    monkeypatch.setattr(store, "drive", just_after_another)
+    assert ended(await talk(service, session, "hello")) == ("completed", [])

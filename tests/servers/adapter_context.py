@@ -1,0 +1,31 @@
+"""A kit for one adapter: a SQLite store and the settings the test gives."""
+
+from pathlib import Path
+from typing import Any
+
+from sojourn.testing.kit import SmallKit, settings_with
+from tests.servers.store import temporary_store
+
+
+class AdapterKit(SmallKit):
+    """The same store for every adapter made with it, as for one gateway that is started again."""
+
+    def __init__(self, configured: Any) -> None:
+        super().__init__(store=temporary_store(), settings=settings_with(Path("/nowhere/.sojourn")))
+        self._configured = configured
+
+    def configured(self, plugin: str) -> Any:
+        return self._configured
+
+
+class With:
+    """The same kit, but other settings."""
+
+    def __init__(self, kit: AdapterKit, configured: Any) -> None:
+        self._kit, self._configured = kit, configured
+
+    def configured(self, plugin: str) -> Any:
+        return self._configured
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kit, name)

@@ -1,0 +1,65 @@
+"""What the test servers of Discord, Slack and Telegram share: a server of ours that speaks the wire, and its faults."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Generic, Protocol, TypeVar
+
+from aiohttp import web
+
+from sojourn.core.errors import Refusal
+from sojourn.ports.platform import PlatformAdapter
+from sojourn.testing.platform_rig import Ear, PlatformRig
+from tests.servers.aiohttp_server import serving
+
+
+class Wire(Protocol):
+    """Such a server. `faults` are what it answers next, one each; when it is dead it hangs up on whoever sends."""
+
+    url: str
+    faults: list[Any]
+    dead: bool
+
+    def app(self) -> web.Application: ...
+    async def cut(self) -> None: ...
+
+
+W = TypeVar("W", bound=Wire)
+
+
+@asynccontextmanager
+async def wired(server: W) -> AsyncIterator[W]:
+    """It serves, and knows where."""
+    async with serving(server.app()) as url:
+        server.url = url
+        yield server
+
+
+class WiredRig(Generic[W]):
+    """The part of a rig that only its server knows."""
+
+    server: W
+
+    def refusals(self, retry_after: float | None) -> Mapping[str, Exception]:
+        """How the network says no, for each kind it has."""
+        raise NotImplementedError
+
+    async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
+        self.server.faults.append(self.refusals(retry_after)[kind])
+
+    async def cut(self) -> None:
+        await self.server.cut()
+
+    async def break_sending(self) -> None:
+        self.server.dead = True
+
+    async def close(self) -> None: ...
+
+
+@asynccontextmanager
+async def hearing(rig: PlatformRig, adapter: PlatformAdapter) -> AsyncIterator[Ear]:
+    """What the adapter hears, from when it listens."""
+    ear = Ear(adapter)
+    ear.open()
+    await rig.until_listening()
+    yield ear
+    await ear.close()
