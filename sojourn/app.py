@@ -227,7 +227,7 @@ class App:
             note = (
                 "state.db in the home is a store of its own and may hold it too; forget it there without a database URL"
             )
-            return replace(removed, left=(*removed.left, note))
+            return replace(removed, remaining=(*removed.remaining, note))
         return removed
 
     def purge(self, removed: Removed) -> Removed:

@@ -84,7 +84,7 @@ class ScanJob:
     ) -> ScanOutcome:
         """Counts what changed and evaluates the badges. Read errors are raised; write errors go into `scan_meta`."""
         is_saved, self._problem = self._problem is None, None
-        mark = (self._history.mark(), time.tzname, time.timezone)
+        mark = (self._history.fingerprint(), time.tzname, time.timezone)
         is_same = mark[0] is not None and self._last is not None and self._last[0] == mark
         if is_same and is_saved and not full:
             return self._repeat_last(int(now()))

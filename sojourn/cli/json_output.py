@@ -58,7 +58,7 @@ def encode_removal(one: Removed) -> dict[str, Any]:
         "rows": dict(one.rows),
         "files": list(one.files),
         "backups": list(one.backups),
-        "left": list(one.left),
+        "left": list(one.remaining),
     }
 
 

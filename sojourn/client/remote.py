@@ -94,7 +94,7 @@ class RemoteService:
             "POST", _path(session, "steer"), headers=caller_headers(by), safe=False, json={"text": text}
         )
 
-    async def take(self, session: SessionId, by: Caller) -> Session:
+    async def take_over(self, session: SessionId, by: Caller) -> Session:
         return decode_value(
             Session, await self._line.ask("POST", _path(session, "take"), headers=caller_headers(by), safe=True)
         )

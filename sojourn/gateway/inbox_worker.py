@@ -231,7 +231,7 @@ class InboxWorker:
     async def _ahead(self, place: str) -> list[Incoming]:
         found = list[Incoming]()
         while more := await self._journal.claim_incoming(
-            self._desk.owner, place=place, ahead=True, seconds=self._desk.lease
+            self._desk.owner, place=place, out_of_turn=True, seconds=self._desk.lease
         ):
             found += more
         return found

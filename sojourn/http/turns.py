@@ -116,7 +116,7 @@ async def take(
     session: Exact, service: ServiceHere, speaker: SpeakerHere, response: Response, form: Exactly
 ) -> schemas.WholeSession | Response:
     """From now on this surface drives."""
-    return whole(await service.take(session.id, speaker), response, form)
+    return whole(await service.take_over(session.id, speaker), response, form)
 
 
 @router.post("/undo", summary="Hide the last request and its answer", responses=faults(404, 409))

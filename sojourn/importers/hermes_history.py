@@ -51,7 +51,7 @@ class HermesHistory:
         self.__dict__.update(state)
         self._reset()
 
-    def mark(self) -> Hashable | None:
+    def fingerprint(self) -> Hashable | None:
         def ask(db: sqlite3.Connection, _: _Queries) -> Hashable:
             return self._file.opened, self._file.seen, db.execute("PRAGMA data_version").fetchone()[0]
 

@@ -151,7 +151,7 @@ class Inbox(Protocol):
         *,
         lines: Sequence[AccountKey] | None = None,
         place: str | None = None,
-        ahead: bool = False,
+        out_of_turn: bool = False,
         limit: int = 1,
         seconds: float = 60.0,
     ) -> list[Incoming]:
@@ -247,7 +247,7 @@ class Bindings(Protocol):
 class Gateways(Protocol):
     """Who is at work, and who may use which credential."""
 
-    async def beat(self, heartbeat: Heartbeat, *, seconds: float = 15.0) -> Heartbeat: ...
+    async def heartbeat(self, heartbeat: Heartbeat, *, seconds: float = 15.0) -> Heartbeat: ...
     async def gateways(self, *, alive: bool = True) -> list[Heartbeat]: ...  # by id
     async def retire_gateway(self, id: str) -> bool: ...
     async def lease_credential(self, credential: str, owner: str, *, seconds: float = 30.0) -> CredentialLease | None:

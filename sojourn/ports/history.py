@@ -64,7 +64,7 @@ RawExchange: TypeAlias = tuple[
 class History(Protocol):
     """A readable past, row by row."""
 
-    def mark(self) -> Hashable | None:
+    def fingerprint(self) -> Hashable | None:
         """Equal to an earlier mark of this very object only if nothing was written since; None when unknown.
 
         Asking is cheap: this is how a scanner in a running process sees that there is nothing to do.

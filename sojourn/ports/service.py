@@ -152,7 +152,7 @@ class TurnControlService(Protocol):
 class HandoffService(Protocol):
     """Moves a session from one surface to another."""
 
-    async def take(self, session: SessionId, by: Caller) -> Session:
+    async def take_over(self, session: SessionId, by: Caller) -> Session:
         """Makes `by.surface` the driver at once, also in the middle of a turn."""
         ...
 

@@ -84,7 +84,7 @@ class Removed:
     sessions: tuple[SessionId, ...] = ()  # it, and the sub-agents that went with it
     files: tuple[str, ...] = ()
     backups: tuple[str, ...] = ()  # copies that may still hold it
-    left: tuple[str, ...] = field(default=())
+    remaining: tuple[str, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +150,7 @@ class SessionStore(Protocol):
         ...
 
     # who may write
-    async def drive(self, session: SessionId, surface: str, *, fence: int | None = None) -> Session:
+    async def set_driver(self, session: SessionId, surface: str, *, fence: int | None = None) -> Session:
         """Makes a surface the driver. With `fence`, only if that is still the driver's number. Conflict."""
         ...
 

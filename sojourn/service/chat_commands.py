@@ -137,7 +137,7 @@ async def run_command(command: ChatCommand, call: CommandCall) -> CommandResult:
 
 async def take_session(service: Service, found: Session, by: Caller) -> Session:
     """Makes `by.surface` the driver of a session, unless it is already."""
-    return found if found.driver in (None, by.surface) else await service.take(found.id, by)
+    return found if found.driver in (None, by.surface) else await service.take_over(found.id, by)
 
 
 def _say(*lines: str) -> CommandResult:

@@ -170,7 +170,7 @@ class LocalService:
             raise NotFound(f'No turn is running in session "{session}".', hint="Just say what you want to say.")
         return now
 
-    async def take(self, session: SessionId, by: Caller) -> Session:
+    async def take_over(self, session: SessionId, by: Caller) -> Session:
         await self._recover_first()
         found = await self._sessions.get_for(session, by.principal)
         if found.driver == by.surface:

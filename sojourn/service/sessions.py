@@ -83,7 +83,7 @@ class SessionOperations:
 
     async def set_driver(self, session: Session, by: Caller) -> None:
         """Makes `by.surface` the driver and records that. Conflict if another surface did so at the same moment."""
-        await self._store.drive(session.id, by.surface, fence=session.driver_fence)
+        await self._store.set_driver(session.id, by.surface, fence=session.driver_fence)
         lease = await acquire_lease(self._store, session.id, holder=caller_label(by), surface=by.surface)
         async with brief_lease(self._store, lease):
             await self._store.append(lease, [to_driver_changed(session.driver, by.surface, caller_label(by))])

@@ -117,4 +117,4 @@ async def break_lease(store: Store, session: SessionId) -> None:
     """Invalidates the lease of a dead process, so that nobody waits until it expires."""
     found = await store.get(session)
     if found.driver is not None:
-        await store.drive(session, found.driver, fence=found.driver_fence)
+        await store.set_driver(session, found.driver, fence=found.driver_fence)

@@ -156,7 +156,7 @@ class TurnWriter:
         ended the turn meanwhile, this writer closes."""
         async with self.lock:
             old = self.lease
-            await self.store.drive(old.session, surface, fence=old.driver_fence)
+            await self.store.set_driver(old.session, surface, fence=old.driver_fence)
             self.lease = await self.store.lease(old.session, holder=old.holder, surface=surface, seconds=LEASE_SECONDS)
             if any(isinstance(kept.item, Done) for kept in await self._read_own()):
                 self.closed, self._waiting = True, []

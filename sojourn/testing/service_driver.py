@@ -94,7 +94,7 @@ class DriverContract:
     async def test_taking_the_wheel_is_seen_by_everybody(self, service: Service, again: Service) -> None:
         session = await opened(service)
         await talk(service, session, "hello")
-        assert (await again.take(session, PHONE)).driver == "telegram"
+        assert (await again.take_over(session, PHONE)).driver == "telegram"
         kept = await collect(service, session, lambda one: getattr(one.item, "stage", "") == "handoff")
         assert stages(kept, "handoff") == [{"from": "cli", "to": "telegram", "by": "my phone"}]
         assert ended(await talk(service, session, "from here", by=PHONE)) == ("completed", [])
@@ -105,13 +105,13 @@ class DriverContract:
         session = await opened(service)
         await talk(service, session, "hello")
         before = await service.get(session)
-        assert await service.take(session, ME) == before
+        assert await service.take_over(session, ME) == before
 
     async def test_a_running_turn_goes_on_when_the_wheel_is_taken(
         self, service: Service, again: Service, runtime: ScriptedRuntime
     ) -> None:
         turn = await waiting(service, runtime)
-        assert (await again.take(turn.session, PHONE)).driver == "telegram"
+        assert (await again.take_over(turn.session, PHONE)).driver == "telegram"
         runtime.gate("go").open()
         kept = await follow(service, turn)
         assert (ended(kept), shown(kept)) == (("completed", []), "onetwo")
@@ -122,7 +122,7 @@ class DriverContract:
         self, service: Service, again: Service, runtime: ScriptedRuntime
     ) -> None:
         turn = await waiting(service, runtime)
-        await again.take(turn.session, PHONE)
+        await again.take_over(turn.session, PHONE)
         assert await again.stop(turn.session, PHONE)
         assert ended(await follow(service, turn)) == ("cancelled", [])
 
@@ -131,7 +131,7 @@ class DriverContract:
     ) -> None:
         turn = await waiting(service, runtime)
         second = await service.say(turn.session, TurnRequest(text="second"), ME, when_busy="wait")
-        await again.take(turn.session, PHONE)
+        await again.take_over(turn.session, PHONE)
         runtime.gate("go").open()
         assert ended(await follow(service, turn)) == ("completed", [])
         assert ended(await follow(service, second)) == ("failed", ["not_driving"])

@@ -26,7 +26,7 @@ NETWORK = "pigeons"
 async def start_gateway(store: Store, state: str = "up") -> None:
     """Makes a gateway known that serves one network, and for a minute."""
     health: dict[str, Json] = {"lines": {NETWORK: {"state": state, "problem": "" if state == "up" else "no pigeons"}}}
-    await store.beat(Heartbeat(id="gateway", host="here", pid=1, health=health, started_at=1.0), seconds=60)
+    await store.heartbeat(Heartbeat(id="gateway", host="here", pid=1, health=health, started_at=1.0), seconds=60)
 
 
 async def carry(store: Store, handoff: Handoff) -> None:

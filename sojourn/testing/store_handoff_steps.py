@@ -183,7 +183,7 @@ class HandoffStepsContract:
         session = await begin(store, "a")
         bound = await bring_to_state(store, session, "bound")
         lease = await store.lease(session, holder="phone", surface="telegram")
-        assert (await again.drive(session, "cli")).driver == "cli"
+        assert (await again.set_driver(session, "cli")).driver == "cli"
         assert await collect_refusals(store, lease) == {"NotDriving"}
         with pytest.raises(Conflict, match="failed"):
             await store.advance_handoff(bound, "turn_done")
@@ -195,7 +195,7 @@ class HandoffStepsContract:
     async def test_the_receiver_driving_again_ends_nothing(self, store: Store) -> None:
         session = await begin(store, "a")
         bound = await bring_to_state(store, session, "bound")
-        await store.drive(session, "telegram")
+        await store.set_driver(session, "telegram")
         assert await store.get_handoff(bound.id) == bound
         await store.fail_handoff(bound, "send_failed")
         assert (await read_driver(store, session))[0] == "cli"

@@ -91,7 +91,7 @@ class HandoffsContract(HandoffStepsContract):
 
     async def test_only_who_drives_may_hand_over(self, store: Store) -> None:
         session = await begin(store)
-        await store.drive(session, "web")
+        await store.set_driver(session, "web")
         with pytest.raises(NotDriving, match="web"):
             await request(store, session)
         assert await session_columns(store, session) == (None, None, None)
@@ -148,7 +148,7 @@ class HandoffsContract(HandoffStepsContract):
         under_way = await bring_to_state(store, session, state)
         before = await read_driver(store, session)
         with pytest.raises(Conflict, match=under_way.id):
-            await store.drive(session, "web")
+            await store.set_driver(session, "web")
         assert await read_driver(store, session) == before
         assert await store.get_handoff(under_way.id) == under_way
 

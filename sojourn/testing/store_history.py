@@ -175,11 +175,11 @@ class HistoryContract:
         session = await begin(store, "a")
         with open_history(store) as history:
             assert [len(found) for _, found in history.messages([session])] == [1]
-            before = history.mark()
-            assert history.mark() == before
+            before = history.fingerprint()
+            assert history.fingerprint() == before
             await say(store, session, "b")
             assert [len(found) for _, found in history.messages([session])] == [2]
-            assert before is None or history.mark() != before
+            assert before is None or history.fingerprint() != before
 
     async def test_a_history_that_is_kept_open_tells_the_same_as_a_new_one(self, store: Store) -> None:
         session, other = await begin(store, "a", "b"), await begin(store, "c")

@@ -156,7 +156,7 @@ class InboxContract:
     async def test_what_waits_behind_a_running_one_can_be_taken_ahead(self, store: Store) -> None:
         await receive(store, "m1", "m2", "m3")
         running = await claim_one(store)
-        [steer] = await store.claim_incoming("me", place=HOME, ahead=True)
+        [steer] = await store.claim_incoming("me", place=HOME, out_of_turn=True)
         assert steer.message_id == "m2"
         await store.finish_incoming(steer)
         assert await store.claim_incoming("me") == []

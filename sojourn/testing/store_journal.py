@@ -29,27 +29,27 @@ class GatewaysContract:
 
     async def test_a_gateway_is_seen_while_it_beats(self, store: Store, again: Store) -> None:
         health = {"telegram": {"last_received": 1.5, "oldest_waiting": None}}
-        first = await store.beat(Heartbeat(id="g1", host="laptop", pid=4711, health=health), seconds=60)
+        first = await store.heartbeat(Heartbeat(id="g1", host="laptop", pid=4711, health=health), seconds=60)
         assert (first.id, first.host, first.pid, first.health) == ("g1", "laptop", 4711, health)
         assert first.until == pytest.approx(first.beat_at + 60)
-        second = await again.beat(Heartbeat(id="g1", host="laptop", pid=4712))
+        second = await again.heartbeat(Heartbeat(id="g1", host="laptop", pid=4712))
         assert (second.started_at, second.pid, second.health) == (first.started_at, 4712, {})
         assert await store.gateways() == [second]
 
     async def test_a_gateway_that_stopped_beating_is_not_alive(self, store: Store) -> None:
-        await store.beat(Heartbeat(id="dead"), seconds=GONE)
-        alive = await store.beat(Heartbeat(id="alive"))
+        await store.heartbeat(Heartbeat(id="dead"), seconds=GONE)
+        alive = await store.heartbeat(Heartbeat(id="alive"))
         assert await store.gateways() == [alive]
         assert [one.id for one in await store.gateways(alive=False)] == ["alive", "dead"]
 
     async def test_a_gateway_says_goodbye(self, store: Store) -> None:
-        await store.beat(Heartbeat(id="g1"))
+        await store.heartbeat(Heartbeat(id="g1"))
         assert await store.retire_gateway("g1") is True
         assert await store.retire_gateway("g1") is False
         assert await store.gateways(alive=False) == []
 
     async def test_odd_characters_and_secrets_in_a_heartbeat(self, store: Store) -> None:
-        kept = await store.beat(Heartbeat(id=ODD, host=ODD, health={ODD: f"{KEY} {ODD}"}))
+        kept = await store.heartbeat(Heartbeat(id=ODD, host=ODD, health={ODD: f"{KEY} {ODD}"}))
         assert (kept.id, kept.host, kept.health) == (ODD, ODD, {ODD: f"[redacted:api-key] {ODD}"})
         assert await store.gateways() == [kept]
 
@@ -110,8 +110,8 @@ class GatewaysContract:
         await store.finish_incoming(await claim_one(store))
         await put_drafts(store, "sent", "pending")
         await store.finish_outgoing(await claim_one_outgoing(store))
-        await store.beat(Heartbeat(id="dead"), seconds=-7200)
-        await store.beat(Heartbeat(id="alive"))
+        await store.heartbeat(Heartbeat(id="dead"), seconds=-7200)
+        await store.heartbeat(Heartbeat(id="alive"))
         assert await store.prune_journal(time.time() - 3600) == 1
         assert await store.prune_journal(time.time() + 3600) == 3
         assert [one.message_id for one in await store.incoming()] == ["waiting"]
@@ -126,7 +126,7 @@ class WakeupContract:
         steps: list[tuple[Topic, Callable[[int], Awaitable[object]]]] = [
             ("inbox", lambda n: receive(other, f"m{n}")),
             ("outbox", lambda n: put_drafts(other, f"k{n}")),
-            ("gateways", lambda n: other.beat(Heartbeat(id=f"g{n}"))),
+            ("gateways", lambda n: other.heartbeat(Heartbeat(id=f"g{n}"))),
             ("bindings", lambda n: other.bind(HOME, sessions[n])),
         ]
         for topic, step in steps:
@@ -151,7 +151,7 @@ class WakeupContract:
     async def test_a_watcher_of_everything_hears_everything(self, store: Store) -> None:
         bell = store.watch_gateway(seconds=30)
         await expect_wakeup(bell)
-        for step in (receive(store, "m1"), put_drafts(store, "k1"), store.beat(Heartbeat(id="g1"))):
+        for step in (receive(store, "m1"), put_drafts(store, "k1"), store.heartbeat(Heartbeat(id="g1"))):
             await step
             await expect_wakeup(bell)
         await bell.aclose()
@@ -179,7 +179,7 @@ class WakeupContract:
         await receive(store, "m1")
         await store.update_incoming(await claim_one(store), session=session)
         await put_drafts(store, "k1")
-        await store.beat(Heartbeat(id="g1"))
+        await store.heartbeat(Heartbeat(id="g1"))
         assert await store.changes(after=before) == []
 
     async def test_a_moved_journal_goes_on_and_running_processes_stay_behind(self, store: Store, fresh: Fresh) -> None:
@@ -187,7 +187,7 @@ class WakeupContract:
         await receive(store, "m1", "m2")
         await put_drafts(store, "k1")
         item = await claim_one(store)
-        await store.beat(Heartbeat(id="g1"))
+        await store.heartbeat(Heartbeat(id="g1"))
         await store.lease_credential("c", "g1")
         await move_rows(store, other)
         assert await other.gateways(alive=False) == []

@@ -135,7 +135,7 @@ class LeasesContract:
     ) -> None:
         session = await begin(store, "a")
         lease = await store.lease(session, holder="me", surface="cli")
-        driven = await again.drive(session, "telegram")
+        driven = await again.set_driver(session, "telegram")
         assert (driven.driver, driven.driver_fence) == ("telegram", 2)
         assert await collect_refusals(store, lease) == {"NotDriving"}
         assert await read_contents(store, session) == ["a"]
@@ -143,27 +143,27 @@ class LeasesContract:
     async def test_who_took_the_wheel_does_not_wait_for_the_old_turn(self, store: Store) -> None:
         session = await begin(store)
         await store.lease(session, holder="me", surface="cli")
-        await store.drive(session, "telegram")
+        await store.set_driver(session, "telegram")
         lease = await store.lease(session, holder="phone", surface="telegram")
         assert [kept.seq for kept in await store.append(lease, [user("here now")])] == [1]
 
     async def test_an_old_lease_stays_refused_when_its_surface_drives_again(self, store: Store) -> None:
         session = await begin(store)
         lease = await store.lease(session, holder="me", surface="cli")
-        await store.drive(session, "telegram")
-        await store.drive(session, "cli")
+        await store.set_driver(session, "telegram")
+        await store.set_driver(session, "cli")
         assert await collect_refusals(store, lease) == {"NotDriving"}
 
     async def test_the_wheel_is_taken_only_at_the_number_that_was_seen(self, store: Store) -> None:
         session = await begin(store)
-        driven = await store.drive(session, "cli", fence=0)
+        driven = await store.set_driver(session, "cli", fence=0)
         with pytest.raises(Conflict, match="cli"):
-            await store.drive(session, "telegram", fence=0)
-        assert (await store.drive(session, "telegram", fence=driven.driver_fence)).driver == "telegram"
+            await store.set_driver(session, "telegram", fence=0)
+        assert (await store.set_driver(session, "telegram", fence=driven.driver_fence)).driver == "telegram"
 
     async def test_one_of_two_who_grab_the_wheel_at_once_gets_it(self, store: Store, again: Store) -> None:
         session = await begin(store)
-        both = [one.drive(session, f"s{n}", fence=0) for n, one in enumerate((store, again))]
+        both = [one.set_driver(session, f"s{n}", fence=0) for n, one in enumerate((store, again))]
         done = await asyncio.gather(*both, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["Conflict", "Session"]
 
@@ -237,7 +237,7 @@ class LeasesContract:
         lease = await store.lease(session, holder="me", surface="cli")
         hearing = asyncio.ensure_future(take_first(1, store.controls(lease)))
         await asyncio.sleep(0.05)
-        await again.drive(session, "telegram")
+        await again.set_driver(session, "telegram")
         with pytest.raises(NotDriving):
             await hearing
 

@@ -209,7 +209,7 @@ class RecordsContract:
     ) -> None:
         session = await begin(store)
         lease = await store.lease(session, holder="one", surface="cli")
-        await again.drive(session, "telegram")
+        await again.set_driver(session, "telegram")
         with pytest.raises(NotDriving, match="telegram"):
             await store.put_record(replace(MOOD, session=session), lease=lease)
         assert await store.get_record("mood", "today") is None

@@ -90,7 +90,7 @@ class SessionsContract:
         session = SessionId(id)
         done = await asyncio.gather(
             store.get(session),
-            store.drive(session, "cli"),
+            store.set_driver(session, "cli"),
             store.lease(session, holder="x", surface="cli"),
             store.send_control(session, "stop"),
             store.delete(session),

@@ -259,7 +259,7 @@ class WatchContract:
     async def test_driving_and_ending_are_told_in_the_feed(self, store: Store) -> None:
         session = await begin(store, "a")
         last = await store.last_change()
-        await store.drive(session, "cli")
+        await store.set_driver(session, "cli")
         assert [replace(change, n=0, at=0.0) for change in await store.changes(after=last)] == [
             Change(0, session, "changed", 0.0)
         ]

@@ -182,8 +182,8 @@ class Hand:
     async def end(self, number: int, reason: str) -> Any:
         return plain(await self.store.end(await self.lease(self.session(number)), reason))
 
-    async def drive(self, number: int, surface: str) -> Any:
-        return plain(await self.store.drive(self.session(number), surface))
+    async def set_driver(self, number: int, surface: str) -> Any:
+        return plain(await self.store.set_driver(self.session(number), surface))
 
     async def ingest(self, number: int, some: list[Any], title: str | None, mark: int) -> Any:
         messages = [item for item in some if isinstance(item, Message)]

@@ -153,4 +153,4 @@ class Actor:
     async def _take(self) -> None:
         assert self.session is not None
         if self.chance.random() < 0.3:
-            await self.kit.service.take(self.session, self.chance.choice((CLI, WEB)))
+            await self.kit.service.take_over(self.session, self.chance.choice((CLI, WEB)))

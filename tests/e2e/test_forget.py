@@ -77,7 +77,7 @@ async def test_a_byte_search_over_the_whole_home_finds_nothing(home: Path) -> No
     removed = await app.forget(session)
     assert removed.rows["messages"] == 4
     assert removed.rows["sessions"] == 2, "its sub-agent went with it"
-    assert removed.left == ()
+    assert removed.remaining == ()
     await app.close()
     assert places(home, CANARY, session) == []
 

@@ -109,7 +109,7 @@ async def test_forgetting_on_a_server_names_the_copies_in_the_home(home: Path, p
     removed = await there.forget(session.id)
     await there.close()
     assert removed.backups == (str(copy),)
-    assert any("state.db in the home" in left for left in removed.left)
+    assert any("state.db in the home" in left for left in removed.remaining)
 
 
 async def test_an_address_nobody_understands_is_refused(home: Path) -> None:

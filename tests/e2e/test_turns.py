@@ -121,7 +121,7 @@ async def test_another_process_takes_the_wheel_of_a_running_turn(home, kit):
     with running(str(home)) as process:
         session, turn, waiting = process.stdout.readline().split()
         session, phone = SessionId(session), Caller(surface="telegram")
-        assert (await kit.service.take(session, phone)).driver == "telegram"
+        assert (await kit.service.take_over(session, phone)).driver == "telegram"
         assert await kit.service.stop(session, phone)
         kept = [await follow(kit.service, Turn(id=TurnId(one), session=session, after=0)) for one in (turn, waiting)]
     assert stages(kept[0], "handoff")[0]["to"] == "telegram"

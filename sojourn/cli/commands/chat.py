@@ -93,7 +93,7 @@ async def _choose_session(service: Service, by: Caller, goes_on: bool, words: st
         found = newest[0]
     else:
         return None
-    return await service.take(found.id, by) if found.driver not in (None, by.surface) else found
+    return await service.take_over(found.id, by) if found.driver not in (None, by.surface) else found
 
 
 async def _answer_once(

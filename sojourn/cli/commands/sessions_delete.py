@@ -76,7 +76,7 @@ async def forget(context: CommandContext, app: AppContext, session: str, yes: bo
     context.say(f"{label_of(one)} forgotten: {_format_counts(removed)}.")
     for file in removed.files:
         click.echo(f"  erased from {file}")
-    for left in removed.left:
+    for left in removed.remaining:
         click.echo(f"  ! {left}")
     if removed.backups:
         _offer_purge(context, app, removed)

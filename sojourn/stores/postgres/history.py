@@ -86,7 +86,7 @@ class PostgresHistory:
                     return self._fetch(sql, *params)
             raise translate(error, str(address)) from error
 
-    def mark(self) -> Hashable | None:
+    def fingerprint(self) -> Hashable | None:
         """Returns the snapshot: the same visible transactions mean the same rows."""
         return id(self), self._fetch("SELECT pg_current_snapshot()::text")[0][0]
 

@@ -141,8 +141,8 @@ class PostgresStore(SqlStore):
         try:
             await asyncio.to_thread(self._transactions.run_unpooled, maintenance.vacuum)
         except SojournError as error:
-            return replace(removed, left=(*maintenance.REMAINING_COPIES, f"it was not swept up: {error}"))
-        return replace(removed, left=maintenance.REMAINING_COPIES)
+            return replace(removed, remaining=(*maintenance.REMAINING_COPIES, f"it was not swept up: {error}"))
+        return replace(removed, remaining=maintenance.REMAINING_COPIES)
 
     # maintenance
     async def stats(self) -> StoreStats:

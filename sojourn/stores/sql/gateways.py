@@ -148,7 +148,7 @@ def prune_finished(db: Db, before: float) -> int:
 class SqlGateways(SqlPart):
     """ports.journal.Gateways over SQL, and `watch_journal`."""
 
-    async def beat(self, heartbeat: Heartbeat, *, seconds: float = 15.0) -> Heartbeat:
+    async def heartbeat(self, heartbeat: Heartbeat, *, seconds: float = 15.0) -> Heartbeat:
         return await self._write(lambda db: save_heartbeat(db, heartbeat, seconds))
 
     async def gateways(self, *, alive: bool = True) -> list[Heartbeat]:

@@ -122,11 +122,11 @@ class SqlInbox(SqlPart):
         *,
         lines: Sequence[AccountKey] | None = None,
         place: str | None = None,
-        ahead: bool = False,
+        out_of_turn: bool = False,
         limit: int = 1,
         seconds: float = 60.0,
     ) -> list[Incoming]:
-        wanted = ClaimFilter(lines, place, ahead, limit)
+        wanted = ClaimFilter(lines, place, out_of_turn, limit)
         if not await self._read(lambda db: find_claimable(db, _TABLE, wanted, lock=False)):
             return []  # the usual case, which need not wait for the writer
         return [

@@ -47,7 +47,7 @@ class ClaimFilter:
 
     lines: Sequence[AccountKey] | None = None
     place: str | None = None
-    ahead: bool = False  # also a row behind one that is claimed
+    out_of_turn: bool = False  # also a row behind one that is claimed
     limit: int = 1
 
     def to_sql(self) -> tuple[str, list[Any]]:
@@ -82,7 +82,7 @@ def find_claimable(db: Db, table: ClaimTable, wanted: ClaimFilter, *, lock: bool
         return []
     condition, params = wanted.to_sql()
     locking = " FOR UPDATE SKIP LOCKED" if lock and db.for_update else ""
-    now, or_working = db.now(), "" if wanted.ahead else f" OR e.state = '{table.working}'"
+    now, or_working = db.now(), "" if wanted.out_of_turn else f" OR e.state = '{table.working}'"
     abandoned = db.fetch_all(
         f"SELECT b.id, b.state FROM {table.table} b WHERE b.state = '{table.working}' AND b.lease_until < ?{condition} "
         f"ORDER BY b.lease_until, b.id LIMIT ?{locking}",
@@ -105,7 +105,7 @@ def claim_rows(db: Db, table: ClaimTable, owner: str, wanted: ClaimFilter, secon
     claimed, until = list[Row](), db.now() + seconds
     for candidate in find_claimable(db, table, wanted, lock=True):
         takeover = table.on_takeover if candidate["state"] == table.working else ""
-        ahead = ", ahead = 1" if wanted.ahead and candidate["state"] == table.waiting else ""
+        ahead = ", ahead = 1" if wanted.out_of_turn and candidate["state"] == table.waiting else ""
         row = db.fetch_one(
             f"UPDATE {table.table} SET state = '{table.working}', owner = ?, fence = fence + 1, "
             f"attempts = attempts + 1, lease_until = ?{takeover}{ahead} WHERE id = ? RETURNING {table.columns}",

@@ -141,7 +141,7 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
         return await self._write(lambda db: log.end_session(db, lease, reason))
 
     # driver and lease
-    async def drive(self, session: SessionId, surface: str, *, fence: int | None = None) -> Session:
+    async def set_driver(self, session: SessionId, surface: str, *, fence: int | None = None) -> Session:
         return await self._write(lambda db: leases.set_driver(db, session, surface, fence=fence))
 
     async def lease(self, session: SessionId, *, holder: str, surface: str, seconds: float = 30.0) -> Lease:

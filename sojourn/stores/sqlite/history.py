@@ -60,7 +60,7 @@ class SqliteHistory:
             self._connection.text_factory = bytes
         return self._connection
 
-    def mark(self) -> Hashable | None:
+    def fingerprint(self) -> Hashable | None:
         with translate_errors(self.path):
             return id(self._open()), int(self._open().execute("PRAGMA data_version").fetchone()[0])
 

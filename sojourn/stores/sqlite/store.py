@@ -248,7 +248,7 @@ class SqliteStore(SqlStore):
 
         removed = await self._write(work)
         remaining = await asyncio.to_thread(self._scrub)
-        return replace(removed, backups=maintenance.find_backups(self.path), left=remaining)
+        return replace(removed, backups=maintenance.find_backups(self.path), remaining=remaining)
 
     def _scrub(self) -> tuple[str, ...]:
         assert self._write_lock

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.integration.cli.diary import write_diary
-from tests.unit.sources.test_hermes import hermes_db
+from tests.unit.importers.test_hermes import hermes_db
 
 
 @pytest.fixture

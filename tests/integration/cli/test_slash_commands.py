@@ -78,7 +78,7 @@ async def test_choices_go_with_the_next_words(home, tmp_path):
 async def test_a_session_is_resumed_watched_taken_and_left(home, tmp_path):
     async with terminal(home, tmp_path) as talk:
         other = await talk.service.open(PHONE, title="garden")
-        await talk.service.take(other.id, PHONE)
+        await talk.service.take_over(other.id, PHONE)
         await run(talk, "/attach garden")
         assert talk.is_watching
         assert (await talk.service.get(other.id)).driver == "telegram"
@@ -86,7 +86,7 @@ async def test_a_session_is_resumed_watched_taken_and_left(home, tmp_path):
         assert (talk.session.id, talk.session.driver, talk.is_watching) == (other.id, "cli", False)
         await run(talk, "/new")
         assert talk.session is None
-        await talk.service.take(other.id, PHONE)
+        await talk.service.take_over(other.id, PHONE)
         assert "telegram drove this session" in await run(talk, "/resume garden")
         assert talk.session.id == other.id
 

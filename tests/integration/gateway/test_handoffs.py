@@ -131,7 +131,7 @@ async def test_back_to_the_terminal_by_taking_the_wheel(home, store):
         await at.start()
         session = await at.session("plant a tree")
         done = await at.hand_over(session)
-        await at.service.take(session.id, CLI)
+        await at.service.take_over(session.id, CLI)
         await at.service.say(session.id, TurnRequest(text="back at the desk"), CLI)
         await at.service.settle()
         at.network.say("42", "and here?", thread=done.thread_id)

@@ -142,7 +142,7 @@ async def test_race_17_taking_it_back_while_the_chat_owns_it(home, store):
         session = await at.session()
         handoff = await asked(at, session)
         now = await is_in(at, handoff, "bound")
-        await at.service.take(session.id, CLI)
+        await at.service.take_over(session.id, CLI)
         at.runtime.gate("go").open()
         await at.service.settle()
         over = await is_in(at, handoff, "completed", "failed", "cancelled")

@@ -204,7 +204,7 @@ async def test_a_runtime_that_does_not_listen_says_so_and_the_words_can_be_queue
 
 async def test_somebody_elses_session_is_taken_before_it_is_answered(client, kit):
     session = await kit.service.open(Caller(surface="cli"))
-    await kit.service.take(session.id, Caller(surface="cli"))
+    await kit.service.take_over(session.id, Caller(surface="cli"))
     refused = await client.post("/api/chat/stream", json={"message": "x", "session_id": session.id})
     assert (refused.status_code, refused.json()["code"]) == (409, "not_driving")
     assert refused.json()["about"] == {"session": session.id, "driver": "cli", "asked": "api"}

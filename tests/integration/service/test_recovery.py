@@ -142,7 +142,7 @@ async def test_a_turn_that_lost_its_session_ends_without_a_word(serve, runtime, 
     runtime.on("count", Say("one"), Gate("go"), Say("two"))
     running = await service.say(session, TurnRequest(text="count"), ME)
     await until(service, running, is_chunk("one"))
-    await store.drive(session, "telegram")  # by force, as after a hand-over that got no answer
+    await store.set_driver(session, "telegram")  # by force, as after a hand-over that got no answer
     runtime.gate("go").open()
     await service.settle()
     kept = [one.item async for one in store.read(session)]
@@ -156,7 +156,7 @@ async def test_the_wheel_is_taken_from_a_process_that_does_not_answer(service, s
 
     monkeypatch.setattr(sessions, "_TAKE_OVER_SECONDS", 0.02)
     begun = await abandoned(store, Chunk("well"), process={**GONE, "host": "elsewhere"})
-    assert (await service.take(begun.session, PHONE)).driver == "telegram"
+    assert (await service.take_over(begun.session, PHONE)).driver == "telegram"
     kept = await collect(service, begun.session, lambda one: isinstance(one.item, Done))
     assert [one["to"] for one in stages(kept, "handoff")] == ["telegram"]
     assert ended([one for one in kept if one.turn == begun.id]) == ("interrupted", ["interrupted"])
@@ -169,7 +169,7 @@ async def test_a_session_that_is_deleted_takes_its_turn_with_it(serve, runtime, 
     runtime.on("count", Say("one"), Gate("never"))
     running = await service.say(session, TurnRequest(text="count"), ME)
     await until(service, running, is_chunk("one"))
-    await store.drive(session, "cli")
+    await store.set_driver(session, "cli")
     await store.delete(session)
     await service.settle()
     assert await list_active_turns(store) == []

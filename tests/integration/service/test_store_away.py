@@ -103,7 +103,7 @@ async def test_a_turn_that_lost_the_wheel_while_its_beginning_was_unsure_is_ende
 
     async def and_gone(lease, seconds=30.0):
         monkeypatch.setattr(store, "renew", renew)
-        await store.drive(session, "web")
+        await store.set_driver(session, "web")
         return await renew(lease, seconds)
 
     monkeypatch.setattr(store, "renew", and_gone)
@@ -170,7 +170,7 @@ async def test_a_request_that_waits_and_loses_the_wheel_at_its_beginning_is_ende
     async def and_gone(*given, **more):
         made = await lease(*given, **more)
         if more["holder"] != "recovery":
-            await store.drive(session, "web")
+            await store.set_driver(session, "web")
         return made
 
     monkeypatch.setattr(store, "lease", and_gone)
@@ -188,7 +188,7 @@ async def test_a_turn_that_was_driven_out_at_this_moment_ends_before_the_next_be
     first = await service.say(session, TurnRequest(text="slow"), ME)
 
     async def nothing_to_do(*_):
-        await store.drive(session, "web")  # right after it was looked whether anything is left over
+        await store.set_driver(session, "web")  # right after it was looked whether anything is left over
 
     monkeypatch.setattr(Recovery, "sweep", nothing_to_do)
     second = await service.say(session, TurnRequest(text="next"), replace(ME, surface="web"))
@@ -201,7 +201,7 @@ async def test_a_turn_that_was_ended_while_its_wheel_moved_does_not_go_on(servic
     session = await opened(service)
     runtime.on("slow", Gate("go"), Say("done"))
     turn = await service.say(session, TurnRequest(text="slow"), ME)
-    drive = store.drive
+    drive = store.set_driver
 
     async def and_somebody_looks(*given, **more):
         moved = await drive(*given, **more)
@@ -209,7 +209,7 @@ async def test_a_turn_that_was_ended_while_its_wheel_moved_does_not_go_on(servic
         return moved
 
     monkeypatch.setattr(store, "drive", and_somebody_looks)
-    await service.take(session, replace(ME, surface="web"))
+    await service.take_over(session, replace(ME, surface="web"))
     runtime.gate("go").open()
     await service.settle()
     log = [one.item async for one in store.read(session) if one.turn == turn.id]
@@ -220,7 +220,7 @@ async def test_a_turn_that_was_ended_while_its_wheel_moved_does_not_go_on(servic
 async def test_two_who_break_the_lease_of_a_dead_one_at_once_do_not_disturb_each_other(service, store, monkeypatch):
     session = await opened(service)
     await store.lease(session, holder="it died before its turn was on record", surface="cli", seconds=600)
-    drive = store.drive
+    drive = store.set_driver
 
     async def just_after_another(id, surface, *, fence=None):
         await drive(id, surface, fence=fence)

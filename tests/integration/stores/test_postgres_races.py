@@ -162,11 +162,11 @@ async def test_a_scanner_knows_when_nothing_was_written(stores):
     one, other, *_ = stores
     session = await one.create()
     history = one.history()
-    before = history.mark()
+    before = history.fingerprint()
     await other.get(session.id)
-    assert history.mark() == before
+    assert history.fingerprint() == before
     await other.change(session, session)
-    assert history.mark() != before
+    assert history.fingerprint() != before
     history.close()
 
 

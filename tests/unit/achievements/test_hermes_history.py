@@ -151,10 +151,10 @@ def test_what_hermes_writes_is_seen_through_a_symlink(hermes, home, tmp_path):
     (tmp_path / "link" / "state.db").symlink_to(home / "state.db")
     session(hermes, "s")
     history = HermesHistory(tmp_path / "link")
-    mark = history.mark()
-    assert history.mark() == mark
+    mark = history.fingerprint()
+    assert history.fingerprint() == mark
     message(hermes, "s", "new")
-    assert history.mark() != mark
+    assert history.fingerprint() != mark
     assert contents(history) == [(b"new", False)]
 
 
@@ -162,11 +162,11 @@ def test_a_quiet_database_is_read_without_a_trace_until_somebody_writes(hermes, 
     session(hermes, "s")
     hermes.close()
     history = HermesHistory(home)
-    mark = history.mark()
+    mark = history.fingerprint()
     assert [path.name for path in home.iterdir()] == ["state.db"]
     again = sqlite3.connect(home / "state.db")
     message(again, "s", "new")
-    assert history.mark() != mark
+    assert history.fingerprint() != mark
     assert contents(history) == [(b"new", False)]
     again.close()
     assert contents(history) == [(b"new", False)]

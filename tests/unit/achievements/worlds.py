@@ -114,7 +114,7 @@ class ListedHistory:
         del self.facts[session], self.rows[session]
         self.version += 1
 
-    def mark(self) -> int:
+    def fingerprint(self) -> int:
         self._may_fail()
         return self.version
 

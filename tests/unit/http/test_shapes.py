@@ -43,5 +43,5 @@ def test_hits_and_removals_have_the_same_keys_and_values():
             session=ID, seq=seq, role="user", timestamp=1.7e9, snippet=Snippet("a b", ((0, 1),)), source="cli"
         )
         assert schemas.Hit.of(hit).model_dump(mode="json") == cli.encode_hit(hit)
-    removed = Removed(session=ID, rows={"messages": 2}, files=("f",), backups=("b",), left=("l",))
+    removed = Removed(session=ID, rows={"messages": 2}, files=("f",), backups=("b",), remaining=("l",))
     assert schemas.Removed.model_validate(removed).model_dump() == cli.encode_removal(removed)

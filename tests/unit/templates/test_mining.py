@@ -26,7 +26,7 @@ class Past:
         self.raw = {id: rows(*messages) for id, messages in sessions.items()}
         self.facts, self.read, self.broken = facts, [], set()
 
-    def mark(self):
+    def fingerprint(self):
         return None
 
     def sessions(self):
