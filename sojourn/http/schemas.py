@@ -198,7 +198,7 @@ class Removed(Shape):
     rows: dict[str, int] = Field(description="Rows per table.")
     files: list[Text] = []
     backups: list[Text] = Field(default=[], description="Copies that may still hold it.")
-    left: list[Text] = Field(default=[], description="What could not be reached.")
+    left: list[Text] = Field(default=[], validation_alias="remaining", description="What could not be reached.")
 
 
 class Health(Shape):
