@@ -113,11 +113,11 @@ class Module:
                     yield name
 
     def import_strings(self) -> Iterator[str]:
-        """`"sojourn.x:y"` outside `Plugin(...)`: imports that neither mypy nor import-linter can see."""
+        """`"sojourn.x:y"` outside `Plugin(...)` and `Lazy(...)`: imports that mypy and import-linter cannot see."""
         inside = {
             id(part)
             for node in ast.walk(self.tree)
-            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Plugin"
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("Plugin", "Lazy")
             for part in ast.walk(node)
         }
         for node in ast.walk(self.tree):
