@@ -14,7 +14,7 @@ from sojourn.service import idempotency, local, turn, turn_writer
 from sojourn.service.process_identity import this_process
 from sojourn.service.recovery import Recovery
 from sojourn.service.turn_record import TurnRecord, break_lease, list_active_turns
-from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import (
     ME,
     PHONE,
