@@ -175,7 +175,7 @@ class HandoffStepsContract:
         await other.import_rows("sessions", [tuple(row.values())])
         await other.import_rows("handoffs", [tuple(hand.values())])
         stale = replace(claimed, id=HandoffId("h_moved"), session=SessionId("moved"))
-        with pytest.raises(Conflict, match="wheel"):
+        with pytest.raises(Conflict, match="took over"):
             await other.advance_handoff(stale, "bound")
         assert (await other.get_handoff(stale.id)).state == "claimed"
 
@@ -189,7 +189,7 @@ class HandoffStepsContract:
             await store.advance_handoff(bound, "turn_done")
         ended = await store.get_handoff(bound.id)
         assert (ended.state, ended.error_code) == ("failed", "taken_back")
-        assert await session_columns(store, session) == ("failed", "telegram", "The wheel was taken by cli.")
+        assert await session_columns(store, session) == ("failed", "telegram", "cli took over.")
         await say(store, session, "b")
 
     async def test_the_receiver_driving_again_ends_nothing(self, store: Store) -> None:
