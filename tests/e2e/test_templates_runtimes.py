@@ -19,7 +19,7 @@ from sojourn.testing.hermes_process import HermesProcess
 from sojourn.testing.model_script import Say
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.service_steps import ended, join_chunks, opened, stages, talk
-from tests.integration.templates.test_templates_wire import ASKED, TEMPLATE
+from tests.integration.templates.test_plugin import ASKED, TEMPLATE
 
 ROOT = Path(__file__).resolve().parents[2]
 PARROT = """

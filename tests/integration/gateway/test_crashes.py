@@ -11,7 +11,7 @@ from sojourn.ports.store import Listing
 from sojourn.service import idempotency, local, turn_record, turn_writer
 from sojourn.testing.fake_platform import FakePlatform
 from sojourn.testing.scripted_runtime import Call, Gate, Say
-from tests.integration.gateway.mortal import Mortal
+from tests.integration.gateway.crashing_store import Mortal
 from tests.integration.gateway.worlds import world
 
 QUICK = {"gateway_lease_seconds": 0.4}

@@ -14,8 +14,8 @@ from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
 from sojourn.testing.scripted_runtime import EmitFrom, Gate, Say
-from tests.integration.gateway.mortal import Mortal
-from tests.integration.gateway.racing import QUICK, asked, is_in, to_step
+from tests.integration.gateway.crashing_store import Mortal
+from tests.integration.gateway.race_steps import QUICK, asked, is_in, to_step
 from tests.integration.gateway.worlds import CLI, world
 
 

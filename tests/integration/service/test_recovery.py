@@ -30,7 +30,7 @@ from sojourn.testing.service_steps import (
     unpaired,
     until,
 )
-from tests.integration.gateway.mortal import Killed, Mortal
+from tests.integration.gateway.crashing_store import Killed, Mortal
 
 GONE = {**this_process(), "pid": 4_000_000}
 
