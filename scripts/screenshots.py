@@ -17,8 +17,8 @@ import httpx
 from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from sojourn.testing.model_script import ModelRequest, Say, Step
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Asked, Say, Step
 from tests.browser.histories import fill
 from tests.e2e.http_server import Serving
 
@@ -103,9 +103,9 @@ def titles() -> list[str]:
     return found
 
 
-def answer(asked: Asked) -> list[Step]:
+def answer(asked: ModelRequest) -> list[Step]:
     """What the model says in the pictures: made up, like everything else in them."""
-    words = asked.last_said()
+    words = asked.last_user_text()
     if "handed over" in words:
         return [Say("Hello here! We have six pots of basil so far, **15.00** in all. Shall I add something?")]
     if "thyme" in words:

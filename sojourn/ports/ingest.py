@@ -28,11 +28,11 @@ class Ingested:
 class Ingest(Protocol):
     """Idempotent by (source, source home, native session id, native message id)."""
 
-    async def known(self, source: str, home: str) -> dict[str, str]:
+    async def read_fingerprints(self, source: str, home: str) -> dict[str, str]:
         """The fingerprint under which each session of a history was last brought in."""
         ...
 
-    async def forgotten(self, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
+    async def find_forgotten(self, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
         """Those sessions of a history that were forgotten here, and will not be brought in."""
         ...
 

@@ -5,31 +5,28 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 
 from sojourn.core.errors import BadInput
 from sojourn.ports.admin import Progress, StoreAdmin
 from sojourn.ports.store import Store
 from sojourn.stores.migrate import migrate
+from sojourn.stores.sql.admin import choose_backup_file, unwritable
 
 OpenAt = Callable[[Path], Store]  # the file store of a home folder
 
 
 async def save_backup(here: StoreAdmin, open_at: OpenAt, target: Path, progress: Progress | None = None) -> Path:
     """Writes a verified backup file; it appears complete or not at all."""
-    if target.is_dir():
-        target = target / f"sojourn-{datetime.now().astimezone().strftime('%Y%m%d-%H%M%S-%f')[:-3]}.db"
-    if target.exists():
-        raise BadInput(f"{target} is already there.", hint="Name a file that does not exist, or a folder.")
+    target = choose_backup_file(target)
     with _make_work_folder(target.parent) as folder:
         store = open_at(Path(folder))
         try:
             await migrate(here, store, progress)
-            made = await store.backup(Path(folder) / "whole.db")
+            written = await store.backup(Path(folder) / "whole.db")
         finally:
             await store.close()
-        made.replace(target)
+        written.replace(target)
     return target
 
 
@@ -39,15 +36,13 @@ def _make_work_folder(place: Path) -> tempfile.TemporaryDirectory[str]:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         return tempfile.TemporaryDirectory(prefix=".sojourn-copy-", dir=place)
     except OSError as error:
-        raise BadInput(
-            f"Nothing can be written to {place}: {error.strerror}.", hint="Name a place you may write to."
-        ) from error
+        raise unwritable(place, error) from error
 
 
 async def load_backup(here: StoreAdmin, open_at: OpenAt, source: Path, progress: Progress | None = None) -> None:
     """Restores a backup into a server's empty database."""
     if not source.is_file():
-        raise BadInput(f"There is no copy at {source}.", hint="`sojourn store backup` makes one.")
+        raise BadInput(f"There is no backup at {source}.", hint="`sojourn store backup` makes one.")
     with tempfile.TemporaryDirectory(prefix="sojourn-copy-") as folder:
         shutil.copyfile(source, Path(folder) / "state.db")
         store = open_at(Path(folder))

@@ -15,7 +15,7 @@ from itertools import count
 from sojourn.core.errors import BadInput, KeyRefused, PlatformDown, Refusal, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
-from sojourn.testing.platform_rig import Posted
+from sojourn.testing.platform_harness import PostedMessage
 
 ANN, BEN = Sender(id="42", name="Ann"), Sender(id="43", name="Ben")
 US = "bot"  # our own account
@@ -36,7 +36,7 @@ class FakeNetwork:
 
     def __init__(self, name: str = "fake") -> None:
         self.name = name
-        self.posts: dict[tuple[str, str | None], list[Posted]] = {}
+        self.posts: dict[tuple[str, str | None], list[PostedMessage]] = {}
         self.edits: list[tuple[str, str]] = []
         self.typed: list[Place] = []
         self.threads_opened: list[tuple[str, str]] = []
@@ -70,20 +70,20 @@ class FakeNetwork:
         id: str = "",
     ) -> str:
         """A person writes. The same `id` twice is the same message, told again."""
-        id = id or self._post(chat, thread, Posted(id="", text=text, by=by.id, files=tuple(files))).id
+        id = id or self._post(chat, thread, PostedMessage(id="", text=text, by=by.id, files=tuple(files))).id
         if by.id != US and not by.is_bot:
             self._waiting[id] = Inbound(id=id, place=self.place(chat, thread), sender=by, text=text, files=tuple(files))
             self._came.set()
         return id
 
-    def shown(self, chat: str, thread: str | None = None) -> list[Posted]:
+    def read_messages(self, chat: str, thread: str | None = None) -> list[PostedMessage]:
         return list(self.posts.get((chat, thread), ()))
 
     def texts(self, chat: str, thread: str | None = None) -> list[str]:
         """What our account said there."""
-        return [one.text for one in self.shown(chat, thread) if one.by == US]
+        return [one.text for one in self.read_messages(chat, thread) if one.by == US]
 
-    def press(self, posted: Posted, label: str, by: Sender = ANN) -> str:
+    def press(self, posted: PostedMessage, label: str, by: Sender = ANN) -> str:
         """A person presses a button under a message of ours, as it was when they looked."""
         chat, thread = next(at for at, here in self.posts.items() for one in here if one.id == posted.id)
         value = next(one.value for one in posted.buttons if one.label == label)
@@ -102,14 +102,14 @@ class FakeNetwork:
         """The next message gets no answer, though it may arrive."""
         self._faults.append(_Fault(arrives=arrives))
 
-    def cut(self) -> None:
+    def drop_connections(self) -> None:
         """Drops every listener."""
         self._cut.set()
         self._cut = asyncio.Event()
 
     def die(self) -> None:
         self._dead = True
-        self.cut()
+        self.drop_connections()
 
     def revive(self) -> None:
         self._dead = False
@@ -120,7 +120,7 @@ class FakeNetwork:
             self._up.clear()
             await self._up.wait()
 
-    async def told(self) -> AsyncGenerator[Inbound, None]:
+    async def stream_inbound(self) -> AsyncGenerator[Inbound, None]:
         """What waits, again and again until it is acknowledged by `forget`. PlatformDown when the line is cut."""
         if self._dead:
             raise PlatformDown(f"{self.name} does not answer.")
@@ -144,7 +144,7 @@ class FakeNetwork:
 
     async def accept(
         self, place: Place, text: str, files: Sequence[File] = (), *, plain: bool = True, buttons: Sequence[Button] = ()
-    ) -> Posted:
+    ) -> PostedMessage:
         if self.before_send is not None:
             self.before_send(place, text)
         if self.held is not None:
@@ -178,14 +178,14 @@ class FakeNetwork:
         self.threads_opened.append((parent.chat, name))
         return self.place(parent.chat, thread)
 
-    def _post(self, chat: str, thread: str | None, posted: Posted) -> Posted:
+    def _post(self, chat: str, thread: str | None, posted: PostedMessage) -> PostedMessage:
         posted = replace(posted, id=f"m{next(self._numbers)}")
         self.posts.setdefault((chat, thread), []).append(posted)
         return posted
 
 
-def _ours(text: str, files: Sequence[File], buttons: Sequence[Button]) -> Posted:
-    return Posted(id="", text=text, by=US, files=tuple(files), buttons=tuple(buttons))
+def _ours(text: str, files: Sequence[File], buttons: Sequence[Button]) -> PostedMessage:
+    return PostedMessage(id="", text=text, by=US, files=tuple(files), buttons=tuple(buttons))
 
 
 async def _first(*events: asyncio.Event) -> None:
@@ -213,7 +213,7 @@ class PlainPlatform:
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         if self.key != KEY:
             raise KeyRefused("The key was refused.", hint="Give the right one.")
-        told = self.network.told()
+        told = self.network.stream_inbound()
         try:
             async for one in told:
                 yield one

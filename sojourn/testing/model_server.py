@@ -27,19 +27,19 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from sojourn.testing.model_steps import (
-    Asked,
+from sojourn.testing.model_script import (
     Break,
     Call,
     Garbage,
     Hang,
+    ModelRequest,
     Refuse,
     Say,
     Script,
     Step,
     Think,
     Wait,
-    pieces,
+    split_text,
 )
 from sojourn.testing.model_wire import Anthropic, OpenAI, Wire
 from sojourn.testing.model_wire_google import Google
@@ -55,7 +55,7 @@ class ModelServer:
     """Up between `with` and its end, in a thread of its own, on a free port of this machine."""
 
     def __init__(self, *scripts: Script, aside: Script | None = None, models: Sequence[str] = ("scripted-1",)) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[ModelRequest] = []
         self.aside = aside
         self.answers: dict[str, Any] = {  # what GET (or POST) of other addresses gives, as JSON
             "/v1/models": {"object": "list", "data": [{"id": name, "object": "model"} for name in models]}
@@ -103,7 +103,7 @@ class ModelServer:
         self._socket.close()
 
     # answering
-    def _next(self, asked: Asked) -> Sequence[Step]:
+    def _next(self, asked: ModelRequest) -> Sequence[Step]:
         with self._lock:
             self.asked.append(asked)
             if self.aside is not None and not asked.streams:
@@ -135,7 +135,7 @@ class ModelServer:
             return JSONResponse({"error": {"message": "no"}}, status_code=404)
         return JSONResponse(found, status_code=self.statuses.get(request.url.path, 200))
 
-    async def _answer(self, asked: Asked, steps: Sequence[Step], wire: Wire) -> Response:
+    async def _answer(self, asked: ModelRequest, steps: Sequence[Step], wire: Wire) -> Response:
         first = steps[0] if steps else None
         if isinstance(first, Refuse):
             asked.over.set()
@@ -150,7 +150,7 @@ class ModelServer:
             return Response(garbage[0].raw or "{this is not JSON", media_type="application/json")
         return JSONResponse(wire.whole())
 
-    async def _frames(self, asked: Asked, steps: Sequence[Step], wire: Wire) -> AsyncGenerator[str, None]:
+    async def _frames(self, asked: ModelRequest, steps: Sequence[Step], wire: Wire) -> AsyncGenerator[str, None]:
         """Every piece is sent on its own. Closing this early means that the caller has gone."""
         try:
             for frame in wire.begin():
@@ -159,7 +159,7 @@ class ModelServer:
             for step in steps:
                 await self._pause(step)
                 if isinstance(step, Say):
-                    for piece in pieces(step):
+                    for piece in split_text(step):
                         for frame in wire.text(piece):
                             yield frame
                         await asyncio.sleep(step.pause)
@@ -205,7 +205,7 @@ def _shown(step: Step, wire: Wire, calls: int) -> list[str]:
     return [step.raw or wire.garbage] if isinstance(step, Garbage) else []
 
 
-async def _asked(request: Request, **more: Any) -> Asked:
+async def _asked(request: Request, **more: Any) -> ModelRequest:
     headers: Mapping[str, str] = {name.lower(): value for name, value in request.headers.items()}
     raw = await request.body()
-    return Asked(path=request.url.path, headers=headers, body={**json.loads(raw), **more}, raw=raw)
+    return ModelRequest(path=request.url.path, headers=headers, body={**json.loads(raw), **more}, raw=raw)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from sojourn.testing.model_steps import Asked, Call, Say, Spent, Step, Think
+from sojourn.testing.model_script import Call, ModelRequest, ReportUsage, Say, Step, Think
 
 Json = dict[str, Any]
 
@@ -26,13 +26,13 @@ class Wire(Protocol):
     def refusal(self, status: int, message: str) -> Json: ...
 
 
-def usage_of(asked: Asked, steps: Sequence[Step]) -> Spent:
+def usage_of(asked: ModelRequest, steps: Sequence[Step]) -> ReportUsage:
     """What the script says was used, else a count of words."""
     for step in steps:
-        if isinstance(step, Spent):
+        if isinstance(step, ReportUsage):
             return step
     said = " ".join(step.text for step in steps if isinstance(step, Say | Think))
-    return Spent(max(1, len(asked.text().split())), max(1, len(said.split())))
+    return ReportUsage(max(1, len(asked.text().split())), max(1, len(said.split())))
 
 
 def call_id(step: Call, index: int) -> str:
@@ -44,7 +44,7 @@ class OpenAI:
 
     garbage = "data: {this is not JSON\n\n"
 
-    def __init__(self, asked: Asked, steps: Sequence[Step]) -> None:
+    def __init__(self, asked: ModelRequest, steps: Sequence[Step]) -> None:
         self._steps, self._spent = steps, usage_of(asked, steps)
         self._base = {"id": "chatcmpl-scripted", "created": int(time.time()), "model": asked.body.get("model", "")}
         self._calls = any(isinstance(step, Call) for step in steps)
@@ -91,7 +91,7 @@ class OpenAI:
 
     def whole(self) -> Json:
         called = [step for step in self._steps if isinstance(step, Call)]
-        message: Json = {"role": "assistant", "content": _said(self._steps) or None}
+        message: Json = {"role": "assistant", "content": _joined_text(self._steps) or None}
         if called:
             message["tool_calls"] = [
                 {"id": call_id(one, at), "type": "function", "function": {"name": one.name, "arguments": one.as_text}}
@@ -109,7 +109,7 @@ class Anthropic:
 
     garbage = "event: content_block_delta\ndata: {this is not JSON\n\n"
 
-    def __init__(self, asked: Asked, steps: Sequence[Step]) -> None:
+    def __init__(self, asked: ModelRequest, steps: Sequence[Step]) -> None:
         self._asked, self._steps, self._spent = asked, steps, usage_of(asked, steps)
         self._calls = any(isinstance(step, Call) for step in steps)
         self._index, self._open = -1, ""
@@ -175,7 +175,7 @@ class Anthropic:
         yield self._frame("message_stop", {})
 
     def whole(self) -> Json:
-        content: list[Json] = [{"type": "text", "text": _said(self._steps)}] if _said(self._steps) else []
+        content: list[Json] = [{"type": "text", "text": _joined_text(self._steps)}] if _joined_text(self._steps) else []
         called = (step for step in self._steps if isinstance(step, Call))
         for at, one in enumerate(called):
             content.append(
@@ -188,5 +188,5 @@ class Anthropic:
         return {"type": "error", "error": {"type": kinds.get(status, "api_error"), "message": message}}
 
 
-def _said(steps: Sequence[Step]) -> str:
+def _joined_text(steps: Sequence[Step]) -> str:
     return "".join(step.text for step in steps if isinstance(step, Say))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sojourn.testing.model_steps import Asked, Call, Say, Step, Think
+from sojourn.testing.model_script import Call, ModelRequest, Say, Step, Think
 from sojourn.testing.model_wire import usage_of
 
 Json = dict[str, Any]
@@ -17,7 +17,7 @@ class Google:
 
     garbage = "data: {this is not JSON\n\n"
 
-    def __init__(self, asked: Asked, steps: Sequence[Step]) -> None:
+    def __init__(self, asked: ModelRequest, steps: Sequence[Step]) -> None:
         self._steps, self._spent = steps, usage_of(asked, steps)
 
     def _document(self, parts: list[Json], finish: str | None = None) -> Json:

@@ -14,90 +14,96 @@ from sojourn.ports.platform import (
     PlatformAdapter,
     Sent,
 )
-from sojourn.testing.platform_rig import PICTURE, HasButtons, PlatformRig
+from sojourn.testing.platform_harness import PICTURE, HasButtons, PlatformHarness
 from sojourn.testing.platform_steps import ability, hear_one, listening, ours
 
 BUTTONS = (Button(label="Yes", value="q" + "0123456789abcdef:0" * 3), Button(label="No", value="q:1"))
 
 
-class PlatformAbilities:
+class PlatformAbilitiesContract:
     """Part of PlatformContract, which has its fixtures."""
 
-    async def test_edits_what_it_sent(self, rig: PlatformRig, adapter: PlatformAdapter, chat: Place) -> None:
+    async def test_edits_what_it_sent(self, harness: PlatformHarness, adapter: PlatformAdapter, chat: Place) -> None:
         ability(adapter, CanEdit)
         assert isinstance(adapter, CanEdit)
         sent = await adapter.send(chat, "half an ans")
         await adapter.edit(sent, "half an answer, and the rest")
-        [shown] = ours(await rig.shown(chat), rig)
+        [shown] = ours(await harness.read_messages(chat), harness)
         assert (shown.id, shown.text) == (sent.id, "half an answer, and the rest")
 
     async def test_a_button_that_is_pressed_is_heard_in_place(
-        self, rig: PlatformRig, adapter: PlatformAdapter, chat: Place
+        self, harness: PlatformHarness, adapter: PlatformAdapter, chat: Place
     ) -> None:
         ability(adapter, CanAsk)
         assert isinstance(adapter, CanAsk)
-        async with listening(rig, adapter) as ear:
-            for place in (chat, *await self._threads(rig, adapter)):
+        async with listening(harness, adapter) as ear:
+            for place in (chat, *await self._threads(harness, adapter)):
                 sent = await adapter.ask(place, "May I?", BUTTONS)
-                [shown] = [one for one in ours(await rig.shown(place), rig) if one.id == sent.id]
+                [shown] = [one for one in ours(await harness.read_messages(place), harness) if one.id == sent.id]
                 assert ("May I?" in shown.text, shown.buttons) == (True, BUTTONS)
-                assert isinstance(rig, HasButtons)
-                await rig.press(place, shown, BUTTONS[1], rig.people[1])
+                assert isinstance(harness, HasButtons)
+                await harness.press(place, shown, BUTTONS[1], harness.people[1])
                 heard = await ear.hear()
                 assert (heard.pressed, heard.text) == (BUTTONS[1].value, BUTTONS[1].label)
-                assert (heard.reply_to, heard.sender.id, heard.mentioned) == (sent.id, rig.people[1].id, True)
-                assert build_session_key(heard.place, heard.sender) == build_session_key(place, rig.people[1])
+                assert (heard.reply_to, heard.sender.id, heard.mentioned) == (sent.id, harness.people[1].id, True)
+                assert build_session_key(heard.place, heard.sender) == build_session_key(place, harness.people[1])
 
-    async def _threads(self, rig: PlatformRig, adapter: PlatformAdapter) -> list[Place]:
+    async def _threads(self, harness: PlatformHarness, adapter: PlatformAdapter) -> list[Place]:
         if not isinstance(adapter, CanThread):
             return []
-        return [await adapter.create_handoff_thread(adapter.home(rig.chats[kind]), "thread") for kind in rig.threads]
+        return [
+            await adapter.create_handoff_thread(adapter.home(harness.chats[kind]), "thread") for kind in harness.threads
+        ]
 
-    async def test_two_presses_are_two_messages(self, rig: PlatformRig, adapter: PlatformAdapter, chat: Place) -> None:
+    async def test_two_presses_are_two_messages(
+        self, harness: PlatformHarness, adapter: PlatformAdapter, chat: Place
+    ) -> None:
         ability(adapter, CanAsk)
         assert isinstance(adapter, CanAsk)
         await adapter.ask(chat, "May I?", BUTTONS)
-        [shown] = ours(await rig.shown(chat), rig)
-        async with listening(rig, adapter) as ear:
-            for person in rig.people:
-                assert isinstance(rig, HasButtons)
-                await rig.press(chat, shown, BUTTONS[0], person)
+        [shown] = ours(await harness.read_messages(chat), harness)
+        async with listening(harness, adapter) as ear:
+            for person in harness.people:
+                assert isinstance(harness, HasButtons)
+                await harness.press(chat, shown, BUTTONS[0], person)
             first, second = await ear.hear(), await ear.hear()
         assert first.id != second.id
-        assert [first.sender.id, second.sender.id] == [one.id for one in rig.people]
+        assert [first.sender.id, second.sender.id] == [one.id for one in harness.people]
 
     async def test_an_edit_takes_the_buttons_away(
-        self, rig: PlatformRig, adapter: PlatformAdapter, chat: Place
+        self, harness: PlatformHarness, adapter: PlatformAdapter, chat: Place
     ) -> None:
         ability(adapter, CanAsk)
         assert isinstance(adapter, CanAsk)
         assert isinstance(adapter, CanEdit), "who asks can also show that it was answered"
         sent = await adapter.ask(chat, "May I?", BUTTONS, plain=True)
         await adapter.edit(sent, "May I? → Yes")
-        [shown] = ours(await rig.shown(chat), rig)
+        [shown] = ours(await harness.read_messages(chat), harness)
         assert (shown.text, shown.buttons) == ("May I? → Yes", ())
 
-    async def test_shows_that_it_is_typing(self, rig: PlatformRig, adapter: PlatformAdapter, chat: Place) -> None:
+    async def test_shows_that_it_is_typing(
+        self, harness: PlatformHarness, adapter: PlatformAdapter, chat: Place
+    ) -> None:
         ability(adapter, CanType)
         assert isinstance(adapter, CanType)
         await adapter.typing(chat)
-        assert ours(await rig.shown(chat), rig) == []
+        assert ours(await harness.read_messages(chat), harness) == []
 
-    async def test_sends_files(self, rig: PlatformRig, adapter: PlatformAdapter, chat: Place) -> None:
+    async def test_sends_files(self, harness: PlatformHarness, adapter: PlatformAdapter, chat: Place) -> None:
         ability(adapter, CanSendFiles)
         assert isinstance(adapter, CanSendFiles)
         sent = await adapter.send_file(chat, PICTURE, caption="a dot")
-        [shown] = ours(await rig.shown(chat), rig)
+        [shown] = ours(await harness.read_messages(chat), harness)
         assert shown.id == sent.id
         assert "a dot" in shown.text
         assert [file.data for file in shown.files] == [PICTURE.data]
 
-    async def test_reacts(self, rig: PlatformRig, adapter: PlatformAdapter, chat: Place) -> None:
+    async def test_reacts(self, harness: PlatformHarness, adapter: PlatformAdapter, chat: Place) -> None:
         ability(adapter, CanReact)
         assert isinstance(adapter, CanReact)
         sent = await adapter.send(chat, "something to like")
-        heard = await hear_one(rig, adapter, chat, "something to see")
+        heard = await hear_one(harness, adapter, chat, "something to see")
         await adapter.react(sent, "👍")
         await adapter.react(Sent(place=heard.place, id=heard.id), "👀")
-        shown = {one.id: one.reactions for one in await rig.shown(chat)}
+        shown = {one.id: one.reactions for one in await harness.read_messages(chat)}
         assert (shown[sent.id], shown[heard.id]) == (("👍",), ("👀",))

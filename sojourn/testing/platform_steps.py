@@ -10,14 +10,14 @@ import pytest
 
 from sojourn.core.places import Place, build_session_key
 from sojourn.ports.platform import Inbound, PlatformAdapter
-from sojourn.testing.platform_rig import PATIENCE, Ear, PlatformRig, Posted, Trial
+from sojourn.testing.platform_harness import TIMEOUT_SECONDS, InboundListener, PlatformHarness, PostedMessage, Trial
 
 
-def need(rig: PlatformRig, *what: Trial) -> None:
-    """Leaves the test out, with the reason the rig gives, if it lacks any of these."""
+def need(harness: PlatformHarness, *what: Trial) -> None:
+    """Leaves the test out, with the reason the harness gives, if it lacks any of these."""
     for one in what:
-        if one in rig.lacks:
-            pytest.skip(f"lacks “{one}”: {rig.lacks[one]}")
+        if one in harness.lacks:
+            pytest.skip(f"lacks “{one}”: {harness.lacks[one]}")
 
 
 def ability(adapter: PlatformAdapter, kind: type) -> None:
@@ -26,22 +26,22 @@ def ability(adapter: PlatformAdapter, kind: type) -> None:
 
 
 @asynccontextmanager
-async def listening(rig: PlatformRig, adapter: PlatformAdapter) -> AsyncIterator[Ear]:
+async def listening(harness: PlatformHarness, adapter: PlatformAdapter) -> AsyncIterator[InboundListener]:
     """An ear on a line that is up."""
-    ear = Ear(adapter)
+    ear = InboundListener(adapter)
     ear.open()
     try:
-        async with asyncio.timeout(PATIENCE):
-            await rig.until_listening()
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            await harness.until_listening()
         yield ear
     finally:
         await ear.close()
 
 
-async def hear_one(rig: PlatformRig, adapter: PlatformAdapter, place: Place, text: str) -> Inbound:
+async def hear_one(harness: PlatformHarness, adapter: PlatformAdapter, place: Place, text: str) -> Inbound:
     """What becomes of something the first person writes there."""
-    async with listening(rig, adapter) as ear:
-        await rig.write(place, text, rig.people[0])
+    async with listening(harness, adapter) as ear:
+        await harness.write(place, text, harness.people[0])
         return await ear.hear()
 
 
@@ -49,9 +49,9 @@ def key(heard: Inbound) -> str:
     return build_session_key(heard.place, heard.sender)
 
 
-def ours(shown: list[Posted], rig: PlatformRig) -> list[Posted]:
+def ours(shown: list[PostedMessage], harness: PlatformHarness) -> list[PostedMessage]:
     """What the account itself wrote."""
-    return [one for one in shown if one.by not in {person.id for person in rig.people}]
+    return [one for one in shown if one.by not in {person.id for person in harness.people}]
 
 
 def a_text(adapter: PlatformAdapter, longer: int = 0) -> str:

@@ -24,22 +24,22 @@
 
 from __future__ import annotations
 
-from sojourn.testing.service_controls import ControlsContract
-from sojourn.testing.service_driver import DriverContract
-from sojourn.testing.service_handoffs import HandoffsContract
-from sojourn.testing.service_libraries import LibrariesContract
-from sojourn.testing.service_sessions import SessionsContract
-from sojourn.testing.service_turns import TurnsContract
-from sojourn.testing.service_watching import WatchingContract
+from sojourn.testing.service_controls import ServiceControlsContract
+from sojourn.testing.service_driver import ServiceDriverContract
+from sojourn.testing.service_handoffs import ServiceHandoffsContract
+from sojourn.testing.service_libraries import ServiceLibrariesContract
+from sojourn.testing.service_sessions import ServiceSessionsContract
+from sojourn.testing.service_turns import ServiceTurnsContract
+from sojourn.testing.service_watch import ServiceWatchContract
 
 
 class ServiceContract(
-    TurnsContract,
-    WatchingContract,
-    ControlsContract,
-    DriverContract,
-    SessionsContract,
-    HandoffsContract,
-    LibrariesContract,
+    ServiceTurnsContract,
+    ServiceWatchContract,
+    ServiceControlsContract,
+    ServiceDriverContract,
+    ServiceSessionsContract,
+    ServiceHandoffsContract,
+    ServiceLibrariesContract,
 ):
     """All of it. The parts can be used one by one while a service is being written."""

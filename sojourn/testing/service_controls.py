@@ -12,7 +12,7 @@ from sojourn.core.messages import ToolCall, assistant
 from sojourn.core.sessions import TurnId
 from sojourn.ports.service import Service, Turn, TurnRequest
 from sojourn.ports.tool import Question, Reply
-from sojourn.testing.scripted import Ask, Gate, Give, Listen, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Ask, EchoSteering, Emit, Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import (
     GUEST,
     ME,
@@ -21,9 +21,9 @@ from sojourn.testing.service_steps import (
     follow,
     is_asked,
     is_chunk,
+    join_chunks,
     of,
     opened,
-    shown,
     stages,
     talk,
     transcript,
@@ -44,7 +44,7 @@ async def stuck(service: Service, runtime: ScriptedRuntime) -> Turn:
     """A turn that has said "well" and called a tool which never ends."""
     session = await opened(service)
     call = assistant("well", [ToolCall(id="c1", name="terminal")])
-    runtime.on("work", Say("well", kept=False), Give(call), Say("so", kept=False), Gate("never"))
+    runtime.on("work", Say("well", kept=False), Emit(call), Say("so", kept=False), Gate("never"))
     turn = await service.say(session, TurnRequest(text="work"), ME)
     await until(service, turn, is_chunk("so"))
     return turn
@@ -59,7 +59,7 @@ async def asking(service: Service, runtime: ScriptedRuntime, question: Question 
     return turn
 
 
-class ControlsContract:
+class ServiceControlsContract:
     # stop
     async def test_stop_ends_the_turn_as_cancelled_and_keeps_what_there_was(
         self, service: Service, runtime: ScriptedRuntime
@@ -111,7 +111,7 @@ class ControlsContract:
         asked, answered = stages(kept, "approval")
         assert (asked["text"], asked["detail"], asked["choices"][-1]) == ("Empty the folder?", "rm -r build", "deny")
         assert (answered["status"], answered["choice"], answered["by"]) == ("answered", choice, "my phone")
-        assert shown(kept) == choice
+        assert join_chunks(kept) == choice
 
     async def test_what_was_allowed_for_the_session_is_not_asked_again(
         self, service: Service, runtime: ScriptedRuntime
@@ -120,7 +120,7 @@ class ControlsContract:
         await service.answer(turn.session, "q1", Reply(choice="session"), ME)
         await follow(service, turn)
         kept = await talk(service, turn.session, "wipe")
-        assert (stages(kept, "approval"), shown(kept).split()[0]) == ([], "session")
+        assert (stages(kept, "approval"), join_chunks(kept).split()[0]) == ([], "session")
         other = await asking(service, runtime)
         assert other.session != turn.session
 
@@ -164,7 +164,7 @@ class ControlsContract:
         later = await service.say(turn.session, TurnRequest(text="wipe"), ME)
         await until(service, later, is_asked)
         await service.answer(turn.session, "q1", Reply(choice="deny"), ME)
-        assert shown(await follow(service, later)) == "deny"
+        assert join_chunks(await follow(service, later)) == "deny"
 
     async def test_a_turn_that_waits_for_an_answer_can_be_stopped(
         self, service: Service, runtime: ScriptedRuntime
@@ -178,13 +178,13 @@ class ControlsContract:
         self, service: Service, again: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("work", Say("well"), Gate("go"), Listen())
+        runtime.on("work", Say("well"), Gate("go"), EchoSteering())
         turn = await service.say(session, TurnRequest(text="work"), ME)
         await until(service, turn, is_chunk("well"))
         await again.steer(session, "the other folder", ME)
         await until(service, turn, lambda item: getattr(item, "detail", {}).get("steer") == "the other folder")
         runtime.gate("go").open()
-        assert shown(await follow(service, turn)) == "wellthe other folder"
+        assert join_chunks(await follow(service, turn)) == "wellthe other folder"
         assert ("user", "the other folder") in await transcript(service, session)
 
     async def test_a_word_the_runtime_did_not_take_is_shown_as_not_heard(

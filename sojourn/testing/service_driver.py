@@ -9,7 +9,7 @@ import pytest
 from sojourn.core.errors import NotDriving, SessionBusy
 from sojourn.core.events import Progress
 from sojourn.ports.service import Service, Turn, TurnRequest
-from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import (
     ME,
     PHONE,
@@ -17,8 +17,8 @@ from sojourn.testing.service_steps import (
     ended,
     follow,
     is_chunk,
+    join_chunks,
     opened,
-    shown,
     stages,
     talk,
     transcript,
@@ -35,7 +35,7 @@ async def waiting(service: Service, runtime: ScriptedRuntime) -> Turn:
     return turn
 
 
-class DriverContract:
+class ServiceDriverContract:
     # busy
     async def test_a_second_request_is_told_who_is_being_answered(
         self, service: Service, again: Service, runtime: ScriptedRuntime
@@ -62,7 +62,7 @@ class DriverContract:
         await until(service, turn, lambda item: isinstance(item, Progress) and item.detail.get("queued") == third.id)
         runtime.gate("go").open()
         kept = [await follow(service, one) for one in (turn, second, third)]
-        assert [shown(one) for one in kept] == ["onetwo", "second", "third"]
+        assert [join_chunks(one) for one in kept] == ["onetwo", "second", "third"]
         assert [one["queued"] for one in stages(kept[0], "queued")] == [second.id, third.id]
         assert kept[0][-1].seq < kept[1][0].seq < kept[1][-1].seq < kept[2][0].seq
 
@@ -75,12 +75,12 @@ class DriverContract:
         runtime.gate("go").open()
         assert ended(await follow(service, turn)) == ("completed", [])
         kept = await follow(service, second)
-        assert (ended(kept), shown(kept)) == (("cancelled", []), "")
+        assert (ended(kept), join_chunks(kept)) == (("cancelled", []), "")
 
     async def test_waiting_is_not_needed_when_nothing_runs(self, service: Service) -> None:
         session = await opened(service)
         turn = await service.say(session, TurnRequest(text="hello"), ME, when_busy="wait")
-        assert shown(await follow(service, turn)) == "hello"
+        assert join_chunks(await follow(service, turn)) == "hello"
 
     # the wheel
     async def test_only_the_surface_that_drives_may_speak(self, service: Service) -> None:
@@ -114,7 +114,7 @@ class DriverContract:
         assert (await again.take_over(turn.session, PHONE)).driver == "telegram"
         runtime.gate("go").open()
         kept = await follow(service, turn)
-        assert (ended(kept), shown(kept)) == (("completed", []), "onetwo")
+        assert (ended(kept), join_chunks(kept)) == (("completed", []), "onetwo")
         assert stages(kept, "handoff") == [{"from": "cli", "to": "telegram", "by": "my phone"}]
         assert ended(await talk(again, turn.session, "next", by=PHONE)) == ("completed", [])
 

@@ -17,7 +17,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.gateway_store import Heartbeat
 from sojourn.ports.service import Service, TurnRequest
 from sojourn.ports.store import Store
-from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import GUEST, ME, NOBODY, PHONE, SECONDS, opened, talk
 
 NETWORK = "pigeons"
@@ -44,7 +44,7 @@ async def last_step(service: Service, handoff: Handoff) -> Handoff:
         return [step async for step in steps][-1]
 
 
-class HandoffsContract:
+class ServiceHandoffsContract:
     """Hand-offs as a surface asks for them."""
 
     async def test_a_handoff_is_followed_to_its_end_and_the_receiver_drives(

@@ -25,7 +25,7 @@ def write_skill(home: Path, name: str, text: str) -> None:
     (folder / "SKILL.md").write_text(text)
 
 
-class LibrariesContract:
+class ServiceLibrariesContract:
     """What chat commands ask besides sessions and turns."""
 
     async def test_a_fact_is_added_edited_found_and_deleted(self, service: Service) -> None:

@@ -11,11 +11,11 @@ from sojourn.core.events import Metadata
 from sojourn.core.messages import assistant
 from sojourn.ports.service import Service, TurnRequest
 from sojourn.ports.store import Listing, SearchQuery
-from sojourn.testing.scripted import Give, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Emit, ScriptedRuntime
 from sojourn.testing.service_steps import GUEST, ME, NOBODY, ended, of, opened, talk, transcript
 
 
-class SessionsContract:
+class ServiceSessionsContract:
     async def test_a_session_is_opened_as_asked(self, service: Service) -> None:
         session = await service.open(ME, title="Garden", model="m-1", runtime="other", cwd="/tmp")
         assert (session.title, session.model, session.cwd, session.source) == ("Garden", "m-1", "/tmp", "cli")
@@ -109,6 +109,6 @@ class SessionsContract:
     async def test_a_message_of_a_runtime_is_kept_whole(self, service: Service, runtime: ScriptedRuntime) -> None:
         session = await opened(service)
         odd = "tab\t, line\n, 日本 👋, \x00"
-        runtime.on("odd", Give(assistant(odd)))
+        runtime.on("odd", Emit(assistant(odd)))
         await talk(service, session, "odd")
         assert (await transcript(service, session))[-1] == ("assistant", odd)

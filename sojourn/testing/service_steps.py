@@ -65,7 +65,7 @@ def of(kind: type[T], kept: list[Recorded]) -> list[T]:
     return [one.item for one in kept if isinstance(one.item, kind)]
 
 
-def shown(kept: list[Recorded]) -> str:
+def join_chunks(kept: list[Recorded]) -> str:
     """What a person saw of the answer."""
     return "".join(one.text for one in of(Chunk, kept))
 

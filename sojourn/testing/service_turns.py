@@ -11,15 +11,15 @@ from sojourn.core.events import CONTRACT_VERSION, Chunk, Done, Failed, Metadata,
 from sojourn.core.messages import Message, ToolCall, assistant
 from sojourn.ports.runtime import Compaction, Observation, SaveState
 from sojourn.ports.service import Service, TurnRequest
-from sojourn.testing.scripted import Call, Do, Fail, Gate, Give, Say, ScriptedRuntime, Vanish
+from sojourn.testing.scripted_runtime import Call, Emit, EmitFrom, EndWithoutDone, Fail, Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import (
     ME,
     NOBODY,
     ended,
     follow,
+    join_chunks,
     of,
     opened,
-    shown,
     stages,
     talk,
     transcript,
@@ -27,7 +27,7 @@ from sojourn.testing.service_steps import (
 )
 
 
-class TurnsContract:
+class ServiceTurnsContract:
     # the shape
     async def test_a_turn_begins_with_metadata_and_ends_with_one_done(self, service: Service) -> None:
         session = await opened(service)
@@ -37,7 +37,7 @@ class TurnsContract:
         assert (first.session_id, first.turn_id, first.runtime) == (session, kept[0].turn, "scripted")
         assert (first.contract, len(of(Metadata, kept))) == (CONTRACT_VERSION, 1)
         assert ended(kept) == ("completed", [])
-        assert shown(kept) == "hello dear world"
+        assert join_chunks(kept) == "hello dear world"
 
     async def test_what_was_said_is_kept_when_say_returns(self, service: Service, runtime: ScriptedRuntime) -> None:
         session = await opened(service)
@@ -86,40 +86,40 @@ class TurnsContract:
 
     async def test_a_runtime_that_says_it_failed_is_believed(self, service: Service, runtime: ScriptedRuntime) -> None:
         session = await opened(service)
-        runtime.on("a", Give(Failed("key_refused", "No.", "Get a key.")), Say("never said"))
-        runtime.on("b", Give(Done(status="failed")))
+        runtime.on("a", Emit(Failed("key_refused", "No.", "Get a key.")), Say("never said"))
+        runtime.on("b", Emit(Done(status="failed")))
         kept = await talk(service, session, "a")
-        assert (ended(kept), shown(kept)) == (("failed", ["key_refused"]), "")
+        assert (ended(kept), join_chunks(kept)) == (("failed", ["key_refused"]), "")
         assert ended(await talk(service, session, "b")) == ("failed", ["runtime_failed"])
 
     async def test_a_missing_done_is_an_end_after_an_answer_and_a_failure_without(
         self, service: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("a", Say("yes"), Vanish())
-        runtime.on("b", Vanish())
+        runtime.on("a", Say("yes"), EndWithoutDone())
+        runtime.on("b", EndWithoutDone())
         assert ended(await talk(service, session, "a")) == ("completed", [])
         assert ended(await talk(service, session, "b")) == ("failed", ["runtime_failed"])
 
     async def test_what_comes_after_done_is_not_kept(self, service: Service, runtime: ScriptedRuntime) -> None:
         session = await opened(service)
-        runtime.on("hello", Say("yes"), Give(Done()), Say("too late"))
+        runtime.on("hello", Say("yes"), Emit(Done()), Say("too late"))
         kept = await talk(service, session, "hello")
-        assert (ended(kept), shown(kept)) == (("completed", []), "yes")
+        assert (ended(kept), join_chunks(kept)) == (("completed", []), "yes")
         assert await transcript(service, session) == [("user", "hello"), ("assistant", "yes")]
 
     async def test_what_cannot_be_told_fails_the_turn_and_nothing_else(
         self, service: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("a", Give(Progress("tool", {"line": object()})), Say("yes"))
-        runtime.on("b", Say("yes"), Give(Done(usage={"tokens": object()})))
+        runtime.on("a", Emit(Progress("tool", {"line": object()})), Say("yes"))
+        runtime.on("b", Say("yes"), Emit(Done(usage={"tokens": object()})))
         for text in ("a", "b"):
             assert ended(await talk(service, session, text)) == ("failed", ["runtime_failed"])
         assert ended(await talk(service, session, "go on")) == ("completed", [])
 
     async def test_a_second_metadata_is_left_out(self, service: Service, runtime: ScriptedRuntime) -> None:
-        runtime.on("hello", Give(Metadata(runtime="me")), Say("yes"))
+        runtime.on("hello", Emit(Metadata(runtime="me")), Say("yes"))
         kept = await talk(service, await opened(service), "hello")
         assert [one.runtime for one in of(Metadata, kept)] == ["scripted"]
 
@@ -136,7 +136,7 @@ class TurnsContract:
     ) -> None:
         session = await opened(service)
         both = assistant(None, [ToolCall(id="a", name="read"), ToolCall(id="b", name="write")])
-        runtime.on("hello", Give(both), Fail(OSError("gone")))
+        runtime.on("hello", Emit(both), Fail(OSError("gone")))
         assert ended(await talk(service, session, "hello"))[0] == "failed"
         assert await unpaired(service, session) == []
         assert [role for role, _ in await transcript(service, session)] == ["user", "assistant", "tool", "tool"]
@@ -145,7 +145,7 @@ class TurnsContract:
         self, service: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("hello", Give(assistant(None, [ToolCall(id="a", name="read")])), Say("so"))
+        runtime.on("hello", Emit(assistant(None, [ToolCall(id="a", name="read")])), Say("so"))
         await talk(service, session, "hello")
         assert [role for role, _ in await transcript(service, session)] == ["user", "assistant", "tool", "assistant"]
         assert await unpaired(service, session) == []
@@ -185,8 +185,8 @@ class TurnsContract:
         self, service: Service, runtime: ScriptedRuntime, other: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("keep", Give(SaveState({"at": 1})), Say("ok"))
-        other.on("keep", Give(SaveState({"elsewhere": True})), Say("ok"))
+        runtime.on("keep", Emit(SaveState({"at": 1})), Say("ok"))
+        other.on("keep", Emit(SaveState({"elsewhere": True})), Say("ok"))
         await talk(service, session, "keep")
         await talk(service, session, "keep", runtime="other")
         await talk(service, session, "and", runtime="scripted")
@@ -194,7 +194,7 @@ class TurnsContract:
 
     async def test_observations_are_not_part_of_the_answer(self, service: Service, runtime: ScriptedRuntime) -> None:
         session = await opened(service)
-        runtime.on("hello", Give(Observation("trace", {"secret": "plan"})), Say("yes"))
+        runtime.on("hello", Emit(Observation("trace", {"secret": "plan"})), Say("yes"))
         kept = await talk(service, session, "hello")
         assert "plan" not in repr(kept)
         assert await transcript(service, session) == [("user", "hello"), ("assistant", "yes")]
@@ -205,7 +205,7 @@ class TurnsContract:
         session = await opened(service)
         runtime.on(
             "sum up",
-            Do(lambda turn: Compaction(seqs=tuple(one.seq for one in turn.history[:2]), summary="S")),
+            EmitFrom(lambda turn: Compaction(seqs=tuple(one.seq for one in turn.history[:2]), summary="S")),
             Say("done"),
         )
         kept = [await talk(service, session, text) for text in ("one", "two", "sum up", "and now")]
@@ -264,7 +264,7 @@ class TurnsContract:
             runtime.on(text, Say(text.upper()), Call("none"), Say(text))
         heard = await asyncio.gather(*(talk(service, *pair) for pair in zip(sessions, texts, strict=True)))
         for session, text, kept in zip(sessions, texts, heard, strict=True):
-            assert shown(kept) == text.upper() + text
+            assert join_chunks(kept) == text.upper() + text
             assert {one.session for one in kept} == {session}
             assert ended(kept) == ("completed", [])
 

@@ -14,10 +14,10 @@ Needs pytest and pytest-asyncio in its automatic mode.
 
 from __future__ import annotations
 
+from sojourn.testing.store_gateway import GatewayStoreContract
 from sojourn.testing.store_handoffs import HandoffsContract
 from sojourn.testing.store_history import HistoryContract
 from sojourn.testing.store_ingest import IngestContract
-from sojourn.testing.store_journal import JournalContract
 from sojourn.testing.store_leases import LeasesContract
 from sojourn.testing.store_log import LogContract
 from sojourn.testing.store_maintenance import MaintenanceContract
@@ -46,6 +46,6 @@ class StoreContract(
     HistoryContract,
     RecordsContract,
     HandoffsContract,
-    JournalContract,
+    GatewayStoreContract,
 ):
     """The whole contract. Its parts can be used one by one while a store is being written."""

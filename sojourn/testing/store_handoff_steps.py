@@ -17,7 +17,7 @@ from sojourn.testing.store_leases import collect_refusals
 from sojourn.testing.store_maintenance import move_rows
 from sojourn.testing.store_steps import Fresh, begin, hold_lease, read_contents, read_table, say
 
-GONE = -1.0
+EXPIRED_SECONDS = -1.0
 STEPS: tuple[Step, ...] = ("thread_ready", "bound", "turn_done", "delivered")
 
 
@@ -133,7 +133,7 @@ class HandoffStepsContract:
     # the wheel
     async def test_the_wheel_moves_at_bound_and_the_giver_can_write_no_more(self, store: Store, again: Store) -> None:
         session = await begin(store, "a")
-        lease = await store.lease(session, holder="me", surface="cli", seconds=GONE)
+        lease = await store.lease(session, holder="me", surface="cli", seconds=EXPIRED_SECONDS)
         await bring_to_state(again, session, "bound")
         assert await read_driver(store, session) == ("telegram", 2)
         assert await collect_refusals(store, lease) == {"NotDriving"}
@@ -153,7 +153,7 @@ class HandoffStepsContract:
 
     async def test_the_givers_exit_ends_nothing_once_it_was_handed_over(self, store: Store) -> None:
         session = await begin(store, "a")
-        lease = await store.lease(session, holder="me", surface="cli", seconds=GONE)
+        lease = await store.lease(session, holder="me", surface="cli", seconds=EXPIRED_SECONDS)
         await store.complete_handoff(await bring_to_state(store, session, "delivered"))
         assert await collect_refusals(store, lease) == {"NotDriving"}
         kept = await store.get(session)
@@ -175,7 +175,7 @@ class HandoffStepsContract:
         await other.import_rows("sessions", [tuple(row.values())])
         await other.import_rows("handoffs", [tuple(hand.values())])
         stale = replace(claimed, id=HandoffId("h_moved"), session=SessionId("moved"))
-        with pytest.raises(Conflict, match="wheel"):
+        with pytest.raises(Conflict, match="took over"):
             await other.advance_handoff(stale, "bound")
         assert (await other.get_handoff(stale.id)).state == "claimed"
 
@@ -189,7 +189,7 @@ class HandoffStepsContract:
             await store.advance_handoff(bound, "turn_done")
         ended = await store.get_handoff(bound.id)
         assert (ended.state, ended.error_code) == ("failed", "taken_back")
-        assert await session_columns(store, session) == ("failed", "telegram", "The wheel was taken by cli.")
+        assert await session_columns(store, session) == ("failed", "telegram", "cli took over.")
         await say(store, session, "b")
 
     async def test_the_receiver_driving_again_ends_nothing(self, store: Store) -> None:
@@ -292,7 +292,7 @@ class HandoffStepsContract:
     # nothing is stuck
     async def test_a_request_that_nobody_picked_up_does_not_block_the_giver(self, store: Store) -> None:
         session = await begin(store, "a")
-        asked = await request(store, session, seconds=GONE)
+        asked = await request(store, session, seconds=EXPIRED_SECONDS)
         assert await store.list_pending_handoffs() == []
         assert await store.claim_handoff("late") is None
         await say(store, session, "b")
@@ -301,7 +301,7 @@ class HandoffStepsContract:
 
     async def test_a_stale_request_makes_room_for_a_new_one(self, store: Store) -> None:
         session = await begin(store, "a")
-        old = await request(store, session, seconds=GONE)
+        old = await request(store, session, seconds=EXPIRED_SECONDS)
         await request(store, session)
         assert [one.state for one in await store.handoffs(session)] == ["requested", "expired"]
         assert old.id == (await store.handoffs(session))[1].id
@@ -309,7 +309,7 @@ class HandoffStepsContract:
     async def test_stale_ones_are_swept_up(self, store: Store) -> None:
         waiting = await request(store, await begin(store))
         carried = await bring_to_state(store, await begin(store), "claimed")
-        stale = await request(store, await begin(store), seconds=GONE)
+        stale = await request(store, await begin(store), seconds=EXPIRED_SECONDS)
         assert [one.id for one in await store.expire_handoffs()] == [stale.id]
         assert await store.expire_handoffs() == []
         assert (await store.get_handoff(waiting.id)).state == "requested"
@@ -318,7 +318,7 @@ class HandoffStepsContract:
     async def test_an_abandoned_one_past_its_time_frees_the_giver(self, store: Store) -> None:
         session = await begin(store, "a")
         asked = await request(store, session, seconds=0.05)
-        claimed = await store.claim_handoff("dead", id=asked.id, seconds=GONE)
+        claimed = await store.claim_handoff("dead", id=asked.id, seconds=EXPIRED_SECONDS)
         if claimed is not None:  # else it was too late already, which is as good
             await asyncio.sleep(0.1)
         await say(store, session, "b")
@@ -327,7 +327,7 @@ class HandoffStepsContract:
     @pytest.mark.parametrize("state", ["bound", "turn_done", "delivered"])
     async def test_what_has_arrived_can_always_be_finished(self, store: Store, state: State) -> None:
         session = await begin(store, "a")
-        handoff = await bring_to_state(store, session, state, seconds=GONE)
+        handoff = await bring_to_state(store, session, state, seconds=EXPIRED_SECONDS)
         assert await store.expire_handoffs() == []
         taken = await store.claim_handoff("alive")
         assert taken is not None
@@ -336,7 +336,7 @@ class HandoffStepsContract:
 
     async def test_a_session_whose_carrier_is_gone_can_be_deleted(self, store: Store) -> None:
         session = await begin(store, "a")
-        handoff = await bring_to_state(store, session, "bound", seconds=GONE)
+        handoff = await bring_to_state(store, session, "bound", seconds=EXPIRED_SECONDS)
         assert (await store.delete(session)).rows["handoffs"] == 1
         for attempt in (store.advance_handoff(handoff, "turn_done"), store.get_handoff(handoff.id)):
             with pytest.raises(NotFound):

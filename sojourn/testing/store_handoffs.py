@@ -15,7 +15,7 @@ from sojourn.core.handoff import HandoffId, State
 from sojourn.core.messages import user
 from sojourn.ports.store import Store
 from sojourn.testing.store_handoff_steps import (
-    GONE,
+    EXPIRED_SECONDS,
     STEPS,
     HandoffStepsContract,
     bring_to_state,
@@ -163,7 +163,7 @@ class HandoffsContract(HandoffStepsContract):
 
     async def test_a_lease_that_ran_out_is_worth_nothing_after_a_request(self, store: Store) -> None:
         session = await begin(store, "a")
-        lease = await store.lease(session, holder="me", surface="cli", seconds=GONE)
+        lease = await store.lease(session, holder="me", surface="cli", seconds=EXPIRED_SECONDS)
         await request(store, session)
         assert await collect_refusals(store, lease) == {"LeaseLost"}
         assert await read_contents(store, session) == ["a"]
@@ -234,7 +234,7 @@ class HandoffsContract(HandoffStepsContract):
         assert left is not None
         left = await store.advance_handoff(left, "thread_ready", thread_id="77", place="telegram:thread:77")
         assert await store.claim_handoff("early") is None
-        left = await store.renew_handoff(left, GONE)
+        left = await store.renew_handoff(left, EXPIRED_SECONDS)
         assert [one.id for one in await store.list_pending_handoffs()] == [left.id]
         taken = await again.claim_handoff("alive")
         assert taken is not None
@@ -243,7 +243,7 @@ class HandoffsContract(HandoffStepsContract):
 
     async def test_an_owner_that_was_given_up_cannot_go_on(self, store: Store) -> None:
         session = await begin(store, "a")
-        left = await bring_to_state(store, session, "claimed", seconds=GONE)
+        left = await bring_to_state(store, session, "claimed", seconds=EXPIRED_SECONDS)
         taken = await store.claim_handoff("alive")
         assert taken is not None
         for attempt in (store.renew_handoff(left), store.advance_handoff(left, "bound"), store.fail_handoff(left, "x")):
@@ -257,7 +257,7 @@ class HandoffsContract(HandoffStepsContract):
         assert await store.get_handoff(bound.id) == bound
 
     async def test_an_owner_whose_time_ran_out_is_good_while_nobody_took_it(self, store: Store) -> None:
-        claimed = await bring_to_state(store, await begin(store), "claimed", seconds=GONE)
+        claimed = await bring_to_state(store, await begin(store), "claimed", seconds=EXPIRED_SECONDS)
         renewed = await store.renew_handoff(claimed, 60)
         assert renewed.until > claimed.until
         assert await store.claim_handoff("other") is None

@@ -18,7 +18,7 @@ from sojourn.ports.store import Store
 from sojourn.testing.store_secrets import KEY, find_traces
 from sojourn.testing.store_steps import NOBODY, ODD, begin, dump
 
-GONE = -1.0
+EXPIRED_SECONDS = -1.0
 HOME = "telegram:dm:1"
 
 
@@ -207,14 +207,14 @@ class InboxContract:
         await receive(store, "m1", "m2")
         left = await store.update_incoming(await claim_one(store, "dead"), session=session, turn=TurnId("t_1"))
         assert await again.claim_incoming("early") == []
-        left = await store.update_incoming(left, seconds=GONE)
+        left = await store.update_incoming(left, seconds=EXPIRED_SECONDS)
         [taken] = await again.claim_incoming("heir", limit=9)
         assert (taken.message_id, taken.owner, taken.fence, taken.attempts) == ("m1", "heir", 2, 2)
         assert (taken.session, taken.turn) == (session, "t_1")
 
     async def test_an_owner_that_was_given_up_cannot_go_on(self, store: Store) -> None:
         await receive(store, "m1")
-        left = await claim_one(store, "dead", GONE)
+        left = await claim_one(store, "dead", EXPIRED_SECONDS)
         taken = await claim_one(store, "heir")
         for attempt in (
             store.update_incoming(left),
@@ -228,7 +228,7 @@ class InboxContract:
 
     async def test_an_owner_whose_time_ran_out_is_good_while_nobody_took_it(self, store: Store) -> None:
         await receive(store, "m1")
-        item = await store.update_incoming(await claim_one(store, seconds=GONE), seconds=60)
+        item = await store.update_incoming(await claim_one(store, seconds=EXPIRED_SECONDS), seconds=60)
         assert await store.claim_incoming("other") == []
         assert (await store.finish_incoming(item)).state == "done"
 

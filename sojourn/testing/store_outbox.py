@@ -13,7 +13,7 @@ from sojourn.ports.store import Store
 from sojourn.testing.store_secrets import KEY, find_traces
 from sojourn.testing.store_steps import NOBODY, ODD, begin, dump
 
-GONE = -1.0
+EXPIRED_SECONDS = -1.0
 HOME = "telegram:dm:1"
 
 
@@ -154,7 +154,7 @@ class OutboxContract:
 
     async def test_a_sender_that_died_leaves_a_possible_duplicate(self, store: Store, again: Store) -> None:
         await put_drafts(store, "k1", "k2")
-        dead = await claim_one_outgoing(store, "dead", GONE)
+        dead = await claim_one_outgoing(store, "dead", EXPIRED_SECONDS)
         [taken] = await again.claim_outgoing("heir", limit=9)
         assert (taken.key, taken.possible_duplicate, taken.attempts, taken.fence) == ("k1", True, 2, 2)
         for attempt in (
@@ -168,7 +168,7 @@ class OutboxContract:
 
     async def test_a_sender_whose_time_ran_out_is_good_while_nobody_took_it(self, store: Store) -> None:
         await put_drafts(store, "k1")
-        item = await store.renew_outgoing(await claim_one_outgoing(store, seconds=GONE))
+        item = await store.renew_outgoing(await claim_one_outgoing(store, seconds=EXPIRED_SECONDS))
         assert await store.claim_outgoing("other") == []
         assert not (await store.finish_outgoing(item)).possible_duplicate
 

@@ -1,6 +1,6 @@
 """Talking in the browser: streaming, tools, approvals, stop, reload, two tabs."""
 
-from sojourn.testing.model_steps import Call, Hang, Refuse, Say
+from sojourn.testing.model_script import Call, Hang, Refuse, Say
 from tests.browser.conftest import BAD, say
 
 

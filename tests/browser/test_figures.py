@@ -2,7 +2,7 @@
 
 import pytest
 
-from sojourn.testing.model_steps import Say
+from sojourn.testing.model_script import Say
 from tests.browser.conftest import say, visiting
 from tests.browser.histories import fill
 from tests.e2e.http_server import Serving

@@ -3,7 +3,7 @@
 import re
 import threading
 
-from sojourn.testing.model_steps import Call, Say
+from sojourn.testing.model_script import Call, Say
 from tests.browser.conftest import BAD, Site, say
 from tests.browser.histories import ask_in_room
 from tests.e2e.http_server import Serving

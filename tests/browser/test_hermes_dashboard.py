@@ -14,7 +14,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page
 
-from sojourn.testing.hermes_rig import HermesRig
+from sojourn.testing.hermes_process import HermesProcess
 from tests.browser.conftest import AXE, free_port
 from tests.e2e.http_server import PROGRAM
 
@@ -40,17 +40,17 @@ def sojourn(*words: str | Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def hermes(tmp_path_factory: pytest.TempPathFactory) -> HermesRig:
+def hermes(tmp_path_factory: pytest.TempPathFactory) -> HermesProcess:
     """A home whose history its own code has written, and our plugin in it. No model is needed."""
     subprocess.run([ROOT / "scripts" / "peer"], check=True, cwd=ROOT)
-    rig = HermesRig(ROOT / ".venv-hermes", tmp_path_factory.mktemp("hermes"), model_url="http://127.0.0.1:9/v1")
+    rig = HermesProcess(ROOT / ".venv-hermes", tmp_path_factory.mktemp("hermes"), model_url="http://127.0.0.1:9/v1")
     subprocess.run([rig.venv / "bin" / "python", "-c", LIVED, rig.home / "state.db"], env=rig.environment, check=True)
     sojourn("achievements", "install-hermes-plugin", "--yes", "--hermes-home", rig.home)
     return rig
 
 
 @pytest.fixture(scope="module")
-def address(hermes: HermesRig) -> Iterator[str]:
+def address(hermes: HermesProcess) -> Iterator[str]:
     """Where its dashboard is."""
     address, token = f"http://127.0.0.1:{free_port()}", secrets.token_hex(16)
     with (hermes.home.parent / "dashboard.log").open("wb") as log:
@@ -104,12 +104,12 @@ def visit(chromium: Browser, address: str) -> Iterator[Page]:
     assert wrong == []
 
 
-def counted(hermes: HermesRig) -> list[dict[str, Any]]:
+def counted(hermes: HermesProcess) -> list[dict[str, Any]]:
     found = json.loads(sojourn("achievements", "--home", hermes.home, "--json"))
     return [one for one in found["achievements"] if one["unlocked"]]
 
 
-def test_our_badges_are_shown_with_what_the_history_has_earned(hermes: HermesRig, visit: Page) -> None:
+def test_our_badges_are_shown_with_what_the_history_has_earned(hermes: HermesProcess, visit: Page) -> None:
     ours = visit.locator(".sojourn-achievements")
     ours.get_by_role("heading", name="Achievements", level=1).wait_for()
     earned = counted(hermes)

@@ -3,7 +3,7 @@
 import pytest
 
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
-from sojourn.testing.model_steps import Call, Say
+from sojourn.testing.model_script import Call, Say
 from tests.browser.conftest import BAD, Site, say
 from tests.browser.histories import keep
 from tests.e2e.http_server import Serving

@@ -6,8 +6,8 @@ from sojourn.context.facts import FactRecords
 from sojourn.context.skills import SkillFolders
 from sojourn.service.local import LocalService
 from sojourn.templates.template_list import TemplateList
-from sojourn.testing.kit import SmallKit, settings_with
-from sojourn.testing.scripted import ScriptedRuntime
+from sojourn.testing.app import FakeApp, make_settings
+from sojourn.testing.scripted_runtime import ScriptedRuntime
 
 LIBRARIES = {"make_facts": FactRecords, "make_skills": SkillFolders, "make_templates": TemplateList}
 
@@ -26,7 +26,7 @@ class Local:
         """Makes a service of a store; both are closed after the test."""
 
         def serve(store):
-            kit = SmallKit(store=closing(store), settings=settings_with(home), runtimes=[runtime, other], **LIBRARIES)
-            return closing(LocalService(kit))
+            app = FakeApp(store=closing(store), settings=make_settings(home), runtimes=[runtime, other], **LIBRARIES)
+            return closing(LocalService(app))
 
         return serve

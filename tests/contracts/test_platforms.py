@@ -15,10 +15,10 @@ from sojourn.ports.app import AppContext
 from sojourn.ports.platform import Button, File, PlatformAdapter
 from sojourn.testing.fake_platform import ANN, BEN, KEY, FakeNetwork, FakePlatform, PlainPlatform
 from sojourn.testing.platform_contract import PlatformContract
-from sojourn.testing.platform_rig import Posted
+from sojourn.testing.platform_harness import PostedMessage
 
 
-class FakeRig:
+class FakeHarness:
     lacks: Mapping[str, str] = {}
     secret = KEY
     chats: Mapping[PlaceKind, str] = {"dm": "42", "group": "#garden", "channel": "!news"}
@@ -40,17 +40,17 @@ class FakeRig:
     async def write(self, place: Place, text: str, by: Sender, *, files: Sequence[File] = ()) -> str:
         return self.network.say(place.chat, text, by, thread=place.thread, files=files)
 
-    async def shown(self, place: Place) -> list[Posted]:
-        return self.network.shown(place.chat, place.thread)
+    async def read_messages(self, place: Place) -> list[PostedMessage]:
+        return self.network.read_messages(place.chat, place.thread)
 
-    async def press(self, place: Place, posted: Posted, button: Button, by: Sender) -> None:
+    async def press(self, place: Place, posted: PostedMessage, button: Button, by: Sender) -> None:
         self.network.press(posted, button.label, by)
 
     async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
         self.network.refuse(kind, retry_after)
 
-    async def cut(self) -> None:
-        self.network.cut()
+    async def drop_connections(self) -> None:
+        self.network.drop_connections()
 
     async def break_sending(self) -> None:
         self.network.swallow()
@@ -60,19 +60,19 @@ class FakeRig:
 
 class TestFake(PlatformContract):
     @pytest.fixture
-    async def rig(self):
-        return FakeRig(FakePlatform)
+    async def harness(self):
+        return FakeHarness(FakePlatform)
 
 
 class TestPlain(PlatformContract):
     """A network without any ability keeps the contract as well."""
 
     @pytest.fixture
-    async def rig(self):
-        return FakeRig(PlainPlatform)
+    async def harness(self):
+        return FakeHarness(PlainPlatform)
 
 
-class LocalRig:
+class LocalHarness:
     """People write through the rooms, as the HTTP API lets them."""
 
     lacks: Mapping[str, str] = {
@@ -91,11 +91,11 @@ class LocalRig:
     threads: Sequence[PlaceKind] = ("dm", "group")
     people = (Sender(id="owner", name="You"), Sender(id="ben", name="Ben"))
 
-    def __init__(self, kit: AppContext, kind: type[Local | ApiServer], rooms: type[Rooms]) -> None:
-        self._kit, self._kind, self._rooms = kit, kind, kit.shared(rooms)
+    def __init__(self, app: AppContext, kind: type[Local | ApiServer], rooms: type[Rooms]) -> None:
+        self._app, self._kind, self._rooms = app, kind, app.shared(rooms)
 
     def connect(self) -> PlatformAdapter:
-        return self._kind(self._kit)
+        return self._kind(self._app)
 
     def connect_wrongly(self) -> PlatformAdapter:
         raise NotImplementedError
@@ -106,18 +106,18 @@ class LocalRig:
     async def write(self, place: Place, text: str, by: Sender, *, files: Sequence[File] = ()) -> str:
         return (await self._rooms.say(place.chat, text, by, thread=place.thread)).id
 
-    async def shown(self, place: Place) -> list[Posted]:
+    async def read_messages(self, place: Place) -> list[PostedMessage]:
         notes = await self._rooms.read(place.chat)
         here = [one for one in notes if one.thread == place.thread and not one.opens]
-        return [Posted(id=one.id, text=one.text, by=one.by, buttons=one.buttons) for one in here]
+        return [PostedMessage(id=one.id, text=one.text, by=one.by, buttons=one.buttons) for one in here]
 
-    async def press(self, place: Place, posted: Posted, button: Button, by: Sender) -> None:
+    async def press(self, place: Place, posted: PostedMessage, button: Button, by: Sender) -> None:
         await self._rooms.press(place.chat, int(posted.id.rpartition("/")[2]), button.value, by)
 
     async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
         raise NotImplementedError
 
-    async def cut(self) -> None:
+    async def drop_connections(self) -> None:
         raise NotImplementedError
 
     async def break_sending(self) -> None:
@@ -128,34 +128,34 @@ class LocalRig:
 
 class TestLocal(PlatformContract):
     @pytest.fixture
-    async def rig(self):
-        kit = App(config.load())
-        yield LocalRig(kit, Local, Rooms)
-        await kit.close()
+    async def harness(self):
+        app = App(config.load())
+        yield LocalHarness(app, Local, Rooms)
+        await app.close()
 
 
 class TestApiServer(PlatformContract):
     @pytest.fixture
-    async def rig(self):
-        kit = App(config.load())
-        yield LocalRig(kit, ApiServer, Chats)
-        await kit.close()
+    async def harness(self):
+        app = App(config.load())
+        yield LocalHarness(app, ApiServer, Chats)
+        await app.close()
 
 
 async def test_the_chats_of_programs_are_not_the_rooms_of_people():
-    kit = App(config.load())
-    await kit.shared(Chats).say("home", "from a program", Sender(id="owner"))
-    assert await kit.shared(Rooms).list_unheard() == await kit.shared(Rooms).read("home") == []
-    assert [one.text for one in await kit.shared(Chats).list_unheard()] == ["from a program"]
-    await kit.close()
+    app = App(config.load())
+    await app.shared(Chats).say("home", "from a program", Sender(id="owner"))
+    assert await app.shared(Rooms).list_unheard() == await app.shared(Rooms).read("home") == []
+    assert [one.text for one in await app.shared(Chats).list_unheard()] == ["from a program"]
+    await app.close()
 
 
 async def test_the_same_key_is_said_and_heard_once():
-    kit = App(config.load())
-    chats, ann = kit.shared(Chats), Sender(id="owner")
+    app = App(config.load())
+    chats, ann = app.shared(Chats), Sender(id="owner")
     first = await chats.say("home", "once", ann, key="k 1")
     assert await chats.say("home", "once", ann, key="k 1") == first
-    assert await Chats(kit).say("home", "once", ann, key="k 1") == first
+    assert await Chats(app).say("home", "once", ann, key="k 1") == first
     assert await chats.say("home", "once", ann) != first
     assert [one.text for one in await chats.list_unheard()] == ["once", "once"]
-    await kit.close()
+    await app.close()

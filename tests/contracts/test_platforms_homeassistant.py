@@ -8,18 +8,18 @@ from sojourn.core.errors import BadInput
 from sojourn.platforms.homeassistant.adapter import HomeAssistant
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
-from tests.servers.homeassistant import HouseRig
+from tests.servers.homeassistant import HouseHarness
 
 
 @pytest.fixture
-async def rig() -> AsyncIterator[HouseRig]:
-    async with HouseRig() as rig:
-        yield rig
+async def harness() -> AsyncIterator[HouseHarness]:
+    async with HouseHarness() as harness:
+        yield harness
 
 
 @pytest.fixture
-async def adapter(rig: HouseRig) -> AsyncIterator[HomeAssistant]:
-    made = rig.connect(entities=("binary_sensor.door", "light.hall"))
+async def adapter(harness: HouseHarness) -> AsyncIterator[HomeAssistant]:
+    made = harness.connect(entities=("binary_sensor.door", "light.hall"))
     yield made
     await made.close()
 
@@ -33,31 +33,33 @@ def change(entity: str, old: str, new: str, **attributes: str) -> dict[str, obje
     return {"entity_id": entity, "old_state": {**about, "state": old}, "new_state": {**about, "state": new}}
 
 
-async def test_named_entities_speak_when_they_change(rig: HouseRig, adapter: HomeAssistant):
-    async with listening(rig, adapter) as ear:
-        await rig.house.fire("state_changed", change("sensor.power", "1", "2"))
-        await rig.house.fire("state_changed", change("light.hall", "on", "on", brightness="7"))
-        await rig.house.fire("state_changed", change("binary_sensor.door", "off", "on", friendly_name="Front door"))
+async def test_named_entities_speak_when_they_change(harness: HouseHarness, adapter: HomeAssistant):
+    async with listening(harness, adapter) as ear:
+        await harness.house.fire("state_changed", change("sensor.power", "1", "2"))
+        await harness.house.fire("state_changed", change("light.hall", "on", "on", brightness="7"))
+        await harness.house.fire("state_changed", change("binary_sensor.door", "off", "on", friendly_name="Front door"))
         heard = await ear.hear()
     assert (heard.text, heard.sender.id) == ("Front door: off → on", "binary_sensor.door")
     assert heard.place == adapter.home("persistent_notification")
 
 
-async def test_an_event_without_text_is_told_as_it_is(rig: HouseRig, adapter: HomeAssistant):
-    async with listening(rig, adapter) as ear:
-        await rig.house.fire("sojourn_message", {"temperature": 21})
+async def test_an_event_without_text_is_told_as_it_is(harness: HouseHarness, adapter: HomeAssistant):
+    async with listening(harness, adapter) as ear:
+        await harness.house.fire("sojourn_message", {"temperature": 21})
         assert (await ear.hear()).text == '{"temperature": 21}'
 
 
-async def test_an_event_that_names_no_service_is_answered_at_the_usual_one(rig: HouseRig, adapter: HomeAssistant):
-    async with listening(rig, adapter) as ear:
-        await rig.house.fire("sojourn_message", {"text": "hello", "chat": "../x"})
+async def test_an_event_that_names_no_service_is_answered_at_the_usual_one(
+    harness: HouseHarness, adapter: HomeAssistant
+):
+    async with listening(harness, adapter) as ear:
+        await harness.house.fire("sojourn_message", {"text": "hello", "chat": "../x"})
         assert (await ear.hear()).place.chat == "persistent_notification"
 
 
-def test_a_wrong_service_in_the_settings_is_said(rig: HouseRig):
+def test_a_wrong_service_in_the_settings_is_said(harness: HouseHarness):
     with pytest.raises(BadInput):
-        rig.connect(notify="my phone")
+        harness.connect(notify="my phone")
 
 
 @pytest.mark.parametrize(("words", "chat"), [("notify.mobile_app_phone", "mobile_app_phone"), ("tv", "tv")])

@@ -10,18 +10,18 @@ from sojourn.platforms.ntfy.adapter import Ntfy
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
 from tests.servers.adapter_context import AdapterKit
-from tests.servers.ntfy import NtfyRig
+from tests.servers.ntfy import NtfyHarness
 
 
 @pytest.fixture
-async def rig() -> AsyncIterator[NtfyRig]:
-    async with NtfyRig() as rig:
-        yield rig
+async def harness() -> AsyncIterator[NtfyHarness]:
+    async with NtfyHarness() as harness:
+        yield harness
 
 
 @pytest.fixture
-async def adapter(rig: NtfyRig) -> AsyncIterator[Ntfy]:
-    made = rig.connect()
+async def adapter(harness: NtfyHarness) -> AsyncIterator[Ntfy]:
+    made = harness.connect()
     yield made
     await made.close()
 
@@ -30,28 +30,28 @@ class TestNtfy(PlatformContract):
     pass
 
 
-async def test_a_file_elsewhere_is_not_fetched(rig: NtfyRig, adapter: Ntfy):
-    async with listening(rig, adapter) as ear:
+async def test_a_file_elsewhere_is_not_fetched(harness: NtfyHarness, adapter: Ntfy):
+    async with listening(harness, adapter) as ear:
         away = {"name": "x", "type": "image/png", "url": "http://127.0.0.1:9/internal"}
-        rig.server._keep(None, "garden", message="look", attachment=away)  # type: ignore[arg-type]
+        harness.server._keep(None, "garden", message="look", attachment=away)  # type: ignore[arg-type]
         assert (await ear.hear()).files == ()
 
 
-async def test_a_file_that_is_gone_is_said(rig: NtfyRig, adapter: Ntfy):
-    async with listening(rig, adapter) as ear:
-        gone = {"name": "x", "type": "image/png", "url": f"{rig.url}/file/gone"}
-        rig.server._keep(None, "garden", message="look", attachment=gone)  # type: ignore[arg-type]
+async def test_a_file_that_is_gone_is_said(harness: NtfyHarness, adapter: Ntfy):
+    async with listening(harness, adapter) as ear:
+        gone = {"name": "x", "type": "image/png", "url": f"{harness.url}/file/gone"}
+        harness.server._keep(None, "garden", message="look", attachment=gone)  # type: ignore[arg-type]
         assert "cannot be read" in (await ear.hear()).text
 
 
-async def test_markdown_is_asked_for_unless_plain(rig: NtfyRig, adapter: Ntfy):
+async def test_markdown_is_asked_for_unless_plain(harness: NtfyHarness, adapter: Ntfy):
     await adapter.send(adapter.home("garden"), "**bold**")
     await adapter.send(adapter.home("garden"), "as it is", plain=True)
-    assert [one["markdown"] for one in rig.server.messages] == [True, False]
+    assert [one["markdown"] for one in harness.server.messages] == [True, False]
 
 
 @pytest.mark.parametrize("topic", ["", "two words", "a/b", "x" * 65])
-def test_what_is_no_topic_is_refused(rig: NtfyRig, adapter: Ntfy, topic: str):
+def test_what_is_no_topic_is_refused(harness: NtfyHarness, adapter: Ntfy, topic: str):
     with pytest.raises(BadInput):
         adapter.home(topic)
 

@@ -16,20 +16,20 @@ from sojourn.platforms.webhook.adapter import Webhook
 from sojourn.platforms.webhook.signature import sign
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
-from tests.servers.webhook import SECRET, HookRig
+from tests.servers.webhook import SECRET, HookHarness
 
 AT = "/webhook/deploys"
 
 
 @pytest.fixture
-async def rig() -> AsyncIterator[HookRig]:
-    async with HookRig() as rig:
-        yield rig
+async def harness() -> AsyncIterator[HookHarness]:
+    async with HookHarness() as harness:
+        yield harness
 
 
 @pytest.fixture
-async def adapter(rig: HookRig) -> AsyncIterator[Webhook]:
-    made = rig.connect()
+async def adapter(harness: HookHarness) -> AsyncIterator[Webhook]:
+    made = harness.connect()
     yield made
     await made.close()
 
@@ -43,10 +43,10 @@ def as_github(body: bytes) -> dict[str, str]:
     return {"X-Hub-Signature-256": f"sha256={mark}", "X-GitHub-Event": "push"}
 
 
-async def test_a_knock_is_answered_when_its_message_is_kept_and_not_before(rig: HookRig, adapter: Webhook):
-    async with listening(rig, adapter) as ear:
+async def test_a_knock_is_answered_when_its_message_is_kept_and_not_before(harness: HookHarness, adapter: Webhook):
+    async with listening(harness, adapter) as ear:
         body = b'{"text": "done"}'
-        knock = asyncio.create_task(rig.http.post(AT, content=body, headers=sign(SECRET, body, time.time())))
+        knock = asyncio.create_task(harness.http.post(AT, content=body, headers=sign(SECRET, body, time.time())))
         heard = await ear.hear()
         assert not knock.done()
         ear.open()
@@ -54,18 +54,18 @@ async def test_a_knock_is_answered_when_its_message_is_kept_and_not_before(rig: 
     assert (reply.status_code, reply.json()["id"]) == (202, heard.id)
 
 
-async def test_a_service_that_signs_the_body_alone_is_heard(rig: HookRig, adapter: Webhook):
-    async with listening(rig, adapter) as ear:
+async def test_a_service_that_signs_the_body_alone_is_heard(harness: HookHarness, adapter: Webhook):
+    async with listening(harness, adapter) as ear:
         body = b'{"ref": "main"}'
-        knock = asyncio.create_task(rig.http.post(AT, content=body, headers=as_github(body)))
+        knock = asyncio.create_task(harness.http.post(AT, content=body, headers=as_github(body)))
         assert (await ear.hear()).text == 'push\n{"ref": "main"}'
         knock.cancel()
 
 
-async def test_a_repeated_knock_is_the_same_message(rig: HookRig, adapter: Webhook):
-    async with listening(rig, adapter) as ear:
+async def test_a_repeated_knock_is_the_same_message(harness: HookHarness, adapter: Webhook):
+    async with listening(harness, adapter) as ear:
         body = b"plain words"
-        knocks = [asyncio.create_task(rig.http.post(AT, content=body, headers=as_github(body))) for _ in range(2)]
+        knocks = [asyncio.create_task(harness.http.post(AT, content=body, headers=as_github(body))) for _ in range(2)]
         first, second = await ear.hear(), await ear.hear()
         assert first.id == second.id
         for knock in knocks:
@@ -84,29 +84,31 @@ async def test_a_repeated_knock_is_the_same_message(rig: HookRig, adapter: Webho
         ("quiet", sign(SECRET, b"x", time.time())),
     ],
 )
-async def test_who_cannot_sign_is_not_heard(rig: HookRig, adapter: Webhook, route: str, headers: dict[str, str]):
-    async with listening(rig, adapter) as ear:
+async def test_who_cannot_sign_is_not_heard(
+    harness: HookHarness, adapter: Webhook, route: str, headers: dict[str, str]
+):
+    async with listening(harness, adapter) as ear:
         given = {name.encode(): value.encode() for name, value in headers.items()}
-        reply = await rig.http.post(f"/webhook/{route}", content=b"x", headers=given)
+        reply = await harness.http.post(f"/webhook/{route}", content=b"x", headers=given)
         assert reply.status_code == 401
         await ear.hears_nothing(0.05)
 
 
-async def test_a_body_that_is_too_big_is_refused(rig: HookRig, adapter: Webhook):
-    async with listening(rig, adapter):
-        assert (await rig.http.post(AT, content=b"x" * 1_000_001)).status_code == 413
+async def test_a_body_that_is_too_big_is_refused(harness: HookHarness, adapter: Webhook):
+    async with listening(harness, adapter):
+        assert (await harness.http.post(AT, content=b"x" * 1_000_001)).status_code == 413
 
 
-async def test_a_route_without_a_receiver_says_so(rig: HookRig, adapter: Webhook):
+async def test_a_route_without_a_receiver_says_so(harness: HookHarness, adapter: Webhook):
     with pytest.raises(SendRefused) as refused:
         await adapter.send(adapter.home("quiet"), "hello")
     assert (refused.value.kind, "deliver" in refused.value.hint) == ("forbidden", True)
 
 
-async def test_a_taken_port_is_said(rig: HookRig, adapter: Webhook):
-    async with listening(rig, adapter):
+async def test_a_taken_port_is_said(harness: HookHarness, adapter: Webhook):
+    async with listening(harness, adapter):
         with pytest.raises(PlatformDown) as refused:
-            await anext(rig.connect().listen())
+            await anext(harness.connect().listen())
     assert "port" in refused.value.hint
 
 

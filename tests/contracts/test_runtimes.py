@@ -18,13 +18,13 @@ from sojourn.ports.tool import Tool, ToolResult, Workspace
 from sojourn.runtimes.echo import Echo
 from sojourn.runtimes.native.runtime import NativeRuntimeAdapter
 from sojourn.runtimes.offline.runtime import OfflineRuntime
-from sojourn.testing import scripted
+from sojourn.testing import scripted_runtime
+from sojourn.testing.model_script import ModelRequest
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Asked
 from sojourn.testing.runtime_contract import RuntimeContract
-from sojourn.testing.runtime_rig import COLOURED, GREETING, THOUGHT, ContractTools, ModelRig, Situation
-from sojourn.testing.scripted import Fail, Gate, Give, Step
-from sojourn.testing.turns import a_tool
+from sojourn.testing.runtime_harness import COLOURED, GREETING, THOUGHT, ContractTools, ModelHarness, Situation
+from sojourn.testing.scripted_runtime import Emit, Fail, Gate, Step
+from sojourn.testing.turn_runner import make_tool
 
 
 def settings(**given: Any) -> Settings:
@@ -35,18 +35,18 @@ def settings(**given: Any) -> Settings:
 
 class TestNativeOnOpenAI(RuntimeContract):
     @pytest.fixture
-    async def rig(self) -> AsyncIterator[ModelRig]:
+    async def harness(self) -> AsyncIterator[ModelHarness]:
         with ModelServer() as model:
             native = NativeRuntimeAdapter(
                 settings(model__base_url=model.url, model__name="scripted-1"), Registry().load, first_wait=0.01
             )
-            yield ModelRig(model, native)
+            yield ModelHarness(model, native)
             await native.close()
 
 
 class TestNativeOnAnthropic(RuntimeContract):
     @pytest.fixture
-    async def rig(self) -> AsyncIterator[ModelRig]:
+    async def harness(self) -> AsyncIterator[ModelHarness]:
         with ModelServer() as model:
             given = settings(
                 model__provider="anthropic",
@@ -55,24 +55,24 @@ class TestNativeOnAnthropic(RuntimeContract):
                 model__name="claude-sonnet-5",
             )
             native = NativeRuntimeAdapter(given, Registry().load, first_wait=0.01)
-            yield ModelRig(model, native)
+            yield ModelHarness(model, native)
             await native.close()
 
 
 class TestNativeOnGoogle(RuntimeContract):
     @pytest.fixture
-    async def rig(self) -> AsyncIterator[ModelRig]:
+    async def harness(self) -> AsyncIterator[ModelHarness]:
         with ModelServer() as model:
             model.answers["/v1beta/models"] = {"models": [{"name": "models/gemini-3-pro"}]}
             given = settings(
                 model__provider="google", model__base_url=model.origin, model__api_key="k", model__name="gemini-3-pro"
             )
             native = NativeRuntimeAdapter(given, Registry().load, first_wait=0.01)
-            yield ModelRig(model, native)
+            yield ModelHarness(model, native)
             await native.close()
 
 
-class EchoRig:
+class EchoHarness:
     """What is said is what comes back."""
 
     lacks: Mapping[str, str] = (
@@ -105,17 +105,17 @@ class EchoRig:
     def arrange(self, situation: Situation) -> str:
         return self.words[situation]
 
-    def heard(self) -> list[Asked]:
+    def read_requests(self) -> list[ModelRequest]:
         return []
 
 
 class TestEcho(RuntimeContract):
     @pytest.fixture
-    def rig(self) -> EchoRig:
-        return EchoRig()
+    def harness(self) -> EchoHarness:
+        return EchoHarness()
 
 
-class ScriptedRig:
+class ScriptedHarness:
     """The runtime for users' tests: each situation is a script."""
 
     lacks: Mapping[str, str] = {
@@ -126,42 +126,45 @@ class ScriptedRig:
         "closes upstream": "there is no connection to close",
     }
     scripts: Mapping[str, tuple[Step, ...]] = {
-        "says": (Give(SaveState({"turns": 1})), scripted.Say(GREETING)),
-        "thinks": (Give(Progress("thinking", {"text": THOUGHT})), scripted.Say(GREETING)),
-        "calls a tool": (scripted.Call("look_up", {"word": "sojourn"}), scripted.Say(GREETING)),
-        "calls a tool that fails": (scripted.Call("fail", {"word": "x"}), scripted.Say(GREETING)),
-        "calls a tool that never ends": (scripted.Call("linger", {"word": "z"}),),
-        "speaks slowly": (scripted.Say("and so", kept=False), Gate("never")),
+        "says": (Emit(SaveState({"turns": 1})), scripted_runtime.Say(GREETING)),
+        "thinks": (Emit(Progress("thinking", {"text": THOUGHT})), scripted_runtime.Say(GREETING)),
+        "calls a tool": (scripted_runtime.Call("look_up", {"word": "sojourn"}), scripted_runtime.Say(GREETING)),
+        "calls a tool that fails": (scripted_runtime.Call("fail", {"word": "x"}), scripted_runtime.Say(GREETING)),
+        "calls a tool that never ends": (scripted_runtime.Call("linger", {"word": "z"}),),
+        "speaks slowly": (scripted_runtime.Say("and so", kept=False), Gate("never")),
         "is unreachable": (Fail(RuntimeUnreachable("It is away.", hint="Start it.")),),
         "refuses the key": (Fail(KeyRefused("No.", hint="Another key.")),),
         "is busy": (Fail(RateLimited("Too many.", hint="Wait.")),),
         "has an error": (Fail(RuntimeFailed("It broke.", hint="Look at its log.")),),
-        "dies while speaking": (scripted.Say("I was", kept=False), Fail(RuntimeUnreachable("Gone.", hint="Try."))),
+        "dies while speaking": (
+            scripted_runtime.Say("I was", kept=False),
+            Fail(RuntimeUnreachable("Gone.", hint="Try.")),
+        ),
         "hangs": (Fail(RuntimeTimeout("Not a word.", hint="Try again.")),),
         "answers garbage": (Fail(RuntimeFailed("That is no answer.", hint="Try another.")),),
     }
 
     def __init__(self) -> None:
-        self.runtime = scripted.ScriptedRuntime()
+        self.runtime = scripted_runtime.ScriptedRuntime()
         self.tools = ContractTools().all()
 
     def arrange(self, situation: Situation) -> str:
         self.runtime.on(situation, *self.scripts[situation])
         if situation == "is unreachable":
-            self.runtime = scripted.ScriptedRuntime(
+            self.runtime = scripted_runtime.ScriptedRuntime(
                 ready=RuntimeStatus(ok=False, detail="It is away.", hint="Start it.")
             )
             self.runtime.on(situation, *self.scripts[situation])
         return situation
 
-    def heard(self) -> list[Asked]:
+    def read_requests(self) -> list[ModelRequest]:
         return []
 
 
 class TestScripted(RuntimeContract):
     @pytest.fixture
-    def rig(self) -> ScriptedRig:
-        return ScriptedRig()
+    def harness(self) -> ScriptedHarness:
+        return ScriptedHarness()
 
 
 NO_SERVER = dict.fromkeys(
@@ -187,7 +190,7 @@ NO_SERVER = dict.fromkeys(
 }
 
 
-class OfflineRig:
+class OfflineHarness:
     """The words that lead into a situation; the tools are those it knows."""
 
     words: Mapping[str, str] = {
@@ -202,7 +205,7 @@ class OfflineRig:
         self.lacks: Mapping[str, str] = {**NO_SERVER, **{name.replace("_", " "): why for name, why in lacks.items()}}
         linger = next(tool for tool in ContractTools().all() if tool.name == "linger")
         self.tools: Sequence[Tool] = (
-            a_tool("read_file", self._read, path="which file"),
+            make_tool("read_file", self._read, path="which file"),
             replace(linger, name="terminal"),
         )
 
@@ -214,15 +217,15 @@ class OfflineRig:
     def arrange(self, situation: Situation) -> str:
         return self.words[situation]
 
-    def heard(self) -> list[Asked]:
+    def read_requests(self) -> list[ModelRequest]:
         return []
 
 
 class TestOfflineRules(RuntimeContract):
     @pytest.fixture
-    async def rig(self) -> AsyncIterator[OfflineRig]:
+    async def harness(self) -> AsyncIterator[OfflineHarness]:
         offline = OfflineRuntime(settings(model__local_file="/nowhere"), Registry().load)
-        yield OfflineRig(offline, usage="rules use no tokens", speaks_slowly="rules answer at once")
+        yield OfflineHarness(offline, usage="rules use no tokens", speaks_slowly="rules answer at once")
         await offline.close()
 
 
@@ -231,11 +234,11 @@ class TestOfflineModel(RuntimeContract):
     """The same with the real small model."""
 
     @pytest.fixture
-    async def rig(self) -> AsyncIterator[OfflineRig]:
+    async def harness(self) -> AsyncIterator[OfflineHarness]:
         offline = OfflineRuntime(settings(), Registry().load)
         assert "SmolLM2" in (await offline.ready()).detail, "fetch it with scripts/model"
-        made = OfflineRig(offline)
+        made = OfflineHarness(offline)
         asked = "Say hello to my cat."
-        made.words = {**OfflineRig.words, "says": asked, "speaks slowly": "Tell me a long story about the sea."}
+        made.words = {**OfflineHarness.words, "says": asked, "speaks slowly": "Tell me a long story about the sea."}
         yield made
         await offline.close()

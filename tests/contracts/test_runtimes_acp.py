@@ -15,12 +15,12 @@ from sojourn.core.messages import assistant, user
 from sojourn.ports.tool import Tool
 from sojourn.runtimes.acp.runtime import AcpRuntime
 from sojourn.runtimes.acp.settings import AcpSettings
-from sojourn.testing.hermes_rig import HermesRig
+from sojourn.testing.hermes_process import HermesProcess
+from sojourn.testing.model_script import Call, Garbage, Hang, ModelRequest, Say, Script
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Asked, Call, Garbage, Hang, Say, Script
 from sojourn.testing.runtime_contract import RuntimeContract, play
-from sojourn.testing.runtime_rig import GREETING, SLOW, ModelRig, Rig, Situation
-from sojourn.testing.turns import past
+from sojourn.testing.runtime_harness import GREETING, SLOW, ModelHarness, RuntimeHarness, Situation
+from sojourn.testing.turn_runner import make_history
 
 ROOT = Path(__file__).resolve().parents[2]
 LACKS = {
@@ -37,9 +37,9 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
-def hermes(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> HermesRig:
+def hermes(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> HermesProcess:
     subprocess.run([ROOT / "scripts" / "peer"], check=True, cwd=ROOT)
-    return HermesRig(ROOT / ".venv-hermes", tmp_path_factory.mktemp("hermes"), model_url=model.url)
+    return HermesProcess(ROOT / ".venv-hermes", tmp_path_factory.mktemp("hermes"), model_url=model.url)
 
 
 def terminal(command: str, before: str = "") -> list[Script]:
@@ -47,10 +47,10 @@ def terminal(command: str, before: str = "") -> list[Script]:
     return [[Say(before), call] if before else [call], [Say(GREETING)]]
 
 
-class AcpRig(ModelRig):
+class AcpHarness(ModelHarness):
     """The situations as they are met behind the agent, or in its process. Its command is a script we can take away."""
 
-    def __init__(self, model: ModelServer, hermes: HermesRig, runtime: AcpRuntime, command: Path) -> None:
+    def __init__(self, model: ModelServer, hermes: HermesProcess, runtime: AcpRuntime, command: Path) -> None:
         self.command, self.pid = command, command.with_name("pid")
         self.command.write_text(f"#!/bin/sh\necho $$ > {self.pid}\nexec {shlex.join(hermes.acp)}\n")
         self.command.chmod(0o700)
@@ -68,7 +68,7 @@ class AcpRig(ModelRig):
         }
         return ours.get(situation) or super().scripts(situation)
 
-    def dies(self, asked: Asked) -> Sequence[Say]:
+    def dies(self, asked: ModelRequest) -> Sequence[Say]:
         threading.Timer(0.5, os.kill, (int(self.pid.read_text()), signal.SIGKILL)).start()
         return [Say(SLOW, pause=0.05)]
 
@@ -80,7 +80,7 @@ class AcpRig(ModelRig):
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def running(hermes: HermesRig) -> AsyncIterator[tuple[AcpRuntime, Path]]:
+async def running(hermes: HermesProcess) -> AsyncIterator[tuple[AcpRuntime, Path]]:
     command = hermes.home.parent / "agent"
     runtime = AcpRuntime(AcpSettings(command=str(command), name="Hermes", idle_seconds=5.0))
     yield runtime, command
@@ -93,16 +93,20 @@ class TestAcp(RuntimeContract):
     """One agent process for all of them, which is started again where a test ends it."""
 
     @pytest_asyncio.fixture(loop_scope="module")
-    async def rig(
-        self, model: ModelServer, hermes: HermesRig, running: tuple[AcpRuntime, Path], request: pytest.FixtureRequest
-    ) -> AcpRig:
+    async def harness(
+        self,
+        model: ModelServer,
+        hermes: HermesProcess,
+        running: tuple[AcpRuntime, Path],
+        request: pytest.FixtureRequest,
+    ) -> AcpHarness:
         if "unreachable" in request.node.name or "not_being_ready" in request.node.name:
             await running[0].close()  # else the one that runs would still be reached
-        return AcpRig(model, hermes, *running)
+        return AcpHarness(model, hermes, *running)
 
-    async def test_history_keeps_its_roles(self, rig: Rig) -> None:
+    async def test_history_keeps_its_roles(self, harness: RuntimeHarness) -> None:
         """A new session of an agent takes one prompt, so who said what stands there in words."""
-        await play(rig, "says", history=past(user("What is a sojourn?"), assistant("A temporary stay.")))
-        told = rig.heard()[0].last_said()
+        await play(harness, "says", history=make_history(user("What is a sojourn?"), assistant("A temporary stay.")))
+        told = harness.read_requests()[0].last_user_text()
         places = [told.index(words) for words in ("user: What is a s", "assistant: A temporary", "Hello there.")]
         assert places == sorted(places)

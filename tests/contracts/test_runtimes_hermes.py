@@ -11,11 +11,11 @@ from sojourn.core.settings import Secret
 from sojourn.ports.tool import Tool
 from sojourn.runtimes.hermes.runtime import HermesRuntimeAdapter
 from sojourn.runtimes.hermes.settings import HermesSettings
-from sojourn.testing.hermes_rig import HermesRig
+from sojourn.testing.hermes_process import HermesProcess
+from sojourn.testing.model_script import Call, Garbage, ModelRequest, Say, Script
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Asked, Call, Garbage, Say, Script
 from sojourn.testing.runtime_contract import RuntimeContract
-from sojourn.testing.runtime_rig import GREETING, SLOW, ModelRig, Situation
+from sojourn.testing.runtime_harness import GREETING, SLOW, ModelHarness, Situation
 
 ROOT = Path(__file__).resolve().parents[2]
 LACKS = {
@@ -33,9 +33,9 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
-def hermes(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HermesRig]:
+def hermes(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HermesProcess]:
     subprocess.run([ROOT / "scripts" / "peer"], check=True, cwd=ROOT)
-    hermes = HermesRig(ROOT / ".venv-hermes", tmp_path_factory.mktemp("hermes"), model_url=model.url)
+    hermes = HermesProcess(ROOT / ".venv-hermes", tmp_path_factory.mktemp("hermes"), model_url=model.url)
     hermes.start()
     yield hermes
     hermes.stop()
@@ -46,10 +46,10 @@ def terminal(command: str, before: str = "") -> list[Script]:
     return [[Say(before), call] if before else [call], [Say(GREETING)]]
 
 
-class HermesModelRig(ModelRig):
+class HermesModelHarness(ModelHarness):
     """The situations as they are met behind Hermes, or in Hermes itself."""
 
-    def __init__(self, model: ModelServer, hermes: HermesRig) -> None:
+    def __init__(self, model: ModelServer, hermes: HermesProcess) -> None:
         self.hermes = hermes
         settings = HermesSettings(url=hermes.url, api_key=Secret(hermes.key), patience_seconds=0.5)
         super().__init__(model, HermesRuntimeAdapter(settings), LACKS)
@@ -65,7 +65,7 @@ class HermesModelRig(ModelRig):
         }
         return ours.get(situation) or super().scripts(situation)
 
-    def dies(self, asked: Asked) -> Sequence[Say]:
+    def dies(self, asked: ModelRequest) -> Sequence[Say]:
         threading.Timer(0.5, self.hermes.kill).start()
         return [Say(SLOW, pause=0.05)]
 
@@ -80,10 +80,10 @@ class HermesModelRig(ModelRig):
 
 class TestHermes(RuntimeContract):
     @pytest.fixture
-    async def rig(self, model: ModelServer, hermes: HermesRig) -> AsyncIterator[HermesModelRig]:
+    async def harness(self, model: ModelServer, hermes: HermesProcess) -> AsyncIterator[HermesModelHarness]:
         if not hermes.is_up():
             hermes.start()
-        rig = HermesModelRig(model, hermes)
-        yield rig
+        harness = HermesModelHarness(model, hermes)
+        yield harness
         hermes.go_on()
-        await rig.runtime.close()
+        await harness.runtime.close()

@@ -9,8 +9,8 @@ from sojourn.gateway.plugin import plugin as gateway
 from sojourn.service.local import LocalService
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.templates.plugin import plugin as templates
-from sojourn.testing.kit import SmallKit, settings_with
-from sojourn.testing.scripted import ScriptedRuntime
+from sojourn.testing.app import FakeApp, make_settings
+from sojourn.testing.scripted_runtime import ScriptedRuntime
 from sojourn.testing.service_contract import ServiceContract
 from tests.contracts.http_service import Served
 from tests.contracts.services import LIBRARIES
@@ -32,12 +32,12 @@ class TestOverHttp(ServiceContract):
         """Makes clients, each of a server of its own on the same store."""
 
         def make_kit():
-            return SmallKit(
+            return FakeApp(
                 store=SqliteStore(home / "state.db"),
-                settings=settings_with(home, gateway_embedded=False),
+                settings=make_settings(home, gateway_embedded=False),
                 runtimes=[runtime, other],
                 make_service=LocalService,
-                given_plugins=[memory, skills, templates, gateway],
+                plugin_list=[memory, skills, templates, gateway],
                 **LIBRARIES,
             )
 

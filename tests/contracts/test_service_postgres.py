@@ -3,15 +3,15 @@
 import pytest
 
 from sojourn.stores.postgres.store import PostgresStore
-from sojourn.testing.service_controls import ControlsContract
-from sojourn.testing.service_driver import DriverContract
-from sojourn.testing.service_watching import WatchingContract
+from sojourn.testing.service_controls import ServiceControlsContract
+from sojourn.testing.service_driver import ServiceDriverContract
+from sojourn.testing.service_watch import ServiceWatchContract
 from tests.contracts.services import Local
 
 pytestmark = pytest.mark.postgres
 
 
-class TestPostgres(Local, ControlsContract, DriverContract, WatchingContract):
+class TestPostgres(Local, ServiceControlsContract, ServiceDriverContract, ServiceWatchContract):
     @pytest.fixture
     def url(self, databases):
         return databases()

@@ -87,7 +87,7 @@ steps = st.one_of(
     st.tuples(st.just("flags"), numbers, seqs, flags),
     st.tuples(st.just("change"), numbers, titles, tags, st.booleans(), st.booleans()),
     st.tuples(st.just("end"), numbers, words),
-    st.tuples(st.just("drive"), numbers, st.sampled_from(["cli", "web"])),
+    st.tuples(st.just("set_driver"), numbers, st.sampled_from(["cli", "web"])),
     st.tuples(st.just("ingest"), numbers, st.lists(items, max_size=3), titles, numbers),
     st.tuples(st.just("put"), keys, texts, st.one_of(st.none(), numbers), st.sampled_from([None, 0, 1, 2])),
     st.tuples(st.just("drop"), keys, st.sampled_from([None, 1, 2])),

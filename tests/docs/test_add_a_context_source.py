@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from sojourn.core.events import Progress
-from sojourn.testing.scripted import ScriptedRuntime
+from sojourn.testing.scripted_runtime import ScriptedRuntime
 from sojourn.testing.service_steps import opened, talk
 from tests.docs.examples import example_app
 

@@ -26,10 +26,10 @@ from sojourn.ports.tool import Question, Reply
 from sojourn.runtimes.acp import prompt_call
 from sojourn.runtimes.acp.runtime import AcpRuntime
 from sojourn.runtimes.acp.settings import AcpSettings
-from sojourn.testing.hermes_rig import HermesRig
+from sojourn.testing.hermes_process import HermesProcess
+from sojourn.testing.model_script import Call, Refuse, Say
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Call, Refuse, Say
-from sojourn.testing.turns import Room, Shown, run_turn, stop_turn, turn_input
+from sojourn.testing.turn_runner import FakeWorkspace, TurnOutput, make_turn_input, run_turn, stop_turn
 
 ROOT = Path(__file__).resolve().parents[2]
 AGENT = Path(__file__).with_name("acp_agent.py")
@@ -63,12 +63,12 @@ async def make() -> AsyncIterator[Make]:
     ],
 )
 async def test_odd_manners_do_no_harm(make: Make, said: str, text: str) -> None:
-    shown = await run_turn(make(), turn_input(said))
+    shown = await run_turn(make(), make_turn_input(said))
     assert (shown.error, shown.text, shown.answers) == (None, text, [text])
 
 
 async def test_tools_are_shown_and_one_that_is_never_told_of_again_ends_with_the_turn(make: Make) -> None:
-    shown = await run_turn(make(), turn_input("WORK"))
+    shown = await run_turn(make(), make_turn_input("WORK"))
     told = [(one["preview"], one["tool"], one["status"]) for one in shown.progress("tool")]
     assert told == [
         ("Reading a file", "read", "started"),
@@ -82,12 +82,12 @@ async def test_tools_are_shown_and_one_that_is_never_told_of_again_ends_with_the
 
 
 async def test_a_plan_is_shown_as_tasks(make: Make) -> None:
-    [shown] = (await run_turn(make(), turn_input("PLAN"))).progress("task")
+    [shown] = (await run_turn(make(), make_turn_input("PLAN"))).progress("task")
     assert [(one["title"], one["state"]) for one in shown["tasks"]] == [("Dig", "running"), ("Plant", "waiting")]
 
 
 async def test_an_answer_cut_by_its_model_is_kept_and_marked(make: Make) -> None:
-    shown = await run_turn(make(), turn_input("SHORTEN"))
+    shown = await run_turn(make(), make_turn_input("SHORTEN"))
     assert (shown.messages[0].content, shown.messages[0].finish_reason) == ("There was more to", "length")
 
 
@@ -96,7 +96,7 @@ async def test_an_answer_cut_by_its_model_is_kept_and_marked(make: Make) -> None
     ("said", "words"), [("REFUSE", "refused"), ("SILENCE", "without an answer"), ("BREAK", "out of cheese")]
 )
 async def test_what_is_no_answer_is_a_failure(make: Make, said: str, words: str) -> None:
-    shown = await run_turn(make(), turn_input(said))
+    shown = await run_turn(make(), make_turn_input(said))
     assert type(shown.error) is RuntimeFailed
     assert words in str(shown.error)
     assert shown.error.hint
@@ -104,39 +104,39 @@ async def test_what_is_no_answer_is_a_failure(make: Make, said: str, words: str)
 
 async def test_a_dying_agent_is_quoted_and_started_again(make: Make) -> None:
     runtime = make()
-    shown = await run_turn(runtime, turn_input("DIE"))
+    shown = await run_turn(runtime, make_turn_input("DIE"))
     assert isinstance(shown.error, RuntimeUnreachable)
     assert all(words in str(shown.error) for words in ("exit code 3", "heart attack"))
     assert shown.answers == ["I feel "], "what it had said is kept"
-    assert (await run_turn(runtime, turn_input("Hello?"))).error is None
+    assert (await run_turn(runtime, make_turn_input("Hello?"))).error is None
 
 
 async def test_signing_in_is_asked_for(make: Make) -> None:
-    shown = await run_turn(make("sign-in"), turn_input("Hi."))
+    shown = await run_turn(make("sign-in"), make_turn_input("Hi."))
     assert isinstance(shown.error, KeyRefused)
 
 
 async def test_another_version_of_the_protocol_is_said(make: Make) -> None:
-    shown = await run_turn(make("old"), turn_input("Hi."))
+    shown = await run_turn(make("old"), make_turn_input("Hi."))
     assert isinstance(shown.error, RuntimeFailed)
     assert "version 0" in str(shown.error)
 
 
 async def test_an_agent_that_does_not_get_ready_is_given_up_and_gone(make: Make) -> None:
     runtime = make("slow-start", start_seconds=1.0)
-    assert isinstance((await run_turn(runtime, turn_input("Hi."))).error, RuntimeTimeout)
+    assert isinstance((await run_turn(runtime, make_turn_input("Hi."))).error, RuntimeTimeout)
     assert not runtime.is_running
 
 
 async def test_something_that_speaks_another_language_is_told_apart(make: Make) -> None:
-    shown = await run_turn(make(command="yes hello"), turn_input("Hi."))
+    shown = await run_turn(make(command="yes hello"), make_turn_input("Hi."))
     assert type(shown.error) is RuntimeFailed
     assert "Agent Client Protocol" in str(shown.error)
 
 
 async def test_a_program_that_is_not_there_is_named(make: Make) -> None:
     runtime = make(command="no-such-agent --acp")
-    shown = await run_turn(runtime, turn_input("Hi."))
+    shown = await run_turn(runtime, make_turn_input("Hi."))
     assert isinstance(shown.error, RuntimeUnreachable)
     assert "no-such-agent" in str(shown.error)
     assert not (await runtime.ready()).ok
@@ -145,7 +145,7 @@ async def test_a_program_that_is_not_there_is_named(make: Make) -> None:
 async def test_without_a_command_the_setting_is_named(make: Make) -> None:
     runtime = make(command="")
     with pytest.raises(BadConfig, match="acp"):
-        async with aclosing(runtime.run(turn_input("Hi."))) as events:
+        async with aclosing(runtime.run(make_turn_input("Hi."))) as events:
             await anext(events)
     assert "command" in (await runtime.ready()).hint
 
@@ -162,8 +162,8 @@ async def test_without_a_command_the_setting_is_named(make: Make) -> None:
     ],
 )
 async def test_our_words_become_its_options(make: Make, said: str, answer: str, heard: str) -> None:
-    room = Room(answer=answer)
-    shown = await run_turn(make(), turn_input(said, room=room))
+    room = FakeWorkspace(answer=answer)
+    shown = await run_turn(make(), make_turn_input(said, room=room))
     assert shown.text == f"You said {heard}."
     assert (room.questions[0].tool, room.questions[0].detail) == ("delete", "Delete it all")
     assert "deny" in room.questions[0].choices
@@ -174,39 +174,39 @@ async def test_no_answer_in_time_is_a_no_and_is_said(make: Make) -> None:
         await asyncio.Event().wait()
         raise AssertionError("nobody answers")
 
-    shown = await run_turn(make(approval_seconds=0.2), turn_input("PERMIT", ask=never))
+    shown = await run_turn(make(approval_seconds=0.2), make_turn_input("PERMIT", ask=never))
     assert shown.text == "You said no."
     assert "Nobody answered" in shown.progress("approval")[0]["why"]
 
 
 # stopping
 async def test_a_cancelled_turn_ends_in_the_agent_too(make: Make) -> None:
-    runtime, room = make(), Room()
-    shown = await stop_turn(runtime, turn_input("WAIT", room=room), lambda item: isinstance(item, Chunk))
+    runtime, room = make(), FakeWorkspace()
+    shown = await stop_turn(runtime, make_turn_input("WAIT", room=room), lambda item: isinstance(item, Chunk))
     assert (shown.cancelled, shown.answers) == (True, ["Waiting. "])
     history = (HistoryEntry(1, replace(user("WAIT"), turn_id=room.turn)),)
-    again = await run_turn(runtime, turn_input("Go on.", room=room, history=history, state=state_of(shown)))
+    again = await run_turn(runtime, make_turn_input("Go on.", room=room, history=history, state=state_of(shown)))
     assert again.text.endswith("2] Go on."), "the same session of the same process"
 
 
 async def test_an_agent_that_does_not_listen_is_ended(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prompt_call, "_STOP_SECONDS", 0.2)
     runtime = make()
-    shown = await stop_turn(runtime, turn_input("DEAF"), lambda item: isinstance(item, Chunk))
+    shown = await stop_turn(runtime, make_turn_input("DEAF"), lambda item: isinstance(item, Chunk))
     assert shown.cancelled
     assert not runtime.is_running
-    assert (await run_turn(runtime, turn_input("Hello?"))).error is None
+    assert (await run_turn(runtime, make_turn_input("Hello?"))).error is None
 
 
 async def test_a_turn_that_takes_too_long_fails(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prompt_call, "_STOP_SECONDS", 0.2)
-    assert isinstance((await run_turn(make(most_seconds=0.5), turn_input("DEAF"))).error, RuntimeTimeout)
-    assert isinstance((await run_turn(make(idle_seconds=0.5), turn_input("DEAF"))).error, RuntimeTimeout)
+    assert isinstance((await run_turn(make(most_seconds=0.5), make_turn_input("DEAF"))).error, RuntimeTimeout)
+    assert isinstance((await run_turn(make(idle_seconds=0.5), make_turn_input("DEAF"))).error, RuntimeTimeout)
 
 
 async def test_closing_takes_the_children_of_the_agent_along(make: Make) -> None:
     runtime = make()
-    child = int((await run_turn(runtime, turn_input("CHILD"))).text)
+    child = int((await run_turn(runtime, make_turn_input("CHILD"))).text)
     os.kill(child, 0)
     await runtime.close()
     for _ in range(100):  # its new parent has to notice, too
@@ -219,7 +219,7 @@ async def test_closing_takes_the_children_of_the_agent_along(make: Make) -> None
 
 
 # what it is told
-def state_of(shown: Shown) -> dict[str, Any]:
+def state_of(shown: TurnOutput) -> dict[str, Any]:
     return dict(shown.of(SaveState)[-1].state)
 
 
@@ -233,9 +233,9 @@ class Conversation:
         for message in messages:
             self.history.append(HistoryEntry(len(self.history) + 1, replace(message, turn_id=turn)))
 
-    async def say(self, text: str, **given: Any) -> Shown:
-        room = Room(root=AGENT.parent)
-        turn = turn_input(text, room=room, history=tuple(self.history), state=self.state, **given)
+    async def say(self, text: str, **given: Any) -> TurnOutput:
+        room = FakeWorkspace(root=AGENT.parent)
+        turn = make_turn_input(text, room=room, history=tuple(self.history), state=self.state, **given)
         shown = await run_turn(self.runtime, turn)
         self.state = state_of(shown)
         self.keep(user(text), *shown.messages, turn=room.turn)
@@ -283,21 +283,21 @@ async def test_after_a_restart_it_is_told_all_again_unless_it_can_load(
 
 async def test_pictures_are_shown_to_an_agent_that_sees(make: Make) -> None:
     picture = Attachment(hash="h", media_type="image/png", name="dog.png", size=4)
-    shown = await run_turn(make(), turn_input("Look.", attachments=(picture,), files={"h": b"\x89PNG"}))
+    shown = await run_turn(make(), make_turn_input("Look.", attachments=(picture,), files={"h": b"\x89PNG"}))
     assert "<image>" in shown.text
 
 
 async def test_sessions_are_not_mixed(make: Make) -> None:
     runtime = make()
-    both = await asyncio.gather(*(run_turn(runtime, turn_input(word)) for word in ("Apples.", "Pears.")))
+    both = await asyncio.gather(*(run_turn(runtime, make_turn_input(word)) for word in ("Apples.", "Pears.")))
     assert ["Apples." in one.text for one in both] == [True, False]
     assert both[0].text.split("-")[0] == both[1].text.split("-")[0], "one process for both"
 
 
 async def test_guests_do_not_get_its_tools_unless_configured(make: Make) -> None:
-    room = Room(principal=Principal("guest:ann"))
+    room = FakeWorkspace(principal=Principal("guest:ann"))
     with pytest.raises(NotAllowed, match="guests"):
-        async with aclosing(make().run(turn_input("Hi.", room=room))) as events:
+        async with aclosing(make().run(make_turn_input("Hi.", room=room))) as events:
             await anext(events)
 
 
@@ -309,13 +309,13 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
-def hermes(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> HermesRig:
+def hermes(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> HermesProcess:
     subprocess.run([ROOT / "scripts" / "peer"], check=True, cwd=ROOT)
-    return HermesRig(ROOT / ".venv-hermes", tmp_path_factory.mktemp("hermes"), model_url=model.url)
+    return HermesProcess(ROOT / ".venv-hermes", tmp_path_factory.mktemp("hermes"), model_url=model.url)
 
 
 async def test_hermes_goes_on_in_its_own_session_after_it_was_killed(
-    make: Make, model: ModelServer, hermes: HermesRig
+    make: Make, model: ModelServer, hermes: HermesProcess
 ) -> None:
     model.play([Say("One.")], [Say("Two.")])
     runtime = make(command=shlex.join(hermes.acp))
@@ -332,29 +332,29 @@ async def test_hermes_goes_on_in_its_own_session_after_it_was_killed(
     assert shown.done[0].usage["input_tokens"] > 0
 
 
-async def test_hermes_errors_do_not_pass_as_answers(make: Make, model: ModelServer, hermes: HermesRig) -> None:
+async def test_hermes_errors_do_not_pass_as_answers(make: Make, model: ModelServer, hermes: HermesProcess) -> None:
     runtime = make(command=shlex.join(hermes.acp))
     model.play([Refuse(500, "scripted failure")])
-    shown = await run_turn(runtime, turn_input("Hi."))
+    shown = await run_turn(runtime, make_turn_input("Hi."))
     assert type(shown.error) is RuntimeFailed
     assert "scripted failure" in str(shown.error)
     assert (shown.text, shown.answers) == ("", [])
     model.play([Say("Let me see. "), Call("terminal", {"command": "true"})], [Refuse(500)])
-    shown = await run_turn(runtime, turn_input("Hi."))
+    shown = await run_turn(runtime, make_turn_input("Hi."))
     assert type(shown.error) is RuntimeFailed
     assert shown.answers == [shown.text] == ["Let me see. "]
     model.play([Say("One.")])
-    assert (await run_turn(runtime, turn_input("Hi."))).answers == ["One."]
-    assert "/help" in (await run_turn(runtime, turn_input("/help"))).text, "its own commands still work"
+    assert (await run_turn(runtime, make_turn_input("Hi."))).answers == ["One."]
+    assert "/help" in (await run_turn(runtime, make_turn_input("/help"))).text, "its own commands still work"
 
 
 @pytest.mark.parametrize(("choice", "status"), [("once", "completed"), ("deny", "failed")])
 async def test_hermes_asks_before_what_is_dangerous(
-    make: Make, model: ModelServer, hermes: HermesRig, choice: str, status: str
+    make: Make, model: ModelServer, hermes: HermesProcess, choice: str, status: str
 ) -> None:
     model.play([Call("terminal", {"command": "rm -rf /tmp/sojourn_no_such_folder"})], [Say("All done.")])
-    room = Room(answer=choice)
-    shown = await run_turn(make(command=shlex.join(hermes.acp)), turn_input("Tidy up.", room=room))
+    room = FakeWorkspace(answer=choice)
+    shown = await run_turn(make(command=shlex.join(hermes.acp)), make_turn_input("Tidy up.", room=room))
     assert [question.detail for question in room.questions] == ["rm -rf /tmp/sojourn_no_such_folder"]
     assert set(room.questions[0].choices) == {"once", "session", "always", "deny"}
     assert shown.progress("tool")[-1]["status"] == status

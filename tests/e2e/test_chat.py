@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from sojourn.testing.model_script import Call, Refuse, Say
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Call, Refuse, Say
 from tests.e2e.chat_terminal import Chatter
 
 SOJOURN = str(Path(sys.executable).with_name("sojourn"))

@@ -22,17 +22,17 @@ from sojourn.core.sessions import OWNER, Recorded, SessionId
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.tool import Reply
 from sojourn.testing import service_steps
-from sojourn.testing.hermes_rig import HermesRig
+from sojourn.testing.hermes_process import HermesProcess
+from sojourn.testing.model_script import Call, ModelRequest, Say
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Asked, Call, Say
 from sojourn.testing.service_steps import (
     ME,
     ended,
     follow,
     is_asked,
+    join_chunks,
     of,
     opened,
-    shown,
     stages,
     talk,
     transcript,
@@ -57,16 +57,18 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
-def hermes(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HermesRig]:
+def hermes(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HermesProcess]:
     subprocess.run([ROOT / "scripts" / "peer"], check=True, cwd=ROOT)
-    hermes = HermesRig(ROOT / ".venv-hermes", tmp_path_factory.mktemp("hermes"), model_url=model.url)
+    hermes = HermesProcess(ROOT / ".venv-hermes", tmp_path_factory.mktemp("hermes"), model_url=model.url)
     hermes.start()
     yield hermes
     hermes.stop()
 
 
 @pytest.fixture
-async def app(home: Path, model: ModelServer, hermes: HermesRig, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[App]:
+async def app(
+    home: Path, model: ModelServer, hermes: HermesProcess, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[App]:
     """An installation with a memory, a note and a skill."""
     monkeypatch.setattr(service_steps, "SECONDS", 60.0)  # two agents start here, each with all it needs
     skill = home / "skills" / "watering-plan"
@@ -91,7 +93,7 @@ QUESTION = "Where do the garden tomatoes stand?"
 STEPS = "Write a watering plan for the garden tomatoes, then check it, and then save it as plan.md"
 
 
-def heard(model: ModelServer) -> Asked:
+def heard(model: ModelServer) -> ModelRequest:
     return [asked for asked in model.asked if asked.streams][-1]
 
 
@@ -145,7 +147,7 @@ async def test_three_what_hermes_says_arrives_as_the_five_events(app: App, model
     assert events[0].runtime == "hermes"
     assert isinstance(events[-1], Done)
     assert len(of(Done, kept)) == len(of(Metadata, kept)) == 1
-    assert shown(kept).split() == ["Let", "me", "look.", "It", "ran."]
+    assert join_chunks(kept).split() == ["Let", "me", "look.", "It", "ran."]
     assert [detail["status"] for detail in stages(kept, "tool")] == ["started", "completed"]
     assert of(Done, kept)[0].usage["input_tokens"] > 0
 
@@ -218,12 +220,12 @@ async def test_an_agent_with_a_memory_of_its_own_is_told_what_others_did(app: Ap
     session = await opened(app.service)
     await talk(app.service, session, "Hello from the beginning.", runtime="native")
     native = raw_state(home, session, "native")
-    first = shown(await talk(app.service, session, "First.", runtime="acp"))
+    first = join_chunks(await talk(app.service, session, "First.", runtime="acp"))
     assert "Hello from the beginning." in first
-    second = shown(await talk(app.service, session, "Second.", runtime="acp"))
+    second = join_chunks(await talk(app.service, session, "Second.", runtime="acp"))
     assert not any(words in second for words in ("Hello from the beginning.", "First.", "gate key"))
     await talk(app.service, session, "Asked of Hermes.", runtime="hermes")
-    third = shown(await talk(app.service, session, "Third.", runtime="acp"))
+    third = join_chunks(await talk(app.service, session, "Third.", runtime="acp"))
     assert all(words in third for words in ("Asked of Hermes.", "Fine.", "Third."))
     assert not any(words in third for words in ("Hello from the beginning.", "First.", "Second."))
     assert raw_state(home, session, "native") == native
@@ -252,7 +254,7 @@ async def test_a_question_of_hermes_is_answered_through_the_service(app: App, mo
     assert [detail["status"] for detail in stages(kept, "approval")] == ["asked", "answered"]
 
 
-async def test_stopping_through_the_service_stops_hermes(app: App, model: ModelServer, hermes: HermesRig) -> None:
+async def test_stopping_through_the_service_stops_hermes(app: App, model: ModelServer, hermes: HermesProcess) -> None:
     model.play([Say("and so on " * 60, pause=0.05)])
     session = await opened(app.service)
     turn = await app.service.say(session, TurnRequest(text="Speak.", runtime="hermes"), ME)
@@ -262,7 +264,7 @@ async def test_stopping_through_the_service_stops_hermes(app: App, model: ModelS
     assert ended(kept) == ("cancelled", [])
     answer = (await transcript(app.service, session))[-1]
     assert answer[0] == "assistant"
-    assert answer[1].strip() == shown(kept).strip() != ""
+    assert answer[1].strip() == join_chunks(kept).strip() != ""
     state = await app.store.get_record("agent_state", f"{session}/hermes")
     assert state is not None
     await app.runtime("hermes").close()

@@ -11,7 +11,7 @@ import pytest
 from sojourn.core.places import build_session_key
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question
-from sojourn.testing.scripted import Ask, Gate, Say
+from sojourn.testing.scripted_runtime import Ask, Gate, Say
 from tests.integration.gateway.worlds import world
 from tests.servers.discord import discord_rig
 from tests.servers.slack import slack_rig
@@ -24,9 +24,9 @@ THREADED = [("telegram", "dm"), ("telegram", "group"), ("discord", "group"), ("s
 class Network:
     """A gateway with one real adapter, on the network's own server."""
 
-    def __init__(self, at, rig, adapter, home) -> None:
-        self.at, self.rig, self.adapter, self._home = at, rig, adapter, home
-        self.people = {one.id for one in rig.people}
+    def __init__(self, at, harness, adapter, home) -> None:
+        self.at, self.harness, self.adapter, self._home = at, harness, adapter, home
+        self.people = {one.id for one in harness.people}
 
     def thread(self, id):
         """As a person finds it; on Discord a thread is a channel of its own."""
@@ -34,7 +34,10 @@ class Network:
 
     async def answers(self, place, count):
         async with asyncio.timeout(10):
-            while len(texts := [one.text for one in await self.rig.shown(place) if one.by not in self.people]) < count:
+            while (
+                len(texts := [one.text for one in await self.harness.read_messages(place) if one.by not in self.people])
+                < count
+            ):
                 await asyncio.sleep(0.02)
         return texts
 
@@ -42,14 +45,14 @@ class Network:
 @pytest.fixture
 async def network(request, home, store):
     name, kind, *grows = request.param
-    async with RIGS[name]() as rig:
-        settings = {"gateway_owners": f"{name}:{rig.people[0].id}", "gateway_home": f"{name}:{rig.chats[kind]}"}
+    async with RIGS[name]() as harness:
+        settings = {"gateway_owners": f"{name}:{harness.people[0].id}", "gateway_home": f"{name}:{harness.chats[kind]}"}
         settings |= {"gateway_streaming": bool(grows), "gateway_streaming_seconds": 0.0}
         async with world(home, store, **settings) as at:
-            adapter = rig.connect()
+            adapter = harness.connect()
             await at.start(adapter)
-            await rig.until_listening()
-            yield Network(at, rig, adapter, rig.chats[kind])
+            await harness.until_listening()
+            yield Network(at, harness, adapter, harness.chats[kind])
 
 
 everywhere = pytest.mark.parametrize("network", [(name, "dm") for name in RIGS], indirect=True)
@@ -57,9 +60,9 @@ everywhere = pytest.mark.parametrize("network", [(name, "dm") for name in RIGS],
 
 @everywhere
 async def test_a_message_is_answered_in_place(network):
-    place = network.adapter.home(network.rig.chats["dm"])
+    place = network.adapter.home(network.harness.chats["dm"])
     network.at.runtime.on("how are you", Say("**Fine**, 1 < 2."))
-    await network.rig.write(place, "how are you", network.rig.people[0])
+    await network.harness.write(place, "how are you", network.harness.people[0])
     [answer] = await network.answers(place, 1)
     assert "Fine" in answer
     assert "1 < 2" in answer
@@ -67,8 +70,8 @@ async def test_a_message_is_answered_in_place(network):
 
 @everywhere
 async def test_a_stranger_gets_a_code_and_no_answer(network):
-    place = network.adapter.home(network.rig.chats["dm"])
-    await network.rig.write(place, "tell me all", network.rig.people[1])
+    place = network.adapter.home(network.harness.chats["dm"])
+    await network.harness.write(place, "tell me all", network.harness.people[1])
     [answer] = await network.answers(place, 1)
     assert "tell me all" not in answer
     assert network.at.runtime.seen == []
@@ -76,11 +79,11 @@ async def test_a_stranger_gets_a_code_and_no_answer(network):
 
 @everywhere
 async def test_a_lost_line_is_opened_again_and_nothing_is_answered_twice(network):
-    place = network.adapter.home(network.rig.chats["dm"])
-    await network.rig.write(place, "before", network.rig.people[0])
+    place = network.adapter.home(network.harness.chats["dm"])
+    await network.harness.write(place, "before", network.harness.people[0])
     await network.answers(place, 1)
-    await network.rig.cut()
-    await network.rig.write(place, "meanwhile", network.rig.people[0])
+    await network.harness.drop_connections()
+    await network.harness.write(place, "meanwhile", network.harness.people[0])
     assert await network.answers(place, 2) == ["before", "meanwhile"]
     await network.at.quiet()
     assert len(network.at.runtime.seen) == 2
@@ -90,8 +93,8 @@ async def test_a_lost_line_is_opened_again_and_nothing_is_answered_twice(network
 async def test_a_long_answer_arrives_whole_in_pieces_the_network_takes(network):
     words = [f"wörd{n}" for n in range(9000)]
     network.at.runtime.on("tell me", Say(" ".join(words)))
-    place = network.adapter.home(network.rig.chats["dm"])
-    await network.rig.write(place, "tell me", network.rig.people[0])
+    place = network.adapter.home(network.harness.chats["dm"])
+    await network.harness.write(place, "tell me", network.harness.people[0])
     await network.answers(place, 2)
     await network.at.quiet()
     pieces = await network.answers(place, 2)
@@ -100,11 +103,11 @@ async def test_a_long_answer_arrives_whole_in_pieces_the_network_takes(network):
 
 @pytest.mark.parametrize("network", [(name, "dm", "grows") for name in RIGS], indirect=True)
 async def test_an_answer_grows_in_one_message(network):
-    place = network.adapter.home(network.rig.chats["dm"])
+    place = network.adapter.home(network.harness.chats["dm"])
     network.at.runtime.on(
         "count", Say("**one** two three four five six", kept=False), Gate("go"), Say(" seven", kept=False)
     )
-    await network.rig.write(place, "count", network.rig.people[0])
+    await network.harness.write(place, "count", network.harness.people[0])
     [begun] = await network.answers(place, 1)
     assert begun.endswith(" …")
     network.at.runtime.gate("go").open()
@@ -116,19 +119,19 @@ async def test_an_answer_grows_in_one_message(network):
 @everywhere
 async def test_a_question_has_buttons_and_only_the_owners_press_counts(network):
     """Through the inbox like everything else; then the message shows what was chosen."""
-    place, (ann, ben) = network.adapter.home(network.rig.chats["dm"]), network.rig.people
+    place, (ann, ben) = network.adapter.home(network.harness.chats["dm"]), network.harness.people
     network.at.runtime.on("clean up", Ask(Question(id="q1", text="May I delete it?", detail="rm x")), Say("done"))
-    await network.rig.write(place, "clean up", ann)
+    await network.harness.write(place, "clean up", ann)
     await network.answers(place, 1)
-    [asked] = [one for one in await network.rig.shown(place) if one.buttons]
+    [asked] = [one for one in await network.harness.read_messages(place) if one.buttons]
     assert [one.label for one in asked.buttons] == ["Allow once", "Allow for this session", "Deny"]
-    await network.rig.press(place, asked, asked.buttons[0], ben)
-    await network.rig.press(place, asked, asked.buttons[2], ann)
+    await network.harness.press(place, asked, asked.buttons[0], ben)
+    await network.harness.press(place, asked, asked.buttons[2], ann)
     async with asyncio.timeout(10):
-        while "done" not in [one.text for one in await network.rig.shown(place)]:
+        while "done" not in [one.text for one in await network.harness.read_messages(place)]:
             await asyncio.sleep(0.02)
     await network.at.quiet()
-    [shown] = [one for one in await network.rig.shown(place) if one.id == asked.id]
+    [shown] = [one for one in await network.harness.read_messages(place) if one.id == asked.id]
     assert (shown.buttons, "→ Deny" in shown.text, "rm x" in shown.text) == ((), True, True)
     assert "deny" in await network.answers(place, 3)
     assert len(network.at.runtime.seen) == 1
@@ -141,7 +144,7 @@ async def test_a_session_is_handed_to_a_thread_and_goes_on_there(network):
     assert (done.state, bool(done.thread_id)) == ("completed", True)
     thread = network.thread(done.thread_id)
     assert build_session_key(thread) == done.place
-    await network.rig.write(thread, "and a rose", network.rig.people[0])
+    await network.harness.write(thread, "and a rose", network.harness.people[0])
     assert (await network.answers(thread, 2))[1] == "and a rose"
     assert network.at.runtime.seen[-1].session.id == session.id
     assert len(await network.at.service.find(Listing())) == 1
@@ -153,18 +156,18 @@ async def test_where_there_are_no_threads_it_lands_in_the_home_channel_and_says_
     done = await network.at.hand_over(session, "discord")
     assert (done.state, done.thread_id) == ("completed", "")
     assert "private channel" in done.note
-    home = network.adapter.home(network.rig.chats["dm"])
-    await network.rig.write(home, "and a rose", network.rig.people[0])
+    home = network.adapter.home(network.harness.chats["dm"])
+    await network.harness.write(home, "and a rose", network.harness.people[0])
     assert (await network.answers(home, 2))[1] == "and a rose"
     assert network.at.runtime.seen[-1].session.id == session.id
 
 
 async def test_a_token_in_the_environment_is_all_it_takes(home):
-    async with telegram_rig() as rig:
+    async with telegram_rig() as harness:
         env = dict(os.environ) | {
-            "SOJOURN_TELEGRAM_TOKEN": rig.secret,
-            "SOJOURN_TELEGRAM_BASE_URL": rig.server.url,
-            "SOJOURN_GATEWAY_OWNERS": f"telegram:{rig.people[0].id}",
+            "SOJOURN_TELEGRAM_TOKEN": harness.secret,
+            "SOJOURN_TELEGRAM_BASE_URL": harness.server.url,
+            "SOJOURN_GATEWAY_OWNERS": f"telegram:{harness.people[0].id}",
             "SOJOURN_RUNTIME": "echo",
         }
         program = await asyncio.create_subprocess_exec(
@@ -172,10 +175,10 @@ async def test_a_token_in_the_environment_is_all_it_takes(home):
         )
         try:
             async with asyncio.timeout(30):
-                await rig.until_listening()
-            at = Network(None, rig, rig.connect(), "")
-            place = at.adapter.home(rig.chats["dm"])
-            await rig.write(place, "anybody there?", rig.people[0])
+                await harness.until_listening()
+            at = Network(None, harness, harness.connect(), "")
+            place = at.adapter.home(harness.chats["dm"])
+            await harness.write(place, "anybody there?", harness.people[0])
             assert "anybody there?" in (await at.answers(place, 1))[0]
         finally:
             program.terminate()

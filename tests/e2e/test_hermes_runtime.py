@@ -31,10 +31,10 @@ from sojourn.ports.tool import Question, Reply
 from sojourn.runtimes.hermes.api import HermesApi
 from sojourn.runtimes.hermes.runtime import HermesRuntimeAdapter
 from sojourn.runtimes.hermes.settings import HermesSettings
-from sojourn.testing.hermes_rig import HermesRig, free_port
+from sojourn.testing.hermes_process import HermesProcess, free_port
+from sojourn.testing.model_script import Call, Hang, Refuse, Say, Script, Think
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Call, Hang, Refuse, Say, Script, Think
-from sojourn.testing.turns import Room, Shown, past, run_turn, stop_turn, turn_input
+from sojourn.testing.turn_runner import FakeWorkspace, TurnOutput, make_history, make_turn_input, run_turn, stop_turn
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = [Say("and so on " * 60, pause=0.05)]
@@ -50,16 +50,16 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
-def running(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HermesRig]:
+def running(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HermesProcess]:
     subprocess.run([ROOT / "scripts" / "peer"], check=True, cwd=ROOT)
-    hermes = HermesRig(ROOT / ".venv-hermes", tmp_path_factory.mktemp("hermes"), model_url=model.url, most_runs=2)
+    hermes = HermesProcess(ROOT / ".venv-hermes", tmp_path_factory.mktemp("hermes"), model_url=model.url, most_runs=2)
     hermes.start()
     yield hermes
     hermes.stop()
 
 
 @pytest.fixture
-def hermes(running: HermesRig) -> Iterator[HermesRig]:
+def hermes(running: HermesProcess) -> Iterator[HermesProcess]:
     if not running.is_up():
         running.start()
     yield running
@@ -67,7 +67,7 @@ def hermes(running: HermesRig) -> Iterator[HermesRig]:
 
 
 @pytest.fixture
-async def make(hermes: HermesRig) -> AsyncIterator[Make]:
+async def make(hermes: HermesProcess) -> AsyncIterator[Make]:
     made: list[HermesRuntimeAdapter] = []
 
     def one(**settings: Any) -> HermesRuntimeAdapter:
@@ -80,7 +80,7 @@ async def make(hermes: HermesRig) -> AsyncIterator[Make]:
         await runtime.close()
 
 
-def status(hermes: HermesRig, run: str) -> dict[str, Any]:
+def status(hermes: HermesProcess, run: str) -> dict[str, Any]:
     asked = urllib.request.Request(f"{hermes.url}/v1/runs/{run}", headers={"Authorization": f"Bearer {hermes.key}"})
     with urllib.request.urlopen(asked, timeout=5) as reply:
         found: dict[str, Any] = json.load(reply)
@@ -114,11 +114,11 @@ async def line_to(port: int) -> AsyncIterator[tuple[str, Callable[[], None]]]:
         cut()
 
 
-async def run_with(runtime: HermesRuntimeAdapter, *, at_first_word: Callable[[], None]) -> Shown:
+async def run_with(runtime: HermesRuntimeAdapter, *, at_first_word: Callable[[], None]) -> TurnOutput:
     """A turn during which something happens to Hermes."""
-    shown, happening = Shown(), None
+    shown, happening = TurnOutput(), None
     try:
-        async with aclosing(runtime.run(turn_input("Speak."))) as events:
+        async with aclosing(runtime.run(make_turn_input("Speak."))) as events:
             async for item in events:
                 shown.items.append(item)
                 if happening is None and isinstance(item, Chunk):
@@ -134,9 +134,11 @@ async def run_with(runtime: HermesRuntimeAdapter, *, at_first_word: Callable[[],
 async def test_the_prepared_context_and_the_whole_transcript_reach_the_model(make: Make, model: ModelServer) -> None:
     model.play([Say("Two.")])
     call = ToolCall(id="c1", name="look_up", arguments='{"word": "one"}')
-    history = past(user("Count."), assistant("One.", [call]), tool_result(call, "one: a number"), assistant("Done."))
+    history = make_history(
+        user("Count."), assistant("One.", [call]), tool_result(call, "one: a number"), assistant("Done.")
+    )
     block = ContextBlock(kind="skill", title="Counting", text="Always count.", origin="skills/count", reason="a match")
-    shown = await run_turn(make(), turn_input("Go on.", history=history, blocks=(block,)))
+    shown = await run_turn(make(), make_turn_input("Go on.", history=history, blocks=(block,)))
     assert shown.answers == ["Two."]
     [asked] = [one for one in model.asked if one.streams]
     assert asked.roles()[-4:] == ["system", "user", "assistant", "user"]
@@ -149,16 +151,16 @@ async def test_attached_text_is_read_to_it_and_the_rest_is_named(make: Make, mod
     model.play([Say("Seen.")])
     note = Attachment(hash="h1", media_type="text/plain", name="note.txt", size=9)
     picture = Attachment(hash="h2", media_type="image/png", name="dog.png", size=4)
-    turn = turn_input("Look.", attachments=(note, picture), files={"h1": b"buy bread", "h2": b"\x89PNG"})
+    turn = make_turn_input("Look.", attachments=(note, picture), files={"h1": b"buy bread", "h2": b"\x89PNG"})
     assert (await run_turn(make(), turn)).error is None
-    said = model.asked[0].last_said()
+    said = model.asked[0].last_user_text()
     assert all(words in said for words in ("Look.", "note.txt", "buy bread", "dog.png", "image/png"))
 
 
-async def test_it_remembers_its_names_and_nothing_else(make: Make, model: ModelServer, hermes: HermesRig) -> None:
+async def test_it_remembers_its_names_and_nothing_else(make: Make, model: ModelServer, hermes: HermesProcess) -> None:
     model.play([Say("Hello.")])
-    room = Room(session=SessionId("20261116_080000_ab:cd"))
-    [kept] = (await run_turn(make(), turn_input("Hi.", room=room))).of(SaveState)
+    room = FakeWorkspace(session=SessionId("20261116_080000_ab:cd"))
+    [kept] = (await run_turn(make(), make_turn_input("Hi.", room=room))).of(SaveState)
     assert set(kept.state) == {"session_id", "last_run_id", "version"}
     assert kept.state["version"] == "0.19.0"
     assert kept.state["session_id"].startswith("sojourn_20261116_080000_ab-cd-")
@@ -169,13 +171,13 @@ async def test_reasoning_is_not_taken_for_the_answer_nor_the_answer_for_reasonin
     make: Make, model: ModelServer
 ) -> None:
     model.play([Think("hmm, let me see"), Say("It is four.")])
-    shown = await run_turn(make(), turn_input("Two and two?"))
+    shown = await run_turn(make(), make_turn_input("Two and two?"))
     assert (shown.text, shown.progress("thinking")) == ("It is four.", [])
 
 
 async def test_tools_are_progress_and_an_observation_and_never_made_up_messages(make: Make, model: ModelServer) -> None:
     model.play([Say("Let me look. "), Call("terminal", {"command": "echo tool-ran"})], [Say("It ran.")])
-    shown = await run_turn(make(), turn_input("Run it."))
+    shown = await run_turn(make(), make_turn_input("Run it."))
     assert [message.role for message in shown.messages] == ["assistant"]
     assert shown.text.split() == ["Let", "me", "look.", "It", "ran."]
     [seen] = shown.of(Observation)
@@ -194,8 +196,8 @@ async def test_the_person_decides_about_what_is_dangerous(
     make: Make, model: ModelServer, choice: str, status: str
 ) -> None:
     model.play(*DANGER)
-    room = Room(answer=choice)
-    shown = await run_turn(make(), turn_input("Tidy up.", room=room))
+    room = FakeWorkspace(answer=choice)
+    shown = await run_turn(make(), make_turn_input("Tidy up.", room=room))
     [question] = room.questions
     assert (question.detail, question.dangerous) == ("rm -rf /tmp/sojourn_no_such_folder", True)
     assert set(question.choices) == {"once", "session", "always", "deny"}
@@ -209,7 +211,7 @@ async def test_no_answer_in_time_is_a_no_and_is_said(make: Make, model: ModelSer
         raise AssertionError("nobody answers")
 
     model.play(*DANGER)
-    shown = await run_turn(make(approval_seconds=0.3), turn_input("Tidy up.", ask=never))
+    shown = await run_turn(make(approval_seconds=0.3), make_turn_input("Tidy up.", ask=never))
     [told] = shown.progress("approval")
     assert (told["choice"], "Nobody answered" in told["why"]) == ("deny", True)
     assert shown.progress("tool")[-1]["status"] == "failed"
@@ -217,11 +219,11 @@ async def test_no_answer_in_time_is_a_no_and_is_said(make: Make, model: ModelSer
 
 
 # the line
-async def test_a_broken_line_loses_nothing(make: Make, model: ModelServer, hermes: HermesRig) -> None:
+async def test_a_broken_line_loses_nothing(make: Make, model: ModelServer, hermes: HermesProcess) -> None:
     model.play([Say("one two three four five six", pause=0.1)])
     async with line_to(hermes.port) as (url, cut):
         seen = []
-        async with aclosing(make(url=url).run(turn_input("Count."))) as events:
+        async with aclosing(make(url=url).run(make_turn_input("Count."))) as events:
             async for item in events:
                 seen.append(item)
                 if isinstance(item, Chunk) and len(seen) < 6:
@@ -233,11 +235,11 @@ async def test_a_broken_line_loses_nothing(make: Make, model: ModelServer, herme
     assert observed.data["ended"] == "stop"
 
 
-async def test_a_question_nobody_could_see_is_denied(make: Make, model: ModelServer, hermes: HermesRig) -> None:
+async def test_a_question_nobody_could_see_is_denied(make: Make, model: ModelServer, hermes: HermesProcess) -> None:
     model.play([Say("First words. "), REMOVE], [Say("All done.")])
     async with line_to(hermes.port) as (url, cut):
-        room, seen = Room(), []
-        async with aclosing(make(url=url).run(turn_input("Tidy.", room=room))) as events:
+        room, seen = FakeWorkspace(), []
+        async with aclosing(make(url=url).run(make_turn_input("Tidy.", room=room))) as events:
             async for item in events:
                 seen.append(item)
                 if isinstance(item, Chunk) and "First" in item.text:
@@ -248,7 +250,7 @@ async def test_a_question_nobody_could_see_is_denied(make: Make, model: ModelSer
 
 
 async def test_a_hermes_that_was_restarted_no_longer_knows_the_run(
-    make: Make, model: ModelServer, hermes: HermesRig
+    make: Make, model: ModelServer, hermes: HermesProcess
 ) -> None:
     def restart() -> None:
         hermes.kill()
@@ -262,10 +264,10 @@ async def test_a_hermes_that_was_restarted_no_longer_knows_the_run(
 
 
 async def test_a_hermes_that_stops_answering_in_the_middle_is_given_up(
-    make: Make, model: ModelServer, hermes: HermesRig
+    make: Make, model: ModelServer, hermes: HermesProcess
 ) -> None:
     model.play([Say("Warm.")], SLOW)
-    assert (await run_turn(make(), turn_input("Hi."))).error is None
+    assert (await run_turn(make(), make_turn_input("Hi."))).error is None
     shown = await run_with(make(idle_seconds=2.0, patience_seconds=0.1), at_first_word=hermes.pause)
     assert isinstance(shown.error, RuntimeTimeout)
     assert shown.text.startswith("and")
@@ -273,28 +275,28 @@ async def test_a_hermes_that_stops_answering_in_the_middle_is_given_up(
 
 # time, room, keys
 async def test_a_turn_that_takes_too_long_fails_and_is_stopped_in_hermes(
-    make: Make, model: ModelServer, hermes: HermesRig
+    make: Make, model: ModelServer, hermes: HermesProcess
 ) -> None:
     model.play([Say("Well. "), Hang()])
     runtime = make(most_seconds=1.5)
-    shown = await run_turn(runtime, turn_input("Speak."))
+    shown = await run_turn(runtime, make_turn_input("Speak."))
     assert isinstance(shown.error, RuntimeTimeout)
     await runtime.close()
     assert status(hermes, shown.of(SaveState)[0].state["last_run_id"])["status"] == "cancelled"
 
 
 async def test_stopping_reaches_hermes_even_when_the_turn_is_cancelled(
-    make: Make, model: ModelServer, hermes: HermesRig
+    make: Make, model: ModelServer, hermes: HermesProcess
 ) -> None:
     model.play(SLOW)
     runtime = make()
-    shown = await stop_turn(runtime, turn_input("Speak."), lambda item: isinstance(item, Chunk))
+    shown = await stop_turn(runtime, make_turn_input("Speak."), lambda item: isinstance(item, Chunk))
     await runtime.close()
     assert status(hermes, shown.of(SaveState)[0].state["last_run_id"])["status"] == "cancelled"
 
 
 async def test_a_run_that_was_accepted_while_the_turn_was_cancelled_is_stopped_too(
-    make: Make, model: ModelServer, hermes: HermesRig, monkeypatch: pytest.MonkeyPatch
+    make: Make, model: ModelServer, hermes: HermesProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model.play(SLOW)
     submit, accepted, told = HermesApi.submit, list[str](), asyncio.Event()
@@ -307,7 +309,7 @@ async def test_a_run_that_was_accepted_while_the_turn_was_cancelled_is_stopped_t
 
     monkeypatch.setattr(HermesApi, "submit", slow_line)
     runtime = make()
-    turn = asyncio.create_task(run_turn(runtime, turn_input("Speak.")))
+    turn = asyncio.create_task(run_turn(runtime, make_turn_input("Speak.")))
     await told.wait()
     turn.cancel()
     await asyncio.wait({turn})
@@ -318,7 +320,7 @@ async def test_a_run_that_was_accepted_while_the_turn_was_cancelled_is_stopped_t
 async def test_a_full_hermes_is_waited_for(make: Make, model: ModelServer) -> None:
     model.play([Say("one two three four five six seven eight", pause=0.1)])
     runtime = make()
-    shown = await asyncio.gather(*(run_turn(runtime, turn_input("Count.")) for _ in range(4)))
+    shown = await asyncio.gather(*(run_turn(runtime, make_turn_input("Count.")) for _ in range(4)))
     assert [one.error for one in shown] == [None] * 4
     assert any(one.progress("queued") for one in shown), "two run at once, the others waited"
 
@@ -329,17 +331,17 @@ async def test_a_hermes_that_stays_full_is_said_to_be(
     monkeypatch.setattr("sojourn.runtimes.hermes.runtime._BACKOFF_SECONDS", (0.01,))
     model.play(SLOW)
     runtime = make()
-    async with aclosing(runtime.run(turn_input("a"))) as one, aclosing(runtime.run(turn_input("b"))) as two:
+    async with aclosing(runtime.run(make_turn_input("a"))) as one, aclosing(runtime.run(make_turn_input("b"))) as two:
         for busy in (one, two):
             async for item in busy:
                 if isinstance(item, Chunk):
                     break
-        assert isinstance((await run_turn(runtime, turn_input("c"))).error, RateLimited)
+        assert isinstance((await run_turn(runtime, make_turn_input("c"))).error, RateLimited)
 
 
 async def test_a_wrong_key_says_which_key(make: Make) -> None:
     runtime = make(api_key=Secret("wrong"))
-    shown = await run_turn(runtime, turn_input("Hi."))
+    shown = await run_turn(runtime, make_turn_input("Hi."))
     assert isinstance(shown.error, KeyRefused)
     assert "API_SERVER_KEY" in shown.error.hint
     assert not (await runtime.ready()).ok
@@ -347,38 +349,38 @@ async def test_a_wrong_key_says_which_key(make: Make) -> None:
 
 async def test_the_key_of_the_model_behind_is_not_confused_with_ours(make: Make, model: ModelServer) -> None:
     model.play([Refuse(401, "scripted bad key")])
-    shown = await run_turn(make(), turn_input("Hi."))
+    shown = await run_turn(make(), make_turn_input("Hi."))
     assert isinstance(shown.error, KeyRefused)
     assert "its own model" in shown.error.hint
 
 
 async def test_nobody_there_says_how_to_start_it(make: Make) -> None:
-    shown = await run_turn(make(url=f"http://127.0.0.1:{free_port()}"), turn_input("Hi."))
+    shown = await run_turn(make(url=f"http://127.0.0.1:{free_port()}"), make_turn_input("Hi."))
     assert isinstance(shown.error, RuntimeUnreachable)
     assert "hermes gateway run" in shown.error.hint
 
 
 async def test_something_else_at_that_address_is_not_taken_for_hermes(make: Make, model: ModelServer) -> None:
     model.answers["/health"] = {"status": "ok"}
-    shown = await run_turn(make(url=model.origin), turn_input("Hi."))
+    shown = await run_turn(make(url=model.origin), make_turn_input("Hi."))
     assert isinstance(shown.error, RuntimeFailed)
     assert "url" in shown.error.hint
 
 
 async def test_an_empty_answer_is_a_failure_and_not_an_answer(make: Make, model: ModelServer) -> None:
     model.play([Say("")])
-    shown = await run_turn(make(), turn_input("Hi."))
+    shown = await run_turn(make(), make_turn_input("Hi."))
     assert type(shown.error) is RuntimeFailed
     assert shown.text == ""
 
 
 async def test_guests_do_not_get_hermes_tools_unless_configured(make: Make, model: ModelServer) -> None:
     model.play([Say("Welcome.")])
-    room = Room(principal=Principal("guest:ann"))
+    room = FakeWorkspace(principal=Principal("guest:ann"))
     with pytest.raises(NotAllowed, match="guests"):
-        async with aclosing(make().run(turn_input("Hi.", room=room))) as events:
+        async with aclosing(make().run(make_turn_input("Hi.", room=room))) as events:
             await anext(events)
-    assert (await run_turn(make(guests=True), turn_input("Hi.", room=room))).answers == ["Welcome."]
+    assert (await run_turn(make(guests=True), make_turn_input("Hi.", room=room))).answers == ["Welcome."]
 
 
 async def test_being_ready_names_the_version(make: Make) -> None:

@@ -248,6 +248,6 @@ async def test_a_line_that_broke_during_the_commit_is_said_to_be_uncertain(own_s
     monkeypatch.setattr(PostgresDb, "_send_queue", break_and_send)
     with pytest.raises(SojournError) as told:
         await store.append(lease, [assistant("was it kept?")])
-    assert "may be there or not" in str(told.value)
+    assert "may be stored or not" in str(told.value)
     monkeypatch.undo()
     assert await texts(store, session.id) == []

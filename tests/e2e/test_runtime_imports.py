@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.testing.model_steps import Say
+from sojourn.testing.model_script import Say
 from tests.integration.runtimes.native_rig import anthropic, openai
 
 SDKS = ("anthropic", "google.genai", "openai", "pydantic_ai")
@@ -16,7 +16,7 @@ import asyncio, sys
 from sojourn import config
 from sojourn.plugins import Registry
 from sojourn.runtimes.native.runtime import NativeRuntimeAdapter
-from sojourn.testing.turns import run_turn, turn_input
+from sojourn.testing.turn_runner import run_turn, turn_input
 
 async def work():
     settings = config.load({"model.detect": False, "model.retries": 0, **GIVEN})

@@ -15,11 +15,11 @@ from sojourn.core.template_examples import is_example
 from sojourn.plugins import BUILT_INS, Registry
 from sojourn.templates import ToolCallExample
 from sojourn.templates.file_library import FolderLibrary
-from sojourn.testing.hermes_rig import HermesRig
+from sojourn.testing.hermes_process import HermesProcess
+from sojourn.testing.model_script import Say
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Say
-from sojourn.testing.service_steps import ended, opened, shown, stages, talk
-from tests.integration.templates.test_templates_wire import ASKED, TEMPLATE
+from sojourn.testing.service_steps import ended, join_chunks, opened, stages, talk
+from tests.integration.templates.test_plugin import ASKED, TEMPLATE
 
 ROOT = Path(__file__).resolve().parents[2]
 PARROT = """
@@ -74,7 +74,7 @@ async def test_an_agent_behind_acp_is_told_the_examples_in_words(home, tmp_path)
         session = await opened(kit.service)
         kept = await talk(kit.service, session, ASKED, runtime="acp")
         assert ended(kept) == ("completed", [])
-        heard = shown(kept)
+        heard = join_chunks(kept)
         assert 'Template "deploying" (terminal)' in heard
         assert "deploy --to {{place}}" in heard
         assert "deployed to staging in 3 s" in heard
@@ -82,7 +82,7 @@ async def test_an_agent_behind_acp_is_told_the_examples_in_words(home, tmp_path)
         assert stages(kept, "template")[0]["name"] == "deploying"
         assert not any(is_example(one) for one in await kept_messages(kit, session))
         plain = await talk(kit.service, await opened(kit.service), ASKED, runtime="acp", template="none")
-        assert "deploy --to" not in shown(plain)
+        assert "deploy --to" not in join_chunks(plain)
     finally:
         await kit.close()
 
@@ -91,7 +91,7 @@ async def test_an_agent_behind_acp_is_told_the_examples_in_words(home, tmp_path)
 async def test_a_real_hermes_is_told_them_too_and_its_model_hears_it(home, tmp_path):
     subprocess.run([ROOT / "scripts" / "peer"], check=True, cwd=ROOT)
     with ModelServer([Say("Done.")], aside=[Say("A title")]) as model:
-        hermes = HermesRig(ROOT / ".venv-hermes", tmp_path / "rig", model_url=model.url)
+        hermes = HermesProcess(ROOT / ".venv-hermes", tmp_path / "rig", model_url=model.url)
         hermes.start()
         kit = await program(home, f"[plugins.hermes-runtime]\nurl = '{hermes.url}'\napi_key = '{hermes.key}'\n")
         try:
@@ -101,7 +101,7 @@ async def test_a_real_hermes_is_told_them_too_and_its_model_hears_it(home, tmp_p
             assert "deploy --to {{place}}" in heard
             assert "deployed to staging in 3 s" in heard
             assert "the blog's host" in heard
-            assert model.asked[-1].last_said().endswith(ASKED)
+            assert model.asked[-1].last_user_text().endswith(ASKED)
             assert [one.role for one in await kept_messages(kit, session)] == ["user", "assistant"]
         finally:
             await kit.close()

@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-from sojourn.testing.kit import SmallKit, settings_with
+from sojourn.testing.app import FakeApp, make_settings
 from tests.servers.store import temporary_store
 
 
-class AdapterKit(SmallKit):
+class AdapterKit(FakeApp):
     """The same store for every adapter made with it, as for one gateway that is started again."""
 
     def __init__(self, configured: Any) -> None:
-        super().__init__(store=temporary_store(), settings=settings_with(Path("/nowhere/.sojourn")))
+        super().__init__(store=temporary_store(), settings=make_settings(Path("/nowhere/.sojourn")))
         self._configured = configured
 
     def configured(self, plugin: str) -> Any:

@@ -8,14 +8,14 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.discord import DiscordSettings
 from sojourn.platforms.discord.adapter import Discord
 from sojourn.ports.platform import Button, File, PlatformAdapter
-from sojourn.testing.platform_rig import Posted
+from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.discord_payloads import ANN, BEN, BOT, DM, GARDEN, GUILD, TOKEN, Refused
 from tests.servers.discord_server import DiscordServer
-from tests.servers.platform_server import WiredRig, wired
+from tests.servers.platform_server import WiredHarness, wired
 from tests.servers.store import temporary_store
 
 
-class DiscordRig(WiredRig[DiscordServer]):
+class DiscordHarness(WiredHarness[DiscordServer]):
     lacks: Mapping[str, str] = {"bad format": "Discord shows any text, whatever the marks in it"}
     secret = TOKEN
     chats: Mapping[PlaceKind, str] = {"dm": f"@me/{DM}", "group": f"{GUILD}/{GARDEN}"}
@@ -29,7 +29,7 @@ class DiscordRig(WiredRig[DiscordServer]):
         return Discord(DiscordSettings(token=Secret(token), base_url=f"{self.server.url}/api"), self.store)
 
     def connect_wrongly(self) -> PlatformAdapter:
-        return self.connect("NzAw.rig.wrong")
+        return self.connect("NzAw.harness.wrong")
 
     async def until_listening(self) -> None:
         await self.server.until_linked()
@@ -39,10 +39,10 @@ class DiscordRig(WiredRig[DiscordServer]):
             text = f"<@{BOT}> {text}"
         return str((await self.server.say(int(place.chat), by, text, uploads=files))["id"])
 
-    async def shown(self, place: Place) -> list[Posted]:
+    async def read_messages(self, place: Place) -> list[PostedMessage]:
         return self.server.posts.get(int(place.chat), [])
 
-    async def press(self, place: Place, posted: Posted, button: Button, by: Sender) -> None:
+    async def press(self, place: Place, posted: PostedMessage, button: Button, by: Sender) -> None:
         await self.server.press(int(place.chat), posted, button.value, by)
 
     def refusals(self, retry_after: float | None) -> Mapping[str, Refused]:
@@ -58,6 +58,6 @@ class DiscordRig(WiredRig[DiscordServer]):
 @asynccontextmanager
 async def discord_rig():
     async with wired(DiscordServer()) as server:
-        rig = DiscordRig(server)
-        yield rig
-        await rig.store.close()
+        harness = DiscordHarness(server)
+        yield harness
+        await harness.store.close()

@@ -104,7 +104,7 @@ class DiscordGateway:
         empty: dict[str, Any] = {key: [] for key in ("emojis", "stickers", "features", "members", "presences")}
         told: dict[str, Any] = {
             "id": str(GUILD),
-            "name": "Rig",
+            "name": "Harness",
             "owner_id": ANN.id,
             "channels": here,
             "threads": [],
@@ -115,7 +115,7 @@ class DiscordGateway:
     async def until_linked(self) -> None:
         await self.changed.until(lambda: any(one.line for one in self.sessions.values()))
 
-    async def cut(self) -> None:
+    async def drop_connections(self) -> None:
         await self.until_linked()
         for session in self.sessions.values():
             if session.line is not None:

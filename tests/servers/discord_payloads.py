@@ -13,7 +13,7 @@ from aiohttp import web
 from sojourn.core.places import Sender
 from sojourn.ports.platform import Button, File
 
-TOKEN = "NzAw.rig.SecretOfTheBot"  # begins with the bot's id, 700, as tokens do
+TOKEN = "NzAw.harness.SecretOfTheBot"  # begins with the bot's id, 700, as tokens do
 BOT, GUILD, DM, GARDEN, VOICE, FORUM, SHELF = 700, 800, 900, 801, 802, 803, 804
 ANN, BEN = Sender(id="501", name="Ann"), Sender(id="502", name="Ben")
 TEXT, PRIVATE, SPOKEN, CATEGORY, PUBLIC_THREAD, FORUM_KIND = 0, 1, 2, 4, 11, 15

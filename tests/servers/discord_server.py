@@ -10,7 +10,7 @@ from aiohttp import web
 
 from sojourn.core.places import Sender
 from sojourn.ports.platform import File
-from sojourn.testing.platform_rig import Posted
+from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.aiohttp_server import hang_up
 from tests.servers.discord_gateway import DiscordGateway
 from tests.servers.discord_payloads import (
@@ -51,7 +51,7 @@ class DiscordServer(DiscordGateway):
             DM: {"id": str(DM), "type": PRIVATE, "recipients": [user(ANN.id, ANN.name)], "last_message_id": None},
         }
         super().__init__(channels)
-        self.posts: dict[int, list[Posted]] = {}
+        self.posts: dict[int, list[PostedMessage]] = {}
         self.calls: list[tuple[str, str, dict[str, Any]]] = []
         self.files: dict[str, bytes] = {}
         self.messages: dict[int, dict[str, Any]] = {}  # as a bot is told them
@@ -140,7 +140,7 @@ class DiscordServer(DiscordGateway):
     async def _guilds(self, at: Any, given: Any, uploads: Any) -> Any:
         told: dict[str, Any] = {
             "id": str(GUILD),
-            "name": "Rig",
+            "name": "Harness",
             "icon": None,
             "owner": False,
             "permissions": "0",
@@ -187,7 +187,7 @@ class DiscordServer(DiscordGateway):
         for n, one in enumerate(self.posts.get(here, [])):
             if one.id == at["message"]:
                 kept = buttons_in(given["components"]) if "components" in given else one.buttons
-                self.posts[here][n] = Posted(id=one.id, text=seen(given["content"]), by=one.by, buttons=kept)
+                self.posts[here][n] = PostedMessage(id=one.id, text=seen(given["content"]), by=one.by, buttons=kept)
                 return self._message(here, int(one.id), US, given["content"])
         raise Refused(404, 10008, "Unknown Message")
 
@@ -238,7 +238,7 @@ class DiscordServer(DiscordGateway):
     ) -> dict[str, Any]:
         id = next(self._numbers)
         buttons = buttons_in(more.get("components") or [])
-        posted = Posted(id=str(id), text=seen(text), by=by.id, files=tuple(uploads), buttons=buttons)
+        posted = PostedMessage(id=str(id), text=seen(text), by=by.id, files=tuple(uploads), buttons=buttons)
         self.posts.setdefault(here, []).append(posted)
         message = self._message(here, id, user(by.id, by.name, bot=by.is_bot), text)
         for file in uploads:
@@ -250,7 +250,7 @@ class DiscordServer(DiscordGateway):
         await self.tell("MESSAGE_CREATE", message | more)
         return message | more
 
-    async def press(self, here: int, posted: Posted, value: str, by: Sender) -> None:
+    async def press(self, here: int, posted: PostedMessage, value: str, by: Sender) -> None:
         id, person = next(self._numbers), user(by.id, by.name)
         self.buttons[f"secret{id}"] = str(id)
         told = {"id": str(id), "application_id": "1", "type": 3, "token": f"secret{id}", "version": 1}

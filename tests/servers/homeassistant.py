@@ -18,9 +18,9 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.homeassistant import HomeAssistantSettings
 from sojourn.platforms.homeassistant.adapter import HomeAssistant
 from sojourn.ports.platform import File
-from sojourn.testing.platform_rig import Posted
+from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.adapter_context import With
-from tests.servers.starlette_server import WebRig
+from tests.servers.starlette_server import WebHarness
 
 TOKEN = "eyJ-house-2718281828"
 SERVICES = ("mobile_app_phone", "persistent_notification")
@@ -80,7 +80,7 @@ class House:
         return str(context["id"])
 
 
-class HouseRig(WebRig):
+class HouseHarness(WebHarness):
     lacks: Mapping[str, str] = {
         "told again": "the house keeps no events for us",
         "own messages": "a notification is no event we listen to",
@@ -112,9 +112,9 @@ class HouseRig(WebRig):
     async def write(self, place: Place, text: str, by: Sender, *, files: Sequence[File] = ()) -> str:
         return await self.house.fire("sojourn_message", {"text": text, "chat": place.chat, "sender": by.id})
 
-    async def shown(self, place: Place) -> list[Posted]:
+    async def read_messages(self, place: Place) -> list[PostedMessage]:
         there = [said for service, said in self.house.notified if service == place.chat]
-        return [Posted(id=said["data"]["tag"], text=said["message"], by="sojourn") for said in there]
+        return [PostedMessage(id=said["data"]["tag"], text=said["message"], by="sojourn") for said in there]
 
     async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
         self.house.refusal = _STATUS[kind]

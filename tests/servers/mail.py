@@ -27,8 +27,8 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.email import EmailSettings
 from sojourn.platforms.email.adapter import Email
 from sojourn.ports.platform import File
-from sojourn.testing.hermes_rig import free_port
-from sojourn.testing.platform_rig import Posted
+from sojourn.testing.hermes_process import free_port
+from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.adapter_context import AdapterKit, With
 from tests.servers.system_package import need
 from tests.servers.tcp_proxy import Line
@@ -157,7 +157,7 @@ class Post:
         return AuthResult(success=given.password == PASSWORD.encode(), handled=False)
 
 
-class MailRig:
+class MailHarness:
     lacks: Mapping[str, str] = {
         "bad format": "a mail server does not look into letters",
         "rate limit": "mail servers do not say how long to wait",
@@ -248,7 +248,7 @@ class MailRig:
     def got(self, who: str) -> list[EmailMessage]:
         return self._boxes.letters(who)
 
-    async def shown(self, place: Place) -> list[Posted]:
+    async def read_messages(self, place: Place) -> list[PostedMessage]:
         there = [one for one in self.got(place.chat) if (place.thread or "") in one.get("References", "")]
         return [_posted(one, self.us) for one in there]
 
@@ -256,8 +256,8 @@ class MailRig:
         codes = {"forbidden": "550 5.7.1 Not from you", "not_found": "550 5.1.1 No such user"}
         self._post.refusal = codes[kind]
 
-    async def cut(self) -> None:
-        self._reading.cut()
+    async def drop_connections(self) -> None:
+        self._reading.drop_connections()
 
     async def break_sending(self) -> None:
         self._sending.die()
@@ -265,11 +265,13 @@ class MailRig:
     async def close(self) -> None: ...
 
 
-def _posted(mail: EmailMessage, by: str) -> Posted:
+def _posted(mail: EmailMessage, by: str) -> PostedMessage:
     body = mail.get_body(("plain",))
     assert body is not None
     files = tuple(
         File(name=one.get_filename() or "", media_type=one.get_content_type(), data=one.get_content())
         for one in mail.iter_attachments()
     )
-    return Posted(id=str(mail["Message-ID"]).strip("<>"), by=by, text=body.get_content().rstrip("\r\n"), files=files)
+    return PostedMessage(
+        id=str(mail["Message-ID"]).strip("<>"), by=by, text=body.get_content().rstrip("\r\n"), files=files
+    )

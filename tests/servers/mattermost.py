@@ -19,9 +19,9 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.mattermost import MattermostSettings
 from sojourn.platforms.mattermost.adapter import Mattermost
 from sojourn.ports.platform import File
-from sojourn.testing.platform_rig import Posted
+from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.adapter_context import With
-from tests.servers.starlette_server import WebRig
+from tests.servers.starlette_server import WebHarness
 
 TOKEN = "t0ken27182818284590452353"
 US = "u" * 26
@@ -199,7 +199,7 @@ class MattermostServer:
             self.lines.remove(line)
 
 
-class MattermostRig(WebRig):
+class MattermostHarness(WebHarness):
     lacks: Mapping[str, str] = {"bad format": "the server takes any Markdown"}
     threads: Sequence[PlaceKind] = ("dm", "group", "channel")
     chats: Mapping[PlaceKind, str] = {"dm": "d" * 26, "group": "g" * 26, "channel": "o" * 26}
@@ -228,12 +228,12 @@ class MattermostRig(WebRig):
         post = await self.server.keep(by.id, place.chat, text, place.thread or "", kept, props=props)
         return str(post["id"])
 
-    async def shown(self, place: Place) -> list[Posted]:
+    async def read_messages(self, place: Place) -> list[PostedMessage]:
         there = (place.chat, place.thread or "")
         found = [one for one in self.server.posts.values() if (one["channel_id"], one["root_id"]) == there]
         files = self.server.files
         return [
-            Posted(
+            PostedMessage(
                 id=p["id"],
                 text=p["message"],
                 by=p["user_id"],

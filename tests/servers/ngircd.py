@@ -17,8 +17,8 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.irc import IrcSettings
 from sojourn.platforms.irc.adapter import Irc
 from sojourn.ports.platform import File
-from sojourn.testing.hermes_rig import free_port
-from sojourn.testing.platform_rig import Posted
+from sojourn.testing.hermes_process import free_port
+from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.adapter_context import AdapterKit, With
 from tests.servers.system_package import need
 from tests.servers.tcp_proxy import Line
@@ -124,7 +124,7 @@ class Person:
             self._changed.set()
 
 
-class IrcRig:
+class IrcHarness:
     lacks: Mapping[str, str] = {
         "told again": "an IRC server keeps nothing",
         "own messages": "a server does not tell us what we said",
@@ -195,11 +195,11 @@ class IrcRig:
         self._written += not by.is_bot
         return f"heard-{self._written}"
 
-    async def shown(self, place: Place) -> list[Posted]:
+    async def read_messages(self, place: Place) -> list[PostedMessage]:
         await self.ann.settled()
         ours = [one for one in self.ann.heard if one[0].startswith(self.us)]
         return [
-            Posted(id=f"sent-{n}", text=text, by=nick)
+            PostedMessage(id=f"sent-{n}", text=text, by=nick)
             for n, (nick, where, text) in enumerate(ours, 1)
             if where.lower() == place.chat
         ]
@@ -208,8 +208,8 @@ class IrcRig:
         assert kind == "not_found"
         await self.ann.quit()
 
-    async def cut(self) -> None:
-        self._line.cut()
+    async def drop_connections(self) -> None:
+        self._line.drop_connections()
         await self.ann.until(lambda: not self.our_nicks())
 
     async def break_sending(self) -> None:

@@ -19,7 +19,7 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.ntfy import NtfySettings
 from sojourn.platforms.ntfy.adapter import Ntfy
 from sojourn.ports.platform import File
-from sojourn.testing.platform_rig import Posted
+from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.adapter_context import AdapterKit, With
 from tests.servers.starlette_server import WebServer
 
@@ -109,7 +109,7 @@ class NtfyServer:
             self.listeners -= 1
 
 
-class NtfyRig:
+class NtfyHarness:
     lacks: Mapping[str, str] = {"bad format": "a topic takes any text", "not found": "a topic is made by writing to it"}
     threads: Sequence[PlaceKind] = ()
     chats: Mapping[PlaceKind, str] = {"dm": "garden"}
@@ -157,9 +157,9 @@ class NtfyRig:
         reply = await self._http.put(f"/{place.chat}", content=body, headers=headers)
         return str(reply.raise_for_status().json()["id"])
 
-    async def shown(self, place: Place) -> list[Posted]:
+    async def read_messages(self, place: Place) -> list[PostedMessage]:
         return [
-            Posted(id=one["id"], text=one["message"], by=one.get("title", ""))
+            PostedMessage(id=one["id"], text=one["message"], by=one.get("title", ""))
             for one in self.server.messages
             if one["topic"] == place.chat
         ]
@@ -168,8 +168,8 @@ class NtfyRig:
         status = {"rate_limited": 429, "forbidden": 403}[kind]
         self.server.refusal = (status, {"Retry-After": f"{retry_after:g}"} if retry_after else {})
 
-    async def cut(self) -> None:
-        self._web.cut()
+    async def drop_connections(self) -> None:
+        self._web.drop_connections()
 
     async def break_sending(self) -> None:
         self._web.dead = True

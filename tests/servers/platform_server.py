@@ -8,7 +8,7 @@ from aiohttp import web
 
 from sojourn.core.errors import Refusal
 from sojourn.ports.platform import PlatformAdapter
-from sojourn.testing.platform_rig import Ear, PlatformRig
+from sojourn.testing.platform_harness import InboundListener, PlatformHarness
 from tests.servers.aiohttp_server import serving
 
 
@@ -20,7 +20,7 @@ class Wire(Protocol):
     dead: bool
 
     def app(self) -> web.Application: ...
-    async def cut(self) -> None: ...
+    async def drop_connections(self) -> None: ...
 
 
 W = TypeVar("W", bound=Wire)
@@ -34,8 +34,8 @@ async def wired(server: W) -> AsyncIterator[W]:
         yield server
 
 
-class WiredRig(Generic[W]):
-    """The part of a rig that only its server knows."""
+class WiredHarness(Generic[W]):
+    """The part of a harness that only its server knows."""
 
     server: W
 
@@ -46,8 +46,8 @@ class WiredRig(Generic[W]):
     async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
         self.server.faults.append(self.refusals(retry_after)[kind])
 
-    async def cut(self) -> None:
-        await self.server.cut()
+    async def drop_connections(self) -> None:
+        await self.server.drop_connections()
 
     async def break_sending(self) -> None:
         self.server.dead = True
@@ -56,10 +56,10 @@ class WiredRig(Generic[W]):
 
 
 @asynccontextmanager
-async def hearing(rig: PlatformRig, adapter: PlatformAdapter) -> AsyncIterator[Ear]:
+async def hearing(harness: PlatformHarness, adapter: PlatformAdapter) -> AsyncIterator[InboundListener]:
     """What the adapter hears, from when it listens."""
-    ear = Ear(adapter)
+    ear = InboundListener(adapter)
     ear.open()
-    await rig.until_listening()
+    await harness.until_listening()
     yield ear
     await ear.close()

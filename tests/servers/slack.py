@@ -16,9 +16,9 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.slack import SlackSettings
 from sojourn.platforms.slack.adapter import Slack
 from sojourn.ports.platform import Button, File, PlatformAdapter
-from sojourn.testing.platform_rig import Posted
+from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.aiohttp_server import Signal, hang_up
-from tests.servers.platform_server import WiredRig, wired
+from tests.servers.platform_server import WiredHarness, wired
 from tests.servers.store import temporary_store
 
 TOKEN, APP_TOKEN = "xoxb-1111-2222-rigSecretOfTheBot", "xapp-1-A0RIG-3333-rigsecretoftheapp"
@@ -35,7 +35,7 @@ class Refused(Exception):
 
 class SlackServer:
     def __init__(self) -> None:
-        self.posts: dict[tuple[str, str | None], list[Posted]] = {}
+        self.posts: dict[tuple[str, str | None], list[PostedMessage]] = {}
         self.waiting: dict[str, str] = {}  # envelopes that nobody has acknowledged
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.files: dict[str, bytes] = {}
@@ -99,7 +99,7 @@ class SlackServer:
 
     # what an app may call
     async def _auth_test(self, given: dict[str, Any]) -> dict[str, Any]:
-        return {"team_id": TEAM, "user_id": US, "bot_id": "B0US", "team": "Rig", "user": "sojourn", "url": self.url}
+        return {"team_id": TEAM, "user_id": US, "bot_id": "B0US", "team": "Harness", "user": "sojourn", "url": self.url}
 
     async def _apps_connections_open(self, given: dict[str, Any]) -> dict[str, Any]:
         return {"url": self.url.replace("http", "ws") + "/link?ticket=1"}
@@ -116,7 +116,7 @@ class SlackServer:
             for at, one in enumerate(posts):
                 if one.id == f"{channel}/{given['ts']}" and one.by == US:
                     kept = _buttons(given["blocks"]) if "blocks" in given else one.buttons
-                    posts[at] = Posted(id=one.id, text=html.unescape(given["text"]), by=US, buttons=kept)
+                    posts[at] = PostedMessage(id=one.id, text=html.unescape(given["text"]), by=US, buttons=kept)
                     return {"channel": channel, "ts": given["ts"]}
         raise Refused("message_not_found")
 
@@ -204,7 +204,7 @@ class SlackServer:
         ts = f"{now // 1_000_000}.{now % 1_000_000:06}"
         files, buttons = tuple(more.pop("ours", ())), _buttons(more.get("blocks") or [])
         self.posts.setdefault((channel, thread), []).append(
-            Posted(id=f"{channel}/{ts}", text=html.unescape(text), by=by.id, files=files, buttons=buttons)
+            PostedMessage(id=f"{channel}/{ts}", text=html.unescape(text), by=by.id, files=files, buttons=buttons)
         )
         event = {"type": "message", "channel": channel, "channel_type": CHANNELS[channel], "user": by.id, "text": text}
         event |= {"ts": ts, "event_ts": ts, "team": TEAM} | ({"thread_ts": thread} if thread else {}) | more
@@ -212,7 +212,7 @@ class SlackServer:
         await self.tell(event)
         return ts
 
-    async def press(self, channel: str, thread: str | None, posted: Posted, button: Button, by: Sender) -> None:
+    async def press(self, channel: str, thread: str | None, posted: PostedMessage, button: Button, by: Sender) -> None:
         ts = posted.id.rpartition("/")[2]
         message = {"ts": ts, "text": posted.text, "user": US} | ({"thread_ts": thread} if thread else {})
         action: dict[str, Any] = {
@@ -240,7 +240,7 @@ class SlackServer:
     async def until_linked(self) -> None:
         await self.changed.until(lambda: bool(self.lines))
 
-    async def cut(self) -> None:
+    async def drop_connections(self) -> None:
         await self.until_linked()
         for request, _ in self.lines:
             hang_up(request)
@@ -253,7 +253,7 @@ def _buttons(blocks: list[dict[str, Any]]) -> tuple[Button, ...]:
     return tuple(Button(label=key["text"]["text"], value=key["value"]) for key in keys)
 
 
-class SlackRig(WiredRig[SlackServer]):
+class SlackHarness(WiredHarness[SlackServer]):
     lacks: Mapping[str, str] = {"bad format": "Slack shows any text, whatever the marks in it"}
     secret = TOKEN
     chats: Mapping[PlaceKind, str] = {"dm": f"{TEAM}/{DM}", "group": f"{TEAM}/{GARDEN}"}
@@ -286,10 +286,10 @@ class SlackRig(WiredRig[SlackServer]):
             more |= {"subtype": "file_share", "files": [told]}
         return f"{place.chat}/{await self.server.say(place.chat, place.thread, by, text, **more)}"
 
-    async def shown(self, place: Place) -> list[Posted]:
+    async def read_messages(self, place: Place) -> list[PostedMessage]:
         return self.server.posts.get((place.chat, place.thread), [])
 
-    async def press(self, place: Place, posted: Posted, button: Button, by: Sender) -> None:
+    async def press(self, place: Place, posted: PostedMessage, button: Button, by: Sender) -> None:
         await self.server.press(place.chat, place.thread, posted, button, by)
 
     def refusals(self, retry_after: float | None) -> Mapping[str, Refused]:
@@ -303,6 +303,6 @@ class SlackRig(WiredRig[SlackServer]):
 @asynccontextmanager
 async def slack_rig():
     async with wired(SlackServer()) as server:
-        rig = SlackRig(server)
-        yield rig
-        await rig.store.close()
+        harness = SlackHarness(server)
+        yield harness
+        await harness.store.close()

@@ -38,16 +38,16 @@ class WebServer:
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         if self.dead:
-            self.cut()
+            self.drop_connections()
             return
         await self._app(scope, receive, send)
 
     async def __aexit__(self, *_: object) -> None:
         for one in self._server.servers:
             one.close()
-        self.cut()
+        self.drop_connections()
 
-    def cut(self) -> None:
+    def drop_connections(self) -> None:
         """Drops everybody who is connected."""
         for line in list(self._server.server_state.connections):
             if line.transport is not None:
@@ -58,8 +58,8 @@ class WebServer:
         return f"http://127.0.0.1:{self.port}"
 
 
-class WebRig:
-    """The part of a rig that only its web server knows. `lines` are those who are told what happens."""
+class WebHarness:
+    """The part of a harness that only its web server knows. `lines` are those who are told what happens."""
 
     def __init__(self, app: Starlette, lines: Sized) -> None:
         self._web, self._lines = WebServer(app), lines
@@ -73,8 +73,8 @@ class WebRig:
         await self._web.__aexit__()
         await self._kit.close()
 
-    async def cut(self) -> None:
-        self._web.cut()
+    async def drop_connections(self) -> None:
+        self._web.drop_connections()
         while self._lines:
             await asyncio.sleep(0.01)
 

@@ -21,8 +21,8 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.matrix import MatrixSettings
 from sojourn.platforms.matrix.adapter import Matrix
 from sojourn.ports.platform import File, PlatformAdapter
-from sojourn.testing.hermes_rig import free_port
-from sojourn.testing.platform_rig import Posted
+from sojourn.testing.hermes_process import free_port
+from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.adapter_context import AdapterKit, With
 from tests.servers.tcp_proxy import Line
 
@@ -100,7 +100,7 @@ class World:
     rooms: dict[PlaceKind, str] = field(default_factory=dict)
 
 
-class MatrixRig:
+class MatrixHarness:
     lacks: Mapping[str, str] = {
         "bad format": "the server takes any HTML",
         "not found": "a server says “forbidden” of rooms it does not know",
@@ -212,9 +212,9 @@ class MatrixRig:
         path = f"/_matrix/client/v1/media/download/{url.removeprefix('mxc://')}"
         return (await self._http.get(address + path, headers=headers)).raise_for_status().content
 
-    async def shown(self, place: Place) -> list[Posted]:
+    async def read_messages(self, place: Place) -> list[PostedMessage]:
         path = f"/rooms/{quote(place.chat)}/messages?dir=f&limit=200&from={self._began.get(place.chat, '')}"
-        found: dict[str, Posted] = {}
+        found: dict[str, PostedMessage] = {}
         for event in (await self.ask("GET", path, self.people[0].id))["chunk"]:
             content, id = event["content"], event["event_id"]
             relation = content.get("m.relates_to", {})
@@ -225,14 +225,14 @@ class MatrixRig:
                 continue
             if relation.get("rel_type") == "m.replace":
                 old = found[relation["event_id"]]
-                found[old.id] = Posted(id=old.id, text=content["m.new_content"]["body"], by=old.by)
+                found[old.id] = PostedMessage(id=old.id, text=content["m.new_content"]["body"], by=old.by)
             elif (relation["event_id"] if relation.get("rel_type") == "m.thread" else None) == place.thread:
                 files = (
                     [File(name="", media_type="", data=await self._download(content["url"]))]
                     if "url" in content
                     else ()
                 )
-                found[id] = Posted(id=id, text=content["body"], by=event["sender"], files=tuple(files))
+                found[id] = PostedMessage(id=id, text=content["body"], by=event["sender"], files=tuple(files))
         return list(found.values())
 
     async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
@@ -247,12 +247,12 @@ class MatrixRig:
         head = f"HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
         self._refusal = f"{head}\r\nConnection: close\r\n\r\n{body}".encode()
 
-    async def cut(self) -> None:
+    async def drop_connections(self) -> None:
         for _ in range(2):  # the SDK asks once more by itself
             self._listening.clear()  # whoever has just begun to listen on gets as far as asking the server
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._listening.wait(), 1)
-            self._line.cut()
+            self._line.drop_connections()
 
     async def break_sending(self) -> None:
         self._line.die()

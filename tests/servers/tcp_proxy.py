@@ -26,12 +26,12 @@ class Line:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
-        self.cut()
+        self.drop_connections()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def cut(self) -> None:
+    def drop_connections(self) -> None:
         """Drops everybody who is connected."""
         for end in self._ends:
             end.transport.abort()

@@ -17,11 +17,11 @@ from sojourn.core.settings import Secret
 from sojourn.platforms.telegram import TelegramSettings
 from sojourn.platforms.telegram.adapter import Telegram
 from sojourn.ports.platform import Button, File, PlatformAdapter
-from sojourn.testing.platform_rig import Posted
+from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.aiohttp_server import hang_up
-from tests.servers.platform_server import WiredRig, wired
+from tests.servers.platform_server import WiredHarness, wired
 
-BOT, TOKEN = 700100, "700100:AAE-rig-Token_of_a_bot_that_is_not_there"
+BOT, TOKEN = 700100, "700100:AAE-harness-Token_of_a_bot_that_is_not_there"
 NAME = "sojourn_rig_bot"
 ANN, BEN = Sender(id="501", name="Ann"), Sender(id="502", name="Ben")
 FORUM, GROUP, NO_TOPICS = -1001, -1002, 503
@@ -70,7 +70,7 @@ class Rendered(HTMLParser):
 class TelegramServer:
     def __init__(self) -> None:
         self.updates: list[dict[str, Any]] = []
-        self.posts: dict[tuple[int, int | None], list[Posted]] = {}
+        self.posts: dict[tuple[int, int | None], list[PostedMessage]] = {}
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.files: dict[str, bytes] = {}
         self.queries: list[str] = []  # buttons that still show that they work
@@ -152,7 +152,7 @@ class TelegramServer:
                 if one.id == wanted:
                     if (one.text, one.buttons) == (text, _buttons(given)):
                         raise Refused(400, "Bad Request: message is not modified")
-                    posts[at] = Posted(id=one.id, text=text, by=one.by, buttons=_buttons(given))
+                    posts[at] = PostedMessage(id=one.id, text=text, by=one.by, buttons=_buttons(given))
                     return self._message(int(given["chat_id"]), None, int(given["message_id"]), text)
         raise Refused(400, "Bad Request: message to edit not found")
 
@@ -213,7 +213,7 @@ class TelegramServer:
             raise Refused(400, "Bad Request: message thread not found")
         number = next(self._numbers)
         files = () if upload is None else (_file_of(upload),)
-        posted = Posted(id=f"{chat}/{number}", text=text, by=str(BOT), files=files, buttons=_buttons(given))
+        posted = PostedMessage(id=f"{chat}/{number}", text=text, by=str(BOT), files=files, buttons=_buttons(given))
         self.posts.setdefault((chat, topic), []).append(posted)
         return self._message(chat, topic, number, text)
 
@@ -228,14 +228,14 @@ class TelegramServer:
         sender = {"id": int(by.id), "is_bot": by.is_bot, "first_name": by.name}
         message = self._message(chat, topic, number, "") | {"from": sender}
         del message["text"]
-        posted = Posted(id=f"{chat}/{number}", text=str(content.get("text", "")), by=by.id)
+        posted = PostedMessage(id=f"{chat}/{number}", text=str(content.get("text", "")), by=by.id)
         self.posts.setdefault((chat, topic), []).append(posted)
         async with self._changed:
             self.updates.append({"update_id": next(self._numbers), "message": message | content})
             self._changed.notify_all()
         return posted.id
 
-    async def press(self, chat: int, topic: int | None, posted: Posted, value: str, by: Sender) -> None:
+    async def press(self, chat: int, topic: int | None, posted: PostedMessage, value: str, by: Sender) -> None:
         keys = [[{"text": one.label, "callback_data": one.value}] for one in posted.buttons]
         message = self._message(chat, topic, int(posted.id.rpartition("/")[2]), posted.text)
         sender = {"id": int(by.id), "is_bot": by.is_bot, "first_name": by.name}
@@ -250,7 +250,7 @@ class TelegramServer:
         async with self._changed:
             await self._changed.wait_for(lambda: self._polls or self.updates)  # with news it need not wait
 
-    async def cut(self) -> None:
+    async def drop_connections(self) -> None:
         async with self._changed:
             await self._changed.wait_for(lambda: self._polls)
             for request in self._polls:
@@ -268,7 +268,7 @@ def _file_of(upload: Any) -> File:
     return File(name=upload.filename, media_type=upload.content_type, data=upload.file.read())
 
 
-class TelegramRig(WiredRig[TelegramServer]):
+class TelegramHarness(WiredHarness[TelegramServer]):
     lacks: Mapping[str, str] = {"own messages": "Telegram does not tell a bot its own messages"}
     secret = TOKEN
     chats: Mapping[PlaceKind, str] = {"dm": "501", "group": str(FORUM)}
@@ -299,10 +299,10 @@ class TelegramRig(WiredRig[TelegramServer]):
             return await self.server.say(chat, topic, by, caption=text, document=document)
         return await self.server.say(chat, topic, by, text=text)
 
-    async def shown(self, place: Place) -> list[Posted]:
+    async def read_messages(self, place: Place) -> list[PostedMessage]:
         return self.server.posts.get((int(place.chat), int(place.thread) if place.thread else None), [])
 
-    async def press(self, place: Place, posted: Posted, button: Button, by: Sender) -> None:
+    async def press(self, place: Place, posted: PostedMessage, button: Button, by: Sender) -> None:
         topic = int(place.thread) if place.thread else None
         await self.server.press(int(place.chat), topic, posted, button.value, by)
 
@@ -318,4 +318,4 @@ class TelegramRig(WiredRig[TelegramServer]):
 @asynccontextmanager
 async def telegram_rig():
     async with wired(TelegramServer()) as server:
-        yield TelegramRig(server)
+        yield TelegramHarness(server)

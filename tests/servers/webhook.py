@@ -20,8 +20,8 @@ from sojourn.platforms.webhook import WebhookSettings
 from sojourn.platforms.webhook.adapter import Webhook
 from sojourn.platforms.webhook.signature import is_signature_valid, sign
 from sojourn.ports.platform import File, PlatformAdapter
-from sojourn.testing.hermes_rig import free_port
-from sojourn.testing.platform_rig import Posted
+from sojourn.testing.hermes_process import free_port
+from sojourn.testing.platform_harness import PostedMessage
 from tests.servers.adapter_context import AdapterKit, With
 from tests.servers.starlette_server import WebServer
 
@@ -29,7 +29,7 @@ SECRET = Secret("signed-271828182845")
 _STATUS = {"forbidden": 403, "not_found": 404, "rate_limited": 429, "bad_format": 400}
 
 
-class HookRig:
+class HookHarness:
     lacks: Mapping[str, str] = {
         "own messages": "answers go another way than questions",
         "other bots": "all who knock are machines",
@@ -112,13 +112,17 @@ class HookRig:
                 pass
             await asyncio.sleep(0.05)
 
-    async def shown(self, place: Place) -> list[Posted]:
-        return [Posted(id=one["id"], text=one["text"], by="sojourn") for one in self.got if one["route"] == place.chat]
+    async def read_messages(self, place: Place) -> list[PostedMessage]:
+        return [
+            PostedMessage(id=one["id"], text=one["text"], by="sojourn")
+            for one in self.got
+            if one["route"] == place.chat
+        ]
 
     async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
         self._refusal = (_STATUS[kind], {"Retry-After": f"{retry_after:g}"} if retry_after else {})
 
-    async def cut(self) -> None:
+    async def drop_connections(self) -> None:
         raise NotImplementedError
 
     async def break_sending(self) -> None:

@@ -29,7 +29,7 @@ READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"  # one snapshot for al
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 CHANNEL = "sojourn"
 _MAX_INSERT_ROWS = 16  # more rows than this use COPY
-_MAX_QUEUED_STATEMENTS = 256
+_MAX_QUEUED_STATEMENTS = 256  # statements
 _MAX_PAYLOAD_BYTES = 7000  # of one NOTIFY; PostgreSQL takes 8000
 _CLOCK_SECONDS = 1.0  # how long one reading of the server's clock is used
 

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from sojourn.stores.postgres.address import PostgresAddress
-from sojourn.stores.postgres.connect import Connection, connect
+from sojourn.stores.postgres.connect import Connection, PostgresAddress, connect
 from sojourn.stores.postgres.errors import translate
 
 T = TypeVar("T")

@@ -28,29 +28,34 @@ _RESTARTING_PHRASES = ("starting up", "shutting down", "not yet accepting", "in 
 
 MakeError = Callable[[str, str], SojournError]
 
+
+def read_only_error(at: str) -> StoreReadOnly:
+    return StoreReadOnly(
+        f"{at} can only be read.", hint="Use the primary server, or allow writing (default_transaction_read_only)."
+    )
+
+
 _BY_CODE: dict[str, MakeError] = {
     "53100": lambda at, why: StoreFull(
-        f"The disk that holds {at} is full.", hint="Free some space on the server; nothing that was kept is lost."
+        f"The disk that holds {at} is full.", hint="Free some space on the server; nothing that was stored is lost."
     ),
-    "25006": lambda at, why: StoreReadOnly(
-        f"{at} can only be read.", hint="Use the primary server, or allow writing (default_transaction_read_only)."
-    ),
+    "25006": lambda at, why: read_only_error(at),
     "53300": lambda at, why: StoreUnavailable(
         f"{at} has no connection left: {why}.", hint="Close other programs, or raise max_connections on the server."
     ),
     "55P03": lambda at, why: StoreLocked(
-        f"{at} is kept waiting by another program: {why}.", hint="Wait, or end the transaction that holds the lock."
+        f"{at} is locked by another program: {why}.", hint="Wait, or end the transaction that holds the lock."
     ),
     "40001": lambda at, why: StoreLocked(f"{at} is too busy: {why}.", hint="Try again."),
     "40P01": lambda at, why: StoreLocked(f"{at} is too busy: {why}.", hint="Try again."),
-    "23505": lambda at, why: Conflict(f"It is already there: {why}.", hint="Read it again and repeat the change."),
+    "23505": lambda at, why: Conflict(f"It exists already: {why}.", hint="Read it again and repeat the change."),
     "23503": lambda at, why: Conflict(f"Something it belongs to is gone: {why}.", hint="Read it again."),
     "42501": lambda at, why: StoreUnavailable(
         f"{at} does not allow this: {why}.",
         hint="Give the user its rights, e.g. GRANT CREATE, USAGE ON SCHEMA public, or make it owner of the tables.",
     ),
     "42P01": lambda at, why: StoreUnavailable(
-        f"{at} is not whole: {why}.", hint="Restore the database, or name an empty one."
+        f"{at} is incomplete: {why}.", hint="Restore the database, or name an empty one."
     ),
 }
 
@@ -63,27 +68,20 @@ def translate(error: Exception, at: str) -> SojournError:
     if code in _BY_CODE:
         return _BY_CODE[code](at, why)
     if code.startswith("XX00"):
-        return StoreCorrupt(f"{at} is damaged: {why}.", hint="Ask whoever looks after the server; restore a backup.")
+        return StoreCorrupt(f"{at} is damaged: {why}.", hint="Ask the administrator of the server; restore a backup.")
     if isinstance(error, UnicodeEncodeError):
-        return BadInput("A text holds a character that no database takes.", hint="Remove what is not text.")
-    if (
-        isinstance(error, psycopg.DataError)
-        or code.startswith(("22", "54"))
-        or (not code and _is_unsupported_value(error))
-    ):
-        return BadInput(f"This cannot be kept: {why}.", hint="Check the value; nothing was written.")
+        return BadInput("A text contains a character that no database accepts.", hint="Remove it.")
+    # a ProgrammingError without a code: psycopg refused a value that PostgreSQL has no type for, and sent nothing
+    is_unsupported = isinstance(error, psycopg.ProgrammingError) and not code
+    if isinstance(error, psycopg.DataError) or code.startswith(("22", "54")) or is_unsupported:
+        return BadInput(f"The value cannot be stored: {why}.", hint="Check the value; nothing was written.")
     if isinstance(error, PoolTimeout):
-        return StoreLocked(f"All connections to {at} are in use.", hint="Wait for what is running, or try again.")
+        return StoreLocked(f"All connections to {at} are in use.", hint="Try again later.")
     if isinstance(error, PoolClosed):
         return StoreUnavailable(f"{at} was closed.", hint="Open the store again.")
     if code and not code.startswith(("08", "28", "3D", "57P")):
         return StoreUnavailable(f"{at} cannot be used: {why}.", hint="`sojourn doctor` shows more.")
     return _unreachable(why, at)
-
-
-def _is_unsupported_value(error: Exception) -> bool:
-    """Whether psycopg refused a value that PostgreSQL has no type for, before it sent anything."""
-    return isinstance(error, psycopg.ProgrammingError)
 
 
 def _unreachable(why: str, at: str) -> StoreUnavailable:

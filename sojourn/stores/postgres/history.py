@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
-from sojourn.stores.postgres.address import PostgresAddress
+from sojourn.stores.postgres.connect import PostgresAddress
 from sojourn.stores.postgres.errors import translate
 from sojourn.stores.postgres.feed import MAX_CHANGES_PER_TRANSACTION
 from sojourn.stores.sql.session_facts import SessionFactsCache

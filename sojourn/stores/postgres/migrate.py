@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from importlib.resources import files
+from functools import partial
+from pathlib import Path
 
-from sojourn.core.errors import StoreCorrupt, StoreForeign, StoreNewer, StoreReadOnly
+from sojourn.core.errors import StoreForeign, StoreNewer, StoreReadOnly
 from sojourn.stores.postgres import feed
-from sojourn.stores.postgres.address import PostgresAddress
-from sojourn.stores.postgres.connect import Connection, check_server
+from sojourn.stores.postgres.connect import Connection, PostgresAddress, check_server
+from sojourn.stores.sql.migrations import Migration, check_row_counts, read_migrations
 from sojourn.text.tokenizer import TOKENIZER_VERSION
 
-Migration = tuple[int, str, str]  # number, name, SQL
+load_migrations = partial(read_migrations, Path(__file__).with_name("migrations"))
 
 _COMMENT = "The schema of a Sojourn store"  # on schema_migrations, as other programs use that name too
 _LOCK_KEY = 0x534A524E  # "SJRN": the advisory lock for schema changes
@@ -22,15 +22,6 @@ SELECT obj_description(to_regclass('schema_migrations')) AS mark,
         WHERE relnamespace = current_schema()::regnamespace AND relname IN ('sessions', 'messages')) AS tables,
        pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean AS read_only
 """
-
-
-def load_migrations() -> list[Migration]:
-    """Reads the SQL files in `migrations/`, in order of their numbers."""
-    migrations: list[Migration] = []
-    for file in files("sojourn.stores.postgres").joinpath("migrations").iterdir():
-        if hit := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
-            migrations.append((int(hit[1]), hit[2], file.read_text("utf-8")))
-    return sorted(migrations)
 
 
 class StoreState:
@@ -112,11 +103,7 @@ def _upgrade(connection: Connection, schema: int, migrations: list[Migration]) -
             )
     if not schema:
         connection.execute("INSERT INTO meta(key, value) VALUES ('terms_version', %s)", (str(TOKENIZER_VERSION),))
-    if (after := _count_rows(connection)) != before:
-        raise StoreCorrupt(
-            f"The update would have changed the number of rows from {before} to {after}; it was undone.",
-            hint="Please report this. The store is as it was.",
-        )
+    check_row_counts(before, _count_rows(connection))
 
 
 def _count_rows(connection: Connection) -> tuple[int, ...]:

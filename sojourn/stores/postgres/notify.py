@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 
 import psycopg
 
-from sojourn.stores.postgres.address import PostgresAddress
-from sojourn.stores.postgres.connect import Connection, connect
+from sojourn.stores.postgres.connect import Connection, PostgresAddress, connect
 from sojourn.stores.postgres.db import CHANNEL
 
 _FIRST_RETRY_SECONDS = 0.1

@@ -17,16 +17,17 @@ from sojourn.core.sessions import Change, SessionId
 from sojourn.ports.admin import Progress, StoreStats, VerifyReport
 from sojourn.ports.store import Removed, SearchHit, SearchQuery
 from sojourn.stores.postgres import feed, index, maintenance
-from sojourn.stores.postgres.address import PostgresAddress
+from sojourn.stores.postgres.connect import PostgresAddress
 from sojourn.stores.postgres.db import READ, WRITE
 from sojourn.stores.postgres.documents import PostgresDocuments
-from sojourn.stores.postgres.errors import is_restarting
+from sojourn.stores.postgres.errors import is_restarting, read_only_error
 from sojourn.stores.postgres.history import PostgresHistory
-from sojourn.stores.postgres.migrate import Migration, load_migrations
+from sojourn.stores.postgres.migrate import load_migrations
 from sojourn.stores.postgres.notify import PostgresNotifier
 from sojourn.stores.postgres.transactions import MAX_CONNECTIONS, TransactionRunner
 from sojourn.stores.sql import admin, removal
 from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.migrations import Migration
 from sojourn.stores.sql.store import SqlStore
 from sojourn.text.redaction import Redactor, redact
 
@@ -91,12 +92,12 @@ class PostgresStore(SqlStore):
             self.subscribers.wake(names)
 
     # search
-    async def _search(self, query: SearchQuery) -> list[SearchHit]:
+    async def search(self, search: SearchQuery) -> list[SearchHit]:
         state = await asyncio.to_thread(self._transactions.ensure_open)
         if state.stale and not state.read_only:
             await self.index()
         # not prepared: the plan depends on the words
-        return await asyncio.to_thread(self._transactions.run, partial(index.search, query=query), READ, prepare=False)
+        return await asyncio.to_thread(self._transactions.run, partial(index.search, query=search), READ, prepare=False)
 
     async def index(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Rebuilds the terms if the tokenizer has changed; otherwise they are written with each message."""
@@ -112,7 +113,7 @@ class PostgresStore(SqlStore):
         return rebuilt
 
     # change feed
-    async def _changes(self, after: int, limit: int) -> list[Change]:
+    async def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]:
         changes, has_unsettled = await self._read(lambda db: feed.read_changes(db, self._base, after, limit))
         if has_unsettled and not changes:
             self._retry_feed()
@@ -141,7 +142,9 @@ class PostgresStore(SqlStore):
         try:
             await asyncio.to_thread(self._transactions.run_unpooled, maintenance.vacuum)
         except SojournError as error:
-            return replace(removed, remaining=(*maintenance.REMAINING_COPIES, f"it was not swept up: {error}"))
+            return replace(
+                removed, remaining=(*maintenance.REMAINING_COPIES, f"deleted rows were not vacuumed: {error}")
+            )
         return replace(removed, remaining=maintenance.REMAINING_COPIES)
 
     # maintenance
@@ -153,12 +156,12 @@ class PostgresStore(SqlStore):
         return await self._read(lambda db: maintenance.verify(db, progress))
 
     async def backup(self, target: Path, progress: Progress | None = None) -> Path:
-        raise BadInput(f"{self.address} is a server: it is not copied into a file of its own.", hint=_BACKUP_HINT)
+        raise BadInput(f"{self.address} is a server and cannot copy itself into a file.", hint=_BACKUP_HINT)
 
     async def restore(self, source: Path, progress: Progress | None = None) -> None:
         raise BadInput(
-            f"{source} cannot be put in the place of {self.address}.",
-            hint="Open the copy as a home and move it with `sojourn store migrate --to URL`.",
+            f"{source} cannot replace {self.address}.",
+            hint="Open the backup as a home and move it with `sojourn store migrate --to URL`.",
         )
 
     async def import_rows(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -177,22 +180,9 @@ class PostgresStore(SqlStore):
             await asyncio.to_thread(ask, lambda db: db.fetch_one("SELECT 1 AS n FROM sessions LIMIT 1"))
         except SojournError as error:
             is_away = error.code == "store_unavailable" and (was_reached or is_restarting(error.__cause__))
-            return Health(
-                state="recovering" if is_away else "degraded",
-                store=place,
-                readable=False,
-                code=error.code,
-                error=str(error),
-                hint=error.hint,
-            )
+            return admin.health_from(error, "recovering" if is_away else "degraded", place, readable=False)
         if self._transactions.state and self._transactions.state.read_only:
-            return Health(
-                state="read-only",
-                store=place,
-                code="store_read_only",
-                error=f"{place} can only be read.",
-                hint="Use the primary server, or allow writing (default_transaction_read_only).",
-            )
+            return admin.health_from(read_only_error(place), "read-only", place)
         return Health(state="healthy", store=place)
 
     def history(self) -> PostgresHistory:

@@ -13,11 +13,11 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from sojourn.core.errors import StoreUnavailable
-from sojourn.stores.postgres.address import PostgresAddress
-from sojourn.stores.postgres.connect import Connection, configure, connect
+from sojourn.stores.postgres.connect import Connection, PostgresAddress, configure, connect
 from sojourn.stores.postgres.db import PostgresDb, ServerClock
 from sojourn.stores.postgres.errors import RETRYABLE, is_restarting, translate
-from sojourn.stores.postgres.migrate import Migration, StoreState, ensure_schema
+from sojourn.stores.postgres.migrate import StoreState, ensure_schema
+from sojourn.stores.sql.migrations import Migration
 from sojourn.text.redaction import Redactor
 
 T = TypeVar("T")
@@ -102,8 +102,8 @@ class TransactionRunner:
             if not db.is_committing:
                 raise _ConnectionLost(str(error)) from error
             raise StoreUnavailable(
-                f"The line to {self._address} broke while the last step was being kept; it may be there or not.",
-                hint="Read the session again before you repeat it.",
+                f"The connection to {self._address} broke during a commit; the change may be stored or not.",
+                hint="Read the session again before you repeat the change.",
             ) from error
         except BaseException:
             self._roll_back(connection, pool)

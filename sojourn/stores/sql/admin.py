@@ -1,12 +1,16 @@
-"""Statistics and consistency checks of a store, and export and import of its rows."""
+"""Administration of a store: statistics, health, consistency checks, backup files, export and import of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+from sojourn.core.errors import BadInput, SojournError
+from sojourn.core.health import Health, HealthState
 from sojourn.stores.sql.db import Db, insert_statement, placeholders
-from sojourn.stores.sql.tables import TABLES_BY_NAME
+from sojourn.stores.sql.tables import TABLES, TABLES_BY_NAME
 
 # Each query counts rows that must not exist; its text describes them.
 _ORPHANS = "SELECT count(*) AS n FROM {} WHERE session_id NOT IN (SELECT id FROM sessions)"
@@ -44,13 +48,17 @@ def count_rows(db: Db, table: str) -> int:
     return int(row["n"]) if row else 0
 
 
+def is_empty(db: Db) -> bool:
+    return not any(count_rows(db, table.name) for table in TABLES)
+
+
 def count_checked_rows(db: Db) -> dict[str, int]:
     """Returns the number of rows in the tables that `find_violations` checks."""
     return {table: count_rows(db, table) for table in ("sessions", "messages", "events", "records")}
 
 
 def collect_statistics(db: Db) -> dict[str, Any]:
-    """Returns the fields of `Stats` that both databases compute the same way."""
+    """Returns the fields of `StoreStats` that both databases compute the same way."""
     by_source = db.fetch_all("SELECT source, count(*) AS n FROM sessions GROUP BY source ORDER BY 2 DESC, 1")
     by_role = db.fetch_all("SELECT role, count(*) AS n FROM messages GROUP BY role ORDER BY 2 DESC, 1")
     return {
@@ -63,13 +71,18 @@ def collect_statistics(db: Db) -> dict[str, Any]:
     }
 
 
+def health_from(error: SojournError, state: HealthState, place: str, *, readable: bool = True) -> Health:
+    """Returns the health of a store that has this error."""
+    return Health(state=state, store=place, readable=readable, code=error.code, error=str(error), hint=error.hint)
+
+
 def find_violations(db: Db) -> list[str]:
     """Checks the constraints that span rows; returns a sentence for each violated one."""
     counts = ((problem, db.fetch_one(sql)) for problem, sql in _CONSTRAINTS)
     return [f"{row['n']} {problem}" for problem, row in counts if row and row["n"]]
 
 
-def export_rows(db: Db, table: str, after: Sequence[Any] | None, limit: int) -> list[tuple[Any, ...]]:
+def export_rows(db: Db, table: str, *, after: Sequence[Any] | None, limit: int) -> list[tuple[Any, ...]]:
     """Returns the next rows of a table in the order of its key."""
     table_info = TABLES_BY_NAME[table]
     collate = ' COLLATE "C"' if db.dialect == "postgres" else ""
@@ -83,9 +96,26 @@ def export_rows(db: Db, table: str, after: Sequence[Any] | None, limit: int) -> 
     return [tuple(row[name] for name in table_info.columns) for row in rows]
 
 
-def import_rows(db: Db, table: str, rows: Sequence[Sequence[Any]]) -> None:
+def import_rows(db: Db, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
     table_info = TABLES_BY_NAME[table]
     if table == "messages":
         db.insert_messages(table_info.columns, rows)
     else:
         db.execute_many(insert_statement(table, table_info.columns), rows)
+
+
+def timestamp() -> str:
+    """Returns the time for a file name, with milliseconds so that two backups in one second differ."""
+    return datetime.now().astimezone().strftime("%Y%m%d-%H%M%S-%f")[:-3]
+
+
+def choose_backup_file(target: Path) -> Path:
+    """Returns the file of a new backup: the target, or a file in it if it is a folder. Raises if the file exists."""
+    file = target / f"sojourn-{timestamp()}.db" if target.is_dir() else target
+    if file.exists():
+        raise BadInput(f"{file} already exists.", hint="Name a file that does not exist, or a folder.")
+    return file
+
+
+def unwritable(folder: Path, error: OSError) -> BadInput:
+    return BadInput(f"Nothing can be written to {folder}: {error.strerror}.", hint="Name a folder you may write to.")

@@ -1,15 +1,14 @@
-"""ports.journal.Bindings over SQL: each place is bound to one session, each session to one place."""
+"""ports.gateway_store.Bindings over SQL: each place is bound to one session, each session to one place."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from sojourn.core.errors import Conflict
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.ports.gateway_store import Binding
-from sojourn.stores.sql.db import Db, Row, SqlPart, end_of_prefix, insert_statement
+from sojourn.stores.sql.db import Conditions, Db, Row, SqlPart, insert_statement, read_method, write_method
 from sojourn.stores.sql.rows import decode_json, encode_json, session_id_from
 from sojourn.stores.sql.sessions import session_not_found
 from sojourn.stores.sql.tables import TABLES_BY_NAME
@@ -34,7 +33,13 @@ def binding_from(row: Row) -> Binding:
 
 
 def bind(
-    db: Db, place: str, session: SessionId, principal: Principal, details: Mapping[str, Json] | None, expect: int | None
+    db: Db,
+    place: str,
+    session: SessionId,
+    *,
+    principal: Principal = OWNER,
+    details: Mapping[str, Json] | None = None,
+    expect: int | None = None,
 ) -> Binding:
     owner = db.fetch_one("SELECT principal FROM sessions WHERE id = ?" + db.for_update, (escape(session),))
     if owner is None or owner["principal"] != principal:
@@ -80,26 +85,22 @@ def _check_revision(place: str, row: Row | None, expect: int | None) -> None:
         )
 
 
-def list_bindings(db: Db, session: SessionId | None, principal: Principal | None, prefix: str) -> list[Binding]:
-    where, params = ["1 = 1"], list[Any]()
+def get_binding(db: Db, place: str) -> Binding | None:
+    row = _fetch(db, place)
+    return binding_from(row) if row else None
 
-    def add(condition: str, value: str) -> None:
-        where.append(condition)
-        params.append(value)
 
-    if session is not None:
-        add("session_id = ?", escape(session))
-    if principal is not None:
-        add("principal = ?", escape(principal))
-    if prefix:
-        add("place >= ?", escape(prefix))
-        if (end := end_of_prefix(escape(prefix))) is not None:
-            add("place < ?", end)
-    rows = db.fetch_all(f"SELECT {_COLUMNS} FROM bindings WHERE {' AND '.join(where)} ORDER BY place", params)
+def list_bindings(
+    db: Db, *, session: SessionId | None = None, principal: Principal | None = None, prefix: str = ""
+) -> list[Binding]:
+    where = Conditions()
+    where.add_filters(("session_id = ?", session), ("principal = ?", principal))
+    where.add_prefix("place", prefix)
+    rows = db.fetch_all(f"SELECT {_COLUMNS} FROM bindings WHERE {where} ORDER BY place", where.params)
     return [binding_from(row) for row in rows]
 
 
-def unbind(db: Db, place: str, expect: int | None) -> bool:
+def unbind(db: Db, place: str, *, expect: int | None = None) -> bool:
     old = _fetch(db, place, lock=True)
     if old is None:
         return False
@@ -110,27 +111,9 @@ def unbind(db: Db, place: str, expect: int | None) -> bool:
 
 
 class SqlBindings(SqlPart):
-    """ports.journal.Bindings over SQL."""
+    """ports.gateway_store.Bindings over SQL."""
 
-    async def bind(
-        self,
-        place: str,
-        session: SessionId,
-        *,
-        principal: Principal = OWNER,
-        details: Mapping[str, Json] | None = None,
-        expect: int | None = None,
-    ) -> Binding:
-        return await self._write(lambda db: bind(db, place, session, principal, details, expect))
-
-    async def binding(self, place: str) -> Binding | None:
-        row = await self._read(lambda db: _fetch(db, place))
-        return binding_from(row) if row else None
-
-    async def bindings(
-        self, *, session: SessionId | None = None, principal: Principal | None = None, prefix: str = ""
-    ) -> list[Binding]:
-        return await self._read(lambda db: list_bindings(db, session, principal, prefix))
-
-    async def unbind(self, place: str, *, expect: int | None = None) -> bool:
-        return await self._write(lambda db: unbind(db, place, expect))
+    bind = write_method(bind)
+    binding = read_method(get_binding)
+    bindings = read_method(list_bindings)
+    unbind = write_method(unbind)

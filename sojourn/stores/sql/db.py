@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
-from typing import Any, Literal, Protocol, TypeVar
+from functools import cache, wraps
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 from sojourn.core.sessions import Recorded
 from sojourn.stores.sql.wakeups import Subscribers
+from sojourn.text.escape import escape
 from sojourn.text.redaction import Redactor
 
 T = TypeVar("T")
+P = ParamSpec("P")
 Row = Mapping[str, Any]
 
 
@@ -71,6 +73,56 @@ class SqlPart(ABC):
                 await event.wait()
 
 
+def read_method(work: Callable[Concatenate[Db, P], T]) -> Callable[Concatenate[SqlPart, P], Coroutine[Any, Any, T]]:
+    """Makes a function of a `Db` a method of a store: it runs on one snapshot."""
+
+    @wraps(work)
+    async def method(self: SqlPart, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._read(lambda db: work(db, *args, **kwargs))
+
+    return method
+
+
+def write_method(work: Callable[Concatenate[Db, P], T]) -> Callable[Concatenate[SqlPart, P], Coroutine[Any, Any, T]]:
+    """Makes a function of a `Db` a method of a store: it runs in one transaction, on disk when the method returns."""
+
+    @wraps(work)
+    async def method(self: SqlPart, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._write(lambda db: work(db, *args, **kwargs))
+
+    return method
+
+
+class Conditions:
+    """The conditions of a WHERE clause, all of which must hold, and their parameters."""
+
+    def __init__(self) -> None:
+        self._texts, self.params = list[str](), list[Any]()
+
+    def __str__(self) -> str:
+        return " AND ".join(self._texts) or "1 = 1"
+
+    def add(self, condition: str, *params: Any) -> None:
+        self._texts.append(condition)
+        self.params += params
+
+    def add_filters(self, *filters: tuple[str, Any]) -> None:
+        """Adds each `(condition, value)` whose value is not None; texts are escaped."""
+        for condition, value in filters:
+            if value is not None:
+                self.add(condition, escape(value) if isinstance(value, str) else value)
+
+    def add_choice(self, column: str, values: Sequence[str]) -> None:
+        """Requires one of some texts, if there are any."""
+        if values:
+            self.add(f"{column} IN ({placeholders(values)})", *map(escape, values))
+
+    def add_prefix(self, column: str, prefix: str) -> None:
+        """Requires a prefix, if it is not empty."""
+        if prefix:
+            self.add_filters((f"{column} >= ?", prefix), (f"{column} < ?", _end_of_prefix(escape(prefix))))
+
+
 def placeholders(values: Sequence[Any]) -> str:
     """Returns one placeholder for each value: `?, ?, ?`."""
     return ", ".join("?" * len(values))
@@ -82,7 +134,7 @@ def insert_statement(table: str, columns: tuple[str, ...]) -> str:
     return f"INSERT INTO {table}({', '.join(columns)}) VALUES ({placeholders(columns)})"
 
 
-def end_of_prefix(prefix: str) -> str | None:
+def _end_of_prefix(prefix: str) -> str | None:
     """Returns the first text in code point order after all texts with this prefix; None if there is none."""
     for at in range(len(prefix) - 1, -1, -1):
         code = ord(prefix[at]) + 1

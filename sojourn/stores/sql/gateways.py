@@ -1,4 +1,4 @@
-"""ports.journal.Gateways over SQL: heartbeats, credential holds, line health and notifications."""
+"""ports.gateway_store.Gateways over SQL: heartbeats, credential leases, health of connections and wake-ups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from sojourn.core.errors import LeaseLost
 from sojourn.ports.gateway_store import ConnectionHealth, CredentialLease, Heartbeat, Topic
-from sojourn.stores.sql.db import Db, Row, SqlPart, insert_statement
+from sojourn.stores.sql.db import Db, Row, SqlPart, insert_statement, read_method, write_method
 from sojourn.stores.sql.rows import decode_json, encode_json
 from sojourn.stores.sql.wakeups import GATEWAYS
 from sojourn.text.escape import escape, unescape
@@ -42,7 +42,7 @@ def heartbeat_from(row: Row) -> Heartbeat:
     )
 
 
-def hold_from(row: Row) -> CredentialLease:
+def credential_lease_from(row: Row) -> CredentialLease:
     """Decodes a `credential_holds` row."""
     return CredentialLease(
         credential=unescape(row["credential"]),
@@ -52,7 +52,7 @@ def hold_from(row: Row) -> CredentialLease:
     )
 
 
-def save_heartbeat(db: Db, heartbeat: Heartbeat, seconds: float) -> Heartbeat:
+def save_heartbeat(db: Db, heartbeat: Heartbeat, *, seconds: float = 15.0) -> Heartbeat:
     now = db.now()
     row = db.fetch_one(
         f"{insert_statement('gateways', _HEARTBEAT_COLUMNS)} ON CONFLICT (id) DO UPDATE SET "
@@ -73,7 +73,7 @@ def save_heartbeat(db: Db, heartbeat: Heartbeat, seconds: float) -> Heartbeat:
     return heartbeat_from(row)
 
 
-def list_gateways(db: Db, alive: bool) -> list[Heartbeat]:
+def list_gateways(db: Db, *, alive: bool = True) -> list[Heartbeat]:
     rows = db.fetch_all(f"SELECT {', '.join(_HEARTBEAT_COLUMNS)} FROM gateways ORDER BY id")
     now = db.now()
     return [heartbeat_from(row) for row in rows if not alive or row["lease_until"] > now]
@@ -86,7 +86,7 @@ def delete_gateway(db: Db, id: str) -> bool:
     return bool(deleted)
 
 
-def hold_credential(db: Db, credential: str, owner: str, seconds: float) -> CredentialLease | None:
+def lease_credential(db: Db, credential: str, owner: str, *, seconds: float = 30.0) -> CredentialLease | None:
     now = db.now()
     row = db.fetch_one(
         f"INSERT INTO credential_holds({', '.join(_HOLD_COLUMNS)}) VALUES (?, ?, 1, ?) "
@@ -97,39 +97,42 @@ def hold_credential(db: Db, credential: str, owner: str, seconds: float) -> Cred
         f"RETURNING {', '.join(f'credential_holds.{name}' for name in _HOLD_COLUMNS)}",
         (escape(credential), escape(owner), now + seconds, now),
     )
-    return hold_from(row) if row else None
+    return credential_lease_from(row) if row else None
 
 
-def renew_credential(db: Db, held: CredentialLease, seconds: float) -> CredentialLease:
+def renew_credential(db: Db, hold: CredentialLease, *, seconds: float = 30.0) -> CredentialLease:
     until = db.now() + seconds if seconds > 0 else 0.0
     row = db.fetch_one(
         f"UPDATE credential_holds SET lease_until = ? WHERE credential = ? AND owner = ? AND fence = ? "
         f"RETURNING {', '.join(_HOLD_COLUMNS)}",
-        (until, escape(held.credential), escape(held.owner), held.fence),
+        (until, escape(hold.credential), escape(hold.owner), hold.fence),
     )
     if row is None:
         raise LeaseLost(
-            f'The credential "{held.credential}" is used by another process now.',
+            f'The credential "{hold.credential}" is used by another process now.',
             hint="Stop using it; one process at a time may.",
         )
     if not seconds > 0:
         db.wake_names.add(GATEWAYS)  # another gateway may take it now
-    return hold_from(row)
+    return credential_lease_from(row)
 
 
-def measure_lines(db: Db) -> list[ConnectionHealth]:
-    """Computes the health of each line (platform and account) from its inbox and outbox rows."""
-    lines: dict[tuple[str, str], dict[str, Any]] = {}
+def measure_connections(db: Db) -> list[ConnectionHealth]:
+    """Computes the health of each connection (platform and account) from its inbox and outbox rows."""
+    by_account: dict[tuple[str, str], dict[str, Any]] = {}
     for sql in (_INBOX_HEALTH, _OUTBOX_HEALTH):
         for row in db.fetch_all(sql):
-            line = lines.setdefault((unescape(row["platform"]), unescape(row["account"])), {"failed": 0})
+            health = by_account.setdefault((unescape(row["platform"]), unescape(row["account"])), {"failed": 0})
             figures = {name: row[name] for name in row.keys() if name not in ("platform", "account")}  # noqa: SIM118
-            line.update(figures, failed=line["failed"] + int(figures["failed"]))
-    return [ConnectionHealth(platform=line[0], account=line[1], **_to_integers(lines[line])) for line in sorted(lines)]
-
-
-def _to_integers(figures: dict[str, Any]) -> dict[str, Any]:
-    return {name: int(v) if name in ("waiting", "pending", "failed") else v for name, v in figures.items()}
+            health.update(figures, failed=health["failed"] + int(figures["failed"]))
+    return [
+        ConnectionHealth(
+            platform=platform,
+            account=account,
+            **{name: int(v) if name in ("waiting", "pending", "failed") else v for name, v in health.items()},
+        )
+        for (platform, account), health in sorted(by_account.items())
+    ]
 
 
 def prune_finished(db: Db, before: float) -> int:
@@ -146,28 +149,15 @@ def prune_finished(db: Db, before: float) -> int:
 
 
 class SqlGateways(SqlPart):
-    """ports.journal.Gateways over SQL, and `watch_journal`."""
+    """ports.gateway_store.Gateways over SQL, and `watch_gateway`."""
 
-    async def heartbeat(self, heartbeat: Heartbeat, *, seconds: float = 15.0) -> Heartbeat:
-        return await self._write(lambda db: save_heartbeat(db, heartbeat, seconds))
-
-    async def gateways(self, *, alive: bool = True) -> list[Heartbeat]:
-        return await self._read(lambda db: list_gateways(db, alive))
-
-    async def retire_gateway(self, id: str) -> bool:
-        return await self._write(lambda db: delete_gateway(db, id))
-
-    async def lease_credential(self, credential: str, owner: str, *, seconds: float = 30.0) -> CredentialLease | None:
-        return await self._write(lambda db: hold_credential(db, credential, owner, seconds))
-
-    async def renew_credential(self, hold: CredentialLease, *, seconds: float = 30.0) -> CredentialLease:
-        return await self._write(lambda db: renew_credential(db, hold, seconds))
-
-    async def line_health(self) -> list[ConnectionHealth]:
-        return await self._read(measure_lines)
-
-    async def prune_journal(self, before: float) -> int:
-        return await self._write(lambda db: prune_finished(db, before))
+    heartbeat = write_method(save_heartbeat)
+    gateways = read_method(list_gateways)
+    retire_gateway = write_method(delete_gateway)
+    lease_credential = write_method(lease_credential)
+    renew_credential = write_method(renew_credential)
+    line_health = read_method(measure_connections)
+    prune_journal = write_method(prune_finished)
 
     async def watch_gateway(self, *topics: Topic, seconds: float = 2.0) -> AsyncGenerator[None, None]:
         names = [f"@{topic}" for topic in topics or _TOPICS]

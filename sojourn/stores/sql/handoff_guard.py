@@ -30,7 +30,7 @@ from sojourn.text.redaction import Redactor
 
 COLUMNS = ", ".join(TABLES_BY_NAME["handoffs"].columns)
 _SELECT_LIVE = f"SELECT {COLUMNS} FROM handoffs WHERE session_id = ? AND state IN ({placeholders(LIVE)})"
-_ESCAPED = (
+_ESCAPED = [
     "from_surface",
     "platform",
     "target",
@@ -41,7 +41,7 @@ _ESCAPED = (
     "place",
     "message_id",
     "error_code",
-)
+]
 _REDACTED = ("note", "error")
 _PLAIN = ("fence", "until", "deadline", "driver_fence", "created_at", "claimed_at", "bound_at", "finished_at")
 _COLUMN_OF = {"by": "requested_by", "until": "lease_until"}  # fields whose column has another name
@@ -72,7 +72,7 @@ def handoff_from(row: Row) -> Handoff:
 def get_handoff(db: Db, id: str) -> Handoff:
     row = db.fetch_one(f"SELECT {COLUMNS} FROM handoffs WHERE id = ?", (escape(id),))
     if row is None:
-        raise NotFound(f'There is no hand-off "{id}".', hint="It goes with its session when that is deleted.")
+        raise NotFound(f'There is no hand-off "{id}".', hint="It was deleted with its session.")
     return handoff_from(row)
 
 
@@ -121,12 +121,13 @@ def swap_handoff(db: Db, seen: Handoff, fields: Mapping[str, Any], *, until: flo
 def _swap_failed(seen: Handoff, current: Handoff) -> Conflict:
     if current.fence != seen.fence:
         return LeaseLost(
-            f"The hand-off {current.id} was taken over by {current.owner}.", hint="Leave it to them; nothing is lost."
+            f"The hand-off {current.id} was taken over by {current.owner}.",
+            hint="Leave it to that gateway; nothing is lost.",
         )
     return Conflict(
-        f'The hand-off {current.id} is at "{current.state}" by now, not at "{seen.state}"'
+        f'The hand-off {current.id} is "{current.state}" by now, not "{seen.state}"'
         + (f": {current.error}" if current.error else "."),
-        hint="Look at it again before you go on.",
+        hint="Read it again before you continue.",
     )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from sojourn.core.errors import BadInput, Conflict, NotDriving
-from sojourn.core.handoff import LIVE, Handoff, HandoffId, Signal, Step, in_progress, is_waiting, new_handoff_id, step
+from sojourn.core.handoff import LIVE, Handoff, HandoffId, Step, in_progress, is_waiting, new_handoff_id, step
 from sojourn.core.sessions import SessionId
-from sojourn.stores.sql.db import Db, SqlPart, insert_statement, placeholders
+from sojourn.stores.sql.db import Db, SqlPart, insert_statement, placeholders, read_method, write_method
 from sojourn.stores.sql.handoff_guard import (
     COLUMNS,
     copy_to_session,
@@ -31,7 +31,7 @@ _INSERT = insert_statement("handoffs", _TABLE_COLUMNS)
 
 
 def request_handoff(
-    db: Db, session: SessionId, platform: str, surface: str, target: str, by: str, seconds: float
+    db: Db, session: SessionId, platform: str, *, surface: str, target: str = "", by: str = "", seconds: float = 3600.0
 ) -> Handoff:
     row, now = lock_session(db, session), db.now()
     if current := find_live_handoff(db, session):
@@ -61,7 +61,7 @@ def request_handoff(
     return get_handoff(db, handoff.id)
 
 
-def list_handoffs(db: Db, session: SessionId | None, limit: int) -> list[Handoff]:
+def list_handoffs(db: Db, session: SessionId | None, *, limit: int = 100) -> list[Handoff]:
     """Returns the newest hand-offs first."""
     if session is not None:
         check_session_exists(db, session)
@@ -72,7 +72,7 @@ def list_handoffs(db: Db, session: SessionId | None, limit: int) -> list[Handoff
     return [handoff_from(row) for row in rows]
 
 
-def list_pending(db: Db, platforms: Sequence[str] | None) -> list[Handoff]:
+def list_pending(db: Db, platforms: Sequence[str] | None = None) -> list[Handoff]:
     """Returns the hand-offs that a gateway may claim now."""
     now = db.now()
     handoffs = (one for one in _list_live(db) if platforms is None or one.platform in platforms)
@@ -116,21 +116,32 @@ def _lock(db: Db, session: SessionId) -> None:
     db.fetch_one("SELECT 1 AS found FROM sessions WHERE id = ?" + db.for_update, (session,))
 
 
-def advance_handoff(db: Db, seen: Handoff, to: Step, fields: Mapping[str, str]) -> Handoff:
-    _lock(db, seen.session)
-    changes = _fields_of_step(seen, to, db.now(), fields)
-    if to != "bound":
-        return swap_handoff(db, seen, changes)
-    bound = swap_handoff(db, seen, {**changes, "driver_fence": seen.driver_fence + 1})
+def advance_handoff(
+    db: Db,
+    handoff: Handoff,
+    step: Step,
+    *,
+    surface: str = "",
+    place: str = "",
+    thread_id: str = "",
+    message_id: str = "",
+    note: str = "",
+) -> Handoff:
+    _lock(db, handoff.session)
+    fields = {"surface": surface, "place": place, "thread_id": thread_id, "message_id": message_id, "note": note}
+    changes = _fields_of_step(handoff, step, db.now(), fields)
+    if step != "bound":
+        return swap_handoff(db, handoff, changes)
+    bound = swap_handoff(db, handoff, {**changes, "driver_fence": handoff.driver_fence + 1})
     is_updated = db.execute(  # ends the lease of the old driver too
         f"UPDATE sessions SET driver = ?, driver_fence = driver_fence + 1, revision = revision + 1, {CLEAR_LEASE}, "
         "ended_at = NULL, end_reason = NULL WHERE id = ? AND driver_fence = ?",
-        (escape(bound.surface), seen.session, seen.driver_fence),
+        (escape(bound.surface), handoff.session, handoff.driver_fence),
     )
     if not is_updated:
         raise Conflict(
-            f'Somebody took the wheel of session "{seen.session}" before it could be handed over.',
-            hint="Ask whoever drives it now for a new hand-off.",
+            f'Another surface took over session "{handoff.session}" before it could be handed over.',
+            hint="Request a new hand-off there.",
         )
     return bound
 
@@ -142,22 +153,29 @@ def _fields_of_step(handoff: Handoff, to: Step, now: float, fields: Mapping[str,
     if to == "bound":
         changes |= {"surface": fields.get("surface") or handoff.platform, "bound_at": now}
     elif fields.get("surface"):
-        raise BadInput("Who drives is said at the step `bound`.", hint="Leave the surface out of the other steps.")
+        raise BadInput("Only the step `bound` sets the driving surface.", hint="Omit the surface in the other steps.")
     return changes
 
 
-def renew_handoff(db: Db, seen: Handoff, seconds: float) -> Handoff:
-    _lock(db, seen.session)
-    step(seen.state, "renew")
-    return swap_handoff(db, seen, {"until": db.now() + seconds})
+def renew_handoff(db: Db, handoff: Handoff, seconds: float = 30.0) -> Handoff:
+    _lock(db, handoff.session)
+    step(handoff.state, "renew")
+    return swap_handoff(db, handoff, {"until": db.now() + seconds})
 
 
-def end_handoff(db: Db, seen: Handoff, signal: Signal, code: str = "", error: str = "", **more: str) -> Handoff:
-    _lock(db, seen.session)
-    return finish_handoff(db, seen, signal, code, error, **more)
+def complete_handoff(db: Db, handoff: Handoff, *, message_id: str = "", note: str = "") -> Handoff:
+    _lock(db, handoff.session)
+    return finish_handoff(db, handoff, "complete", message_id=message_id, note=note)
 
 
-def cancel_handoff(db: Db, id: HandoffId, as_: str, error: str) -> Handoff:
+def fail_handoff(db: Db, handoff: Handoff, code: str, error: str = "") -> Handoff:
+    _lock(db, handoff.session)
+    return finish_handoff(db, handoff, "fail", code, error)
+
+
+def cancel_handoff(
+    db: Db, id: HandoffId, *, as_: Literal["cancelled", "expired"] = "cancelled", error: str = ""
+) -> Handoff:
     _lock(db, get_handoff(db, id).session)
     return finish_handoff(db, get_handoff(db, id), "cancel" if as_ == "cancelled" else "expire", as_, error)
 
@@ -173,73 +191,26 @@ def expire_handoffs(db: Db) -> list[Handoff]:
 
 
 class SqlHandoffs(SqlPart):
-    """ports.handoff.HandoffStore over SQL."""
+    """ports.handoffs.HandoffStore over SQL."""
 
-    async def request_handoff(
-        self,
-        session: SessionId,
-        platform: str,
-        *,
-        surface: str,
-        target: str = "",
-        by: str = "",
-        seconds: float = 3600.0,
-    ) -> Handoff:
-        return await self._write(lambda db: request_handoff(db, session, platform, surface, target, by, seconds))
-
-    async def get_handoff(self, id: HandoffId) -> Handoff:
-        return await self._read(lambda db: get_handoff(db, id))
+    request_handoff = write_method(request_handoff)
+    get_handoff = read_method(get_handoff)
+    handoffs = read_method(list_handoffs)
+    list_pending_handoffs = read_method(list_pending)
+    renew_handoff = write_method(renew_handoff)
+    advance_handoff = write_method(advance_handoff)
+    complete_handoff = write_method(complete_handoff)
+    fail_handoff = write_method(fail_handoff)
+    cancel_handoff = write_method(cancel_handoff)
+    expire_handoffs = write_method(expire_handoffs)
 
     async def get_handoff_state(self, session: SessionId) -> Handoff | None:
         newest = await self.handoffs(session, limit=1)
         return newest[0] if newest else None
 
-    async def handoffs(self, session: SessionId | None, *, limit: int = 100) -> list[Handoff]:
-        return await self._read(lambda db: list_handoffs(db, session, limit))
-
-    async def list_pending_handoffs(self, platforms: Sequence[str] | None = None) -> list[Handoff]:
-        return await self._read(lambda db: list_pending(db, platforms))
-
     async def claim_handoff(
         self, owner: str, *, platforms: Sequence[str] | None = None, id: HandoffId | None = None, seconds: float = 30.0
     ) -> Handoff | None:
-        if not await self._read(lambda db: list_pending(db, platforms)):
+        if not await self.list_pending_handoffs(platforms):
             return None  # the usual case, which need not wait for the writer
         return await self._write(lambda db: claim_handoff(db, owner, platforms, id, seconds))
-
-    async def renew_handoff(self, handoff: Handoff, seconds: float = 30.0) -> Handoff:
-        return await self._write(lambda db: renew_handoff(db, handoff, seconds))
-
-    async def advance_handoff(
-        self,
-        handoff: Handoff,
-        step: Step,
-        *,
-        surface: str = "",
-        place: str = "",
-        thread_id: str = "",
-        message_id: str = "",
-        note: str = "",
-    ) -> Handoff:
-        fields: dict[str, Any] = {
-            "surface": surface,
-            "place": place,
-            "thread_id": thread_id,
-            "message_id": message_id,
-            "note": note,
-        }
-        return await self._write(lambda db: advance_handoff(db, handoff, step, fields))
-
-    async def complete_handoff(self, handoff: Handoff, *, message_id: str = "", note: str = "") -> Handoff:
-        return await self._write(lambda db: end_handoff(db, handoff, "complete", message_id=message_id, note=note))
-
-    async def fail_handoff(self, handoff: Handoff, code: str, error: str = "") -> Handoff:
-        return await self._write(lambda db: end_handoff(db, handoff, "fail", code, error))
-
-    async def cancel_handoff(
-        self, id: HandoffId, *, as_: Literal["cancelled", "expired"] = "cancelled", error: str = ""
-    ) -> Handoff:
-        return await self._write(lambda db: cancel_handoff(db, id, as_, error))
-
-    async def expire_handoffs(self) -> list[Handoff]:
-        return await self._write(expire_handoffs)

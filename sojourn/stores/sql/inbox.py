@@ -1,4 +1,4 @@
-"""ports.journal.Inbox over SQL: received messages, each worked on once and in order of its place."""
+"""ports.gateway_store.Inbox over SQL: received messages, each worked on once and in order of its place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.ports.gateway_store import AccountKey, Incoming
 from sojourn.ports.platform import File
-from sojourn.stores.sql.db import Db, Row, SqlPart, insert_statement
+from sojourn.stores.sql.db import Db, Row, SqlPart, insert_statement, read_method, write_method
 from sojourn.stores.sql.row_claims import (
     RELEASED,
     ClaimFilter,
@@ -35,8 +35,8 @@ def incoming_from(row: Row) -> Incoming:
     return Incoming(turn=turn, received_at=row["received_at"], **claim_fields(row))
 
 
-def insert_incoming(
-    db: Db, platform: str, account: str, message_id: str, place: str, payload: Json, files: Sequence[File]
+def add_incoming(
+    db: Db, platform: str, account: str, message_id: str, *, place: str, payload: Json, files: Sequence[File] = ()
 ) -> Incoming | None:
     """Stores a received message; returns None if it was stored before."""
     row = db.fetch_one(
@@ -67,7 +67,9 @@ def read_files(db: Db, item: Incoming) -> tuple[File, ...]:
     )
 
 
-def note_progress(db: Db, item: Incoming, seconds: float, session: SessionId | None, turn: TurnId | None) -> Incoming:
+def update_incoming(
+    db: Db, item: Incoming, *, seconds: float = 60.0, session: SessionId | None = None, turn: TurnId | None = None
+) -> Incoming:
     """Renews a claim, and stores the session and the turn once they are known."""
     values: dict[str, Any] = {"lease_until": db.now() + seconds}
     if session is not None:
@@ -78,7 +80,9 @@ def note_progress(db: Db, item: Incoming, seconds: float, session: SessionId | N
     return incoming_from(update_claimed(db, _TABLE, item.id, item.fence, values))
 
 
-def finish_incoming(db: Db, item: Incoming, state: str, error: str, turn: TurnId | None) -> Incoming:
+def finish_incoming(
+    db: Db, item: Incoming, state: Literal["done", "failed"] = "done", *, error: str = "", turn: TurnId | None = None
+) -> Incoming:
     values: dict[str, Any] = {
         "state": state,
         "error": to_stored_text(error, db.redact),
@@ -94,7 +98,7 @@ def finish_incoming(db: Db, item: Incoming, state: str, error: str, turn: TurnId
     return finished
 
 
-def release_incoming(db: Db, item: Incoming, seconds: float, error: str) -> Incoming:
+def release_incoming(db: Db, item: Incoming, *, seconds: float = 0.0, error: str = "") -> Incoming:
     values = {
         "state": "waiting",
         "error": to_stored_text(error, db.redact),
@@ -105,16 +109,22 @@ def release_incoming(db: Db, item: Incoming, seconds: float, error: str) -> Inco
     return incoming_from(update_claimed(db, _TABLE, item.id, item.fence, values))
 
 
+def list_incoming(
+    db: Db, *, place: str | None = None, session: SessionId | None = None, states: Sequence[str] = (), limit: int = 100
+) -> list[Incoming]:
+    rows = list_rows(db, _TABLE, place=place, session=session, states=states, limit=limit)
+    return [incoming_from(row) for row in rows]
+
+
 class SqlInbox(SqlPart):
-    """ports.journal.Inbox over SQL."""
+    """ports.gateway_store.Inbox over SQL."""
 
-    async def add_incoming(
-        self, platform: str, account: str, message_id: str, *, place: str, payload: Json, files: Sequence[File] = ()
-    ) -> Incoming | None:
-        return await self._write(lambda db: insert_incoming(db, platform, account, message_id, place, payload, files))
-
-    async def incoming_files(self, item: Incoming) -> tuple[File, ...]:
-        return await self._read(lambda db: read_files(db, item))
+    add_incoming = write_method(add_incoming)
+    incoming_files = read_method(read_files)
+    update_incoming = write_method(update_incoming)
+    finish_incoming = write_method(finish_incoming)
+    release_incoming = write_method(release_incoming)
+    incoming = read_method(list_incoming)
 
     async def claim_incoming(
         self,
@@ -132,27 +142,3 @@ class SqlInbox(SqlPart):
         return [
             incoming_from(row) for row in await self._write(lambda db: claim_rows(db, _TABLE, owner, wanted, seconds))
         ]
-
-    async def update_incoming(
-        self, item: Incoming, *, seconds: float = 60.0, session: SessionId | None = None, turn: TurnId | None = None
-    ) -> Incoming:
-        return await self._write(lambda db: note_progress(db, item, seconds, session, turn))
-
-    async def finish_incoming(
-        self, item: Incoming, state: Literal["done", "failed"] = "done", *, error: str = "", turn: TurnId | None = None
-    ) -> Incoming:
-        return await self._write(lambda db: finish_incoming(db, item, state, error, turn))
-
-    async def release_incoming(self, item: Incoming, *, seconds: float = 0.0, error: str = "") -> Incoming:
-        return await self._write(lambda db: release_incoming(db, item, seconds, error))
-
-    async def incoming(
-        self,
-        *,
-        place: str | None = None,
-        session: SessionId | None = None,
-        states: Sequence[str] = (),
-        limit: int = 100,
-    ) -> list[Incoming]:
-        rows = await self._read(lambda db: list_rows(db, _TABLE, place, session, states, limit))
-        return [incoming_from(row) for row in rows]

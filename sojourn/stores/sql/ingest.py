@@ -26,7 +26,7 @@ from sojourn.stores.sql.sessions import insert_session, is_forgotten, tombstone_
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.text.escape import escape, unescape
 
-_INSERT_IMPORT = insert_statement("imports", ("source", "source_home", "source_id", "session_id", "fingerprint", "at"))
+_INSERT_IMPORT = insert_statement("imports", TABLES_BY_NAME["imports"].columns)
 _UPDATE = (
     "UPDATE sessions SET last_seq = ?, message_count = message_count + ?, tool_call_count = tool_call_count + ?, "
     "last_active = CASE WHEN last_active < ? THEN ? ELSE last_active END, ended_at = ?, end_reason = ?, "
@@ -56,9 +56,13 @@ def find_forgotten(db: Db, source: str, home: str, native_ids: Sequence[str]) ->
     }
 
 
-def ingest_transcript(
-    db: Db, source: str, home: str, fingerprint: str, transcript: Transcript, principal: Principal
-) -> Ingested:
+def ingest_batch(
+    db: Db, source: str, home: str, batch: Sequence[tuple[str, Transcript]], *, principal: Principal
+) -> list[Ingested]:
+    return [_ingest(db, source, home, fingerprint, transcript, principal) for fingerprint, transcript in batch]
+
+
+def _ingest(db: Db, source: str, home: str, fingerprint: str, transcript: Transcript, principal: Principal) -> Ingested:
     """Imports a session, or updates it if it was imported before."""
     native = transcript.native_id
     key = (escape(source), escape(home), escape(native))
@@ -128,9 +132,9 @@ def _free_id(db: Db, source: str, native: str) -> tuple[SessionId, str]:
         except BadInput:
             continue
         if db.fetch_one("SELECT 1 AS found FROM sessions WHERE id = ?", (session,)) is None:
-            return session, "" if candidate == native else f"id {native} was taken; kept as {session}"
+            return session, "" if candidate == native else f"id {native} was taken; stored as {session}"
     session = new_session_id()
-    return session, f"id {native!r} could not be kept; it is {session} here"
+    return session, f"id {native!r} is not valid here; stored as {session}"
 
 
 def _free_title(db: Db, principal: Principal, raw: Any) -> tuple[str | None, str]:
@@ -150,7 +154,7 @@ def _free_title(db: Db, principal: Principal, raw: Any) -> tuple[str | None, str
     ):
         number += 1
         wanted = f"{title[:92]} #{number}"
-    return wanted, f'title "{title}" was taken; kept as "{wanted}"' if wanted != title else ""
+    return wanted, f'title "{title}" was taken; stored as "{wanted}"' if wanted != title else ""
 
 
 def _find_imported(db: Db, source: str, home: str, native: str) -> str | None:
@@ -177,7 +181,7 @@ def _insert_messages(db: Db, session: SessionId, after: int, messages: Sequence[
 def _replace_records(db: Db, session: SessionId, transcript: Transcript) -> None:
     db.execute("DELETE FROM source_records WHERE session_id = ?", (session,))
     db.execute_many(
-        "INSERT INTO source_records(session_id, position, kind, data) VALUES (?, ?, ?, ?)",
+        insert_statement("source_records", TABLES_BY_NAME["source_records"].columns),
         (
             (session, at, escape(kind), to_stored_text(data, db.redact))
             for at, (kind, data) in enumerate(transcript.records, 1)

@@ -43,5 +43,5 @@ def lease_lost(db: Db, lease: Lease) -> LeaseLost | NotDriving:
     holder = unescape(f"{row['lease_holder']} ({row['lease_surface']})") if row["lease_holder"] else "nobody"
     return LeaseLost(
         f'The turn lease on session "{lease.session}" was lost; it is now held by {holder}.',
-        hint="What was kept before that is safe. Start the turn again.",
+        hint="What was stored before is safe. Start the turn again.",
     )

@@ -21,13 +21,13 @@ _SELECT = (
 )
 
 
-def set_driver(db: Db, session: SessionId, surface: str, *, fence: int | None) -> Session:
+def set_driver(db: Db, session: SessionId, surface: str, *, fence: int | None = None) -> Session:
     row = lock_session(db, session)
     if fence is not None and row["driver_fence"] != fence:
         raise Conflict(
             f'Session "{session}" is driven from {unescape(row["driver"] or "nowhere")} by now '
             f"(number {row['driver_fence']}, not {fence}).",
-            hint="Read the session again; somebody took the wheel in between.",
+            hint="Read the session again; another surface took over in between.",
         )
     _end_handoff(db, session, row, surface)
     db.execute(  # the lease of the old driver ends here, so that nobody has to wait for it
@@ -45,10 +45,10 @@ def _end_handoff(db: Db, session: SessionId, row: Row, surface: str) -> None:
     if row["handoff_state"] != "running" or row["driver"] == escape(surface):
         return
     if handoff := find_live_handoff(db, session):
-        finish_handoff(db, handoff, "fail", "taken_back", f"The wheel was taken by {surface}.")
+        finish_handoff(db, handoff, "fail", "taken_back", f"{surface} took over.")
 
 
-def acquire_lease(db: Db, session: SessionId, *, holder: str, surface: str, seconds: float) -> Lease:
+def acquire_lease(db: Db, session: SessionId, *, holder: str, surface: str, seconds: float = 30.0) -> Lease:
     row, now = lock_session(db, session), db.now()
     if row["driver"] not in (None, escape(surface)):
         raise NotDriving(session, driver=unescape(row["driver"]), asked=surface)
@@ -105,7 +105,7 @@ def check_idle(db: Db, session: SessionId, lease: Lease | None) -> None:
         check_not_moving(db, session, row["handoff_state"])
 
 
-def renew_lease(db: Db, lease: Lease, seconds: float) -> Lease:
+def renew_lease(db: Db, lease: Lease, seconds: float = 30.0) -> Lease:
     until = db.now() + seconds
     if seconds > 0:
         update_guarded(db, lease, "lease_until = ?", (until,))
@@ -114,7 +114,7 @@ def renew_lease(db: Db, lease: Lease, seconds: float) -> Lease:
     return replace(lease, until=until)
 
 
-def send_control(db: Db, session: SessionId, kind: str, payload: Json, by: str) -> Control:
+def send_control(db: Db, session: SessionId, kind: str, payload: Json = None, *, by: str = "") -> Control:
     check_session_exists(db, session)
     now = db.now()
     text = to_stored_text(json.dumps(payload, ensure_ascii=False), db.redact)

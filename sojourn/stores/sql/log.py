@@ -23,6 +23,7 @@ from sojourn.stores.sql.rows import (
     to_stored_text,
 )
 from sojourn.stores.sql.sessions import check_session_exists, get_session
+from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.text.escape import escape, unescape
 
 _COLUMNS = ", ".join(MESSAGE_COLUMNS)
@@ -30,19 +31,19 @@ _TURN = MESSAGE_COLUMNS.index("turn_id")
 _TIME = MESSAGE_COLUMNS.index("timestamp")
 LOG_COLUMNS = ("session_id", "seq", *MESSAGE_COLUMNS)  # the columns of a message with its position in the log
 _COUNTERS = "message_count = message_count + ?, tool_call_count = tool_call_count + ?, last_active = ?, "
-_INSERT_EVENT = insert_statement("events", ("session_id", "seq", "turn_id", "name", "data", "at"))
+_INSERT_EVENT = insert_statement("events", TABLES_BY_NAME["events"].columns)
 _FLAG_BATCH = 500  # messages in one UPDATE
 
 
 def append(
-    db: Db, lease: Lease, items: Sequence[Yielded], turn: TurnId | None, side_writes: SideWrites | None = None
+    db: Db, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
 ) -> list[Recorded]:
     """Appends items and applies the side writes in the same transaction. Raises if the lease is lost."""
     if not items:
         return []
     recorded = _append(db, lease, items, turn)
-    if side_writes is not None:
-        _apply_side_writes(db, lease, side_writes)
+    if along is not None:
+        _apply_side_writes(db, lease, along)
     return recorded
 
 
@@ -116,23 +117,13 @@ def encode_event_row(db: Db, item: Event) -> tuple[str, str, Event]:
 
 def read_page(db: Db, session: SessionId, after: int, messages_only: bool, limit: int) -> list[Recorded]:
     """Returns the next items of the log; fewer than `limit` only at its end."""
-    items = [
-        _recorded_message(row)
-        for row in db.fetch_all(
-            f"SELECT session_id, seq, {_COLUMNS} FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-            (escape(session), after, limit),
-        )
-    ]
+    page = "FROM {} WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+    params = (escape(session), after, limit)
+    rows = db.fetch_all(f"SELECT session_id, seq, {_COLUMNS} {page.format('messages')}", params)
+    items = [_recorded_message(row) for row in rows]
     if not messages_only:
-        items += [
-            _recorded_event(row)
-            for row in db.fetch_all(
-                "SELECT session_id, seq, turn_id, name, data, at FROM events WHERE session_id = ? AND seq > ? "
-                "ORDER BY seq LIMIT ?",
-                (escape(session), after, limit),
-            )
-        ]
-        items.sort(key=lambda item: item.seq)
+        rows = db.fetch_all(f"SELECT {', '.join(TABLES_BY_NAME['events'].columns)} {page.format('events')}", params)
+        items = sorted([*items, *map(_recorded_event, rows)], key=lambda item: item.seq)
     if not items:
         check_session_exists(db, session)
     return items[:limit]

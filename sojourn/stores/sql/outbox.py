@@ -1,4 +1,4 @@
-"""ports.journal.Outbox over SQL: messages to send, each stored before it is sent."""
+"""ports.gateway_store.Outbox over SQL: messages to send, each stored before it is sent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from sojourn.core.sessions import SessionId
 from sojourn.ports.gateway_store import AccountKey, Outgoing, OutgoingDraft
-from sojourn.stores.sql.db import Db, Row, SqlPart
+from sojourn.stores.sql.db import Db, Row, SqlPart, read_method, write_method
 from sojourn.stores.sql.row_claims import (
     RELEASED,
     ClaimFilter,
@@ -37,7 +37,11 @@ def outgoing_from(row: Row) -> Outgoing:
     )
 
 
-def put_outgoing(db: Db, draft: OutgoingDraft) -> Outgoing:
+def put_outgoing(db: Db, drafts: Sequence[OutgoingDraft]) -> list[Outgoing]:
+    return [_put_draft(db, draft) for draft in drafts]
+
+
+def _put_draft(db: Db, draft: OutgoingDraft) -> Outgoing:
     """Stores a message to send, or returns the one that has its key."""
     if draft.session is not None:
         check_session_exists(db, draft.session)
@@ -55,11 +59,18 @@ def put_outgoing(db: Db, draft: OutgoingDraft) -> Outgoing:
     return outgoing_from(row)
 
 
-def renew_outgoing(db: Db, item: Outgoing, seconds: float) -> Outgoing:
+def renew_outgoing(db: Db, item: Outgoing, *, seconds: float = 60.0) -> Outgoing:
     return outgoing_from(update_claimed(db, _TABLE, item.id, item.fence, {"lease_until": db.now() + seconds}))
 
 
-def finish_outgoing(db: Db, item: Outgoing, state: str, message_id: str, error: str) -> Outgoing:
+def finish_outgoing(
+    db: Db,
+    item: Outgoing,
+    state: Literal["sent", "delivered", "failed"] = "sent",
+    *,
+    message_id: str = "",
+    error: str = "",
+) -> Outgoing:
     now = db.now()
     values: dict[str, Any] = {"state": state, "error": to_stored_text(error, db.redact), **RELEASED}
     if message_id:
@@ -72,7 +83,7 @@ def finish_outgoing(db: Db, item: Outgoing, state: str, message_id: str, error: 
     return outgoing_from(update_claimed(db, _TABLE, item.id, item.fence, values, state="sent" if is_receipt else ""))
 
 
-def release_outgoing(db: Db, item: Outgoing, seconds: float, error: str, maybe_sent: bool) -> Outgoing:
+def release_outgoing(db: Db, item: Outgoing, *, seconds: float, error: str = "", maybe_sent: bool = False) -> Outgoing:
     values: dict[str, Any] = {
         "state": "pending",
         "error": to_stored_text(error, db.redact),
@@ -84,11 +95,27 @@ def release_outgoing(db: Db, item: Outgoing, seconds: float, error: str, maybe_s
     return outgoing_from(update_claimed(db, _TABLE, item.id, item.fence, values))
 
 
-class SqlOutbox(SqlPart):
-    """ports.journal.Outbox over SQL."""
+def list_outgoing(
+    db: Db,
+    *,
+    place: str | None = None,
+    session: SessionId | None = None,
+    states: Sequence[str] = (),
+    limit: int = 100,
+    newest: bool = False,
+) -> list[Outgoing]:
+    rows = list_rows(db, _TABLE, place=place, session=session, states=states, limit=limit, newest=newest)
+    return [outgoing_from(row) for row in rows]
 
-    async def put_outgoing(self, drafts: Sequence[OutgoingDraft]) -> list[Outgoing]:
-        return await self._write(lambda db: [put_outgoing(db, draft) for draft in drafts]) if drafts else []
+
+class SqlOutbox(SqlPart):
+    """ports.gateway_store.Outbox over SQL."""
+
+    put_outgoing = write_method(put_outgoing)
+    renew_outgoing = write_method(renew_outgoing)
+    finish_outgoing = write_method(finish_outgoing)
+    release_outgoing = write_method(release_outgoing)
+    outgoing = read_method(list_outgoing)
 
     async def claim_outgoing(
         self, owner: str, *, lines: Sequence[AccountKey] | None = None, limit: int = 1, seconds: float = 60.0
@@ -99,33 +126,3 @@ class SqlOutbox(SqlPart):
         return [
             outgoing_from(row) for row in await self._write(lambda db: claim_rows(db, _TABLE, owner, wanted, seconds))
         ]
-
-    async def renew_outgoing(self, item: Outgoing, *, seconds: float = 60.0) -> Outgoing:
-        return await self._write(lambda db: renew_outgoing(db, item, seconds))
-
-    async def finish_outgoing(
-        self,
-        item: Outgoing,
-        state: Literal["sent", "delivered", "failed"] = "sent",
-        *,
-        message_id: str = "",
-        error: str = "",
-    ) -> Outgoing:
-        return await self._write(lambda db: finish_outgoing(db, item, state, message_id, error))
-
-    async def release_outgoing(
-        self, item: Outgoing, *, seconds: float, error: str = "", maybe_sent: bool = False
-    ) -> Outgoing:
-        return await self._write(lambda db: release_outgoing(db, item, seconds, error, maybe_sent))
-
-    async def outgoing(
-        self,
-        *,
-        place: str | None = None,
-        session: SessionId | None = None,
-        states: Sequence[str] = (),
-        limit: int = 100,
-        newest: bool = False,
-    ) -> list[Outgoing]:
-        rows = await self._read(lambda db: list_rows(db, _TABLE, place, session, states, limit, newest))
-        return [outgoing_from(row) for row in rows]

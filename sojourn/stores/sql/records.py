@@ -7,7 +7,7 @@ from typing import Any
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.sessions import Lease, Principal, SessionId
 from sojourn.ports.records import Record
-from sojourn.stores.sql.db import Db, Row, SqlPart, end_of_prefix, insert_statement
+from sojourn.stores.sql.db import Conditions, Db, Row, SqlPart, insert_statement, read_method, write_method
 from sojourn.stores.sql.lease_guard import check_lease
 from sojourn.stores.sql.rows import decode_json, encode_json, session_id_from
 from sojourn.stores.sql.sessions import check_session_exists
@@ -119,29 +119,21 @@ def get_record(db: Db, kind: str, key: str) -> Record | None:
 
 
 def list_records(
-    db: Db, kind: str, principal: Principal | None, session: SessionId | None, prefix: str, after: str, limit: int
+    db: Db,
+    kind: str,
+    *,
+    principal: Principal | None = None,
+    session: SessionId | None = None,
+    prefix: str = "",
+    after: str = "",
+    limit: int = 1000,
 ) -> list[Record]:
-    where: list[str] = ["kind = ?"]
-    params: list[Any] = [escape(kind)]
-
-    def add(condition: str, value: str) -> None:
-        where.append(condition)
-        params.append(value)
-
-    if principal is not None:
-        add("principal = ?", escape(principal))
-    if session is not None:
-        add("session_id = ?", escape(session))
-    if prefix:
-        add("key >= ?", escape(prefix))
-        if (end := end_of_prefix(escape(prefix))) is not None:
-            add("key < ?", end)
-    if after:
-        add("key > ?", escape(after))
-    rows = db.fetch_all(
-        f"SELECT {_COLUMNS} FROM records WHERE {' AND '.join(where)} ORDER BY key LIMIT ?", [*params, max(0, limit)]
-    )
-    return [record_from(row) for row in rows]
+    where = Conditions()
+    where.add_filters(("kind = ?", kind), ("principal = ?", principal), ("session_id = ?", session))
+    where.add_prefix("key", prefix)
+    where.add_filters(("key > ?", after or None))
+    sql = f"SELECT {_COLUMNS} FROM records WHERE {where} ORDER BY key LIMIT ?"
+    return [record_from(row) for row in db.fetch_all(sql, [*where.params, max(0, limit)])]
 
 
 def delete_record(
@@ -163,23 +155,7 @@ def delete_record(
 class SqlRecords(SqlPart):
     """ports.records.RecordStore over SQL."""
 
-    async def put_record(self, record: Record, *, expect: int | None = None, lease: Lease | None = None) -> Record:
-        return await self._write(lambda db: put_record(db, record, expect=expect, lease=lease))
-
-    async def get_record(self, kind: str, key: str) -> Record | None:
-        return await self._read(lambda db: get_record(db, kind, key))
-
-    async def list_records(
-        self,
-        kind: str,
-        *,
-        principal: Principal | None = None,
-        session: SessionId | None = None,
-        prefix: str = "",
-        after: str = "",
-        limit: int = 1000,
-    ) -> list[Record]:
-        return await self._read(lambda db: list_records(db, kind, principal, session, prefix, after, limit))
-
-    async def delete_record(self, kind: str, key: str, *, expect: int | None = None) -> bool:
-        return await self._write(lambda db: delete_record(db, kind, key, expect=expect))
+    put_record = write_method(put_record)
+    get_record = read_method(get_record)
+    list_records = read_method(list_records)
+    delete_record = write_method(delete_record)

@@ -37,7 +37,7 @@ def find_family(db: Db, session: SessionId) -> list[str]:
     return family
 
 
-def delete_session(db: Db, session: SessionId, lease: Lease | None) -> Removed:
+def delete_session(db: Db, session: SessionId, *, lease: Lease | None = None) -> Removed:
     """Deletes a session and its sub-agents. Their `imports` rows stay, so that no import brings them back."""
     check_idle(db, session, lease)
     members = find_family(db, session)
@@ -73,7 +73,7 @@ def forget_session(db: Db, session: SessionId) -> Removed:
     """
     members = find_family(db, session)
     titles = db.fetch_all(f"SELECT title FROM sessions WHERE id IN ({placeholders(members)})", members)
-    removed = delete_session(db, session, None)
+    removed = delete_session(db, session)
     _redact_mentions(db, _names_of(map(unescape, members), (row["title"] and unescape(row["title"]) for row in titles)))
     records = removed.rows.get("records", 0) + sum(_delete_facts(db, member) for member in members)
     _insert_tombstones(db, members)

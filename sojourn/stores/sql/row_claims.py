@@ -13,7 +13,7 @@ from typing import Any
 
 from sojourn.core.errors import LeaseLost, NotFound
 from sojourn.ports.gateway_store import AccountKey
-from sojourn.stores.sql.db import Db, Row, placeholders
+from sojourn.stores.sql.db import Conditions, Db, Row
 from sojourn.stores.sql.rows import decode_json, session_id_from
 from sojourn.stores.sql.tables import TABLES_BY_NAME
 from sojourn.text.escape import escape, unescape
@@ -133,35 +133,30 @@ def update_claimed(
 
 def _claim_lost(table: ClaimTable, id: int, row: Row | None) -> LeaseLost | NotFound:
     if row is None:
-        return NotFound(f"{table.label} {id} is gone.", hint="It went with its session; there is nothing left to do.")
+        return NotFound(
+            f"{table.label} {id} is gone.", hint="It was deleted with its session; there is nothing left to do."
+        )
     owner = unescape(row["owner"]) or "nobody"
     return LeaseLost(
-        f'{table.label} {id} is "{row["state"]}" by now, in the hands of {owner}.', hint="Leave it; nothing is lost."
+        f'{table.label} {id} is "{row["state"]}" by now and belongs to {owner}.', hint="Leave it; nothing is lost."
     )
 
 
 def list_rows(
     db: Db,
     table: ClaimTable,
-    place: str | None,
-    session: str | None,
-    states: Sequence[str],
-    limit: int,
+    *,
+    place: str | None = None,
+    session: str | None = None,
+    states: Sequence[str] = (),
+    limit: int = 100,
     newest: bool = False,
 ) -> list[Row]:
     """Lists rows by id, or from the newest."""
-    where, params = ["1 = 1"], list[Any]()
-    if place is not None:
-        where.append("place = ?")
-        params.append(escape(place))
-    if session is not None:
-        where.append("session_id = ?")
-        params.append(escape(session))
-    if states:
-        where.append(f"state IN ({placeholders(states)})")
-        params += map(escape, states)
+    where = Conditions()
+    where.add_filters(("place = ?", place), ("session_id = ?", session))
+    where.add_choice("state", states)
     return db.fetch_all(
-        f"SELECT {table.columns} FROM {table.table} WHERE {' AND '.join(where)} "
-        f"ORDER BY id {'DESC' if newest else ''} LIMIT ?",
-        [*params, max(0, limit)],
+        f"SELECT {table.columns} FROM {table.table} WHERE {where} ORDER BY id {'DESC' if newest else ''} LIMIT ?",
+        [*where.params, max(0, limit)],
     )

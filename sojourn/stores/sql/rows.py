@@ -1,7 +1,6 @@
 """Row codec: converts messages and sessions to column values and back.
 
-`message_row` is the only write path of messages, so redaction, the escape of `core.text` and the
-searchable text are the same in every store.
+Every message is written with `message_row`, so both databases redact and escape it in the same way.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ MESSAGE_COLUMNS = _FIELDS
 _LAST = ("tags", "preview", "last_active")
 SESSION_COLUMNS = (*(field.name for field in fields(Session) if field.name not in (*_LAST, "details")), *_LAST)
 # Columns that only Sojourn writes; importers fill the others.
-_OURS = (
+_OURS = [
     "id",
     "principal",
     "last_seq",
@@ -49,31 +48,30 @@ _OURS = (
     "preview",
     "message_count",
     "tool_call_count",
-)
+]
 FOREIGN_COLUMNS = tuple(name for name in (*SESSION_COLUMNS, *DETAIL_FIELDS) if name not in _OURS)
 # Cost so far. It grows at the source of an imported session, and each import updates it.
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 FIGURE_COLUMNS = (*_TOKENS, "api_call_count", "estimated_cost_usd", "actual_cost_usd", "cost_status", "cost_source")
-_USAGE_COLUMNS = (
-    ("input_tokens", "input_tokens"),
-    ("output_tokens", "output_tokens"),
-    ("estimated_cost_usd", "cost_usd"),
-)
-_INTEGERS = frozenset(_TOKENS) | {
-    "pinned",
-    "archived",
-    "message_count",
-    "tool_call_count",
-    "last_seq",
-    "revision",
-    "driver_fence",
-    "expiry_finalized",
-    "api_call_count",
-    "compression_fallback_streak",
-    "rewind_count",
-}
+# Columns of `sessions` that sum the usage of turns, with the key in `Done.usage`.
+_USAGE_KEYS = {"input_tokens": "input_tokens", "output_tokens": "output_tokens", "estimated_cost_usd": "cost_usd"}
+_INTEGERS = frozenset(
+    [
+        "pinned",
+        "archived",
+        "message_count",
+        "tool_call_count",
+        "last_seq",
+        "revision",
+        "driver_fence",
+        "expiry_finalized",
+        "api_call_count",
+        "compression_fallback_streak",
+        "rewind_count",
+    ]
+) | frozenset(_TOKENS)
 _REALS = frozenset(
-    (
+    [
         "started_at",
         "last_active",
         "ended_at",
@@ -82,7 +80,7 @@ _REALS = frozenset(
         "compression_failure_cooldown_until",
         "first_seen",
         "last_seen",
-    )
+    ]
 )
 
 
@@ -102,7 +100,7 @@ def coerce_column(name: str, value: Any, redact: Redactor) -> Any:
         try:
             return int(value) if name in _INTEGERS else float(value)
         except (TypeError, ValueError, OverflowError) as error:
-            raise BadInput(f"{name} cannot be {value!r}.", hint="A number is needed.") from error
+            raise BadInput(f"{name} cannot be {value!r}.", hint="Pass a number.") from error
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if name in ("id", "principal") else escape(redact(text))
 
@@ -211,7 +209,7 @@ def sum_usage(items: Iterable[object]) -> dict[str, float]:
     """Sums the usage of the turns that end among these items, by column of `sessions`."""
     totals: dict[str, float] = {}
     for done in (item for item in items if isinstance(item, Done)):
-        for column, key in _USAGE_COLUMNS:
+        for column, key in _USAGE_KEYS.items():
             amount = done.usage.get(key)
             if isinstance(amount, (int, float)) and not isinstance(amount, bool) and 0 < amount < 1e15:
                 totals[column] = totals.get(column, 0) + (amount if column == "estimated_cost_usd" else int(amount))
@@ -234,7 +232,9 @@ def encode_json(value: Json, redact: Redactor) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadInput(f"This is no JSON: {error}.", hint="Use texts, numbers, lists and dictionaries.") from error
+        raise BadInput(
+            f"The value is not JSON: {error}.", hint="Use texts, numbers, lists and dictionaries."
+        ) from error
     return escape(redact(text))
 
 

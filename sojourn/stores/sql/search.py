@@ -1,4 +1,4 @@
-"""Search over SQL: an index selects candidates, `core.finding` decides which of them match. Newest first."""
+"""Search over SQL: an index selects candidates, `text.query` decides which of them match. Newest first."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from sojourn.ports.store import SearchHit, SearchQuery
-from sojourn.stores.sql.db import Db, Row, placeholders
+from sojourn.stores.sql.db import Conditions, Db, Row
 from sojourn.stores.sql.rows import MESSAGE_COLUMNS, matches_query, message_from_row, searchable_text
-from sojourn.stores.sql.sessions import filter_conditions, title_condition
-from sojourn.text.escape import escape, unescape
+from sojourn.stores.sql.sessions import add_title_condition, filter_conditions
+from sojourn.text.escape import unescape
 from sojourn.text.query import FIRST_TITLE_RANK, Clause, build_snippet, find_matches, matches_text, parse_query
 from sojourn.text.tokenizer import tool_term
 
@@ -52,7 +52,7 @@ def _collect(
     db: Db, query: SearchQuery, clauses: tuple[Clause, ...], among: Candidates, hits: list[SearchHit], *, certain: bool
 ) -> None:
     """Reads candidates page by page until there are enough hits. `certain`: the index has matched the terms already."""
-    filters, values = _message_conditions(query)
+    filters = _message_conditions(query)
     check = any(clause.needs_check for clause in clauses)
     below, page = query.before, query.limit
     while len(hits) < query.limit:
@@ -60,8 +60,8 @@ def _collect(
         rows = db.fetch_all(
             # CROSS JOIN makes SQLite keep this order of tables, in which it can stop at the limit.
             f"{_SELECT} {among.origin} CROSS JOIN sessions s "
-            f"WHERE s.id = m.session_id AND {among.where}{filters}{bound} ORDER BY {among.order} DESC LIMIT ?",
-            [*among.params, *values, *at, page],
+            f"WHERE s.id = m.session_id AND {among.where} AND {filters}{bound} ORDER BY {among.order} DESC LIMIT ?",
+            [*among.params, *filters.params, *at, page],
         )
         for row in rows:
             message = message_from_row(row)
@@ -77,21 +77,14 @@ def _collect(
         below, page = rows[-1]["id"], min(2 * page, _MAX_PAGE_ROWS)
 
 
-def _message_conditions(query: SearchQuery) -> tuple[str, list[Any]]:
-    conditions, values = filter_conditions(query)
-    where = f" AND {' AND '.join(conditions)} AND (m.active = 1 OR m.compacted = 1)"
-    if query.roles:
-        where += f" AND m.role IN ({placeholders(query.roles)})"
-        values += map(escape, query.roles)
-    for condition, value in (
-        ("m.session_id = ?", query.session and escape(query.session)),
-        ("m.timestamp >= ?", query.since),
-        ("m.timestamp < ?", query.until),
-    ):
-        if value is not None:
-            where += f" AND {condition}"
-            values.append(value)
-    return where, values
+def _message_conditions(query: SearchQuery) -> Conditions:
+    where = filter_conditions(query)
+    where.add("(m.active = 1 OR m.compacted = 1)")
+    where.add_choice("m.role", query.roles)
+    where.add_filters(
+        ("m.session_id = ?", query.session), ("m.timestamp >= ?", query.since), ("m.timestamp < ?", query.until)
+    )
+    return where
 
 
 def _hit_from(row: Row, clauses: tuple[Clause, ...]) -> SearchHit:
@@ -115,23 +108,18 @@ def _search_titles(db: Db, query: SearchQuery, clauses: tuple[Clause, ...]) -> l
         return []
     if query.before is not None and query.before < FIRST_TITLE_RANK // 2:
         return []  # the cursor is among the messages already
-    conditions, params = filter_conditions(query)
-    where = f"{' AND '.join(conditions)} AND s.title_terms IS NOT NULL"
-    for condition, value in (("s.started_at >= ?", query.since), ("s.started_at < ?", query.until)):
-        if value is not None:
-            where += f" AND {condition}"
-            params.append(value)
+    where = filter_conditions(query)
+    where.add("s.title_terms IS NOT NULL")
+    where.add_filters(("s.started_at >= ?", query.since), ("s.started_at < ?", query.until))
     for clause in clauses:
-        condition, patterns = title_condition(clause)
-        where += f" AND {condition}"
-        params += patterns
+        add_title_condition(where, clause)
     below = query.before or FIRST_TITLE_RANK + 1
     is_certain = not any(clause.needs_check for clause in clauses)
     most = FIRST_TITLE_RANK + 1 - below + max(0, query.limit) if is_certain else FIRST_TITLE_RANK
     rows = db.fetch_all(
         f"SELECT s.id, s.title, s.source, s.started_at FROM sessions s WHERE {where} "
         "ORDER BY s.last_active DESC, s.id DESC LIMIT ?",
-        [*params, most],
+        [*where.params, most],
     )
     found = ((row, title) for row in rows if find_matches(clauses, title := unescape(row["title"])))
     numbered = ((FIRST_TITLE_RANK - rank, row, title) for rank, (row, title) in enumerate(found))

@@ -11,6 +11,7 @@ from sojourn.core.errors import Ambiguous, BadInput, BadTitle, Conflict, Forgott
 from sojourn.core.messages import Json
 from sojourn.core.sessions import (
     DETAIL_FIELDS,
+    OWNER,
     Principal,
     Session,
     SessionId,
@@ -20,7 +21,7 @@ from sojourn.core.sessions import (
     new_session_id,
 )
 from sojourn.ports.store import Listing, SearchQuery
-from sojourn.stores.sql.db import Db, Row, placeholders
+from sojourn.stores.sql.db import Conditions, Db, Row, placeholders
 from sojourn.stores.sql.rows import SESSION_COLUMNS, coerce_column, session_from, title_terms, to_stored_text
 from sojourn.text.escape import escape, unescape
 from sojourn.text.query import Clause, parse_query
@@ -57,14 +58,14 @@ def insert_session(db: Db, values: Mapping[str, Any]) -> None:
 def create_session(
     db: Db,
     *,
-    principal: Principal,
-    source: str,
-    title: str | None,
-    parent: SessionId | None,
-    model: str | None,
-    cwd: str | None,
-    id: SessionId | None,
-    details: Mapping[str, Json] | None,
+    principal: Principal = OWNER,
+    source: str = "cli",
+    title: str | None = None,
+    parent: SessionId | None = None,
+    model: str | None = None,
+    cwd: str | None = None,
+    id: SessionId | None = None,
+    details: Mapping[str, Json] | None = None,
 ) -> Session:
     now = db.now()
     session = check_session_id(id) if id else new_session_id(now)
@@ -124,9 +125,9 @@ def session_not_found(session: str) -> NotFound:
     return NotFound(f'There is no session "{session}".', hint="`sojourn sessions list` shows what there is.")
 
 
-def resolve_session(db: Db, reference: str, *, principal: Principal) -> Session:
+def resolve_session(db: Db, words: str, *, principal: Principal = OWNER) -> Session:
     """Finds a session by its exact id or title, or by a unique beginning of its id."""
-    wanted = reference.strip()
+    wanted = words.strip()
     exact = db.fetch_one(
         "SELECT id FROM sessions WHERE id = ? AND principal = ?", (escape(wanted), principal)
     ) or db.fetch_one(
@@ -136,10 +137,10 @@ def resolve_session(db: Db, reference: str, *, principal: Principal) -> Session:
         return get_session(db, exact["id"])
     found = _find_by_prefix(db, wanted, principal) if wanted else []
     if not found:
-        raise session_not_found(reference)
+        raise session_not_found(words)
     if len(found) > 1:
         names = ", ".join(row["id"] for row in found[:3])
-        raise Ambiguous(f'"{reference}" fits several sessions: {names} …', hint="Give more of the id, or the title.")
+        raise Ambiguous(f'"{words}" fits several sessions: {names} …', hint="Give more of the id, or the title.")
     return get_session(db, found[0]["id"])
 
 
@@ -160,60 +161,46 @@ def _find_by_prefix(db: Db, start: str, principal: Principal) -> list[Row]:
 
 
 def list_sessions(db: Db, listing: Listing) -> list[Session]:
-    where, params = _listing_conditions(listing)
+    where = _listing_conditions(listing)
     rows = db.fetch_all(
-        f"SELECT {_SUMMARY_COLUMNS} FROM sessions s WHERE {' AND '.join(where)} ORDER BY s.last_active DESC, s.id DESC "
+        f"SELECT {_SUMMARY_COLUMNS} FROM sessions s WHERE {where} ORDER BY s.last_active DESC, s.id DESC "
         "LIMIT ? OFFSET ?",
-        [*params, max(0, listing.limit), max(0, listing.skip)],
+        [*where.params, max(0, listing.limit), max(0, listing.skip)],
     )
     return [session_from(row) for row in rows]
 
 
 def count_sessions(db: Db, listing: Listing) -> int:
-    where, params = _listing_conditions(replace(listing, before=None))
-    row = db.fetch_one(f"SELECT count(*) AS n FROM sessions s WHERE {' AND '.join(where)}", params)
+    where = _listing_conditions(replace(listing, before=None))
+    row = db.fetch_one(f"SELECT count(*) AS n FROM sessions s WHERE {where}", where.params)
     return int(row["n"]) if row else 0
 
 
-def filter_conditions(query: Listing | SearchQuery) -> tuple[list[str], list[Any]]:
-    """Returns the SQL conditions and parameters of the filters that listings and searches share."""
-    where, params = ["s.principal = ?"], list[Any]([query.principal])
-    if query.archived is not None:
-        where.append("s.archived = ?")
-        params.append(int(query.archived))
-    if query.sources:
-        where.append(f"s.source IN ({placeholders(query.sources)})")
-        params += map(escape, query.sources)
+def filter_conditions(query: Listing | SearchQuery) -> Conditions:
+    """Returns the conditions of the filters that listings and searches share."""
+    where = Conditions()
+    where.add("s.principal = ?", query.principal)
+    where.add_filters(("s.archived = ?", None if query.archived is None else int(query.archived)))
+    where.add_choice("s.source", query.sources)
     for tag in query.tags:
-        where.append("(',' || s.tags || ',') LIKE ? ESCAPE '!'")
-        params.append(f"%,{escape_like(escape(clean_tag(tag)))},%")
-    if query.model:
-        where.append("s.model = ?")
-        params.append(escape(query.model))
-    return where, params
+        where.add("(',' || s.tags || ',') LIKE ? ESCAPE '!'", f"%,{escape_like(escape(clean_tag(tag)))},%")
+    where.add_filters(("s.model = ?", query.model or None))
+    return where
 
 
-def _listing_conditions(listing: Listing) -> tuple[list[str], list[Any]]:
-    where, params = filter_conditions(listing)
-
-    def add(condition: str, *values: Any) -> None:
-        where.append(condition)
-        params.extend(values)
-
-    if listing.pinned is not None:
-        add("s.pinned = ?", int(listing.pinned))
-    if listing.parent:
-        add("s.parent_session_id = ?", escape(listing.parent))
-    if listing.since is not None:
-        add("s.last_active >= ?", listing.since)
-    if listing.until is not None:
-        add("s.last_active < ?", listing.until)
+def _listing_conditions(listing: Listing) -> Conditions:
+    where = filter_conditions(listing)
+    where.add_filters(
+        ("s.pinned = ?", None if listing.pinned is None else int(listing.pinned)),
+        ("s.parent_session_id = ?", listing.parent or None),
+        ("s.last_active >= ?", listing.since),
+        ("s.last_active < ?", listing.until),
+    )
     for clause in _parse_title_query(listing.text):
-        condition, patterns = title_condition(clause)
-        add(condition, *patterns)
+        add_title_condition(where, clause)
     if listing.before:
-        add("(s.last_active < ? OR (s.last_active = ? AND s.id < ?))", listing.before[0], *listing.before)
-    return where, params
+        where.add("(s.last_active < ? OR (s.last_active = ? AND s.id < ?))", listing.before[0], *listing.before)
+    return where
 
 
 def _parse_title_query(text: str) -> tuple[Clause, ...]:
@@ -224,14 +211,15 @@ def _parse_title_query(text: str) -> tuple[Clause, ...]:
         return ()
 
 
-def title_condition(clause: Clause) -> tuple[str, list[str]]:
-    """Returns the SQL condition, with its parameters, that a title has the terms of a clause."""
+def add_title_condition(where: Conditions, clause: Clause) -> None:
+    """Requires that a title has the terms of a clause."""
     *whole, last = clause.phrase
     patterns = [f"% {term} %" for term in whole] + [f"% {last}{'' if clause.prefix else ' '}%"]
     condition = " AND ".join(["s.title_terms LIKE ?"] * len(patterns))
-    if not clause.joined:
-        return condition, patterns
-    return f"(({condition}) OR s.title_terms LIKE ?)", [*patterns, f"% {clause.joined} %"]
+    if clause.joined:
+        where.add(f"(({condition}) OR s.title_terms LIKE ?)", *patterns, f"% {clause.joined} %")
+    else:
+        where.add(condition, *patterns)
 
 
 def escape_like(text: str) -> str:
@@ -264,7 +252,7 @@ def change_session(db: Db, old: Session, new: Session) -> Session:
     return get_session(db, old.id)
 
 
-def put_blob(db: Db, session: SessionId, data: bytes, *, media_type: str, name: str) -> str:
+def put_blob(db: Db, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> str:
     """Stores an attachment under its SHA-256 and returns that; the same bytes are stored once."""
     check_session_exists(db, session)
     digest = hashlib.sha256(data).hexdigest()
@@ -279,13 +267,13 @@ def put_blob(db: Db, session: SessionId, data: bytes, *, media_type: str, name: 
     return digest
 
 
-def get_blob(db: Db, session: SessionId, digest: str) -> tuple[bytes, str]:
+def get_blob(db: Db, session: SessionId, hash: str) -> tuple[bytes, str]:
     """Returns the bytes and the media type of an attachment of this session."""
     row = db.fetch_one(
         "SELECT b.data, b.media_type FROM blobs b JOIN blob_uses u ON u.hash = b.hash "
         "WHERE b.hash = ? AND u.session_id = ?",
-        (escape(digest), escape(session)),
+        (escape(hash), escape(session)),
     )
     if row is None:
-        raise NotFound(f'Session "{session}" has no attachment {digest[:12]}.', hint="List the session's attachments.")
+        raise NotFound(f'Session "{session}" has no attachment {hash[:12]}.', hint="List the session's attachments.")
     return bytes(row["data"]), unescape(row["media_type"])

@@ -21,131 +21,45 @@ class Table:
     columns: tuple[str, ...]
 
 
-_SESSION_EXTRA = ("title_terms", "system_prompt_hash", "lease_fence")
-_USAGE = (
-    "session_id",
-    "model",
-    "billing_provider",
-    "billing_base_url",
-    "billing_mode",
-    "task",
-    "api_call_count",
-    "input_tokens",
-    "output_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
-    "reasoning_tokens",
-    "estimated_cost_usd",
-    "actual_cost_usd",
-    "cost_status",
-    "cost_source",
-    "first_seen",
-    "last_seen",
-)
+def _table(name: str, key: str, columns: str) -> Table:
+    """Makes a table of the names of its key columns and of its other columns, separated by spaces."""
+    return Table(name, tuple(key.split()), (*key.split(), *columns.split()))
+
+
+_SESSION = " ".join((*SESSION_COLUMNS[1:], *DETAIL_FIELDS, "title_terms system_prompt_hash lease_fence"))
+_USAGE_KEY = "session_id model billing_provider billing_base_url billing_mode task"
+_USAGE = "api_call_count input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens"
+_COST = "estimated_cost_usd actual_cost_usd cost_status cost_source first_seen last_seen"
 _HANDOFF = (
-    "id",
-    "session_id",
-    "from_surface",
-    "platform",
-    "target",
-    "requested_by",
-    "state",
-    "surface",
-    "fence",
-    "owner",
-    "lease_until",
-    "deadline",
-    "driver_fence",
-    "thread_id",
-    "place",
-    "message_id",
-    "note",
-    "error_code",
-    "error",
-    "created_at",
-    "claimed_at",
-    "bound_at",
-    "finished_at",
+    "session_id from_surface platform target requested_by state surface fence owner lease_until deadline driver_fence "
+    "thread_id place message_id note error_code error created_at claimed_at bound_at finished_at"
 )
-_CLAIM = ("attempts", "owner", "fence", "lease_until", "next_try_at")
+_CLAIM = "attempts owner fence lease_until next_try_at"
 _INBOX = (
-    "id",
-    "platform",
-    "account",
-    "message_id",
-    "place",
-    "payload",
-    "state",
-    "ahead",
-    *_CLAIM,
-    "session_id",
-    "turn_id",
-    "error",
-    "received_at",
-    "finished_at",
+    f"platform account message_id place payload state ahead {_CLAIM} session_id turn_id error received_at finished_at"
 )
 _OUTBOX = (
-    "id",
-    "key",
-    "platform",
-    "account",
-    "place",
-    "payload",
-    "session_id",
-    "state",
-    "possible_duplicate",
-    *_CLAIM,
-    "message_id",
-    "error",
-    "created_at",
-    "sent_at",
-    "finished_at",
+    f"key platform account place payload session_id state possible_duplicate {_CLAIM} message_id error created_at "
+    "sent_at finished_at"
 )
-
 TABLES = (
-    Table("system_prompts", ("hash",), ("hash", "prompt")),
-    Table("sessions", ("id",), (*SESSION_COLUMNS, *DETAIL_FIELDS, *_SESSION_EXTRA)),
-    Table("messages", ("id",), ("id", "session_id", "seq", *MESSAGE_COLUMNS)),
-    Table("events", ("session_id", "seq"), ("session_id", "seq", "turn_id", "name", "data", "at")),
-    Table("session_model_usage", _USAGE[:6], _USAGE),
-    Table(
-        "imports",
-        ("source", "source_home", "source_id"),
-        ("source", "source_home", "source_id", "session_id", "fingerprint", "at"),
-    ),
-    Table("source_records", ("session_id", "position"), ("session_id", "position", "kind", "data")),
-    Table("blobs", ("hash",), ("hash", "media_type", "data", "at")),
-    Table("blob_uses", ("session_id", "hash", "name"), ("session_id", "hash", "name")),
-    Table(
-        "records",
-        ("kind", "key"),
-        ("kind", "key", "value", "principal", "session_id", "revision", "created_at", "updated_at"),
-    ),
-    Table("handoffs", ("id",), _HANDOFF),
-    Table("inbox", ("id",), _INBOX),
-    Table("inbox_files", ("inbox_id", "position"), ("inbox_id", "position", "name", "media_type", "data")),
-    Table("outbox", ("id",), _OUTBOX),
-    Table(
-        "bindings",
-        ("place",),
-        ("place", "session_id", "previous_session_id", "principal", "details", "revision", "updated_at"),
-    ),
-    Table("tombstones", ("hash",), ("hash", "at")),
+    _table("system_prompts", "hash", "prompt"),
+    _table("sessions", "id", _SESSION),
+    _table("messages", "id", f"session_id seq {' '.join(MESSAGE_COLUMNS)}"),
+    _table("events", "session_id seq", "turn_id name data at"),
+    _table("session_model_usage", _USAGE_KEY, f"{_USAGE} {_COST}"),
+    _table("imports", "source source_home source_id", "session_id fingerprint at"),
+    _table("source_records", "session_id position", "kind data"),
+    _table("blobs", "hash", "media_type data at"),
+    _table("blob_uses", "session_id hash name", ""),
+    _table("records", "kind key", "value principal session_id revision created_at updated_at"),
+    _table("handoffs", "id", _HANDOFF),
+    _table("inbox", "id", _INBOX),
+    _table("inbox_files", "inbox_id position", "name media_type data"),
+    _table("outbox", "id", _OUTBOX),
+    _table("bindings", "place", "session_id previous_session_id principal details revision updated_at"),
+    _table("tombstones", "hash", "at"),
 )
 TABLES_BY_NAME = {table.name: table for table in TABLES}
-# The tables with a session_id, children first.
-SESSION_TABLES = (
-    "messages",
-    "events",
-    "session_model_usage",
-    "imports",
-    "source_records",
-    "blob_uses",
-    "records",
-    "handoffs",
-    "inbox",
-    "outbox",
-    "bindings",
-    "controls",
-    "changes",
-)
+# The tables whose rows belong to a session.
+SESSION_TABLES = (*(table.name for table in TABLES if "session_id" in table.columns), "controls", "changes")

@@ -30,7 +30,7 @@ from sojourn.text.escape import from_bytes
 BUSY_SECONDS = 30.0
 _MIN_FREE_BYTES = 65_536
 
-RESTORE = "Bring back a copy with `sojourn store restore`; your file is left as it is."
+RESTORE = "Restore a backup with `sojourn store restore`; your file is not changed."
 
 
 def connect(path: Path, *, read_only: bool, timeout: float = BUSY_SECONDS) -> sqlite3.Connection:
@@ -100,7 +100,7 @@ def check_ours(connection: sqlite3.Connection, path: Path, newest: int) -> int:
 
 
 def disk_full(path: Path) -> StoreFull:
-    return StoreFull(f"The disk that holds {path} is full.", hint="Free some space; nothing that was kept is lost.")
+    return StoreFull(f"The disk that holds {path} is full.", hint="Free some space; nothing that was stored is lost.")
 
 
 def is_full(path: Path) -> bool:

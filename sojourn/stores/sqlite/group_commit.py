@@ -45,7 +45,7 @@ class Append:
     side_writes: SideWrites | None = None
 
     def __call__(self, db: Db) -> list[Recorded]:
-        return append(db, self.lease, self.items, self.turn, self.side_writes)
+        return append(db, self.lease, self.items, turn=self.turn, along=self.side_writes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,16 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, StoreLocked
 from sojourn.ports.admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.sql import admin
 from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.migrations import Migration
 from sojourn.stores.sqlite import index
 from sojourn.stores.sqlite.connect import check_ours, connect, disk_full, translate_errors
-from sojourn.stores.sqlite.migrate import Migration, ensure_schema
+from sojourn.stores.sqlite.migrate import ensure_schema
 
 _INDEX_TABLE = "search_index"
 _CHECKPOINT_TRIES = 50
@@ -65,17 +65,9 @@ def verify(db: Db, progress: Progress | None) -> VerifyReport:
     return VerifyReport(checked=admin.count_checked_rows(db), problems=tuple(problems))
 
 
-def _timestamp() -> str:
-    """Returns the time for a file name, with milliseconds so that two copies in one second differ."""
-    return datetime.now().astimezone().strftime("%Y%m%d-%H%M%S-%f")[:-3]
-
-
 def backup(path: Path, target: Path, progress: Progress | None) -> Path:
     """Makes a consistent copy while other processes write. The target appears whole or not at all."""
-    if target.is_dir():
-        target = target / f"sojourn-{_timestamp()}.db"
-    if target.exists():
-        raise BadInput(f"{target} is already there.", hint="Name a file that does not exist, or a folder.")
+    target = admin.choose_backup_file(target)
     part = target.with_name(f".{target.name}.part")
     with _removed_on_exit(part):
         _copy(path, part, progress)
@@ -92,9 +84,7 @@ def _removed_on_exit(part: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise disk_full(part) from error
-        raise BadInput(
-            f"Nothing can be written to {part.parent}: {error.strerror}.", hint="Name a place you may write to."
-        ) from error
+        raise admin.unwritable(part.parent, error) from error
     finally:
         for ending in ("", "-wal", "-shm", "-journal"):
             with suppress(OSError):
@@ -120,7 +110,7 @@ def _copy(source: Path, target: Path, progress: Progress | None) -> None:
 def restore(path: Path, source: Path, migrations: list[Migration], progress: Progress | None) -> None:
     """Replaces the store by a copy. The old file is renamed, never deleted."""
     if not source.is_file():
-        raise BadInput(f"There is no copy at {source}.", hint="`sojourn store backup` makes one.")
+        raise BadInput(f"There is no backup at {source}.", hint="`sojourn store backup` makes one.")
     opened = connect(source, read_only=True)
     try:
         check_ours(opened, source, migrations[-1][0])
@@ -145,7 +135,7 @@ def restore(path: Path, source: Path, migrations: list[Migration], progress: Pro
 def _swap_files(fresh: Path, path: Path) -> None:
     _check_unused(path)  # again: another process may have opened it while it was copied
     if path.exists():
-        aside = path.with_name(f"{path.name}.before-restore-{_timestamp()}")
+        aside = path.with_name(f"{path.name}.before-restore-{admin.timestamp()}")
         for ending in ("-wal", "-shm", ""):
             part = path.with_name(path.name + ending)
             if part.exists():

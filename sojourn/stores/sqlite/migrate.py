@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import time
+from functools import partial
 from pathlib import Path
 
 from sojourn.core.errors import StoreCorrupt, StoreReadOnly
 from sojourn.ports.admin import SQLITE_APPLICATION_ID
+from sojourn.stores.sql.migrations import Migration, check_row_counts, read_migrations
 from sojourn.stores.sqlite.connect import check_ours, connect, translate_errors
 
-Migration = tuple[int, str, str]  # number, name, SQL
-
-
-def load_migrations() -> list[Migration]:
-    """Reads the SQL files in `migrations/`, in order of their numbers."""
-    migrations: list[Migration] = []
-    for file in Path(__file__).with_name("migrations").iterdir():
-        if hit := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
-            migrations.append((int(hit[1]), hit[2], file.read_text("utf-8")))
-    return sorted(migrations)
+load_migrations = partial(read_migrations, Path(__file__).with_name("migrations"))
 
 
 def ensure_schema(path: Path, migrations: list[Migration], *, read_only: bool) -> int:
@@ -114,11 +106,7 @@ def _upgrade(opened: sqlite3.Connection, path: Path, migrations: list[Migration]
             for number, name, sql in migrations:
                 if number > schema:
                     _apply(opened, number, name, sql)
-            if (after := _count_rows(opened)) != before:
-                raise StoreCorrupt(
-                    f"The update would have changed the number of rows from {before} to {after}; it was undone.",
-                    hint="Please report this. The store is as it was.",
-                )
+            check_row_counts(before, _count_rows(opened))
             opened.execute("COMMIT")
         except BaseException:
             if opened.in_transaction:

@@ -19,6 +19,7 @@ from sojourn.ports.admin import Progress, StoreStats, VerifyReport
 from sojourn.ports.store import Removed, SearchHit, SearchQuery, SideWrites
 from sojourn.stores.sql import admin, removal
 from sojourn.stores.sql.db import Db
+from sojourn.stores.sql.migrations import Migration
 from sojourn.stores.sql.search import search_messages
 from sojourn.stores.sql.store import SqlStore
 from sojourn.stores.sqlite import index, maintenance
@@ -27,7 +28,7 @@ from sojourn.stores.sqlite.db import SqliteDb
 from sojourn.stores.sqlite.group_commit import Append
 from sojourn.stores.sqlite.history import SqliteHistory
 from sojourn.stores.sqlite.indexer import Indexer
-from sojourn.stores.sqlite.migrate import Migration, ensure_schema, load_migrations
+from sojourn.stores.sqlite.migrate import ensure_schema, load_migrations
 from sojourn.stores.sqlite.notify import SqliteNotifier
 from sojourn.stores.sqlite.readers import ReaderPool
 from sojourn.stores.sqlite.writer import LoopMailbox, WriteLock, Writer
@@ -94,7 +95,7 @@ class SqliteStore(SqlStore):
             if error.errno == errno.ENOSPC:
                 raise disk_full(self.path) from error
             raise StoreUnavailable(
-                f"{self.path} cannot be made or opened: {error.strerror}.", hint="Choose a home you may write to."
+                f"{self.path} cannot be created or opened: {error.strerror}.", hint="Choose a home you may write to."
             ) from error
         self._notifier = self._notifier or SqliteNotifier(run, self.subscribers.wake, self.path)
         if not self.read_only:
@@ -208,10 +209,10 @@ class SqliteStore(SqlStore):
         return await self._write(Append(lease, items, turn, along))
 
     # search
-    async def _search(self, query: SearchQuery) -> list[SearchHit]:
+    async def search(self, search: SearchQuery) -> list[SearchHit]:
         if await self._read(lambda db: index.has_more_waiting(db, _MAX_UNINDEXED_ROWS)) and not self.read_only:
             await self.index()
-        return await self._read(lambda db: search_messages(db, query, index.lookup, indexed_to=index.indexed_to(db)))
+        return await self._read(lambda db: search_messages(db, search, index.lookup, indexed_to=index.indexed_to(db)))
 
     async def index(self, progress: Callable[[int, int], None] | None = None) -> int:
         await asyncio.to_thread(self._open)
@@ -220,7 +221,7 @@ class SqliteStore(SqlStore):
         return await asyncio.to_thread(self._indexer.catch_up, progress)
 
     # change feed
-    async def _changes(self, after: int, limit: int) -> list[Change]:
+    async def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]:
         rows = await self._read(
             lambda db: db.fetch_all(
                 "SELECT n, session_id, kind, at FROM changes WHERE n > ? ORDER BY n LIMIT ?", (after, limit)
@@ -234,10 +235,10 @@ class SqliteStore(SqlStore):
             self._notifier.listen()
 
     # deletion
-    async def delete(self, session: SessionId, *, lease: Any = None) -> Removed:
+    async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed:
         def work(db: Db) -> Removed:
             index.remove_sessions(db, removal.find_family(db, session))
-            return removal.delete_session(db, session, lease)
+            return removal.delete_session(db, session, lease=lease)
 
         return await self._write(work)
 
@@ -291,28 +292,7 @@ class SqliteStore(SqlStore):
             if self._writer is not None:
                 await self._write(lambda db: None)
         except SojournError as error:
-            return Health(
-                state="degraded",
-                store=place,
-                readable=self._is_open,
-                code=error.code,
-                error=str(error),
-                hint=error.hint,
-            )
-        if self._disk_full:
-            return Health(
-                state="read-only",
-                store=place,
-                code=self._disk_full.code,
-                error=str(self._disk_full),
-                hint=self._disk_full.hint,
-            )
+            return admin.health_from(error, "degraded", place, readable=self._is_open)
         if self.read_only:
-            return Health(
-                state="read-only",
-                store=place,
-                code="store_read_only",
-                error=f"{self.path} can only be read.",
-                hint="Make the file and its folder writable to go on writing.",
-            )
+            return admin.health_from(self._read_only_error(), "read-only", place)
         return Health(state="healthy", store=place)

@@ -13,8 +13,8 @@ from sojourn.ports.service import Caller
 from sojourn.service.chat_commands import parse_command
 from sojourn.service.local import LocalService
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.testing.kit import SmallKit, settings_with
-from sojourn.testing.scripted import ScriptedRuntime
+from sojourn.testing.app import FakeApp, make_settings
+from sojourn.testing.scripted_runtime import ScriptedRuntime
 
 PHONE = Caller(surface="telegram")
 
@@ -39,9 +39,9 @@ class Paper:
 @asynccontextmanager
 async def terminal(home, folder):
     home.mkdir(exist_ok=True)
-    kit = SmallKit(
+    kit = FakeApp(
         store=SqliteStore(home / "state.db"),
-        settings=settings_with(home, agent_titles=False),
+        settings=make_settings(home, agent_titles=False),
         runtimes=[ScriptedRuntime()],
         make_service=LocalService,
     )

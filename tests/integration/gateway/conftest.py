@@ -2,9 +2,9 @@
 
 import pytest
 
-from sojourn.testing.kit import settings_with
+from sojourn.testing.app import make_settings
 
 
 @pytest.fixture
 def settings(home):
-    return settings_with(home)
+    return make_settings(home)

@@ -6,7 +6,7 @@ from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.service.chat_commands import COMMANDS, list_commands, parse_command
 from sojourn.testing.fake_platform import BEN
-from sojourn.testing.scripted import Gate, Say
+from sojourn.testing.scripted_runtime import Gate, Say
 from tests.integration.gateway.worlds import CLI, world
 
 

@@ -10,8 +10,8 @@ from sojourn.core.messages import Message, text_of
 from sojourn.ports.store import Listing
 from sojourn.service import idempotency, local, turn_record, turn_writer
 from sojourn.testing.fake_platform import FakePlatform
-from sojourn.testing.scripted import Call, Gate, Say
-from tests.integration.gateway.mortal import Mortal
+from sojourn.testing.scripted_runtime import Call, Gate, Say
+from tests.integration.gateway.crashing_store import Mortal
 from tests.integration.gateway.worlds import world
 
 QUICK = {"gateway_lease_seconds": 0.4}
@@ -121,7 +121,7 @@ async def test_what_was_interrupted_after_a_tool_had_run_is_said(home, store):
 async def test_a_lost_line_is_taken_up_again(home, store):
     async with world(home, store) as at:
         gateway = await at.start()
-        at.network.cut()
+        at.network.drop_connections()
         await at.until(lambda: gateway.lines[0].state == "down")
         at.network.say("42", "still there?")
         assert await at.texts("42", 1) == ["still there?"]

@@ -7,7 +7,7 @@ from sojourn import config
 from sojourn.app import App
 from sojourn.gateway.host import Gateway
 from sojourn.testing.fake_platform import FakeNetwork, FakePlatform
-from sojourn.testing.model_steps import Call, Say
+from sojourn.testing.model_script import Call, Say
 from tests.integration.runtimes.native_rig import openai
 
 
@@ -40,9 +40,9 @@ async def test_the_agent_asks_with_a_button_and_sends_a_file(home, tmp_path):
     picture.write_bytes(b"\x89PNG picture")
     async with chatting([Call("send_file", {"path": str(picture)})], [Say("Here it is.")]) as network:
         network.say("42", "show me the herbs")
-        [asked] = await until(lambda: [one for one in network.shown("42") if one.buttons])
+        [asked] = await until(lambda: [one for one in network.read_messages("42") if one.buttons])
         network.press(asked, "Allow once")
         await until(lambda: "Here it is." in network.texts("42"))
-        [file] = [file for one in network.shown("42") for file in one.files]
+        [file] = [file for one in network.read_messages("42") for file in one.files]
     assert (file.name, file.media_type, file.data) == ("herbs.png", "image/png", b"\x89PNG picture")
     assert "→ Allow once (Ann)" in network.texts("42")[0]

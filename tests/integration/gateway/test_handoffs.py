@@ -10,10 +10,10 @@ from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import ToolResult
 from sojourn.service.local import LocalService
+from sojourn.testing.app import FakeApp, make_settings
 from sojourn.testing.fake_platform import PlainPlatform
-from sojourn.testing.kit import SmallKit, settings_with
-from sojourn.testing.scripted import Call, Fail, Gate, Say, ScriptedRuntime
-from sojourn.testing.turns import a_tool
+from sojourn.testing.scripted_runtime import Call, Fail, Gate, Say, ScriptedRuntime
+from sojourn.testing.turn_runner import make_tool
 from tests.integration.gateway.worlds import CLI, world
 
 
@@ -48,7 +48,7 @@ async def test_the_next_words_in_the_thread_go_on_with_the_session(home, store):
 
 async def test_the_model_is_asked_with_the_original_roles_and_calls(home, store):
     async with world(home, store) as at:
-        at.kit.given_tools = [a_tool("look_up", look_up, "Looks up.", word="what")]
+        at.kit.tool_list = [make_tool("look_up", look_up, "Looks up.", word="what")]
         at.runtime.on("what is a rose", Call("look_up", {"word": "rose"}), Say("A plant."))
         await at.start()
         session = await at.session("what is a rose", title="flowers")
@@ -274,9 +274,9 @@ async def test_words_that_came_before_a_session_arrives_in_their_own_place_do_no
 
 async def test_a_wrong_home_channel_setting_does_not_stop_conversations(home, store):
     service = LocalService(
-        SmallKit(
+        FakeApp(
             store=store,
-            settings=settings_with(home, gateway_home="nonsense", agent_titles=False),
+            settings=make_settings(home, gateway_home="nonsense", agent_titles=False),
             runtimes=[ScriptedRuntime()],
         )
     )

@@ -13,9 +13,9 @@ from sojourn.ports.runtime import Compaction
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
-from sojourn.testing.scripted import Do, Gate, Say
-from tests.integration.gateway.mortal import Mortal
-from tests.integration.gateway.racing import QUICK, asked, is_in, to_step
+from sojourn.testing.scripted_runtime import EmitFrom, Gate, Say
+from tests.integration.gateway.crashing_store import Mortal
+from tests.integration.gateway.race_steps import QUICK, asked, is_in, to_step
 from tests.integration.gateway.worlds import CLI, world
 
 
@@ -182,7 +182,7 @@ async def test_race_10_summarising_keeps_the_id(home, store):
     async with world(home, store) as at:
         await at.start()
         session = await at.session("a long story", "and longer")
-        compacted = Do(lambda turn: Compaction(seqs=tuple(p.seq for p in turn.history[:2]), summary="A story."))
+        compacted = EmitFrom(lambda turn: Compaction(seqs=tuple(p.seq for p in turn.history[:2]), summary="A story."))
         at.runtime.otherwise = (compacted, Say("hello"))
         done = await at.hand_over(session)
         at.runtime.otherwise = None

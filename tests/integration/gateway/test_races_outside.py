@@ -13,9 +13,9 @@ from sojourn.ports.service import TurnRequest
 from sojourn.service.handoffs import HandoffRequests
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.testing.fake_platform import ANN, BEN, FakePlatform
-from sojourn.testing.scripted import Gate, Say
-from tests.integration.gateway.mortal import Mortal
-from tests.integration.gateway.racing import QUICK, asked, is_in, to_step
+from sojourn.testing.scripted_runtime import Gate, Say
+from tests.integration.gateway.crashing_store import Mortal
+from tests.integration.gateway.race_steps import QUICK, asked, is_in, to_step
 from tests.integration.gateway.worlds import CLI, world
 
 

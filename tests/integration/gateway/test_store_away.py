@@ -12,7 +12,7 @@ from sojourn.ports.gateway_store import CredentialLease
 from sojourn.service.agent import AgentService
 from sojourn.service.local import LocalService
 from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
-from sojourn.testing.scripted import Gate, Say
+from sojourn.testing.scripted_runtime import Gate, Say
 from tests.integration.gateway.worlds import world
 from tests.servers.flaky_store import Faint
 
@@ -84,7 +84,7 @@ async def test_a_line_that_is_down_takes_nothing_from_the_inbox_of_another(home,
         first = await at.start(apart=True)
         second = await at.start(FakePlatform(at.network), apart=True)
         first.lines[0].tries = 6  # it will take its time
-        at.network.cut()
+        at.network.drop_connections()
         await at.until(lambda: (first.lines[0].state, second.lines[0].state) == ("down", "up"))
         taken = store.claim_incoming
 

@@ -14,9 +14,9 @@ from sojourn.ports.platform import PlatformAdapter
 from sojourn.ports.service import Caller, TurnRequest
 from sojourn.service.handoffs import HandoffRequests
 from sojourn.service.local import LocalService
+from sojourn.testing.app import FakeApp, make_settings
 from sojourn.testing.fake_platform import FakeNetwork, FakePlatform
-from sojourn.testing.kit import SmallKit, settings_with
-from sojourn.testing.scripted import ScriptedRuntime
+from sojourn.testing.scripted_runtime import ScriptedRuntime
 
 CLI = Caller(surface="cli", holder="a test")
 OWNERS = {"gateway_owners": "fake:42", "gateway_home": "fake:42"}
@@ -27,16 +27,16 @@ class World:
 
     def __init__(self, home, store, **settings: Any) -> None:
         self.network, self.runtime, self.store = FakeNetwork(), ScriptedRuntime(), store
-        self.settings = settings_with(home, **{"agent_titles": False, **OWNERS, **settings})
+        self.settings = make_settings(home, **{"agent_titles": False, **OWNERS, **settings})
         self._stack, self.services = AsyncExitStack(), list[Any]()
         self.kit = self._kit()
         self.service: Any = self.kit.service
         self.requests = HandoffRequests(store, self.settings)
         self.gateways: list[asyncio.Task[None]] = []
 
-    def _kit(self, store: Any = None) -> SmallKit:
+    def _kit(self, store: Any = None) -> FakeApp:
         world: dict[str, Any] = {"settings": self.settings, "runtimes": [self.runtime], "make_service": LocalService}
-        kit = SmallKit(store=store or self.store, **world)
+        kit = FakeApp(store=store or self.store, **world)
         self.services.append(kit.service)
         self._stack.push_async_callback(lambda: kit.service.close())
         return kit

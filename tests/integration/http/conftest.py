@@ -27,7 +27,7 @@ from sojourn.ports.store import Listing, Removed
 from sojourn.ports.tool import Tool
 from sojourn.service.local import LocalService
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.testing.scripted import ScriptedRuntime
+from sojourn.testing.scripted_runtime import ScriptedRuntime
 
 TOKEN = "a-token-for-tests"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

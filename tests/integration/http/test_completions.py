@@ -6,7 +6,7 @@ import json
 import pytest
 
 from sojourn.core.errors import RateLimited
-from sojourn.testing.scripted import Fail
+from sojourn.testing.scripted_runtime import Fail
 
 HELLO = [{"role": "user", "content": "hello there"}]
 

@@ -10,7 +10,7 @@ from sojourn.core.sessions import SessionId
 from sojourn.ports.service import Caller
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question
-from sojourn.testing.scripted import Ask, Fail, Gate, Listen, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Ask, EchoSteering, Fail, Gate, Say, ScriptedRuntime
 from tests.e2e.http_server import frames
 from tests.integration.http.conftest import Listener
 
@@ -170,7 +170,7 @@ async def test_a_question_is_answered(client, scripted, kit):
 
 
 async def test_a_running_turn_can_be_steered(client, scripted, kit):
-    scripted.on("go", Gate("go"), Listen())
+    scripted.on("go", Gate("go"), EchoSteering())
     session = await begin(client)
     await client.post(f"/api/sessions/{session}/turns", json={"message": "go"})
     assert (await client.post(f"/api/sessions/{session}/steer", json={"text": "left"})).status_code == 204

@@ -6,25 +6,25 @@ from sojourn.core.errors import ContextFull
 from sojourn.core.messages import assistant, user
 from sojourn.ports.runtime import Compaction
 from sojourn.ports.tool import ToolResult
-from sojourn.testing.model_steps import Asked, Call, Refuse, Say
-from sojourn.testing.turns import a_tool, past, run_turn, turn_input
+from sojourn.testing.model_script import Call, ModelRequest, Refuse, Say
+from sojourn.testing.turn_runner import make_history, make_tool, make_turn_input, run_turn
 from tests.integration.runtimes.native_rig import native
 
 WORDS = "we spoke about the garden and the fig tree at some length " * 6
-LONG = past(*(make(f"{at}: {WORDS}") for at in range(12) for make in (user, assistant)))
+LONG = make_history(*(make(f"{at}: {WORDS}") for at in range(12) for make in (user, assistant)))
 
 
-def summarising(asked: Asked) -> bool:
+def summarising(asked: ModelRequest) -> bool:
     return "memory of a long conversation" in asked.text("system")
 
 
-def script(asked: Asked) -> list[Any]:
+def script(asked: ModelRequest) -> list[Any]:
     return [Say("They have a fig tree.")] if summarising(asked) else [Say("Go on watering.")]
 
 
 async def test_the_oldest_part_is_summarised_and_its_numbers_are_named():
     async with native(script, model__context_window=2000) as (runtime, model):
-        shown = await run_turn(runtime, turn_input("And now?", history=LONG))
+        shown = await run_turn(runtime, make_turn_input("And now?", history=LONG))
     [compacted] = shown.of(Compaction)
     assert compacted.summary == "They have a fig tree."
     assert compacted.seqs == tuple(range(1, len(compacted.seqs) + 1))
@@ -38,7 +38,7 @@ async def test_the_oldest_part_is_summarised_and_its_numbers_are_named():
 
 async def test_a_conversation_that_fits_is_left_alone():
     async with native(script, model__context_window=100_000) as (runtime, model):
-        shown = await run_turn(runtime, turn_input("And now?", history=LONG))
+        shown = await run_turn(runtime, make_turn_input("And now?", history=LONG))
     assert shown.of(Compaction) == []
     assert len(model.asked) == 1
 
@@ -46,20 +46,20 @@ async def test_a_conversation_that_fits_is_left_alone():
 async def test_a_provider_that_says_it_is_too_much_is_believed():
     refused: list[int] = []
 
-    def strict(asked: Asked) -> list[Any]:
+    def strict(asked: ModelRequest) -> list[Any]:
         if not summarising(asked) and len(asked.messages) > 20:
             refused.append(1)
             return [Refuse(400, "This model's maximum context length is 900 tokens.")]
         return script(asked)
 
     async with native(strict, model__context_window=4000) as (runtime, _):
-        shown = await run_turn(runtime, turn_input("And now?", history=LONG))
+        shown = await run_turn(runtime, make_turn_input("And now?", history=LONG))
     assert (shown.error, len(refused), len(shown.of(Compaction))) == (None, 1, 1)
 
 
 async def test_what_cannot_be_made_smaller_is_an_error_with_a_next_step():
     async with native([Refuse(400, "maximum context length exceeded")]) as (runtime, _):
-        shown = await run_turn(runtime, turn_input("x" * 500))
+        shown = await run_turn(runtime, make_turn_input("x" * 500))
     assert isinstance(shown.error, ContextFull)
     assert shown.error.hint
 
@@ -70,7 +70,7 @@ async def test_long_results_of_this_turn_are_shortened_for_the_model_only():
 
     scripts = [[Call("flood", {})], [Call("flood", {})], [Call("flood", {})], [Say("Enough.")]]
     async with native(*scripts, model__context_window=2500) as (runtime, model):
-        shown = await run_turn(runtime, turn_input("Flood it.", tools=(a_tool("flood", flood),)))
+        shown = await run_turn(runtime, make_turn_input("Flood it.", tools=(make_tool("flood", flood),)))
     assert shown.answers == ["Enough."]
     assert "shortened" in model.asked[-1].text("tool")
     assert all(len(one.content or "") > 4000 for one in shown.messages if one.role == "tool")

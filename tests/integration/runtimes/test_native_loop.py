@@ -11,8 +11,16 @@ from sojourn.core.events import Chunk
 from sojourn.core.messages import ToolCall, assistant, text_of, tool_calls_of, user
 from sojourn.ports.runtime import SaveState
 from sojourn.ports.tool import ToolResult
-from sojourn.testing.model_steps import Asked, Break, Call, Garbage, Refuse, Say, Spent
-from sojourn.testing.turns import Room, Shown, a_tool, past, run_turn, turn_input, unpaired
+from sojourn.testing.model_script import Break, Call, Garbage, ModelRequest, Refuse, ReportUsage, Say
+from sojourn.testing.turn_runner import (
+    FakeWorkspace,
+    TurnOutput,
+    find_unpaired_calls,
+    make_history,
+    make_tool,
+    make_turn_input,
+    run_turn,
+)
 from tests.integration.runtimes.native_rig import native
 
 
@@ -20,15 +28,15 @@ async def look(at: Any, given: Any) -> ToolResult:
     return ToolResult(text=f"saw {given.get('path')}")
 
 
-LOOK = a_tool("look", look, path="where")
-HEARD: list[Asked] = []  # what reached the model in the last `play`
+LOOK = make_tool("look", look, path="where")
+HEARD: list[ModelRequest] = []  # what reached the model in the last `play`
 
 
-async def play(*scripts: Any, said: str = "Hello.", turn: dict[str, Any] | None = None, **given: Any) -> Shown:
+async def play(*scripts: Any, said: str = "Hello.", turn: dict[str, Any] | None = None, **given: Any) -> TurnOutput:
     async with native(*scripts, **given) as (runtime, model):
-        shown = await run_turn(runtime, turn_input(said, **{"tools": (LOOK,), **(turn or {})}))
+        shown = await run_turn(runtime, make_turn_input(said, **{"tools": (LOOK,), **(turn or {})}))
         HEARD[:] = model.asked
-    assert unpaired(shown.messages) == []
+    assert find_unpaired_calls(shown.messages) == []
     return shown
 
 
@@ -42,7 +50,7 @@ async def test_broken_arguments_are_answered_and_do_not_break_the_turn():
 
 async def test_broken_arguments_in_the_past_reach_the_model_in_some_form():
     call = ToolCall(id="x1", name="look", arguments='{"path": "a')
-    shown = await play([Say("Fine.")], turn={"history": past(user("a"), assistant("b", [call]))})
+    shown = await play([Say("Fine.")], turn={"history": make_history(user("a"), assistant("b", [call]))})
     assert shown.error is None
     assert HEARD[0].roles() == ["system", "user", "assistant", "tool", "user"]
 
@@ -56,7 +64,7 @@ async def test_a_tool_that_breaks_does_not_break_the_turn():
     async def crash(at: Any, given: Any) -> ToolResult:
         raise ZeroDivisionError("oh")
 
-    shown = await play([Call("crash", {})], [Say("Fine.")], turn={"tools": (a_tool("crash", crash),)})
+    shown = await play([Call("crash", {})], [Say("Fine.")], turn={"tools": (make_tool("crash", crash),)})
     assert text_of(shown.messages[1]) == "crash broke: ZeroDivisionError: oh."
     assert shown.answers == ["Fine."]
 
@@ -79,7 +87,7 @@ async def test_what_is_said_meanwhile_reaches_the_model_between_steps():
     shown = await play(
         [Call("look", {"path": "a"})], [Say("Both.")], turn={"steered": lambda: waiting.pop(0) if waiting else ()}
     )
-    assert HEARD[1].last_said() == "Also look at b."
+    assert HEARD[1].last_user_text() == "Also look at b."
     assert shown.answers == ["Both."]
 
 
@@ -159,7 +167,7 @@ async def test_a_spending_limit_stops_the_turn_after_a_finished_step():
 
 
 async def test_usage_adds_up_and_an_unknown_price_is_none():
-    shown = await play([Call("look", {"path": "a"}), Spent(100, 20)], [Say("Fine."), Spent(200, 5)])
+    shown = await play([Call("look", {"path": "a"}), ReportUsage(100, 20)], [Say("Fine."), ReportUsage(200, 5)])
     usage = shown.done[0].usage
     assert (usage["input_tokens"], usage["output_tokens"], usage["requests"], usage["tool_calls"]) == (300, 25, 2, 1)
     assert usage["cost_usd"] is None
@@ -194,14 +202,14 @@ async def test_text_and_pictures_reach_the_model_as_parts():
 
 async def test_without_tools_old_calls_are_retold_as_text():
     call = ToolCall(id="x1", name="look", arguments='{"path": "a"}')
-    history = past(user("look"), assistant(None, [call]), user("and?"))
+    history = make_history(user("look"), assistant(None, [call]), user("and?"))
     await play([Say("Fine.")], turn={"history": history, "tools": ()})
     assert HEARD[0].tools == []
     assert "[used look with" in HEARD[0].text("assistant")
 
 
 async def test_it_remembers_how_the_model_counts():
-    shown = await play([Say("Fine."), Spent(1000, 5)])
+    shown = await play([Say("Fine."), ReportUsage(1000, 5)])
     state = shown.of(SaveState)[0].state
     assert (state["model"], state["ratio"] > 1.0) == ("scripted-1", True)
     json.dumps(dict(state))
@@ -215,14 +223,14 @@ async def test_one_plain_question_outside_a_turn():
 
 
 async def test_a_guest_is_named_as_one_and_tools_may_be_missing():
-    await play([Say("Fine.")], turn={"room": Room(principal="guest-1"), "tools": ()})
+    await play([Say("Fine.")], turn={"room": FakeWorkspace(principal="guest-1"), "tools": ()})
     assert "guest" in HEARD[0].text("system")
     assert "no tools" in HEARD[0].text("system")
 
 
 async def test_chunks_come_while_the_model_still_speaks():
     async with native([Say("one two three ", pause=0.05), Say("four")]) as (runtime, model):
-        events = runtime.run(turn_input("Hello."))
+        events = runtime.run(make_turn_input("Hello."))
         async for item in events:
             if isinstance(item, Chunk):
                 assert not model.asked[0].over.is_set()

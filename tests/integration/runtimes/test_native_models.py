@@ -12,9 +12,9 @@ from sojourn.runtimes.models.context_window import OLLAMA_DEFAULT_TOKENS, probe_
 from sojourn.runtimes.models.local_servers import find_local_servers
 from sojourn.runtimes.models.selection import PROVIDERS, ModelChoice, choice_for_request, choice_from_settings
 from sojourn.runtimes.native.runtime import NativeRuntimeAdapter
+from sojourn.testing.model_script import Refuse, Say
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Refuse, Say
-from sojourn.testing.turns import run_turn, turn_input
+from sojourn.testing.turn_runner import make_turn_input, run_turn
 from tests.integration.runtimes.native_rig import native, settings
 
 
@@ -79,7 +79,7 @@ async def test_a_local_server_is_found_and_used(ollama: ModelServer):
     ready = await runtime.ready()
     assert (ready.ok, ready.models) == (True, ("llama3:8b",))
     assert "llama3:8b (Ollama on" in ready.detail
-    shown = await run_turn(runtime, turn_input("Hello."))
+    shown = await run_turn(runtime, make_turn_input("Hello."))
     assert shown.answers == ["Hi."]
     assert ollama.asked[0].body["model"] == "llama3:8b"
     await runtime.close()
@@ -107,7 +107,7 @@ async def test_without_any_model_it_says_what_to_do():
     runtime = NativeRuntimeAdapter(settings(), Registry().load, usual=())
     ready = await runtime.ready()
     assert (ready.ok, "Ollama" in ready.hint) == (False, True)
-    shown = await run_turn(runtime, turn_input("Hello."))
+    shown = await run_turn(runtime, make_turn_input("Hello."))
     assert isinstance(shown.error, BadConfig)
 
 
@@ -125,7 +125,7 @@ async def test_a_refused_key_is_found_out_before_the_first_turn():
 
 async def test_a_model_that_is_not_there_is_named():
     async with native([Refuse(404, "model 'x' not found")], model__name="x") as (runtime, _):
-        shown = await run_turn(runtime, turn_input("Hello."))
+        shown = await run_turn(runtime, make_turn_input("Hello."))
     assert shown.error is not None
     assert "x (" in str(shown.error)
 
@@ -171,7 +171,7 @@ async def test_a_known_model_has_a_price_and_a_window():
             model__provider="anthropic", model__base_url=model.origin, model__api_key="k", model__name="claude-sonnet-5"
         )
         runtime = NativeRuntimeAdapter(given, Registry().load)
-        usage = (await run_turn(runtime, turn_input("Hello."))).done[0].usage
+        usage = (await run_turn(runtime, make_turn_input("Hello."))).done[0].usage
         await runtime.close()
     assert usage["cost_usd"] > 0
     assert usage["context_window"] >= 200_000

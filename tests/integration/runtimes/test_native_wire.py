@@ -12,9 +12,9 @@ from sojourn.ports.context import ContextBlock
 from sojourn.ports.tool import ToolResult
 from sojourn.runtimes.native.prompt import EXAMPLES_FOLLOW
 from sojourn.runtimes.native.runtime import NativeRuntimeAdapter
+from sojourn.testing.model_script import Call, ModelRequest, Say, Think
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Asked, Call, Say, Think
-from sojourn.testing.turns import a_tool, past, run_turn, turn_input
+from sojourn.testing.turn_runner import make_history, make_tool, make_turn_input, run_turn
 from tests.integration.runtimes.native_rig import anthropic, openai, settings
 
 BLOCKS = (
@@ -23,7 +23,7 @@ BLOCKS = (
 )
 CALL = ToolCall(id="call_1", name="look", arguments='{"path": "a.txt"}')
 EXAMPLE = ToolCall(id="template_0", name="look", arguments='{"path": "ex.txt"}')
-HISTORY = past(
+HISTORY = make_history(
     user("Look at a."), assistant("I will.", [CALL]), tool_result(CALL, "hello"), assistant("It says hello.")
 )
 EXAMPLES = (
@@ -37,16 +37,16 @@ async def look(at: Any, given: Any) -> ToolResult:
     return ToolResult(text="seen")
 
 
-LOOK = a_tool("look", look, "Looks at a file.", path="which file")
+LOOK = make_tool("look", look, "Looks at a file.", path="which file")
 
 
 async def sent(
     kind: AbstractContextManager[tuple[ModelServer, dict[str, Any]]], *scripts: Any, **turn: Any
-) -> list[Asked]:
+) -> list[ModelRequest]:
     with kind as (model, where):
         model.play(*(scripts or ([Say("Fine.")],)))
         native = NativeRuntimeAdapter(settings(**where), Registry().load, first_wait=0.01)
-        shown = await run_turn(native, turn_input("Go on.", **{"tools": (LOOK,), **turn}))
+        shown = await run_turn(native, make_turn_input("Go on.", **{"tools": (LOOK,), **turn}))
         await native.close()
         assert shown.error is None
         return list(model.asked)
@@ -68,7 +68,7 @@ async def test_openai_gets_the_history_in_its_roles_and_order():
     assert (call["id"], call["function"]["name"]) == ("call_1", "look")
     assert json.loads(call["function"]["arguments"]) == {"path": "a.txt"}
     assert (asked.messages[3]["tool_call_id"], asked.messages[3]["content"]) == ("call_1", "hello")
-    assert asked.last_said() == "Go on."
+    assert asked.last_user_text() == "Go on."
 
 
 async def test_openai_gets_examples_right_after_the_system_messages():
@@ -134,7 +134,7 @@ async def test_keys_of_other_programs_are_not_used(kind: Any, monkeypatch: pytes
 
 
 async def test_system_rows_of_the_past_join_the_leading_one():
-    rows = past(user("Hi."), Message(role="system", content="The person moved to Rome."), assistant("Hello."))
+    rows = make_history(user("Hi."), Message(role="system", content="The person moved to Rome."), assistant("Hello."))
     [asked] = await sent(openai(), history=rows)
     assert asked.roles() == ["system", "user", "assistant", "user"]
     assert "The person moved to Rome." in asked.messages[0]["content"]

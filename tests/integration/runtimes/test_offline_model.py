@@ -13,7 +13,7 @@ from sojourn.plugins import Registry
 from sojourn.runtimes.offline.engine import LlamaEngine
 from sojourn.runtimes.offline.model_file import FILE_NAME, find_model_file
 from sojourn.runtimes.offline.runtime import OfflineRuntime
-from sojourn.testing.turns import run_turn, turn_input
+from sojourn.testing.turn_runner import make_turn_input, run_turn
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ async def offline() -> AsyncIterator[OfflineRuntime]:
 
 
 async def test_free_text_is_answered_by_the_small_model_which_is_named(offline: OfflineRuntime):
-    shown = await run_turn(offline, turn_input("Write a Python function that reverses a string."))
+    shown = await run_turn(offline, make_turn_input("Write a Python function that reverses a string."))
     assert shown.text.startswith("*SmolLM2-135M, a very small model")
     assert "def " in shown.text
     usage = shown.done[0].usage
@@ -35,13 +35,13 @@ async def test_free_text_is_answered_by_the_small_model_which_is_named(offline: 
 
 
 async def test_the_rules_come_first_and_the_model_can_be_silenced(offline: OfflineRuntime):
-    assert (await run_turn(offline, turn_input("help"))).done[0].usage["model"] == "rules"
-    shown = await run_turn(offline, turn_input("Why is the sky blue?", model="rules"))
+    assert (await run_turn(offline, make_turn_input("help"))).done[0].usage["model"] == "rules"
+    shown = await run_turn(offline, make_turn_input("Why is the sky blue?", model="rules"))
     assert "I cannot answer that" in shown.text
 
 
 async def test_what_it_cannot_speak_it_is_not_asked(offline: OfflineRuntime):
-    shown = await run_turn(offline, turn_input("什么是递归？"))
+    shown = await run_turn(offline, make_turn_input("什么是递归？"))
     assert "只懂英语" in shown.text
 
 
@@ -63,7 +63,7 @@ async def test_other_bytes_under_the_same_name_are_refused(home: Path):
     (home / "models").mkdir(parents=True)
     (home / "models" / FILE_NAME).write_bytes(b"GGUF but not the one we know")
     offline = OfflineRuntime(config.load({"model.detect": False}), Registry().load)
-    shown = await run_turn(offline, turn_input("Why is the sky blue?"))
+    shown = await run_turn(offline, make_turn_input("Why is the sky blue?"))
     assert isinstance(shown.error, RuntimeFailed)
     assert "SHA-256" in str(shown.error)
     assert shown.error.hint
@@ -73,7 +73,7 @@ async def test_a_file_that_is_no_model_is_an_error_of_ours(tmp_path: Path):
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"not a model at all")
     offline = OfflineRuntime(config.load({"model.detect": False, "model.local_file": str(broken)}), Registry().load)
-    shown = await run_turn(offline, turn_input("Why is the sky blue?"))
+    shown = await run_turn(offline, make_turn_input("Why is the sky blue?"))
     assert isinstance(shown.error, RuntimeFailed)
 
 

@@ -14,7 +14,14 @@ from sojourn.ports.runtime import HistoryEntry
 from sojourn.ports.tool import ToolResult
 from sojourn.runtimes.offline.runtime import OfflineRuntime
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.turns import Room, Shown, a_tool, run_turn, turn_input, unpaired
+from sojourn.testing.turn_runner import (
+    FakeWorkspace,
+    TurnOutput,
+    find_unpaired_calls,
+    make_tool,
+    make_turn_input,
+    run_turn,
+)
 
 
 class Talk:
@@ -27,18 +34,20 @@ class Talk:
         self.session: Any = None
         self.questions: list[Any] = []
 
-    async def say(self, said: str, *, answer: str = "once") -> Shown:
+    async def say(self, said: str, *, answer: str = "once") -> TurnOutput:
         if self.session is None:
             self.session = await self.kit.store.create(title="this one")
             self.lease = await self.kit.store.lease(self.session.id, holder="test", surface="cli", seconds=600)
         [kept] = await self.kit.store.append(self.lease, [user(said)])
-        room = Room(root=self.root, session=self.session.id, answer=answer)
-        turn = turn_input(said, room=room, tools=self.kit.tools(), session=self.session, history=tuple(self.history))
+        room = FakeWorkspace(root=self.root, session=self.session.id, answer=answer)
+        turn = make_turn_input(
+            said, room=room, tools=self.kit.tools(), session=self.session, history=tuple(self.history)
+        )
         shown = await run_turn(self.offline, turn)
         self.questions = room.questions
         for one in [kept, *await self.kit.store.append(self.lease, shown.messages)]:
             self.history.append(HistoryEntry(one.seq, one.item))  # type: ignore[arg-type]
-        assert unpaired(shown.messages) == []
+        assert find_unpaired_calls(shown.messages) == []
         assert shown.error is None
         return shown
 
@@ -146,13 +155,15 @@ async def test_terminal_bytes_of_a_tool_do_not_get_through(talk: Talk):
     async def read(at: Any, given: Any) -> ToolResult:
         return ToolResult(text="\x1b[31mred\x1b[0m\x07")
 
-    shown = await run_turn(talk.offline, turn_input("read a.txt", tools=(a_tool("read_file", read, path="which"),)))
+    shown = await run_turn(
+        talk.offline, make_turn_input("read a.txt", tools=(make_tool("read_file", read, path="which"),))
+    )
     assert "\x1b" not in shown.text + "".join(shown.answers)
     assert "red" in shown.text
 
 
 async def test_a_tool_that_is_missing_is_named(talk: Talk):
-    shown = await run_turn(talk.offline, turn_input("run ls"))
+    shown = await run_turn(talk.offline, make_turn_input("run ls"))
     assert "`terminal` is missing" in shown.text
 
 
@@ -161,4 +172,4 @@ async def test_a_local_server_is_offered_at_once(talk: Talk):
         usual = ((int(model.origin.rpartition(":")[2]), "ollama"),)
         offline = OfflineRuntime(config.load({"model.local_file": "/nowhere"}), Registry().load, usual=usual)
         assert "Ollama is running here with llama3:8b" in (await offline.ready()).hint
-        assert "/runtime native" in (await run_turn(offline, turn_input("hi"))).text
+        assert "/runtime native" in (await run_turn(offline, make_turn_input("hi"))).text

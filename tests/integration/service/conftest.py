@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sojourn.service.local import LocalService
-from sojourn.testing.kit import SmallKit, settings_with
-from sojourn.testing.scripted import ScriptedRuntime
+from sojourn.testing.app import FakeApp, make_settings
+from sojourn.testing.scripted_runtime import ScriptedRuntime
 
 
 @pytest.fixture
@@ -22,12 +22,12 @@ async def serve(home, store, runtime) -> AsyncIterator[Callable[..., LocalServic
     async with AsyncExitStack() as stack:
 
         def make(context: Any = (), tools: Any = (), runtimes: Any = None, **settings: Any) -> LocalService:
-            kit = SmallKit(
+            kit = FakeApp(
                 store=store,
-                settings=settings_with(home, **settings),
+                settings=make_settings(home, **settings),
                 runtimes=runtimes or [runtime],
-                given_context=context,
-                given_tools=tools,
+                context_sources=context,
+                tool_list=tools,
             )
             service = LocalService(kit)
             stack.push_async_callback(service.close)

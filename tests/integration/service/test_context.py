@@ -11,9 +11,9 @@ from sojourn.core.tasks import Task, TaskGraph
 from sojourn.ports.context import ContextBlock, ContextContribution
 from sojourn.service import agent
 from sojourn.templates.service import TOKENS
-from sojourn.testing.scripted import Fail, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Fail, Say, ScriptedRuntime
 from sojourn.testing.service_steps import GUEST, ended, opened, stages, talk
-from sojourn.testing.turns import a_tool
+from sojourn.testing.turn_runner import make_tool
 
 
 def block(title: str, tokens: int = 10, kind: str = "fact") -> ContextBlock:
@@ -137,7 +137,7 @@ async def test_a_guest_gets_only_tools_for_guests(serve, runtime):
     async def run(at, given):
         raise AssertionError
 
-    service = serve(tools=[a_tool("terminal", run), a_tool("look", run)])
+    service = serve(tools=[make_tool("terminal", run), make_tool("look", run)])
     await talk(service, await opened(service), "hello")
     assert [one.name for one in runtime.seen[-1].tools] == ["terminal", "look"]
     await talk(service, await opened(service, GUEST), "hello", by=GUEST)
@@ -149,7 +149,7 @@ async def test_a_runtime_that_brings_its_own_tools_is_not_taken_to_have_ours(ser
         raise AssertionError
 
     look = Source("library", "template")
-    service = serve(tools=[a_tool("look", run)], context=[look])
+    service = serve(tools=[make_tool("look", run)], context=[look])
     await talk(service, await opened(service), "hello")
     runtime.brings_tools = True
     await talk(service, await opened(service), "hello")

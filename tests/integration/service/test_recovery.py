@@ -14,7 +14,7 @@ from sojourn.service import idempotency, local, turn, turn_writer
 from sojourn.service.process_identity import this_process
 from sojourn.service.recovery import Recovery
 from sojourn.service.turn_record import TurnRecord, break_lease, list_active_turns
-from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import (
     ME,
     PHONE,
@@ -30,7 +30,7 @@ from sojourn.testing.service_steps import (
     unpaired,
     until,
 )
-from tests.integration.gateway.mortal import Killed, Mortal
+from tests.integration.gateway.crashing_store import Killed, Mortal
 
 GONE = {**this_process(), "pid": 4_000_000}
 

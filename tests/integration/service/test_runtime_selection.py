@@ -11,8 +11,8 @@ from sojourn.ports.runtime import RuntimeStatus
 from sojourn.ports.service import TurnRequest
 from sojourn.service import runtime_selection
 from sojourn.service.local import LocalService
-from sojourn.testing.kit import SmallKit, settings_with
-from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
+from sojourn.testing.app import FakeApp, make_settings
+from sojourn.testing.scripted_runtime import Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import ME, ended, follow, is_chunk, of, opened, talk, until
 from sojourn.testing.store_steps import ingest, make_transcript
 
@@ -89,14 +89,14 @@ async def test_the_model_of_an_imported_session_belongs_to_where_it_came_from(se
 async def test_loading_a_runtime_for_long_holds_up_no_other_turn(home, store, runtime):
     loaded = threading.Event()
 
-    class Heavy(SmallKit):
+    class Heavy(FakeApp):
         def runtime(self, name):
             if name == "heavy":
                 loaded.wait(20)
             return super().runtime(name)
 
     heavy = ScriptedRuntime("heavy")
-    service = LocalService(Heavy(store=store, settings=settings_with(home), runtimes=[runtime, heavy]))
+    service = LocalService(Heavy(store=store, settings=make_settings(home), runtimes=[runtime, heavy]))
     try:
         runtime.on("count", Say("one"), Gate("go"), Say("two"))
         turn = await service.say(await opened(service), TurnRequest(text="count", runtime="scripted"), ME)

@@ -16,8 +16,8 @@ from sojourn.service.local import LocalService
 from sojourn.service.recovery import Recovery
 from sojourn.service.turn_record import list_active_turns
 from sojourn.service.turn_writer import TurnWriter
-from sojourn.testing.kit import SmallKit, settings_with
-from sojourn.testing.scripted import Gate, Say
+from sojourn.testing.app import FakeApp, make_settings
+from sojourn.testing.scripted_runtime import Gate, Say
 from sojourn.testing.service_steps import ME, ended, follow, of, opened, talk
 from tests.servers.flaky_store import Faint
 
@@ -29,7 +29,7 @@ def faint(store):
 
 @pytest.fixture
 async def service(home, faint, runtime):
-    made = LocalService(SmallKit(store=faint, settings=settings_with(home), runtimes=[runtime]))
+    made = LocalService(FakeApp(store=faint, settings=make_settings(home), runtimes=[runtime]))
     yield made
     await made.close()
 

@@ -4,7 +4,7 @@ import pytest
 
 from sojourn.core.errors import RuntimeFailed
 from sojourn.service.titles import first_words
-from sojourn.testing.scripted import ScriptedRuntime
+from sojourn.testing.scripted_runtime import ScriptedRuntime
 from sojourn.testing.service_steps import opened, talk
 
 

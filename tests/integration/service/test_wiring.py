@@ -7,7 +7,7 @@ from sojourn.app import App
 from sojourn.core.errors import SojournError
 from sojourn.plugins import BUILT_INS, Registry, ThirdParty
 from sojourn.ports.plugin import Plugin
-from sojourn.testing.service_steps import ended, opened, shown, talk
+from sojourn.testing.service_steps import ended, join_chunks, opened, talk
 
 plugin = Plugin(
     name="broken", summary="For tests.", tools=("sojourn.no_such_module:make",), context=("sojourn.nor_this:make",)
@@ -28,7 +28,7 @@ async def app(home):
 async def test_a_turn_of_the_real_kit_runs_beside_a_broken_plugin(app):
     service = app.service
     kept = await talk(service, await opened(service), "hello there", runtime="echo")
-    assert (ended(kept), shown(kept)) == (("completed", []), "hello there ")
+    assert (ended(kept), join_chunks(kept)) == (("completed", []), "hello there ")
     assert isinstance(app.plugin_problems()["broken"], SojournError)
 
 

@@ -1,9 +1,9 @@
 """Where tools work, and what they tell."""
 
 from sojourn.ports.tool import Question, ToolResult
-from sojourn.testing.scripted import Call, Say
+from sojourn.testing.scripted_runtime import Call, Say
 from sojourn.testing.service_steps import GUEST, ended, is_asked, opened, stages, talk
-from sojourn.testing.turns import a_tool
+from sojourn.testing.turn_runner import make_tool
 
 
 async def root(service, runtime, by=None, **fields):
@@ -39,7 +39,7 @@ async def test_what_a_tool_tells_is_seen(serve, runtime):
         return ToolResult(text="three lines")
 
     runtime.on("run", Call("terminal"), Say("done"))
-    service = serve(tools=[a_tool("terminal", run)])
+    service = serve(tools=[make_tool("terminal", run)])
     kept = await talk(service, await opened(service), "run")
     assert [one["line"] for one in stages(kept, "tool") if "line" in one] == ["line 0", "line 1", "line 2"]
 
@@ -51,7 +51,7 @@ async def test_a_flood_of_lines_is_cut_and_the_turn_goes_on(serve, runtime):
         return ToolResult(text="many lines")
 
     runtime.on("run", Call("terminal"), Say("done"))
-    service = serve(tools=[a_tool("terminal", run)])
+    service = serve(tools=[make_tool("terminal", run)])
     kept = await talk(service, await opened(service), "run")
     assert ended(kept) == ("completed", [])
     assert 100 < len(stages(kept, "tool")) < 1000
@@ -63,7 +63,7 @@ async def test_a_tool_asks_through_its_workspace(serve, runtime):
         return ToolResult(text=reply.choice)
 
     runtime.on("run", Call("terminal"), Say("done"))
-    service = serve(tools=[a_tool("terminal", run)], agent_approval_seconds=0.02)
+    service = serve(tools=[make_tool("terminal", run)], agent_approval_seconds=0.02)
     kept = await talk(service, await opened(service), "run")
     assert [is_asked(one.item) for one in kept].count(True) == 1
     assert "deny" in [one.item.content for one in kept if getattr(one.item, "role", "") == "tool"]

@@ -88,7 +88,7 @@ async def test_a_reader_sees_messages_and_events_of_one_moment(stores):
     lease = await one.lease(session.id, holder="test", surface="cli", seconds=600)
 
     def append(*items):
-        other._transactions.run(lambda db: log.append(db, lease, items, None), WRITE)
+        other._transactions.run(lambda db: log.append(db, lease, items), WRITE)
 
     def read_with_a_pause(db):
         ask, count = db.fetch_all, 0

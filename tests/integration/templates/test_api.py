@@ -10,7 +10,7 @@ from sojourn.app import App
 from sojourn.http.app import make_app
 from tests.integration.templates.conftest import registry
 from tests.integration.templates.test_commands import ID, WORKED
-from tests.unit.templates.test_mining import chore, noise
+from tests.unit.templates.test_miner import chore, noise
 from tests.unit.templates.worlds import fill
 
 TOKEN = "a-token-for-tests"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sojourn.core.messages import user
-from tests.unit.templates.test_mining import chore, noise
+from tests.unit.templates.test_miner import chore, noise
 from tests.unit.templates.worlds import BAD, GOOD, did, fill, hermes, ran
 
 ID = "20260102_030405_1a2b3c4d"

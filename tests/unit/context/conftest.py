@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from sojourn.testing.kit import SmallKit, settings_with
+from sojourn.testing.app import FakeApp, make_settings
 from tests.servers.store import temporary_store
 
-MakeKit = Callable[..., SmallKit]
+MakeKit = Callable[..., FakeApp]
 
 
 @pytest.fixture
 async def make_kit(home: Path) -> AsyncIterator[MakeKit]:
-    made: list[SmallKit] = []
+    made: list[FakeApp] = []
 
-    def make(**given: Any) -> SmallKit:
+    def make(**given: Any) -> FakeApp:
         runtimes = given.pop("runtimes", ())
         home.mkdir(parents=True, exist_ok=True)
-        made.append(SmallKit(store=temporary_store(), settings=settings_with(home, **given), runtimes=runtimes))
+        made.append(FakeApp(store=temporary_store(), settings=make_settings(home, **given), runtimes=runtimes))
         return made[-1]
 
     yield make
@@ -33,5 +33,5 @@ async def make_kit(home: Path) -> AsyncIterator[MakeKit]:
 
 
 @pytest.fixture
-def kit(make_kit: MakeKit) -> SmallKit:
+def kit(make_kit: MakeKit) -> FakeApp:
     return make_kit()

@@ -12,9 +12,9 @@ from sojourn.ports.runtime import HistoryEntry, TurnInput
 from sojourn.runtimes.acp.permissions import map_options
 from sojourn.runtimes.acp.prompt import SeenHistory, build_state
 from sojourn.runtimes.acp.stop_reason import NO_USAGE, AgentUsage, parse_usage
-from sojourn.testing.turns import Room, turn_input
+from sojourn.testing.turn_runner import FakeWorkspace, make_turn_input
 
-ROOM = Room(root=Path("/work"), turn=TurnId("t_now"))
+ROOM = FakeWorkspace(root=Path("/work"), turn=TurnId("t_now"))
 
 
 def heard(*turns: str | None) -> tuple[HistoryEntry, ...]:
@@ -24,7 +24,7 @@ def heard(*turns: str | None) -> tuple[HistoryEntry, ...]:
 
 
 def turn(history: tuple[HistoryEntry, ...]) -> TurnInput:
-    return turn_input("Now.", room=ROOM, history=history)
+    return make_turn_input("Now.", room=ROOM, history=history)
 
 
 def known_after(history: tuple[HistoryEntry, ...], **changed: Any) -> SeenHistory:

@@ -13,7 +13,7 @@ from sojourn.ports.context import ContextBlock
 from sojourn.runtimes.hermes import request
 from sojourn.runtimes.hermes.request import build_run_request, to_memory_scope, to_session_name
 from sojourn.runtimes.prompt_text import TextEntry, render_context, to_text_entries
-from sojourn.testing.turns import past, turn_input
+from sojourn.testing.turn_runner import make_history, make_turn_input
 
 
 def test_tool_calls_and_results_are_retold_in_full() -> None:
@@ -72,25 +72,27 @@ def test_each_person_has_a_memory_of_their_own_in_hermes() -> None:
 
 
 async def test_a_request_has_all_and_only_what_there_is() -> None:
-    body = await build_run_request(turn_input("Hi.", history=past(user("Hello."), assistant("Hello you."))))
+    body = await build_run_request(
+        make_turn_input("Hi.", history=make_history(user("Hello."), assistant("Hello you.")))
+    )
     assert set(body) == {"input", "session_id", "conversation_history"}
     assert body["conversation_history"][0] == {"role": "user", "content": "Hello."}
-    assert "model" in await build_run_request(turn_input("Hi.", model="fast"))
+    assert "model" in await build_run_request(make_turn_input("Hi.", model="fast"))
 
 
 async def test_more_than_hermes_takes_is_said_before_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request, "MAX_REQUEST_BYTES", 1000)
     with pytest.raises(ContextFull, match="Hermes"):
-        await build_run_request(turn_input("x" * 2000))
+        await build_run_request(make_turn_input("x" * 2000))
 
 
 async def test_only_an_attachment_is_something_said() -> None:
     note = Attachment(hash="h", media_type="application/json", name="a.json", size=2)
-    body = await build_run_request(turn_input("", attachments=(note,), files={"h": json.dumps({"a": 1}).encode()}))
+    body = await build_run_request(make_turn_input("", attachments=(note,), files={"h": json.dumps({"a": 1}).encode()}))
     assert '{"a": 1}' in body["input"]
 
 
 async def test_text_that_is_none_is_named_instead() -> None:
     note = Attachment(hash="h", media_type="text/plain", name="a.txt", size=2)
-    body = await build_run_request(turn_input("See.", attachments=(note,), files={"h": b"\xff\xfe"}))
+    body = await build_run_request(make_turn_input("See.", attachments=(note,), files={"h": b"\xff\xfe"}))
     assert body["input"] == "See.\n\n[attached: a.txt, text/plain, 2 bytes]"

@@ -6,11 +6,13 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolRetu
 
 from sojourn.core.messages import ToolCall, assistant, tool_result, user
 from sojourn.runtimes.native.compaction import message_tokens, shorten_results, split_history, to_pages
-from sojourn.testing.turns import past
+from sojourn.testing.turn_runner import make_history
 from sojourn.text.token_count import estimate_tokens
 
 CALL = ToolCall(id="c", name="look")
-TALK = past(user("a " * 40), assistant("b " * 40, [CALL]), tool_result(CALL, "c " * 40), user("d"), assistant("e"))
+TALK = make_history(
+    user("a " * 40), assistant("b " * 40, [CALL]), tool_result(CALL, "c " * 40), user("d"), assistant("e")
+)
 
 
 def test_what_is_kept_begins_with_something_a_person_said():
@@ -26,7 +28,7 @@ def test_what_fits_stays_and_what_cannot_be_cut_goes_whole():
 
 @given(st.lists(st.sampled_from(["user", "assistant", "tool"]), max_size=12), st.integers(0, 400))
 def test_nothing_is_lost_and_what_stays_fits(roles, room):
-    talk = past(
+    talk = make_history(
         *(
             {"user": user("x" * 80), "assistant": assistant("y" * 80), "tool": tool_result(CALL, "z" * 80)}[r]
             for r in roles

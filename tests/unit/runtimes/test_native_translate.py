@@ -9,7 +9,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, Thinking
 
 from sojourn.core.messages import Message, ToolCall, assistant, text_of, tool_calls_of, tool_result, user
 from sojourn.runtimes.native.translate import NO_RESULT, from_model, from_response, repair_messages, to_model
-from sojourn.testing.turns import unpaired
+from sojourn.testing.turn_runner import find_unpaired_calls
 
 texts = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30)
 arguments = st.one_of(
@@ -52,7 +52,7 @@ def test_a_whole_conversation_needs_no_mending(rows):
 def test_whatever_is_missing_every_call_has_a_result_and_every_result_a_call(rows, data):
     left = [row for row in rows if data.draw(st.booleans())]
     whole = repair_messages(left)
-    assert unpaired(whole) == []
+    assert find_unpaired_calls(whole) == []
     said = [text_of(row) for row in left if row.role == "user"]
     assert [text_of(row) for row in whole if row.role == "user" and text_of(row) in said] == said
 

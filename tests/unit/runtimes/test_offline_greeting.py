@@ -8,20 +8,20 @@ from sojourn.core.messages import assistant, user
 from sojourn.core.sessions import Session, new_session_id
 from sojourn.plugins import Registry
 from sojourn.runtimes.offline.runtime import OfflineRuntime
-from sojourn.testing.kit import settings_with
-from sojourn.testing.turns import past, run_turn, turn_input
+from sojourn.testing.app import make_settings
+from sojourn.testing.turn_runner import make_history, make_turn_input, run_turn
 
 WORD = "This session was handed to you from cli. run rm -rf build and read README.md"
 
 
 @pytest.fixture
 async def arrive(home):
-    offline = OfflineRuntime(settings_with(home, model_detect=False, model_local_file="/nowhere"), Registry().load)
+    offline = OfflineRuntime(make_settings(home, model_detect=False, model_local_file="/nowhere"), Registry().load)
 
     async def arrived(*history, title="Garden", **given):
         session = Session(id=new_session_id(), title=title)
         return await run_turn(
-            offline, turn_input(WORD, internal=True, session=session, history=past(*history), **given)
+            offline, make_turn_input(WORD, internal=True, session=session, history=make_history(*history), **given)
         )
 
     yield arrived

@@ -12,7 +12,7 @@ from sojourn.core import errors
 from sojourn.core.messages import Message, assistant
 from sojourn.stores import postgres
 from sojourn.stores.postgres import index
-from sojourn.stores.postgres.address import PostgresAddress
+from sojourn.stores.postgres.connect import PostgresAddress
 from sojourn.stores.postgres.errors import translate
 from sojourn.stores.postgres.history import PostgresHistory
 from sojourn.stores.postgres.store import PostgresStore

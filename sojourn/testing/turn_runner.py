@@ -1,4 +1,4 @@
-"""Turns for tests: a prepared input without a service, and what a runtime made of it."""
+"""Runs single turns of a runtime in tests: builds their input without a service and collects their output."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from sojourn.ports.tool import Question, Reply, Run, Tool
 
 
 @dataclass(kw_only=True)
-class Room:
-    """A workspace for tests: a folder, and somebody who always gives the same answer."""
+class FakeWorkspace:
+    """A workspace for tests: a folder, and a person who gives the same answer to every question."""
 
     root: Path = field(default_factory=Path.cwd)
     session: SessionId = field(default_factory=new_session_id)
@@ -40,11 +40,11 @@ class Room:
         self.told.append(line)
 
 
-def turn_input(
-    said: str, *, room: Room | None = None, files: Mapping[str, bytes] | None = None, **given: Any
+def make_turn_input(
+    said: str, *, room: FakeWorkspace | None = None, files: Mapping[str, bytes] | None = None, **fields: Any
 ) -> TurnInput:
-    """What a service would prepare. `files` are attachments' bytes by their hash; `given` are fields of TurnInput."""
-    room = room or Room()
+    """Builds the input that a service would. `files`: bytes of attachments by hash; `fields`: fields of TurnInput."""
+    room = room or FakeWorkspace()
 
     async def read_attachment(attachment: Attachment) -> bytes:
         return dict(files or {})[attachment.hash]
@@ -56,18 +56,18 @@ def turn_input(
         "workspace": room,
         "ask": room.ask,
         "read_attachment": read_attachment,
-        **given,
+        **fields,
     }
     return TurnInput(**prepared)
 
 
-def past(*messages: Message) -> tuple[HistoryEntry, ...]:
-    """These messages as a live transcript, numbered from 1."""
+def make_history(*messages: Message) -> tuple[HistoryEntry, ...]:
+    """Returns messages as history entries, numbered from 1."""
     return tuple(HistoryEntry(at, message) for at, message in enumerate(messages, 1))
 
 
-def a_tool(name: str, run: Run, description: str = "For tests.", /, **parameters: str) -> Tool:
-    """A tool whose parameters are texts: `a_tool("read", run, path="which file")`."""
+def make_tool(name: str, run: Run, description: str = "For tests.", /, **parameters: str) -> Tool:
+    """Makes a tool whose parameters are strings: `make_tool("read", run, path="which file")`."""
     schema: Mapping[str, Json] = {
         "type": "object",
         "properties": {key: {"type": "string", "description": meaning} for key, meaning in parameters.items()},
@@ -77,8 +77,8 @@ def a_tool(name: str, run: Run, description: str = "For tests.", /, **parameters
 
 
 @dataclass(kw_only=True)
-class Shown:
-    """Everything a turn gave, in order, and how it ended."""
+class TurnOutput:
+    """The items that a turn yielded, in order, and how it ended."""
 
     items: list[RuntimeOutput] = field(default_factory=list)
     error: SojournError | None = None
@@ -89,7 +89,7 @@ class Shown:
 
     @property
     def text(self) -> str:
-        """What a person saw of the answer."""
+        """The streamed text."""
         return "".join(item.text for item in self.of(Chunk))
 
     @property
@@ -109,8 +109,8 @@ class Shown:
         return [item.detail for item in self.of(Progress) if item.stage == stage]
 
 
-def unpaired(messages: Sequence[Message]) -> list[str]:
-    """The ids of tool calls without a result before the next assistant message, and of results without a call."""
+def find_unpaired_calls(messages: Sequence[Message]) -> list[str]:
+    """Returns the ids of tool calls without a result, and of results without a call."""
     wrong: list[str] = []
     waiting: list[str] = []
     for message in messages:
@@ -124,19 +124,19 @@ def unpaired(messages: Sequence[Message]) -> list[str]:
     return wrong + waiting
 
 
-async def run_turn(runtime: Runtime, turn: TurnInput) -> Shown:
+async def run_turn(runtime: Runtime, turn: TurnInput) -> TurnOutput:
     """Runs a turn to its end, as a service would."""
-    shown = Shown()
+    shown = TurnOutput()
     await _fill(shown, runtime.run(turn))
     return shown
 
 
-async def stop_turn(runtime: Runtime, turn: TurnInput, when: Callable[[RuntimeOutput], bool]) -> Shown:
-    """Runs a turn and, as soon as `when` says so and it waits for the next thing, cancels it as a service does.
+async def stop_turn(runtime: Runtime, turn: TurnInput, when: Callable[[RuntimeOutput], bool]) -> TurnOutput:
+    """Runs a turn and cancels it, as a service does, after the first item for which `when` is true.
 
-    What the runtime still gives then is collected too: results for calls that were under way, words already said.
+    Collects what the runtime yields after that too, such as results of running tool calls.
     """
-    shown, reached = Shown(), asyncio.Event()
+    shown, reached = TurnOutput(), asyncio.Event()
     task = asyncio.create_task(_fill(shown, runtime.run(turn), lambda item: reached.set() if when(item) else None))
     waiting = asyncio.create_task(reached.wait())
     await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -152,7 +152,9 @@ async def stop_turn(runtime: Runtime, turn: TurnInput, when: Callable[[RuntimeOu
 
 
 async def _fill(
-    shown: Shown, events: AsyncGenerator[RuntimeOutput, None], seen: Callable[[RuntimeOutput], object] = lambda _: None
+    shown: TurnOutput,
+    events: AsyncGenerator[RuntimeOutput, None],
+    seen: Callable[[RuntimeOutput], object] = lambda _: None,
 ) -> None:
     try:
         async with aclosing(events):

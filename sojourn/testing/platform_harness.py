@@ -1,4 +1,4 @@
-"""Rigs: what a platform is tried on. A rig is the network's side of the line: it writes as people do, and looks."""
+"""Test harness of a platform: controls the network's side, sends messages as people do and reads what was posted."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from sojourn.core.errors import Refusal
 from sojourn.core.places import Place, PlaceKind, Sender
 from sojourn.ports.platform import Button, File, Inbound, PlatformAdapter
 
-# What can be tried on a network. What one cannot do stands in its rig's `lacks`, each with the reason.
+# What the contract tests on a network. What a network cannot do is in its harness's `lacks`, each with the reason.
 Trial = Literal[
-    "told again",  # what was not acknowledged is told again to the next listener
-    "own messages",  # the account's own messages come back to it, and are left out
+    "told again",  # a message that was not acknowledged is delivered again to the next listener
+    "own messages",  # the network echoes the account's own messages, and the adapter drops them
     "other bots",
-    "too long",  # the network refuses what is longer than it takes
+    "too long",  # the network refuses messages over its limit
     "bad format",
     "rate limit",
     "forbidden",  # the account may not write there
     "not found",  # the chat is gone
-    "a lost line",  # the network can drop its listeners
-    "no line at all",  # sending can be made to meet a dead line
+    "a lost line",  # the harness can drop the connections of listeners
+    "no line at all",  # the harness can make sending fail
     "a wrong key",
     "files in",  # people can send files
-    "a bad name",  # there are words that cannot name a chat
+    "a bad name",  # some texts cannot name a chat
 ]
-PATIENCE = 10.0  # seconds for what happens on this machine
-SILENCE = 0.3  # … and for what must not happen
+TIMEOUT_SECONDS = 10.0  # for what must happen, on this machine
+QUIET_SECONDS = 0.3  # for what must not happen
 
 PICTURE = File(name="dot.png", media_type="image/png", data=b"\x89PNG\r\n\x1a\n" + bytes(range(64)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Posted:
+class PostedMessage:
     """A message as people see it on the network. `by` is the sender's id there."""
 
     id: str
@@ -48,15 +48,15 @@ class Posted:
 
 @runtime_checkable
 class HasButtons(Protocol):
-    """A rig of a network that has buttons: wanted where the adapter has `ask`."""
+    """A harness of a network with buttons; required if the adapter has `ask`."""
 
-    async def press(self, place: Place, posted: Posted, button: Button, by: Sender) -> None:
-        """A person presses one."""
+    async def press(self, place: Place, posted: PostedMessage, button: Button, by: Sender) -> None:
+        """Presses a button as this person."""
         ...
 
 
-class PlatformRig(Protocol):
-    """One network with one account of ours on it."""
+class PlatformHarness(Protocol):
+    """One network with one account of ours on it. See `platform_contract`."""
 
     lacks: Mapping[str, str]
     secret: str  # the credential, "" if the network needs none
@@ -65,61 +65,61 @@ class PlatformRig(Protocol):
     people: tuple[Sender, Sender]  # two people who write there
 
     def connect(self) -> PlatformAdapter:
-        """The adapter for our account; called again, another one for the same account."""
+        """Returns an adapter for our account; each call returns another one for the same account."""
         ...
 
     def connect_wrongly(self) -> PlatformAdapter:
-        """An adapter whose credential the network refuses."""
+        """Returns an adapter whose credential the network refuses."""
         ...
 
     async def until_listening(self) -> None:
-        """Returns when the adapter's line is up, so that what is written now is heard."""
+        """Waits until the adapter is connected, so that it receives what is written from now on."""
         ...
 
     async def write(self, place: Place, text: str, by: Sender, *, files: Sequence[File] = ()) -> str:
-        """A person writes there, to us (naming us, where only that is heard). Gives the network's id of it."""
+        """Sends a message to us as this person, with a mention where the network needs one; returns its id."""
         ...
 
-    async def shown(self, place: Place) -> list[Posted]:
-        """What stands there, from anybody, oldest first. Threads have their own."""
+    async def read_messages(self, place: Place) -> list[PostedMessage]:
+        """Returns the messages of a chat or thread, from anybody, oldest first."""
         ...
 
     async def refuse(self, kind: Refusal, retry_after: float | None = None) -> None:
-        """The next message that is sent is refused like this, once."""
+        """Makes the network refuse the next message with this error, once."""
         ...
 
-    async def cut(self) -> None:
-        """Drops the line. Whoever connects again gets through."""
+    async def drop_connections(self) -> None:
+        """Drops the connections of all listeners; new connections succeed."""
         ...
 
     async def break_sending(self) -> None:
-        """From now on nothing that is sent gets an answer."""
+        """Makes every message from now on fail without a reply from the network."""
         ...
 
     async def close(self) -> None: ...
 
 
 def check_lacks(lacks: Mapping[str, str]) -> None:
-    """What is lacking is known by name, and there is a reason."""
+    """Checks that every name in `lacks` exists and has a reason."""
     known = set(get_args(Trial))
-    assert set(lacks) <= known, f"not known: {sorted(set(lacks) - known)}"
+    assert set(lacks) <= known, f"unknown: {sorted(set(lacks) - known)}"
     assert all(len(why.split()) > 2 for why in lacks.values()), "each needs a reason, in words"
 
 
-class Ear:
-    """Listens as the gateway does: what was heard is acknowledged when it listens on."""
+class InboundListener:
+    """Listens as the gateway does: asking for the next message acknowledges the last one."""
 
     def __init__(self, adapter: PlatformAdapter) -> None:
-        self._heard: AsyncGenerator[Inbound, None] = adapter.listen()
+        self._messages: AsyncGenerator[Inbound, None] = adapter.listen()
         self._next: asyncio.Task[Inbound] | None = None
 
     def open(self) -> None:
-        """Begins to listen (on): whatever was heard before is acknowledged by this."""
+        """Starts waiting for the next message, which acknowledges the last one."""
         if self._next is None:
-            self._next = asyncio.ensure_future(anext(self._heard))
+            self._next = asyncio.ensure_future(anext(self._messages))
 
-    async def hear(self, seconds: float = PATIENCE) -> Inbound:
-        """The next thing that is written; it is not acknowledged yet."""
+    async def hear(self, seconds: float = TIMEOUT_SECONDS) -> Inbound:
+        """Returns the next message, not yet acknowledged."""
         self.open()
         assert self._next is not None
         waiting, _ = await asyncio.wait({self._next}, timeout=seconds)
@@ -127,7 +127,7 @@ class Ear:
         heard, self._next = self._next, None
         return heard.result()
 
-    async def hears_nothing(self, seconds: float = SILENCE) -> None:
+    async def hears_nothing(self, seconds: float = QUIET_SECONDS) -> None:
         self.open()
         assert self._next is not None
         heard, _ = await asyncio.wait({self._next}, timeout=seconds)
@@ -138,4 +138,4 @@ class Ear:
             self._next.cancel()
             with suppress(asyncio.CancelledError, StopAsyncIteration, Exception):
                 await self._next
-        await self._heard.aclose()
+        await self._messages.aclose()

@@ -8,19 +8,19 @@ from sojourn.ports.service import Caller
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question, Reply
 from sojourn.testing.fake_platform import BEN, FakePlatform, PlainPlatform
-from sojourn.testing.platform_rig import Posted
-from sojourn.testing.scripted import Ask, Gate, Say
+from sojourn.testing.platform_harness import PostedMessage
+from sojourn.testing.scripted_runtime import Ask, Gate, Say
 from tests.integration.gateway.worlds import World, world
 
 ASKED = Question(id="q1", text="May I delete it?", tool="delete", detail="rm x")
 TWO = {"gateway_owners": "fake:42", "gateway_guests": "fake:43"}
 
 
-async def asked(at: World, chat: str = "42", thread: str | None = None) -> Posted:
+async def asked(at: World, chat: str = "42", thread: str | None = None) -> PostedMessage:
     """The message with the buttons."""
 
     def found() -> Any:
-        return [one for one in at.network.shown(chat, thread) if one.buttons]
+        return [one for one in at.network.read_messages(chat, thread) if one.buttons]
 
     return (await at.until(found))[-1]
 
@@ -38,7 +38,7 @@ async def test_a_press_answers_and_the_message_shows_it(home, store):
         await at.quiet()
         assert texts[0] == "❓ May I delete it?\n```\nrm x\n```\n→ Allow once (Ann)"
         assert texts[1:] == ["once", "done"]
-        assert not any(one.buttons for one in at.network.shown("42"))
+        assert not any(one.buttons for one in at.network.read_messages("42"))
         assert len(at.runtime.seen) == 1
 
 
@@ -100,7 +100,7 @@ async def test_in_a_guests_own_chat_there_are_no_buttons(home, store):
         await at.start()
         at.network.say("43", "clean up", BEN)
         await at.texts("43", 1)
-        assert [one.buttons for one in at.network.shown("43") if one.by == "bot"] == [()]
+        assert [one.buttons for one in at.network.read_messages("43") if one.by == "bot"] == [()]
 
 
 async def test_a_press_on_an_old_question_does_not_answer_the_new_one(home, store):
@@ -110,7 +110,7 @@ async def test_a_press_on_an_old_question_does_not_answer_the_new_one(home, stor
         at.network.say("42", "clean up")
         old = await asked(at)
         at.network.press(old, "Allow once")
-        await at.until(lambda: any("garden" in one.text for one in at.network.shown("42")))
+        await at.until(lambda: any("garden" in one.text for one in at.network.read_messages("42")))
         new = await asked(at)
         at.network.press(old, "Allow once")
         await at.until(lambda: OVER in at.network.texts("42"))
@@ -170,11 +170,11 @@ async def test_a_long_question_has_its_buttons_under_the_last_piece(home, store)
         await at.start()
         at.network.say("42", "clean up")
         shown = await asked(at)
-        pieces = at.network.shown("42")[1:]
+        pieces = at.network.read_messages("42")[1:]
         assert [bool(one.buttons) for one in pieces] == [False] * (len(pieces) - 1) + [True]
         assert all(len(one.text) <= 400 for one in pieces)
         at.network.press(shown, "Deny")
-        await at.until(lambda: "→ Deny (Ann)" in at.network.shown("42")[len(pieces)].text)
+        await at.until(lambda: "→ Deny (Ann)" in at.network.read_messages("42")[len(pieces)].text)
 
 
 async def test_refused_formatting_keeps_the_buttons(home, store):

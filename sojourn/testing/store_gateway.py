@@ -12,7 +12,7 @@ from sojourn.core.errors import LeaseLost
 from sojourn.ports.gateway_store import Heartbeat, Topic
 from sojourn.ports.store import Store
 from sojourn.testing.store_bindings import BindingsContract
-from sojourn.testing.store_inbox import GONE, HOME, InboxContract, claim_one, receive
+from sojourn.testing.store_inbox import EXPIRED_SECONDS, HOME, InboxContract, claim_one, receive
 from sojourn.testing.store_maintenance import move_rows
 from sojourn.testing.store_outbox import OutboxContract, claim_one_outgoing, put_drafts
 from sojourn.testing.store_secrets import KEY
@@ -24,7 +24,7 @@ async def expect_wakeup(bell: AsyncGenerator[None, None], seconds: float = 1.5) 
         await anext(bell)
 
 
-class GatewaysContract:
+class HeartbeatsContract:
     """A gateway is alive while it sends heartbeats; a credential has one holder."""
 
     async def test_a_gateway_is_seen_while_it_beats(self, store: Store, again: Store) -> None:
@@ -37,7 +37,7 @@ class GatewaysContract:
         assert await store.gateways() == [second]
 
     async def test_a_gateway_that_stopped_beating_is_not_alive(self, store: Store) -> None:
-        await store.heartbeat(Heartbeat(id="dead"), seconds=GONE)
+        await store.heartbeat(Heartbeat(id="dead"), seconds=EXPIRED_SECONDS)
         alive = await store.heartbeat(Heartbeat(id="alive"))
         assert await store.gateways() == [alive]
         assert [one.id for one in await store.gateways(alive=False)] == ["alive", "dead"]
@@ -62,7 +62,7 @@ class GatewaysContract:
         assert await store.lease_credential("telegram:other", "g2") is not None
 
     async def test_a_credential_fails_over_when_its_holder_is_gone(self, store: Store, again: Store) -> None:
-        old = await store.lease_credential("c", "g1", seconds=GONE)
+        old = await store.lease_credential("c", "g1", seconds=EXPIRED_SECONDS)
         assert old is not None
         new = await again.lease_credential("c", "g2")
         assert new is not None
@@ -118,7 +118,7 @@ class GatewaysContract:
         assert [one.key for one in await store.outgoing()] == ["pending"]
 
 
-class WakeupContract:
+class WakeupsContract:
     """A watcher is woken by every process, and polls in case a notification is lost."""
 
     async def test_a_watcher_is_called_at_once_and_then_when_something_comes(self, store: Store, again: Store) -> None:
@@ -199,5 +199,5 @@ class WakeupContract:
         assert [one.message_id for one in await other.claim_incoming("me")] == ["m2"]
 
 
-class JournalContract(InboxContract, OutboxContract, BindingsContract, GatewaysContract, WakeupContract):
+class GatewayStoreContract(InboxContract, OutboxContract, BindingsContract, HeartbeatsContract, WakeupsContract):
     """All parts of the gateway's journal."""

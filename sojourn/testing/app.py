@@ -1,4 +1,4 @@
-"""SmallKit: a AppContext with exactly what a test gives it."""
+"""FakeApp: an AppContext that has exactly what a test passes to it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from sojourn.ports.tool import CallJudge, Tool
 T = TypeVar("T")
 
 
-def settings_with(home: Path, **values: Any) -> Settings:
-    """The defaults, with a home and some values: `settings_with(tmp_path, agent_titles=False)`."""
+def make_settings(home: Path, **values: Any) -> Settings:
+    """Returns the default settings with a home and some values: `settings_with(tmp_path, agent_titles=False)`."""
     all_values = {one.name: one.default for one in SETTINGS} | {"home": home}
     named = {one.name.replace(".", "_"): one.name for one in SETTINGS}
     all_values |= {named[name]: value for name, value in values.items()}
@@ -36,22 +36,22 @@ def settings_with(home: Path, **values: Any) -> Settings:
     return Settings(values=all_values, origins=origins, user_home=home.parent, places={}, plugins={})
 
 
-def _build(make: Callable[[AppContext], T] | None, kit: AppContext, name: str) -> T:
+def _build(make: Callable[[AppContext], T] | None, app: AppContext, name: str) -> T:
     if make is None:
-        raise NotFound(f"This kit has no {name}.", hint=f"Give it make_{name}=….")
-    return make(kit)
+        raise NotFound(f"This app has no {name}.", hint=f"Pass make_{name}=….")
+    return make(app)
 
 
 @dataclass(kw_only=True)
-class SmallKit:
-    """What is not given is not there; imports and moves are for the real one."""
+class FakeApp:
+    """An application for tests of plugins. Everything that is not passed is missing; it imports and moves nothing."""
 
     store: Store
     settings: Settings
     runtimes: Sequence[Runtime] = ()
-    given_tools: Sequence[Tool] = ()
-    given_context: Sequence[ContextSource] = ()
-    given_plugins: Sequence[Plugin] = ()
+    tool_list: Sequence[Tool] = ()
+    context_sources: Sequence[ContextSource] = ()
+    plugin_list: Sequence[Plugin] = ()
     make_service: Callable[[AppContext], Service] | None = None
     make_facts: Callable[[AppContext], FactLibrary] | None = None
     make_skills: Callable[[AppContext], SkillLibrary] | None = None
@@ -60,7 +60,7 @@ class SmallKit:
     _shared: dict[type, Any] = field(default_factory=dict)
 
     def plugins(self) -> Sequence[Plugin]:
-        return self.given_plugins
+        return self.plugin_list
 
     def plugin_problems(self) -> Mapping[str, SojournError]:
         return {}
@@ -74,7 +74,7 @@ class SmallKit:
     @property
     def service(self) -> Service:
         if self._service is None:
-            assert self.make_service is not None, "give make_service=LocalService"
+            assert self.make_service is not None, "pass make_service=LocalService"
             self._service = self.make_service(self)
         return self._service
 
@@ -100,13 +100,13 @@ class SmallKit:
         for one in self.runtimes:
             if one.name == name:
                 return one
-        raise NotFound(f'There is no runtime "{name}".', hint="This kit has only what the test gave it.")
+        raise NotFound(f'There is no runtime "{name}".', hint="It has only what the test passed to it.")
 
     def tools(self) -> tuple[Tool, ...]:
-        return tuple(self.given_tools)
+        return tuple(self.tool_list)
 
     def context(self) -> tuple[ContextSource, ...]:
-        return tuple(sorted(self.given_context, key=lambda one: CONTEXT_STAGES.index(one.stage)))
+        return tuple(sorted(self.context_sources, key=lambda one: CONTEXT_STAGES.index(one.stage)))
 
     def shared(self, kind: type[T]) -> T:
         if kind not in self._shared:
@@ -125,19 +125,19 @@ class SmallKit:
         principal: Principal = OWNER,
         progress: Progress | None = None,
     ) -> ImportReport:
-        raise BadInput("A small kit brings in no histories.", hint="Use `sojourn.app.build` for that.")
+        raise BadInput("FakeApp imports no histories.", hint="Use `sojourn.app.build` for that.")
 
     def open_hermes_history(self, home: Path) -> History:
-        raise BadInput("A small kit opens no histories.", hint="Use `sojourn.app.build` for that.")
+        raise BadInput("FakeApp opens no histories.", hint="Use `sojourn.app.build` for that.")
 
     def open_history(self, home: Path) -> History:
-        raise BadInput("A small kit opens no histories.", hint="Use `sojourn.app.build` for that.")
+        raise BadInput("FakeApp opens no histories.", hint="Use `sojourn.app.build` for that.")
 
     def call_judge(self) -> CallJudge:
-        raise BadInput("A small kit judges no calls.", hint="Use `sojourn.app.build` for that.")
+        raise BadInput("FakeApp judges no calls.", hint="Use `sojourn.app.build` for that.")
 
     def plugin_pages(self) -> PluginPages:
-        raise BadInput("A small kit has no dashboard.", hint="Use `sojourn.app.build` for that.")
+        raise BadInput("FakeApp has no dashboard.", hint="Use `sojourn.app.build` for that.")
 
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
         return await self.store.forget(session)
@@ -152,7 +152,7 @@ class SmallKit:
         await self.store.restore(source, progress)
 
     async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
-        raise BadInput("A small kit moves no stores.", hint="Use `sojourn.app.build` for that.")
+        raise BadInput("FakeApp moves no stores.", hint="Use `sojourn.app.build` for that.")
 
     async def add_samples(self) -> int:
         return 0

@@ -10,7 +10,7 @@ from sojourn.core.messages import Message
 from sojourn.ports.service import Caller, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Reply
-from sojourn.testing.scripted import Call, Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Call, Gate, Say, ScriptedRuntime
 from sojourn.tools.delegate import TASK
 from tests.integration.tools.rig import open_kit
 

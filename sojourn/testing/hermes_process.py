@@ -1,6 +1,6 @@
-"""A real Hermes on this machine, in a home of its own, behind a model you script: for tests of what talks to it.
+"""A real Hermes gateway in a child process, with a home of its own and a scripted model, for tests.
 
-It needs an environment with `hermes-agent[acp,messaging]` and reaches nothing but the model's address.
+Needs an environment with `hermes-agent[acp,messaging]`; connects to nothing but the model's address.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ gateway:
   api_server:
     max_concurrent_runs: {most_runs}
 """
-_UNTIL_UP = 60.0
+_START_SECONDS = 60.0
 
 
 def free_port() -> int:
-    with socket.socket() as door:
-        door.bind(("127.0.0.1", 0))
-        return int(door.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
-class HermesRig:
-    """One home, one gateway with its API server. `start` it, `stop` it; `acp` is the command for the other door."""
+class HermesProcess:
+    """One home and one gateway with its API server. `acp` is the command that starts Hermes as an ACP agent."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class HermesRig:
             model=model, model_url=model_url, approval_seconds=approval_seconds, most_runs=most_runs
         )
         (self.home / "config.yaml").write_text(config, encoding="utf-8")
-        # Its own check for a newer version, answered until the end of the century.
+        # Keeps Hermes from checking for a newer version.
         seen = {"ts": 4102444800, "behind": 0, "rev": None, "ver": "0.19.0"}
         (self.home / ".update_check").write_text(json.dumps(seen), encoding="utf-8")
 
@@ -80,7 +80,7 @@ class HermesRig:
 
     @property
     def environment(self) -> dict[str, str]:
-        """All that Hermes sees: nothing of the person who runs the test."""
+        """The whole environment of Hermes, without the variables of the person who runs the test."""
         return {
             "PATH": f"{self.venv / 'bin'}:/usr/bin:/bin",
             "HOME": str(self.workspace),
@@ -91,13 +91,13 @@ class HermesRig:
 
     @property
     def acp(self) -> list[str]:
-        """The command that speaks the Agent Client Protocol."""
+        """The command that starts an ACP agent."""
         words = [f"{name}={value}" for name, value in self.environment.items()]
         return ["env", "-i", *words, str(self.venv / "bin" / "hermes"), "acp"]
 
     def start(self) -> None:
-        """Returns when its API server answers."""
-        door = {
+        """Starts the gateway and waits until its API server answers."""
+        api_server = {
             "API_SERVER_ENABLED": "true",
             "API_SERVER_HOST": "127.0.0.1",
             "API_SERVER_PORT": str(self.port),
@@ -107,15 +107,15 @@ class HermesRig:
         self._process = subprocess.Popen(
             [self.venv / "bin" / "hermes", "gateway", "run"],
             cwd=self.workspace,
-            env=self.environment | door,
+            env=self.environment | api_server,
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        until = time.monotonic() + _UNTIL_UP
+        deadline = time.monotonic() + _START_SECONDS
         while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > until:
+            if self._process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
                 raise RuntimeError(f"Hermes did not start:\n{self.log()[-2000:]}")
             time.sleep(0.05)
@@ -134,16 +134,16 @@ class HermesRig:
         return (self.home.parent / "gateway.log").read_text(encoding="utf-8", errors="replace")
 
     def pause(self) -> None:
-        """It hangs: every line stays open and nothing is answered."""
+        """Suspends the process: its connections stay open and nothing is answered."""
         self._signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
         self._signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """As when the machine loses it: no goodbye on any line."""
+        """Kills the process, so that no connection is closed properly."""
         self._signal(signal.SIGKILL)
-        self._gone(5)
+        self._clean_up(5)
 
     def stop(self) -> None:
         if self._process is not None:
@@ -151,7 +151,7 @@ class HermesRig:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=5)
             self._signal(signal.SIGKILL)
-        self._gone(5)
+        self._clean_up(5)
 
     def _signal(self, number: int) -> None:
         if self._process is not None:
@@ -160,7 +160,7 @@ class HermesRig:
             except ProcessLookupError:
                 return
 
-    def _gone(self, seconds: float) -> None:
+    def _clean_up(self, seconds: float) -> None:
         if self._process is not None:
             self._process.wait(timeout=seconds)
             self._process = None

@@ -13,7 +13,7 @@ from sojourn.core.messages import text_of, tool_calls_of
 from sojourn.importers.import_history import import_history as rescue_
 from sojourn.ports.importer import Transcript
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.testing.source_contract import History, KilledContract, SourceContract, every
+from sojourn.testing.importer_contract import ImporterContract, ImporterKillContract, SampleHistory, every
 from tests.contracts.histories import expected, history, versions
 
 PROGRAMS = ("hermes", "claude-code", "codex", "opencode")
@@ -43,7 +43,7 @@ class _OnSqlite:
     """A home of a program, and a store to bring it into."""
 
     @pytest.fixture
-    def history(self, program: str, version: str, tmp_path: Path) -> History:
+    def history(self, program: str, version: str, tmp_path: Path) -> SampleHistory:
         return history(program, version, tmp_path / "alex")
 
     @pytest.fixture
@@ -56,7 +56,7 @@ class _OnSqlite:
         return rescue_
 
     @pytest.fixture
-    def half(self, history: History, store: SqliteStore) -> Callable[[], None]:
+    def half(self, history: SampleHistory, store: SqliteStore) -> Callable[[], None]:
         def run() -> None:
             source = type(history.source)
             given = (source.__module__, source.__name__, str(history.user_home), str(store.path))
@@ -67,12 +67,12 @@ class _OnSqlite:
 
 
 @pytest.mark.parametrize(("program", "version"), HOMES)
-class TestEveryHome(SourceContract, _OnSqlite):
+class TestEveryHome(ImporterContract, _OnSqlite):
     pass
 
 
 @pytest.mark.parametrize(("program", "version"), NEWEST)
-class TestKilled(KilledContract, _OnSqlite):
+class TestKilled(ImporterKillContract, _OnSqlite):
     pass
 
 

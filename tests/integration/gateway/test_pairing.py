@@ -10,7 +10,7 @@ from sojourn.core.places import Sender
 from sojourn.core.sessions import OWNER
 from sojourn.gateway.pairing import AGAIN, ALPHABET, LOCKED, PAIRING, VALID, Identities
 from sojourn.ports.platform import PlatformInfo
-from sojourn.testing.kit import settings_with
+from sojourn.testing.app import make_settings
 
 INFO = PlatformInfo(name="fake", label="Fake")
 ANN, BEN = Sender(id="42", name="Ann"), Sender(id="4:3", name="Ben")
@@ -38,7 +38,7 @@ async def test_everybody_is_a_stranger_at_first(people):
 
 
 async def test_lists_in_the_settings_say_who_is_who(store, home):
-    people = Identities(store, settings_with(home, gateway_owners="fake:42, x:1", gateway_guests="fake:4:3"))
+    people = Identities(store, make_settings(home, gateway_owners="fake:42, x:1", gateway_guests="fake:4:3"))
     assert (await people.known(INFO, ANN)).principal == OWNER
     guest = await people.known(INFO, BEN)
     assert (guest.is_owner, guest.principal) == (False, "guest:fake-4_3")
@@ -47,7 +47,7 @@ async def test_lists_in_the_settings_say_who_is_who(store, home):
 
 async def test_a_list_that_cannot_be_read_says_what_is_expected(store, home):
     with pytest.raises(BadInput, match=r"gateway\.owners") as told:
-        Identities(store, settings_with(home, gateway_owners="42"))
+        Identities(store, make_settings(home, gateway_owners="42"))
     assert "telegram:42" in told.value.hint
 
 
@@ -101,7 +101,7 @@ async def test_after_five_wrong_codes_nobody_is_paired_for_an_hour(people, clock
 
 
 async def test_no_pairing_no_code(store, home):
-    assert await Identities(store, settings_with(home, gateway_pairing=False)).code_for("fake", ANN) is None
+    assert await Identities(store, make_settings(home, gateway_pairing=False)).code_for("fake", ANN) is None
 
 
 async def test_who_was_let_in_can_be_put_out(people):

@@ -7,7 +7,7 @@ from sojourn.core.sessions import OWNER
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question
 from sojourn.testing.fake_platform import ANN, BEN, PlainPlatform
-from sojourn.testing.scripted import Ask, Fail, Gate, Listen, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Ask, EchoSteering, Fail, Gate, Say, ScriptedRuntime
 from tests.integration.gateway.worlds import world
 
 
@@ -133,7 +133,7 @@ async def test_words_can_interrupt(home, store):
 
 async def test_words_can_steer(home, store):
     async with world(home, store, gateway_when_busy="steer") as at:
-        at.runtime.on("slow", Gate("go"), Listen())
+        at.runtime.on("slow", Gate("go"), EchoSteering())
         await at.start()
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)
@@ -160,7 +160,7 @@ async def test_words_that_no_turn_heard_get_a_turn_of_their_own(home, store):
 async def test_words_to_a_runtime_that_does_not_listen_are_the_next_turn(home, store, monkeypatch):
     monkeypatch.delattr(ScriptedRuntime, "steers")
     async with world(home, store, gateway_when_busy="steer") as at:
-        at.runtime.on("slow", Gate("go"), Listen(), Say("deaf"))
+        at.runtime.on("slow", Gate("go"), EchoSteering(), Say("deaf"))
         await at.start()
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)

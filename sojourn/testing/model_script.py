@@ -1,4 +1,4 @@
-"""What a scripted model does, as data: one script for each request, each a list of steps."""
+"""Scripts of the model server: a script is a list of steps and answers one request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Visible text, streamed in pieces of `size` characters (0: word by word), `pause` seconds between them."""
+    """Streams text in pieces of `size` characters (0: word by word), with `pause` seconds between them."""
 
     text: str
     pause: float = 0.0
@@ -20,14 +20,14 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Think:
-    """Reasoning, which nobody should mistake for the answer."""
+    """Streams reasoning, which is not part of the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call. Several in one script are parallel calls. `arguments` as text is sent as it stands."""
+    """Calls a tool. Several in one script are parallel calls. `arguments` as a str are sent unchanged."""
 
     name: str
     arguments: Mapping[str, Any] | str = field(default_factory=dict)
@@ -40,19 +40,19 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Silence, but the line stays open."""
+    """Sends nothing for some seconds; the connection stays open."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Silence for ever: until the caller goes away or the server stops."""
+    """Sends nothing until the caller disconnects or the server stops."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """An error instead of an answer. Only as the first step."""
+    """Answers with an HTTP error. Only as the first step."""
 
     status: int
     message: str = "scripted failure"
@@ -61,41 +61,41 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The line is cut, without a goodbye."""
+    """Drops the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """Bytes that no protocol knows, in the middle of the stream (or as the whole body). Empty: broken JSON."""
+    """Sends text that no protocol allows, within the stream or as the whole body. Empty: broken JSON."""
 
     raw: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What the model counts as used; else words are counted."""
+class ReportUsage:
+    """Sets the token counts of the answer; without it, words are counted."""
 
     input_tokens: int
     output_tokens: int
 
 
-Step: TypeAlias = Say | Think | Call | Wait | Hang | Refuse | Break | Garbage | Spent
+Step: TypeAlias = Say | Think | Call | Wait | Hang | Refuse | Break | Garbage | ReportUsage
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """A request that reached the model, for tests of what is on the wire."""
+class ModelRequest:
+    """A request that reached the model server."""
 
     path: str
     headers: Mapping[str, str]
     body: Mapping[str, Any]
-    raw: bytes = b""  # the body as it came
-    gone: Event = field(default_factory=Event, compare=False)  # set when the caller closed before the end
-    over: Event = field(default_factory=Event, compare=False)  # set when the server is through with it
+    raw: bytes = b""  # the body
+    gone: Event = field(default_factory=Event, compare=False)  # set when the caller disconnected before the end
+    over: Event = field(default_factory=Event, compare=False)  # set when the server has finished it
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The conversation; Google's `contents` are given the names the others use."""
+        """The conversation, with Google's `contents` in the form of the others."""
         if "contents" not in self.body:
             return list(self.body.get("messages", []))
         roles = {"model": "assistant"}
@@ -110,7 +110,7 @@ class Asked:
 
     @property
     def tools(self) -> list[str]:
-        """The names of the tools the model was told about."""
+        """The names of the tools in the request."""
         given = self.body.get("tools") or []
         found = [one for tool in given for one in tool.get("functionDeclarations") or [tool.get("function", tool)]]
         return [str(tool.get("name", "")) for tool in found]
@@ -119,32 +119,35 @@ class Asked:
         return [str(message.get("role")) for message in self.messages]
 
     def text(self, role: str = "") -> str:
-        """All text of that role (of every role, without one), system text of every protocol included."""
+        """Returns all text of a role, or of every role; includes the system text of every protocol."""
         leading = self.body.get("system") or (self.body.get("systemInstruction") or {}).get("parts")
-        system = [words(leading)] if role in ("", "system") else []
+        system = [content_text(leading)] if role in ("", "system") else []
         return "\n".join(
-            [*system, *(words(one.get("content")) for one in self.messages if role in ("", str(one.get("role"))))]
+            [
+                *system,
+                *(content_text(one.get("content")) for one in self.messages if role in ("", str(one.get("role")))),
+            ]
         )
 
-    def last_said(self) -> str:
-        """What the person said last."""
-        said = [one for one in self.messages if one.get("role") == "user" and words(one.get("content"))]
-        return words(said[-1].get("content")) if said else ""
+    def last_user_text(self) -> str:
+        """Returns the last user message."""
+        said = [one for one in self.messages if one.get("role") == "user" and content_text(one.get("content"))]
+        return content_text(said[-1].get("content")) if said else ""
 
 
-Script: TypeAlias = Sequence[Step] | Callable[[Asked], Sequence[Step]]
+Script: TypeAlias = Sequence[Step] | Callable[[ModelRequest], Sequence[Step]]
 
 
-def words(content: Any) -> str:
-    """The text of a message's content in any protocol."""
+def content_text(content: Any) -> str:
+    """Returns the text of a message's content in any protocol."""
     if content is None or isinstance(content, str):
         return content or ""
-    texts = (part.get("text") or words(part.get("content")) for part in content if isinstance(part, dict))
+    texts = (part.get("text") or content_text(part.get("content")) for part in content if isinstance(part, dict))
     return "\n".join(text for text in texts if text)
 
 
-def pieces(step: Say) -> list[str]:
-    """The text as it is streamed."""
+def split_text(step: Say) -> list[str]:
+    """Splits a text into the pieces in which it is streamed."""
     if step.size:
         return [step.text[at : at + step.size] for at in range(0, len(step.text), step.size)]
     parts = step.text.split(" ")

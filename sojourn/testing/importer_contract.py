@@ -33,7 +33,7 @@ Rescue = Callable[..., Awaitable[ImportReport]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class SampleHistory:
     """A history to try a source on. Growing and spoiling are done as its program, or a bad day, would."""
 
     source: Importer
@@ -76,7 +76,7 @@ class _WatchedReader:
         return self._reader.read(native_id)
 
 
-def every(history: History) -> list[Transcript]:
+def every(history: SampleHistory) -> list[Transcript]:
     """Every session that can be read."""
     with history.source.open(history.found().home) as reader:
         return [reader.read(one.native_id) for one in list(reader.sessions()) if not one.problem]
@@ -88,7 +88,7 @@ def trace(folder: Path) -> dict[str, str]:
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-async def kept(store: Store) -> dict[str, list[Message]]:
+async def read_imported(store: Store) -> dict[str, list[Message]]:
     """What was brought in: the messages of each session, by its id where it came from."""
     found: dict[str, list[Message]] = {}
     for session in await store.find(Listing(archived=None, limit=1000)):
@@ -98,19 +98,19 @@ async def kept(store: Store) -> dict[str, list[Message]]:
     return found
 
 
-class SourceContract:
+class ImporterContract:
     """Found, read 1:1, brought in once, never written to."""
 
     # being found
-    def test_it_is_found_where_it_usually_is(self, history: History) -> None:
+    def test_it_is_found_where_it_usually_is(self, history: SampleHistory) -> None:
         found = history.found()
         assert (found.source, found.sessions, found.problem) == (history.source.name, history.sessions, "")
         assert found.bytes > 0
 
-    def test_nothing_is_found_where_nothing_is(self, history: History, tmp_path: Path) -> None:
+    def test_nothing_is_found_where_nothing_is(self, history: SampleHistory, tmp_path: Path) -> None:
         assert history.source.find(tmp_path / "nobody", {}) == []
 
-    def test_its_path_is_claimed_and_no_other(self, history: History, tmp_path: Path) -> None:
+    def test_its_path_is_claimed_and_no_other(self, history: SampleHistory, tmp_path: Path) -> None:
         found = history.found()
         claimed = history.source.claims(found.home)
         assert claimed is not None
@@ -120,13 +120,13 @@ class SourceContract:
         assert history.source.claims(tmp_path / "notes.txt") is None
 
     # being read
-    def test_everything_is_read(self, history: History) -> None:
+    def test_everything_is_read(self, history: SampleHistory) -> None:
         read = every(history)
         assert len(read) == history.sessions
         roles = Counter(message.role for one in read for message in one.messages)
         assert {role: roles[role] for role in history.roles} == dict(history.roles)
 
-    def test_sessions_are_listed_once_and_parents_before_children(self, history: History) -> None:
+    def test_sessions_are_listed_once_and_parents_before_children(self, history: SampleHistory) -> None:
         read = every(history)
         ids = [one.native_id for one in read]
         assert len(set(ids)) == len(ids)
@@ -134,7 +134,7 @@ class SourceContract:
             parent = one.fields.get("parent_session_id")
             assert parent not in ids or ids.index(parent) < at
 
-    def test_messages_have_ids_that_stay(self, history: History) -> None:
+    def test_messages_have_ids_that_stay(self, history: SampleHistory) -> None:
         once, again = every(history), every(history)
         assert once == again
         for one in once:
@@ -142,7 +142,7 @@ class SourceContract:
             assert all(ids)
             assert len(set(ids)) == len(ids)
 
-    def test_every_output_follows_its_call(self, history: History) -> None:
+    def test_every_output_follows_its_call(self, history: SampleHistory) -> None:
         for one in every(history):
             asked: dict[str, str] = {}
             for message in one.messages:
@@ -151,25 +151,27 @@ class SourceContract:
                     assert message.tool_call_id in asked
                     assert message.tool_name in (asked[message.tool_call_id], None)
 
-    def test_every_message_has_its_moment(self, history: History) -> None:
+    def test_every_message_has_its_moment(self, history: SampleHistory) -> None:
         assert all(message.timestamp > 0 for one in every(history) for message in one.messages)
 
     # being brought in
     async def test_everything_is_brought_in_as_it_was_read(
-        self, history: History, store: Store, rescue: Rescue
+        self, history: SampleHistory, store: Store, rescue: Rescue
     ) -> None:
         report = await rescue(store, history.source, history.found())
         assert (report.found, report.imported, report.skipped) == (history.sessions, history.sessions, ())
-        assert await kept(store) == {one.native_id: list(one.messages) for one in every(history)}
+        assert await read_imported(store) == {one.native_id: list(one.messages) for one in every(history)}
         assert (await store.verify()).clean
 
-    async def test_a_dry_run_tells_and_brings_nothing(self, history: History, store: Store, rescue: Rescue) -> None:
+    async def test_a_dry_run_tells_and_brings_nothing(
+        self, history: SampleHistory, store: Store, rescue: Rescue
+    ) -> None:
         report = await rescue(store, history.source, history.found(), dry_run=True)
         assert (report.found, report.imported, report.dry_run) == (history.sessions, history.sessions, True)
         assert await store.is_empty()
 
     async def test_again_nothing_is_read_and_nothing_changes(
-        self, history: History, store: Store, rescue: Rescue
+        self, history: SampleHistory, store: Store, rescue: Rescue
     ) -> None:
         await rescue(store, history.source, history.found())
         before, watched = await dump(store), _Watched(history.source)
@@ -178,27 +180,29 @@ class SourceContract:
         assert watched.read_ids == []
         assert await dump(store) == before
 
-    async def test_what_is_new_comes_and_nothing_else(self, history: History, store: Store, rescue: Rescue) -> None:
+    async def test_what_is_new_comes_and_nothing_else(
+        self, history: SampleHistory, store: Store, rescue: Rescue
+    ) -> None:
         await rescue(store, history.source, history.found())
-        before, watched = await kept(store), _Watched(history.source)
+        before, watched = await read_imported(store), _Watched(history.source)
         new = history.grow()
         report = await rescue(store, watched, history.found())
         assert (report.imported, report.updated, report.new_messages) == (0, 1, new)
         assert 0 < len(watched.read_ids) < history.sessions  # two may share a file
-        after = await kept(store)
+        after = await read_imported(store)
         assert after.keys() == before.keys()
         for native, messages in before.items():
             assert after[native][: len(messages)] == messages or native in watched.read_ids
         assert sum(map(len, after.values())) == sum(map(len, before.values())) + new
 
-    async def test_nothing_is_written_to_it(self, history: History, store: Store, rescue: Rescue) -> None:
+    async def test_nothing_is_written_to_it(self, history: SampleHistory, store: Store, rescue: Rescue) -> None:
         before = trace(history.user_home)
         for _ in range(2):
             await rescue(store, history.source, history.found())
         assert trace(history.user_home) == before
 
     async def test_what_is_damaged_is_named_and_the_rest_comes(
-        self, history: History, store: Store, rescue: Rescue
+        self, history: SampleHistory, store: Store, rescue: Rescue
     ) -> None:
         name = history.spoil()
         found = history.source.find(history.user_home, history.environment)
@@ -207,7 +211,9 @@ class SourceContract:
         assert any(name in why for why in told)
         assert sum(report.imported for report in reports) >= history.sessions - 1
 
-    async def test_what_was_forgotten_does_not_come_back(self, history: History, store: Store, rescue: Rescue) -> None:
+    async def test_what_was_forgotten_does_not_come_back(
+        self, history: SampleHistory, store: Store, rescue: Rescue
+    ) -> None:
         await rescue(store, history.source, history.found())
         native = next(one.native_id for one in reversed(every(history)) if one.messages)
         await store.forget(SessionId(native))
@@ -215,19 +221,19 @@ class SourceContract:
         report = await rescue(store, history.source, history.found())
         assert report.imported == 0
         assert native in [skipped for skipped, _ in report.skipped]
-        assert native not in await kept(store)
+        assert native not in await read_imported(store)
 
 
-class KilledContract:
+class ImporterKillContract:
     """Needs `half` besides: a function that runs the same import in a process which is killed half-way."""
 
     async def test_an_import_that_was_killed_goes_on(
-        self, history: History, store: Store, rescue: Rescue, half: Callable[[], None]
+        self, history: SampleHistory, store: Store, rescue: Rescue, half: Callable[[], None]
     ) -> None:
         half()
-        begun = await kept(store)
+        begun = await read_imported(store)
         assert 0 < len(begun) < history.sessions
         report = await rescue(store, history.source, history.found())
         assert (report.imported, report.unchanged) == (history.sessions - len(begun), len(begun))
-        assert await kept(store) == {one.native_id: list(one.messages) for one in every(history)}
+        assert await read_imported(store) == {one.native_id: list(one.messages) for one in every(history)}
         assert (await store.verify()).clean

@@ -17,8 +17,8 @@ from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.inject import opening
 from sojourn.templates.library import About, Kept
 from sojourn.templates.miner import mine
+from sojourn.testing.model_script import Call, Say
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Call, Say
 from sojourn.testing.service_steps import ended, opened, stages, talk
 
 ASKED = "deploy the blog to staging"

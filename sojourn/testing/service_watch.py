@@ -11,7 +11,7 @@ from sojourn.core.errors import NotFound
 from sojourn.core.events import Done
 from sojourn.core.sessions import Recorded
 from sojourn.ports.service import Service, Turn, TurnRequest
-from sojourn.testing.scripted import Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Gate, Say, ScriptedRuntime
 from sojourn.testing.service_steps import (
     GUEST,
     ME,
@@ -21,8 +21,8 @@ from sojourn.testing.service_steps import (
     ended,
     follow,
     is_chunk,
+    join_chunks,
     opened,
-    shown,
     talk,
     until,
 )
@@ -37,13 +37,13 @@ async def paused(service: Service, runtime: ScriptedRuntime) -> Turn:
     return turn
 
 
-class WatchingContract:
+class ServiceWatchContract:
     async def test_a_late_joiner_gets_everything(self, service: Service, runtime: ScriptedRuntime) -> None:
         turn = await paused(service, runtime)
         early = asyncio.create_task(follow(service, turn))
         runtime.gate("go").open()
         assert await follow(service, turn) == await early
-        assert shown(await follow(service, turn)) == "one two three four"
+        assert join_chunks(await follow(service, turn)) == "one two three four"
 
     async def test_watchers_see_the_same_wherever_they_are(
         self, service: Service, again: Service, runtime: ScriptedRuntime
@@ -65,7 +65,7 @@ class WatchingContract:
         turn = await paused(service, runtime)
         assert await service.running(turn.session) == turn.id
         runtime.gate("go").open()
-        assert shown(await follow(service, turn)) == "one two three four"
+        assert join_chunks(await follow(service, turn)) == "one two three four"
 
     async def test_one_who_comes_back_after_each_item_sees_what_one_who_stayed_sees(
         self, service: Service, runtime: ScriptedRuntime

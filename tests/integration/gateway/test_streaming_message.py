@@ -1,7 +1,7 @@
 """Long answers are shown while they are written, where a network can change a message."""
 
 from sojourn.testing.fake_platform import PlainPlatform
-from sojourn.testing.scripted import Gate, Say
+from sojourn.testing.scripted_runtime import Gate, Say
 from tests.integration.gateway.worlds import world
 
 LONG = "one two three four five six seven eight nine ten"

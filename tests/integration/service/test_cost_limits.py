@@ -5,15 +5,15 @@ import pytest
 from sojourn.core.errors import RuntimeFailed, StoreReadOnly
 from sojourn.core.events import Failed
 from sojourn.ports.tool import Question
-from sojourn.testing.scripted import Ask, Fail, Say, ScriptedRuntime, Spend
-from sojourn.testing.service_steps import ended, of, opened, shown, stages, talk
+from sojourn.testing.scripted_runtime import Ask, Fail, ReportCost, Say, ScriptedRuntime
+from sojourn.testing.service_steps import ended, join_chunks, of, opened, stages, talk
 
 
 @pytest.fixture
 def dear(runtime: ScriptedRuntime) -> ScriptedRuntime:
     """Each turn costs forty cents, and says so before it answers."""
     runtime.usage = {"input_tokens": 100, "output_tokens": 10, "cost_usd": 0.4}
-    runtime.on("work", Spend(0.2), Spend(0.4), Say("done"))
+    runtime.on("work", ReportCost(0.2), ReportCost(0.4), Say("done"))
     return runtime
 
 
@@ -31,7 +31,7 @@ async def test_a_session_may_not_cost_more_than_its_limit(serve, dear):
 async def test_what_a_failed_turn_had_cost_counts_too(serve, dear):
     service = serve(agent_spend_session_usd=1.0)
     session = await opened(service)
-    dear.on("fail", Spend(0.9), Fail(RuntimeFailed("No.")))
+    dear.on("fail", ReportCost(0.9), Fail(RuntimeFailed("No.")))
     assert ended(await talk(service, session, "fail"))[1] == ["runtime_failed"]
     assert ended(await talk(service, session, "work"))[1] == ["spending_limit"]
 
@@ -63,7 +63,7 @@ async def test_no_answer_in_time_is_a_no_that_says_so(serve, runtime):
     runtime.on("wipe", Ask(Question(id="q", text="Really?", tool="terminal")))
     service = serve(agent_approval_seconds=0.02)
     kept = await talk(service, await opened(service), "wipe")
-    assert shown(kept) == "deny Nobody answered within 0.02 seconds."
+    assert join_chunks(kept) == "deny Nobody answered within 0.02 seconds."
     assert stages(kept, "approval")[-1]["why"] == "Nobody answered within 0.02 seconds."
 
 

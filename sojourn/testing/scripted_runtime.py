@@ -1,4 +1,4 @@
-"""ScriptedRuntime: plays what a test has written down for each request, so that a turn goes exactly one way.
+"""ScriptedRuntime: plays the steps that a test has defined for each user message.
 
 runtime = ScriptedRuntime()
 runtime.on("tidy up", Call("write_file", {"path": "a"}), Say("Done."))
@@ -25,7 +25,7 @@ from sojourn.ports.tool import Question, ToolResult
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Shows the text in pieces, one for each word; unless `kept` is False, keeps all of it as a message."""
+    """Streams the text word by word; unless `kept` is False, also yields it as a message."""
 
     text: str
     kept: bool = True
@@ -33,7 +33,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Calls one of the turn's tools and keeps the call and its result."""
+    """Calls a tool of the turn and yields the call and its result."""
 
     tool: str
     arguments: Mapping[str, Json] = field(default_factory=dict)
@@ -54,70 +54,70 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Listen:
-    """Says what was said to the running turn meanwhile."""
+class EchoSteering:
+    """Says the steering messages that were sent to the running turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Fails with this error: one of ours, or any other exception."""
+    """Raises this error: a SojournError, or any other exception."""
 
     error: Exception
 
 
 @dataclass(frozen=True, slots=True)
-class Spend:
-    """Says what the turn has cost so far, which may be too much."""
+class ReportCost:
+    """Reports what the turn has cost so far, which may exceed its limit."""
 
     usd: float
 
 
 @dataclass(frozen=True, slots=True)
-class Do:
-    """Whatever else: makes items of the turn's input."""
+class EmitFrom:
+    """Yields an item that a function makes of the turn's input."""
 
     make: Callable[[TurnInput], RuntimeOutput]
 
 
 @dataclass(frozen=True, slots=True)
-class Give:
-    """Yields an item as it is: Remember, Observed, Compacted, a Message, a Done that comes too early."""
+class Emit:
+    """Yields an item as it is: SaveState, Observation, Compaction, a Message, a Done that comes too early."""
 
     item: RuntimeOutput
 
 
 @dataclass(frozen=True, slots=True)
-class Vanish:
-    """Ends without saying that it is done."""
+class EndWithoutDone:
+    """Ends the turn without a Done."""
 
 
-Step = Say | Call | Ask | Gate | Listen | Fail | Spend | Do | Give | Vanish
+Step = Say | Call | Ask | Gate | EchoSteering | Fail | ReportCost | EmitFrom | Emit | EndWithoutDone
 
 
-class Door:
-    """Closed until somebody opens it, in this thread or another; then open for good."""
+class GateEvent:
+    """An event that any thread may set and any event loop may wait for. It is never cleared."""
 
     def __init__(self) -> None:
-        self._lock, self._open = threading.Lock(), False
+        self._lock, self._is_open = threading.Lock(), False
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     def open(self) -> None:
         with self._lock:
-            self._open = True
+            self._is_open = True
             for loop, event in self._waiting:
                 loop.call_soon_threadsafe(event.set)
 
-    async def passed(self) -> None:
+    async def wait(self) -> None:
         event = asyncio.Event()
         with self._lock:
-            if self._open:
+            if self._is_open:
                 return
             self._waiting.append((asyncio.get_running_loop(), event))
         await event.wait()
 
 
 class ScriptedRuntime:
-    """Plays its scripts. What nobody wrote a script for is repeated, word by word."""
+    """Plays its scripts. A message without a script is repeated word by word."""
 
     takes_tool_history = True
     steers: Literal[True] = True
@@ -127,18 +127,18 @@ class ScriptedRuntime:
         self.seen: list[TurnInput] = []
         self.usage: dict[str, Json] = {"input_tokens": 7, "output_tokens": 5}
         self.closed = False
-        self.otherwise: tuple[Step, ...] | None = None  # what to do when nothing is written for what is said
-        self._ready = ready or RuntimeStatus(ok=True, detail="plays what a test has written", models=("scripted-1",))
+        self.otherwise: tuple[Step, ...] | None = None  # the script of messages that have none
+        self._ready = ready or RuntimeStatus(ok=True, detail="plays the script of a test", models=("scripted-1",))
         self._scripts: dict[str, tuple[Step, ...]] = {}
-        self._doors: dict[str, Door] = {}
+        self._gates: dict[str, GateEvent] = {}
         self._numbers = count(1)
 
-    def on(self, said: str, *steps: Step) -> None:
-        """What to do when exactly this is said."""
-        self._scripts[said] = steps
+    def on(self, message: str, *steps: Step) -> None:
+        """Defines the steps of a turn whose user message is exactly this."""
+        self._scripts[message] = steps
 
-    def gate(self, name: str) -> Door:
-        return self._doors.setdefault(name, Door())
+    def gate(self, name: str) -> GateEvent:
+        return self._gates.setdefault(name, GateEvent())
 
     async def ready(self) -> RuntimeStatus:
         return self._ready
@@ -146,7 +146,7 @@ class ScriptedRuntime:
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         self.seen.append(turn)
         for step in self._scripts.get(turn.said) or self.otherwise or (Say(turn.said),):
-            if isinstance(step, Vanish):
+            if isinstance(step, EndWithoutDone):
                 return
             async for item in self._play(step, turn):
                 yield item
@@ -157,46 +157,46 @@ class ScriptedRuntime:
 
     async def _play(self, step: Step, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         if isinstance(step, Say):
-            for item in _said(step.text, step.kept):
+            for item in _text_items(step.text, step.kept):
                 yield item
         elif isinstance(step, Call):
             async for item in self._call(step, turn):
                 yield item
         elif isinstance(step, Ask):
             reply = await turn.ask(step.question)
-            for item in _said(f"{reply.choice} {reply.why}".strip()):
+            for item in _text_items(f"{reply.choice} {reply.why}".strip()):
                 yield item
         elif isinstance(step, Gate):
-            await self.gate(step.name).passed()
-        elif isinstance(step, Listen):
-            for item in _said(" / ".join(turn.steered())):
+            await self.gate(step.name).wait()
+        elif isinstance(step, EchoSteering):
+            for item in _text_items(" / ".join(turn.steered())):
                 yield item
         elif isinstance(step, Fail):
             raise step.error
-        elif isinstance(step, Spend):
+        elif isinstance(step, ReportCost):
             turn.may_spend(step.usd)
-        elif isinstance(step, Do):
+        elif isinstance(step, EmitFrom):
             yield step.make(turn)
-        elif isinstance(step, Give):
+        elif isinstance(step, Emit):
             yield step.item
 
     async def _call(self, step: Call, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         call = ToolCall(id=f"call_{next(self._numbers)}", name=step.tool, arguments=json.dumps(dict(step.arguments)))
         yield assistant(None, [call])
-        shown: dict[str, Json] = {"call_id": call.id, "tool": step.tool}
-        yield Progress("tool", {**shown, "status": "started"})
-        began = time.monotonic()
+        detail: dict[str, Json] = {"call_id": call.id, "tool": step.tool}
+        yield Progress("tool", {**detail, "status": "started"})
+        started = time.monotonic()
         try:
-            result = await self._result(step, turn)
+            result = await self._run_tool(step, turn)
         except asyncio.CancelledError:
             yield tool_result(call, "The turn was stopped.")
             raise
-        shown["duration"] = round(time.monotonic() - began, 3)
-        shown |= {"status": "completed"} if result.ok else {"status": "failed", "error": result.text}
-        yield Progress("tool", shown)
+        detail["duration"] = round(time.monotonic() - started, 3)
+        detail |= {"status": "completed"} if result.ok else {"status": "failed", "error": result.text}
+        yield Progress("tool", detail)
         yield tool_result(call, result.text)
 
-    async def _result(self, step: Call, turn: TurnInput) -> ToolResult:
+    async def _run_tool(self, step: Call, turn: TurnInput) -> ToolResult:
         tool = next((one for one in turn.tools if one.name == step.tool), None)
         if tool is None:
             return ToolResult(text=f"There is no tool {step.tool}.", ok=False)
@@ -206,7 +206,7 @@ class ScriptedRuntime:
             return ToolResult(text=str(error), ok=False)
 
 
-def _said(text: str, kept: bool = True) -> list[RuntimeOutput]:
+def _text_items(text: str, kept: bool = True) -> list[RuntimeOutput]:
     *words, last = text.split(" ")
     pieces = [*(Chunk(word + " ") for word in words), Chunk(last)]
     return [*pieces, assistant(text)] if kept else [*pieces]

@@ -1,4 +1,4 @@
-"""Rigs: what a runtime is tried on. A rig puts the world behind a runtime into a situation."""
+"""Test harness of a runtime: puts the model behind it into a situation."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Literal, Protocol, get_args
 from sojourn.core.messages import Json
 from sojourn.ports.runtime import Runtime
 from sojourn.ports.tool import Tool, ToolResult, Workspace
+from sojourn.testing.model_script import Break, Call, Garbage, Hang, ModelRequest, Refuse, Say, Script, Think
 from sojourn.testing.model_server import ModelServer
-from sojourn.testing.model_steps import Asked, Break, Call, Garbage, Hang, Refuse, Say, Script, Think
-from sojourn.testing.turns import a_tool
+from sojourn.testing.turn_runner import make_tool
 
-# What can happen behind a runtime, and what the suite then looks at.
+# What can happen behind a runtime.
 Situation = Literal[
     "says",  # it answers GREETING
     "says terminal bytes",  # it answers COLOURED, in small pieces
@@ -29,14 +29,14 @@ Situation = Literal[
     "is busy once",  # and then it answers GREETING
     "has an error",  # of its own, for good
     "dies while speaking",
-    "hangs",  # takes the request and says nothing; the rig makes the runtime's patience short
+    "hangs",  # takes the request and says nothing; the harness gives the runtime a short timeout
     "answers garbage",
 ]
 # What a runtime may be able to do besides.
 Ability = Literal[
     "usage",  # it counts tokens
     "closes upstream",  # when it is stopped, the model is, too
-    "sees context",  # blocks, history and examples reach the model behind it, where the rig can look
+    "sees context",  # blocks, history and examples reach the model behind it, where the harness can look
     "our tools",  # tools of the turn are called by it, through `tool.run`
     "remembers",  # yields Remember
 ]
@@ -47,26 +47,26 @@ COLOURED_PLAIN = "Red alert and calm\n\tagain."
 SLOW = "and so it went on and on " * 40
 
 
-class Rig(Protocol):
-    """`lacks` names what this runtime cannot be tried on (a Situation or an Ability), each with the reason."""
+class RuntimeHarness(Protocol):
+    """What the contract needs of a runtime. `lacks`: each Situation or Ability it does not have, with the reason."""
 
     runtime: Runtime
     lacks: Mapping[str, str]
     tools: Sequence[Tool]  # what the turn is given
 
     def arrange(self, situation: Situation) -> str:
-        """Puts the world into that situation; gives what the person says to come into it."""
+        """Puts the model into that situation; returns the user message that starts it."""
         ...
 
-    def heard(self) -> list[Asked]:
-        """What reached the model since the last `arrange`, side calls left out."""
+    def read_requests(self) -> list[ModelRequest]:
+        """Returns the requests of turns that reached the model since the last `arrange`."""
         ...
 
 
 def check_lacks(lacks: Mapping[str, str]) -> None:
-    """What is lacking is known by name, and there is a reason."""
+    """Checks that every name in `lacks` exists and has a reason."""
     known = {*get_args(Situation), *get_args(Ability)}
-    assert set(lacks) <= known, f"not known: {sorted(set(lacks) - known)}"
+    assert set(lacks) <= known, f"unknown: {sorted(set(lacks) - known)}"
     assert all(len(why.split()) > 2 for why in lacks.values()), "each needs a reason, in words"
 
 
@@ -80,10 +80,10 @@ class ContractTools:
 
     def all(self) -> tuple[Tool, ...]:
         return (
-            a_tool("look_up", self._look_up, "Looks something up.", word="what to look up"),
-            a_tool("meet", self._meet, "Waits for its companion.", name="who comes"),
-            a_tool("fail", self._fail, "Fails.", word="whatever"),
-            a_tool("linger", self._linger, "Never ends.", word="whatever"),
+            make_tool("look_up", self._look_up, "Looks something up.", word="what to look up"),
+            make_tool("meet", self._meet, "Waits for its companion.", name="who comes"),
+            make_tool("fail", self._fail, "Fails.", word="whatever"),
+            make_tool("linger", self._linger, "Never ends.", word="whatever"),
         )
 
     async def _look_up(self, at: Workspace, given: Mapping[str, Json]) -> ToolResult:
@@ -107,8 +107,8 @@ class ContractTools:
         raise AssertionError("it never ends")
 
 
-class ModelRig:
-    """A runtime with a scripted model behind it. Give the runtime little patience: a second, no long back-off."""
+class ModelHarness:
+    """A runtime with a scripted model server. Configure the runtime with a timeout of a second and a short back-off."""
 
     def __init__(self, model: ModelServer, runtime: Runtime, lacks: Mapping[str, str] | None = None) -> None:
         self.model, self.runtime, self.lacks = model, runtime, dict(lacks or {})
@@ -116,7 +116,7 @@ class ModelRig:
         self.tools: Sequence[Tool] = self.contract_tools.all()
 
     def scripts(self, situation: Situation) -> list[Script]:
-        """What the model does, one script for each request. Other rigs change what differs for them."""
+        """Returns what the model does, one script for each request. Subclasses override what differs."""
         greet: Script = [Say(GREETING)]
         known: dict[Situation, list[Script]] = {
             "says": [greet],
@@ -147,5 +147,5 @@ class ModelRig:
             self.model.stop()
         return "Hello there."
 
-    def heard(self) -> list[Asked]:
+    def read_requests(self) -> list[ModelRequest]:
         return [asked for asked in self.model.asked if asked.streams]

@@ -11,7 +11,7 @@ from sojourn.core.messages import Message
 from sojourn.core.sessions import Principal
 from sojourn.ports.service import Caller, TurnRequest
 from sojourn.ports.tool import Reply
-from sojourn.testing.scripted import Call, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Call, Say, ScriptedRuntime
 from tests.integration.tools.rig import open_kit
 
 ME = Caller(surface="cli", holder="test")

@@ -1,0 +1,28 @@
+"""Numbered schema migrations: SQL files of a database, and the check that none of them loses rows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sojourn.core.errors import StoreCorrupt
+
+Migration = tuple[int, str, str]  # number, name, SQL
+
+
+def read_migrations(folder: Path) -> list[Migration]:
+    """Reads the SQL files of a folder, in order of their numbers."""
+    migrations: list[Migration] = []
+    for file in folder.iterdir():
+        if hit := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
+            migrations.append((int(hit[1]), hit[2], file.read_text("utf-8")))
+    return sorted(migrations)
+
+
+def check_row_counts(before: tuple[int, ...], after: tuple[int, ...]) -> None:
+    """Raises if a migration has changed the number of rows; the caller rolls it back."""
+    if before != after:
+        raise StoreCorrupt(
+            f"The update would have changed the number of rows from {before} to {after}; it was undone.",
+            hint="Please report this. The store is unchanged.",
+        )
