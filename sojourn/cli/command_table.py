@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import click
     from click.shell_completion import CompletionItem
 
-    from sojourn.cli.chat.running import run as run_chat
+    from sojourn.cli.chat.app import run_chat as run_chat
     from sojourn.cli.commands.chat import chat
     from sojourn.cli.commands.completion import completion
     from sojourn.cli.commands.config import config
@@ -94,4 +94,4 @@ SESSIONS_COMMANDS: dict[str, LazyCommand] = {
 ASYNCIO_RUN: Lazy[Run] = Lazy("asyncio:run")  # as large as click
 COMPLETE_SESSIONS: Lazy[Complete] = Lazy("sojourn.cli.shell_completion:complete_sessions")
 COMPLETE_SOURCES: Lazy[Complete] = Lazy("sojourn.cli.shell_completion:complete_sources")
-RUN_CHAT: Lazy[RunChat] = Lazy("sojourn.cli.chat.running:run")  # prompt_toolkit
+RUN_CHAT: Lazy[RunChat] = Lazy("sojourn.cli.chat.app:run_chat")  # prompt_toolkit

@@ -69,7 +69,7 @@ class CommandContext:
         return result
 
     @property
-    def is_asking(self) -> bool:
+    def is_interactive(self) -> bool:
         """Whether somebody is there to answer."""
         return not self.json and sys.stdin.isatty() and sys.stdout.isatty()
 
@@ -85,7 +85,7 @@ class CommandContext:
         """Goes on only after a yes; without anybody to ask, `--yes` has to be there."""
         if yes:
             return
-        if not self.is_asking:
+        if not self.is_interactive:
             raise BadInput("This asks before it acts, and nobody is there to answer.", hint="Say it with --yes.")
         if not self.ask(question):
             click.echo("Nothing was changed.")

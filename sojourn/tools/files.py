@@ -12,7 +12,7 @@ from sojourn.ports.app import HasSettings, PluginContext, Shared
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.file_window import list_folder, read_window
 from sojourn.tools.path_policy import ask_about_reading, ask_about_writing, require_writable
-from sojourn.tools.safe_open import Place, binary_kind, open_file, write_file_at
+from sojourn.tools.safe_open import ResolvedPath, binary_kind, open_file, write_file_at
 
 MAX_FILE_BYTES = 10 * 1024 * 1024  # bytes of a file that is changed as a whole
 MARK = "[redacted:"
@@ -23,7 +23,7 @@ class ReadApprovals:
 
     def __init__(self, kit: HasSettings) -> None:
         self.settings = kit.settings
-        self._asked: dict[tuple[str, str], Place] = {}
+        self._asked: dict[tuple[str, str], ResolvedPath] = {}
 
     def ask(self, at: Workspace, raw: str) -> Question | None:
         question, place = ask_about_reading(at, raw, self.settings)
@@ -32,7 +32,7 @@ class ReadApprovals:
         self._asked[at.turn, raw] = place
         return question
 
-    def place(self, at: Workspace, raw: str) -> Place:
+    def place(self, at: Workspace, raw: str) -> ResolvedPath:
         """The place that was asked about. NotAllowed when the path leads somewhere else by now."""
         question, place = ask_about_reading(at, raw, self.settings)
         if question is not None and self._asked.get((at.turn, raw)) != place:
@@ -72,7 +72,7 @@ def write_file_tool(kit: PluginContext) -> Tool:
     def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
         raw, content = given["path"], given["content"]
         try:
-            old, _ = text_of(require_writable(at, raw, kit.settings))
+            old, _ = read_text(require_writable(at, raw, kit.settings))
         except (OSError, BadInput):
             old = ""
         return ask_about_writing(at, raw, kit.settings, describe_change(old, content, raw))
@@ -102,13 +102,13 @@ class FileLocks:
     def __init__(self, _: HasSettings) -> None:
         self._locks: dict[str, asyncio.Lock] = {}
 
-    def lock(self, place: Place) -> asyncio.Lock:
+    def lock(self, place: ResolvedPath) -> asyncio.Lock:
         if len(self._locks) > 1000:
             self._locks = {path: lock for path, lock in self._locks.items() if lock.locked()}
         return self._locks.setdefault(str(place.path), asyncio.Lock())
 
 
-def text_of(place: Place) -> tuple[str, bytes]:
+def read_text(place: ResolvedPath) -> tuple[str, bytes]:
     """A whole file as text, and its bytes. BadInput when it is binary, too large or not UTF-8."""
     with open(open_file(place), "rb") as file:  # noqa: PTH123 - by descriptor
         raw = file.read(MAX_FILE_BYTES + 1)
@@ -122,18 +122,18 @@ def text_of(place: Place) -> tuple[str, bytes]:
         raise BadInput(f"{place.shown} is not UTF-8 text.", hint="Convert it first, for example with iconv.") from error
 
 
-def require_unchanged(place: Place, before: bytes) -> None:
+def require_unchanged(place: ResolvedPath, before: bytes) -> None:
     """Conflict when somebody else has written the file since it was read."""
-    if text_of(place)[1] != before:
+    if read_text(place)[1] != before:
         raise Conflict(f"{place.shown} was changed meanwhile by somebody else.", hint="Read it again, then try again.")
 
 
-def refuse_redaction_marks(place: Place, content: str) -> None:
+def refuse_redaction_marks(place: ResolvedPath, content: str) -> None:
     """What was blacked out for the model must not come back as the file's content."""
     if MARK not in content:
         return
     try:
-        old, _ = text_of(place)
+        old, _ = read_text(place)
     except (OSError, BadInput):
         old = ""
     if content.count(MARK) > old.count(MARK):
@@ -152,7 +152,7 @@ def describe_change(old: str, new: str, name: str, most: int = 4000) -> str:
     return told if len(told) <= most else f"{told[:most]}\n… {len(told) - most} more characters"
 
 
-def _suggest_names(place: Place) -> str:
+def _suggest_names(place: ResolvedPath) -> str:
     try:
         names = [one.name for one in place.path.parent.iterdir()]
     except OSError:

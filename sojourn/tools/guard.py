@@ -35,7 +35,7 @@ POLICY_WORDS: Mapping[str, PolicyWord] = {"ask": "ask", "always": "always", "den
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class ApprovalPolicy:
     """The setting `tools.approval`: a word for all tools, and other words for some."""
 
     usual: PolicyWord = "ask"
@@ -45,7 +45,7 @@ class Policy:
         return self.special.get(tool, self.usual)
 
 
-def parse_policy(raw: str) -> Policy:
+def parse_policy(raw: str) -> ApprovalPolicy:
     """Parses `ask`, or `ask, terminal=deny, write_file=always`. BadConfig."""
     usual: PolicyWord = "ask"
     special: dict[str, PolicyWord] = {}
@@ -61,10 +61,10 @@ def parse_policy(raw: str) -> Policy:
             special[name.strip()] = meant
         else:
             usual = meant
-    return Policy(usual, special)
+    return ApprovalPolicy(usual, special)
 
 
-class Approvals:
+class ToolApprovals:
     """Applies the approval policy and asks the person; a dangerous call is asked about every time."""
 
     def __init__(self, kit: HasStore) -> None:
@@ -127,7 +127,7 @@ class GuardedCall:
         if problems:
             raise BadInput(" ".join(problems), hint=f"Call {tool.name} again with corrected arguments.")
         question = await asyncio.to_thread(self._question, at, arguments)  # it may read files and compare them
-        await self._kit.shared(Approvals).allow(tool, question, at)
+        await self._kit.shared(ToolApprovals).allow(tool, question, at)
         started = time.monotonic()
         own = OWN_LIMIT_SETTINGS.get(tool.name)
         limit = float(self._kit.settings[own]) if own else at.seconds

@@ -41,7 +41,7 @@ def memory_tool(kit: HasStore) -> Tool:
         if action == "list":
             return await _list_facts(kit, at)
         if action == "add":
-            return await _added(kit, at, _clean(text), why)
+            return await _add_fact(kit, at, _clean(text), why)
         old = await kit.store.get_record(KIND, f"{at.principal}/{id}")
         if old is None or old.principal != at.principal:
             raise NotFound(f'There is no fact "{id}".', hint="action=list shows them with their ids.")
@@ -64,19 +64,19 @@ def _clean(text: str) -> str:
     return said
 
 
-async def _facts(kit: HasStore, at: Workspace) -> list[Record]:
+async def _read_facts(kit: HasStore, at: Workspace) -> list[Record]:
     found = await kit.store.list_records(KIND, principal=at.principal, prefix=f"{at.principal}/", limit=MAX_FACTS + 1)
     return sorted(found, key=lambda one: (one.created_at, one.key))
 
 
 async def _list_facts(kit: HasStore, at: Workspace) -> ToolResult:
-    found = await _facts(kit, at)
+    found = await _read_facts(kit, at)
     lines = [f"{one.key.rpartition('/')[2]}: {one.value['text']}" for one in found]
     return ToolResult(text="\n".join(lines) or "Nothing is remembered yet.", facts={"count": len(lines)})
 
 
-async def _added(kit: HasStore, at: Workspace, said: str, why: str) -> ToolResult:
-    known = await _facts(kit, at)
+async def _add_fact(kit: HasStore, at: Workspace, said: str, why: str) -> ToolResult:
+    known = await _read_facts(kit, at)
     for one in known:
         if str(one.value["text"]).casefold() == said.casefold():
             return ToolResult(text="That is remembered already.", facts={"id": one.key.rpartition("/")[2]})

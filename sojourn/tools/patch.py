@@ -11,9 +11,9 @@ from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings, PluginContext
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
-from sojourn.tools.files import FileLocks, describe_change, refuse_redaction_marks, require_unchanged, text_of
+from sojourn.tools.files import FileLocks, describe_change, read_text, refuse_redaction_marks, require_unchanged
 from sojourn.tools.path_policy import ask_about_writing, require_writable
-from sojourn.tools.safe_open import Place, remove_file_at, write_file_at
+from sojourn.tools.safe_open import ResolvedPath, remove_file_at, write_file_at
 from sojourn.tools.unified_diff import apply_hunks, parse_diff, replace_text
 
 
@@ -21,7 +21,7 @@ from sojourn.tools.unified_diff import apply_hunks, parse_diff, replace_text
 class _Draft:
     """What shall become of one file; None: not there."""
 
-    place: Place
+    place: ResolvedPath
     before: bytes | None
     after: str | None
 
@@ -79,7 +79,7 @@ def _draft_diff(kit: HasSettings, at: Workspace, diff: str, path: str) -> list[_
     changes = parse_diff(diff)
     if path and len(changes) > 1:
         raise BadInput("The diff changes several files.", hint="Leave `path` out.")
-    made: dict[Place, _Draft] = {}
+    made: dict[ResolvedPath, _Draft] = {}
     for change in changes:
         name = path or change.target or change.source
         place = require_writable(at, name, kit.settings)
@@ -98,9 +98,9 @@ def _draft_diff(kit: HasSettings, at: Workspace, diff: str, path: str) -> list[_
     return list(made.values())
 
 
-def _read_existing(place: Place) -> tuple[str, bytes]:
+def _read_existing(place: ResolvedPath) -> tuple[str, bytes]:
     try:
-        return text_of(place)
+        return read_text(place)
     except FileNotFoundError as error:
         raise BadInput(f"There is no file {place.shown}.", hint="To make it, use write_file.") from error
 
@@ -124,7 +124,7 @@ def _apply_drafts(made: list[_Draft]) -> None:
         raise
 
 
-def _replace_file(place: Place, data: bytes | None) -> None:
+def _replace_file(place: ResolvedPath, data: bytes | None) -> None:
     if data is None:
         remove_file_at(place)
     else:

@@ -16,7 +16,7 @@ from sojourn.ports.app import PluginContext
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.files import ReadApprovals
 from sojourn.tools.run_command import start_command
-from sojourn.tools.safe_open import Place
+from sojourn.tools.safe_open import ResolvedPath
 from sojourn.tools.search_worker import ALWAYS_IGNORED, MAX_LINE_CHARS, compile_glob, compile_regex
 from sojourn.tools.sensitive_paths import SECRET, find_reason
 
@@ -67,7 +67,9 @@ def search_files_tool(kit: PluginContext) -> Tool:
     return search_files
 
 
-async def _output(argv: Sequence[str], place: Place, settings: Settings, seconds: float) -> tuple[bool, int, str]:
+async def _run_and_capture(
+    argv: Sequence[str], place: ResolvedPath, settings: Settings, seconds: float
+) -> tuple[bool, int, str]:
     child = await start_command(argv, cwd=place.path, settings=settings)
     try:
         done = await child.wait(seconds)
@@ -76,7 +78,7 @@ async def _output(argv: Sequence[str], place: Place, settings: Settings, seconds
     return done, child.process.returncode or 0, child.output.text()
 
 
-async def _search_in_worker(search: _Search, place: Place, settings: Settings) -> ToolResult:
+async def _search_in_worker(search: _Search, place: ResolvedPath, settings: Settings) -> ToolResult:
     wish = {
         "folder": str(place.path),
         "root": str(place.root),
@@ -88,7 +90,7 @@ async def _search_in_worker(search: _Search, place: Place, settings: Settings) -
         "seconds": search.seconds,
     }
     argv = [sys.executable, "-I", "-m", "sojourn.tools.search_worker", json.dumps(wish)]
-    done, code, text = await _output(argv, place, settings, search.seconds + 2)
+    done, code, text = await _run_and_capture(argv, place, settings, search.seconds + 2)
     if done and code:
         raise BadInput(f"The search failed: {text.strip()[-300:]}", hint="Try a simpler pattern.")
     lines = [json.loads(line) for line in text.splitlines() if line.endswith(("}", '"'))]
@@ -98,7 +100,9 @@ async def _search_in_worker(search: _Search, place: Place, settings: Settings) -
     return _to_result(found, stopped, place, search, looked_at=end["seen"] if end else None)
 
 
-async def _search_with_ripgrep(program: str, search: _Search, place: Place, settings: Settings) -> ToolResult | None:
+async def _search_with_ripgrep(
+    program: str, search: _Search, place: ResolvedPath, settings: Settings
+) -> ToolResult | None:
     """What ripgrep finds; None when it does not understand the pattern."""
     argv = [
         program,
@@ -117,7 +121,7 @@ async def _search_with_ripgrep(program: str, search: _Search, place: Place, sett
         f"--regexp={search.pattern}",
         "./",
     ]
-    done, code, text = await _output(argv, place, settings, search.seconds)
+    done, code, text = await _run_and_capture(argv, place, settings, search.seconds)
     if code not in (0, 1) and done:
         return None
     found = [shown for line in text.splitlines() if (shown := _to_line(line, place))]
@@ -127,7 +131,7 @@ async def _search_with_ripgrep(program: str, search: _Search, place: Place, sett
     return _to_result(found[: search.limit], stopped, place, search)
 
 
-def _to_line(line: str, place: Place) -> str:
+def _to_line(line: str, place: ResolvedPath) -> str:
     name, _, rest = line.removeprefix("./").partition(":")
     number, _, text = rest.partition(":")
     if find_reason(SECRET, str(place.path / name)):
@@ -136,7 +140,7 @@ def _to_line(line: str, place: Place) -> str:
     return f"{name}:{number}: {text[:MAX_LINE_CHARS]}{'…' if len(text) > MAX_LINE_CHARS else ''}"
 
 
-def _to_result(found: list[str], stopped: str, place: Place, search: _Search, **facts: Json) -> ToolResult:
+def _to_result(found: list[str], stopped: str, place: ResolvedPath, search: _Search, **facts: Json) -> ToolResult:
     text = "\n".join(found) or f"Nothing fits {search.pattern[:200]!r} in {place.path.name}/."
     if stopped:
         text += f"\n[there may be more: {stopped}]"

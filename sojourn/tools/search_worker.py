@@ -20,7 +20,7 @@ from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from sojourn.core.errors import BadInput
-from sojourn.tools.safe_open import Place, binary_kind, open_file
+from sojourn.tools.safe_open import ResolvedPath, binary_kind, open_file
 from sojourn.tools.sensitive_paths import SECRET, find_reason
 
 MAX_FILE_BYTES = 4 << 20  # larger files are skipped
@@ -126,7 +126,7 @@ def _walk(run: SearchRun, folder: Path, name: str, ignored: IgnoreRules) -> Iter
             yield inner, Path(one.path)
 
 
-def search_names(run: SearchRun, place: Place, wanted: GitIgnoreSpec) -> Iterator[str]:
+def search_names(run: SearchRun, place: ResolvedPath, wanted: GitIgnoreSpec) -> Iterator[str]:
     """Yields the files whose path matches."""
     for name, _ in _walk(run, place.path, "", IgnoreRules()):
         if wanted.match_file(name):
@@ -134,12 +134,14 @@ def search_names(run: SearchRun, place: Place, wanted: GitIgnoreSpec) -> Iterato
             yield name
 
 
-def search_lines(run: SearchRun, place: Place, wanted: re.Pattern[str], names: GitIgnoreSpec | None) -> Iterator[str]:
+def search_lines(
+    run: SearchRun, place: ResolvedPath, wanted: re.Pattern[str], names: GitIgnoreSpec | None
+) -> Iterator[str]:
     """The lines that fit, as `path:number: line`. Files that hold secrets are for read_file, which asks."""
     for name, path in _walk(run, place.path, "", IgnoreRules()):
         if (names and not names.match_file(name)) or find_reason(SECRET, str(path)):
             continue
-        for number, line in enumerate(_read_lines(Place(path, place.root, place.inside)), 1):
+        for number, line in enumerate(_read_lines(ResolvedPath(path, place.root, place.inside)), 1):
             if wanted.search(line):
                 shown = line.strip()
                 run.found += 1
@@ -148,7 +150,7 @@ def search_lines(run: SearchRun, place: Place, wanted: re.Pattern[str], names: G
                     return
 
 
-def _read_lines(place: Place) -> list[str]:
+def _read_lines(place: ResolvedPath) -> list[str]:
     try:
         with os.fdopen(open_file(place), "rb") as file:
             raw = file.read(MAX_FILE_BYTES + 1)
@@ -162,7 +164,7 @@ def _read_lines(place: Place) -> list[str]:
 def main() -> None:
     """Does what its argument says."""
     asked = json.loads(sys.argv[1])
-    place = Place(Path(asked["folder"]), Path(asked["root"]), asked["inside"])
+    place = ResolvedPath(Path(asked["folder"]), Path(asked["root"]), asked["inside"])
     run = SearchRun(asked["limit"], time.monotonic() + asked["seconds"])
     if asked["by"] == "name":
         lines = search_names(run, place, compile_glob(asked["pattern"]))

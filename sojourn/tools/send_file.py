@@ -14,7 +14,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.app import PluginContext
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.files import ReadApprovals
-from sojourn.tools.safe_open import Place, open_file
+from sojourn.tools.safe_open import ResolvedPath, open_file
 
 MAX_FILE_BYTES = 20 * 1024 * 1024  # bytes
 
@@ -42,7 +42,7 @@ def send_file_tool(kit: PluginContext) -> Tool:
     return send_file
 
 
-def _read(place: Place) -> bytes:
+def _read(place: ResolvedPath) -> bytes:
     if place.path.is_dir():
         raise BadInput(f"{place.shown} is a folder.", hint="Name one file, or pack the folder first.")
     try:

@@ -12,7 +12,7 @@ from sojourn.ports.app import HasSettings
 from sojourn.ports.skills import read_skills, skill_folders
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
 from sojourn.tools.file_window import read_window
-from sojourn.tools.safe_open import Place, open_file
+from sojourn.tools.safe_open import ResolvedPath, open_file
 
 MAX_LISTED_FILES = 100  # of a skill's folder that are named
 
@@ -60,10 +60,10 @@ def skill_view_tool(kit: HasSettings) -> Tool:
         if folder not in real.parents:
             raise BadInput(f"{file[:200]} is not in the skill's folder.", hint="Leave `file` out to see what is.")
         try:
-            opened = open_file(Place(real, folder, True))
+            opened = open_file(ResolvedPath(real, folder, True))
         except FileNotFoundError as error:
             raise NotFound(f"{name} has no file {file}.", hint="Leave `file` out to see what is there.") from error
-        return await asyncio.to_thread(read_window, opened, Place(real, folder, True), 1, 5000, at.most)
+        return await asyncio.to_thread(read_window, opened, ResolvedPath(real, folder, True), 1, 5000, at.most)
 
     return skill_view
 

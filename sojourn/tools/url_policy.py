@@ -21,7 +21,7 @@ _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # IPv4 addresses behind a tr
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class FetchTarget:
     """A page, and the one address it is fetched from."""
 
     url: SplitResult
@@ -42,22 +42,22 @@ class Target:
         return shown if self.port == PORTS[self.url.scheme] else f"{shown}:{self.port}"
 
 
-async def resolve_url(raw: str, allowed: Collection[str]) -> Target:
+async def resolve_url(raw: str, allowed: Collection[str]) -> FetchTarget:
     """Where a request to this address goes. BadInput, NotAllowed, NotFound."""
-    url, host, port = _parts(raw)
+    url, host, port = _split_url(raw)
     found = await _look_up(host, port)
     if host in allowed or f"{host}:{port}" in allowed:
-        return Target(url, host, port, str(found[0]))
+        return FetchTarget(url, host, port, str(found[0]))
     for address in found:
         if is_private(address) and str(address) not in allowed and f"{address}:{port}" not in allowed:
             raise NotAllowed(
                 f"{host} is {address}, an address of this machine or the private network.",
                 hint="Use a public page. The person can allow a host with the setting tools.private_hosts.",
             )
-    return Target(url, host, port, str(found[0]))
+    return FetchTarget(url, host, port, str(found[0]))
 
 
-def _parts(raw: str) -> tuple[SplitResult, str, int]:
+def _split_url(raw: str) -> tuple[SplitResult, str, int]:
     try:
         url = urlsplit(raw.strip())
         host, port = url.hostname or "", url.port
@@ -70,13 +70,13 @@ def _parts(raw: str) -> tuple[SplitResult, str, int]:
     if url.username or url.password:
         raise BadInput("The address holds a user name or password.", hint="Leave it out.")
     try:
-        host = host if _number(host) else host.encode("idna").decode("ascii").lower()
+        host = host if _parse_ip(host) else host.encode("idna").decode("ascii").lower()
     except UnicodeError as error:
         raise BadInput(f"{host[:100]!r} cannot be the name of a host.", hint="Check the address.") from error
     return url, host.rstrip("."), port or PORTS[url.scheme]
 
 
-def _number(host: str) -> Address | None:
+def _parse_ip(host: str) -> Address | None:
     try:
         return ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -85,7 +85,7 @@ def _number(host: str) -> Address | None:
 
 async def _look_up(host: str, port: int) -> list[Address]:
     """Every address of a host. Odd spellings of numbers (0x7f.1, 2130706433) are resolved here too, then judged."""
-    if (number := _number(host)) is not None:
+    if (number := _parse_ip(host)) is not None:
         return [number]
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -14,7 +14,7 @@ from html_to_markdown import ConversionError, ConversionOptions, PreprocessingOp
 from sojourn.core.errors import BadInput, PlatformDown
 from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
-from sojourn.tools.url_policy import Target, resolve_url
+from sojourn.tools.url_policy import FetchTarget, resolve_url
 
 MAX_PAGE_BYTES = 5 << 20
 MAX_REDIRECTS = 5
@@ -72,7 +72,7 @@ async def _follow(client: httpx2.AsyncClient, url: str, allowed: set[str]) -> _P
     raise BadInput(f"The page leads on more than {MAX_REDIRECTS} times.", hint="Use the address it leads to.")
 
 
-async def _fetch(client: httpx2.AsyncClient, target: Target) -> _Page:
+async def _fetch(client: httpx2.AsyncClient, target: FetchTarget) -> _Page:
     headers = {"Host": target.host_header, "User-Agent": USER_AGENT, "Accept": "text/html,text/plain,*/*;q=0.5"}
     try:
         request = client.build_request("GET", target.pinned, headers=headers, extensions={"sni_hostname": target.host})
@@ -91,7 +91,7 @@ async def _fetch(client: httpx2.AsyncClient, target: Target) -> _Page:
         ) from error
 
 
-async def _read(answer: httpx2.Response, target: Target) -> _Page:
+async def _read(answer: httpx2.Response, target: FetchTarget) -> _Page:
     media_type, _, rest = answer.headers.get("content-type", "").partition(";")
     leads_to = answer.headers.get("location", "") if answer.status_code in (301, 302, 303, 307, 308) else ""
     data = bytearray()

@@ -23,7 +23,7 @@ from sojourn.ports.tool import Reply
 
 
 @dataclass(slots=True)
-class Outcome:
+class OneShotResult:
     """How it went."""
 
     session: Session
@@ -33,7 +33,7 @@ class Outcome:
     failed: Failed | None = None
     tools: list[dict[str, Any]] = field(default_factory=list)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         return {
             "session_id": self.session.id,
             "turn_id": self.turn,
@@ -47,19 +47,21 @@ class Outcome:
         }
 
 
-async def ask(service: Service, session: Session, said: TurnRequest, by: Caller, *, quiet: bool) -> Outcome:
+async def ask(service: Service, session: Session, said: TurnRequest, by: Caller, *, quiet: bool) -> OneShotResult:
     """Says it and follows to the end. Words go to standard output as they come, tools to standard error."""
     turn = await service.say(session.id, said, by, when_busy="wait")
-    outcome = Outcome(session, turn.id)
-    with _stopping(service, session, by):
+    outcome = OneShotResult(session, turn.id)
+    with _stop_on_interrupt(service, session, by):
         async with aclosing(service.watch(session.id, after=turn.after)) as log:
             async for recorded in log:
-                if recorded.turn == turn.id and await _take(service, recorded, outcome, by, quiet=quiet):
+                if recorded.turn == turn.id and await _handle_event(service, recorded, outcome, by, quiet=quiet):
                     break
     return outcome
 
 
-async def _take(service: Service, recorded: Recorded, outcome: Outcome, by: Caller, *, quiet: bool) -> bool:
+async def _handle_event(
+    service: Service, recorded: Recorded, outcome: OneShotResult, by: Caller, *, quiet: bool
+) -> bool:
     """Whether that was the end."""
     item = recorded.item
     match item:
@@ -74,7 +76,7 @@ async def _take(service: Service, recorded: Recorded, outcome: Outcome, by: Call
                 if not quiet:
                     click.echo(printable(words), nl=False)
         case Progress(stage="tool") if item.detail.get("status") in ("completed", "failed"):
-            _tool(item, outcome, quiet=quiet)
+            _handle_tool(item, outcome, quiet=quiet)
         case Progress(stage="approval") if item.detail.get("status") == "asked":
             reply = Reply(choice="deny", by=by.surface, why="nobody is there to answer")
             await service.answer(outcome.session.id, str(item.detail.get("question")), reply, by)
@@ -88,7 +90,7 @@ async def _take(service: Service, recorded: Recorded, outcome: Outcome, by: Call
     return False
 
 
-def _tool(item: Progress, outcome: Outcome, *, quiet: bool) -> None:
+def _handle_tool(item: Progress, outcome: OneShotResult, *, quiet: bool) -> None:
     detail = dict(item.detail)
     outcome.tools.append(detail)
     if not quiet:
@@ -100,7 +102,7 @@ def _tool(item: Progress, outcome: Outcome, *, quiet: bool) -> None:
 
 
 @contextmanager
-def _stopping(service: Service, session: Session, by: Caller) -> Iterator[None]:
+def _stop_on_interrupt(service: Service, session: Session, by: Caller) -> Iterator[None]:
     """Ctrl-C stops the turn; the end of it is still awaited."""
     loop, waiting = asyncio.get_running_loop(), set[asyncio.Task[bool]]()
 
@@ -118,7 +120,7 @@ def _stopping(service: Service, session: Session, by: Caller) -> Iterator[None]:
         loop.remove_signal_handler(signal.SIGINT)
 
 
-def judge(outcome: Outcome) -> None:
+def raise_for_outcome(outcome: OneShotResult) -> None:
     """A failed turn is a failed command; a stopped one ends as Ctrl-C does."""
     if outcome.failed is not None:
         raise error_from_code(outcome.failed.code, outcome.failed.message, hint=outcome.failed.hint)

@@ -21,8 +21,8 @@ from prompt_toolkit.patch_stdout import StdoutProxy
 from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 
+from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.chat.slash_commands import run_slash_command
-from sojourn.cli.chat.talk import Talk
 from sojourn.cli.formatting import format_duration as lasted
 from sojourn.cli.formatting import one_line
 from sojourn.core.errors import SojournError
@@ -30,10 +30,10 @@ from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.service.chat_commands import list_commands, parse_command
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_BELOW = 6  # lines of the screen the unfinished part of an answer leaves free
+_RESERVED_LINES = 6  # lines of the screen the unfinished part of an answer leaves free
 
 
-class TerminalPaper:
+class TerminalOutput:
     """Prints above the prompt."""
 
     def __init__(self, *, no_color: bool) -> None:
@@ -52,7 +52,7 @@ class TerminalPaper:
     def write(self, line: RenderableType) -> None:
         self.screen.print(line)
 
-    def changed(self) -> None:
+    def refresh(self) -> None:
         app = get_app_or_none()
         if app is not None:
             app.invalidate()
@@ -61,7 +61,7 @@ class TerminalPaper:
         self._proxy.close()
 
 
-class Words(Completer):
+class ChatCompleter(Completer):
     """Completes commands, and what some of them take."""
 
     def __init__(self) -> None:
@@ -84,20 +84,20 @@ class Words(Completer):
                 yield Completion(option, -len(rest))
 
 
-class Terminal:
+class ChatPrompt:
     """Reads lines until somebody leaves."""
 
-    def __init__(self, talk: Talk, paper: TerminalPaper) -> None:
-        self.talk, self.paper = talk, paper
-        self.words = Words()
+    def __init__(self, talk: ChatSession, paper: TerminalOutput) -> None:
+        self.talk, self.output = talk, paper
+        self.words = ChatCompleter()
         self._history = InMemoryHistory()
         self._tasks: set[asyncio.Task[None]] = set()
         self._prompt: PromptSession[str] = PromptSession(
-            message=self._above,
-            bottom_toolbar=self._below,
+            message=self._render_prompt,
+            bottom_toolbar=self._render_toolbar,
             completer=self.words,
             complete_while_typing=True,
-            key_bindings=self._keys(),
+            key_bindings=self._build_key_bindings(),
             history=self._history,
             multiline=True,
             prompt_continuation="  ",
@@ -106,25 +106,25 @@ class Terminal:
         )
 
     async def run(self) -> None:
-        await self._remember()
-        self._soon(self._tick)
+        await self._load_history()
+        self._start_task(self._tick)
         while not self.talk.wants_to_leave:
             try:
                 line = (await self._prompt.prompt_async()).strip()
             except EOFError:
                 break
             if line:
-                self.paper.screen.print(f"❯ {line}", style="bold cyan")
-                await self.take_in(line)
+                self.output.screen.print(f"❯ {line}", style="bold cyan")
+                await self.handle_line(line)
 
     async def _tick(self) -> None:
         """While a turn runs the line below moves, so that silence is not death."""
         while True:
             await asyncio.sleep(0.125)
             if self.talk.is_busy:
-                self.paper.changed()
+                self.output.refresh()
 
-    async def take_in(self, line: str) -> None:
+    async def handle_line(self, line: str) -> None:
         """A command, something said, or something said meanwhile."""
         try:
             command = ("help", "") if line == "/" else parse_command(line)
@@ -135,9 +135,9 @@ class Terminal:
             else:
                 await self.talk.say(line.removeprefix("/") if line.startswith("//") else line)
         except SojournError as error:
-            self.talk.fail(error)
+            self.talk.print_error(error)
 
-    async def _remember(self) -> None:
+    async def _load_history(self) -> None:
         """Earlier words of this session come back with the up key; nothing is written to a file."""
         if self.talk.session is not None:
             for one in await self.talk.service.messages(self.talk.session.id):
@@ -145,32 +145,32 @@ class Terminal:
                     self._history.append_string(text_of(one.item))
 
     # what is around the prompt
-    def _above(self) -> AnyFormattedText:
+    def _render_prompt(self) -> AnyFormattedText:
         parts: list[AnyFormattedText] = []
-        if tail := self.talk.show.tail:
-            parts.append(ANSI(self._drawn(tail)))
-        if question := self.talk.show.question:
+        if tail := self.talk.renderer.tail:
+            parts.append(ANSI(self._render_tail(tail)))
+        if question := self.talk.renderer.question:
             choices = "  ".join(f"[{choice[0]}]{choice[1:]}" for choice in question.get("choices", ()))
             parts.append([("bold ansiyellow", f"{choices}  ")])
         parts.append([("ansicyan bold", "❯ ")])
         return merge_formatted_text(parts)
 
-    def _drawn(self, tail: str) -> str:
+    def _render_tail(self, tail: str) -> str:
         """The unfinished end of the answer, as it would look if nothing more came."""
-        room = max(3, self.paper.screen.height - _BELOW)
+        room = max(3, self.output.screen.height - _RESERVED_LINES)
         drawn = io.StringIO()
-        colors: dict[str, Any] = {"color_system": None} if self.paper.no_color else {"color_system": "standard"}
-        screen = Console(file=drawn, width=self.paper.screen.width, force_terminal=True, **colors)
+        colors: dict[str, Any] = {"color_system": None} if self.output.no_color else {"color_system": "standard"}
+        screen = Console(file=drawn, width=self.output.screen.width, force_terminal=True, **colors)
         screen.print(Markdown(tail, code_theme="ansi_dark"))
         return "\n".join(drawn.getvalue().splitlines()[-room:]) + "\n"
 
-    def _below(self) -> AnyFormattedText:
-        talk, doing = self.talk, self.talk.show.doing
+    def _render_toolbar(self) -> AnyFormattedText:
+        talk, doing = self.talk, self.talk.renderer.status
         if doing is not None:
             spin = _SPINNER[int(time.monotonic() * 8) % len(_SPINNER)]
-            gone = lasted(time.monotonic() - doing.since)
+            gone = lasted(time.monotonic() - doing.started_at)
             return [("", f" {spin} {doing.line} · {gone} · Ctrl-C stops")]
-        used = talk.show.usage
+        used = talk.renderer.usage
         tokens = int(used.get("input_tokens", 0) + used.get("output_tokens", 0))
         cost = f"${used['cost_usd']:.4f}" if "cost_usd" in used else ""
         title = one_line(talk.session.title or talk.session.id, 40) if talk.session else "new session"
@@ -178,9 +178,9 @@ class Terminal:
         return [("", " " + " · ".join(fact for fact in facts if fact))]
 
     # keys
-    def _keys(self) -> KeyBindings:
+    def _build_key_bindings(self) -> KeyBindings:
         keys = KeyBindings()
-        is_asked = Condition(lambda: self.talk.show.question is not None and not self._prompt.default_buffer.text)
+        is_asked = Condition(lambda: self.talk.renderer.question is not None and not self._prompt.default_buffer.text)
 
         @keys.add("enter")
         @keys.add("c-j")  # what Enter is when it was typed before the prompt was there
@@ -194,35 +194,35 @@ class Terminal:
         @keys.add("c-c")
         def _(event: KeyPressEvent) -> None:
             if self.talk.is_busy:
-                self._soon(self.talk.stop)
+                self._start_task(self.talk.stop)
             elif event.current_buffer.text:
                 event.current_buffer.reset()
             else:
-                self.talk.tell("Ctrl-D or /quit leaves.")
+                self.talk.print_note("Ctrl-D or /quit leaves.")
 
         @keys.add("c-x")
         def _(event: KeyPressEvent) -> None:
-            self._soon(self.talk.again_without_template)
+            self._start_task(self.talk.rerun_without_template)
 
         for letter in "osad":
 
             @keys.add(letter, filter=is_asked)
             def _(event: KeyPressEvent, letter: str = letter) -> None:
-                choices = (self.talk.show.question or {}).get("choices", ())
+                choices = (self.talk.renderer.question or {}).get("choices", ())
                 chosen = next((one for one in choices if str(one).startswith(letter)), None)
                 if chosen is not None:
-                    self._soon(lambda: self.talk.answer(str(chosen)))
+                    self._start_task(lambda: self.talk.answer(str(chosen)))
 
         return keys
 
-    def _soon(self, work: Callable[[], Any]) -> None:
+    def _start_task(self, work: Callable[[], Any]) -> None:
         """From a key: done at once, and what goes wrong is shown."""
 
         async def done() -> None:
             try:
                 await work()
             except SojournError as error:
-                self.talk.fail(error)
+                self.talk.print_error(error)
 
         task = asyncio.get_running_loop().create_task(done())
         self._tasks.add(task)

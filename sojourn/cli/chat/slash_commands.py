@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from sojourn.cli.chat.talk import Talk
+from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.formatting import printable
 from sojourn.core.errors import BadInput
 from sojourn.core.handoff import Handoff
@@ -20,19 +20,19 @@ _KEYS = ("Alt-Enter", "A new line. Enter sends, Ctrl-C stops the turn, Ctrl-D le
 _SIGN_STYLES = {"●": "green", "✓": "green", "✗": "red"}
 
 
-async def run_slash_command(talk: Talk, name: str, arguments: str) -> None:
+async def run_slash_command(talk: ChatSession, name: str, arguments: str) -> None:
     """Runs one command in a terminal conversation. Any SojournError."""
     command = find_command(name)
     if command.name == "attach" and (path := _find_file(talk, arguments)):
         attached = await talk.attach(path)
-        talk.tell(f"{attached.name} goes with your next words ({attached.media_type}, {attached.size:,} bytes).")
+        talk.print_note(f"{attached.name} goes with your next words ({attached.media_type}, {attached.size:,} bytes).")
         return
     if command.opens_session and arguments:
-        await talk.begin()
+        await talk.ensure_session()
     await _apply(talk, command, await run_command(command, _to_command_call(talk, arguments)))
 
 
-def _to_command_call(talk: Talk, arguments: str) -> CommandCall:
+def _to_command_call(talk: ChatSession, arguments: str) -> CommandCall:
     return CommandCall(
         service=talk.service,
         by=talk.by,
@@ -44,7 +44,7 @@ def _to_command_call(talk: Talk, arguments: str) -> CommandCall:
     )
 
 
-async def _apply(talk: Talk, command: ChatCommand, result: CommandResult) -> None:
+async def _apply(talk: ChatSession, command: ChatCommand, result: CommandResult) -> None:
     if result.file_name:
         _write_file(Path(talk.cwd or ".") / Path(result.file_name).expanduser(), result.file)
     if result.change == "new":
@@ -57,36 +57,36 @@ async def _apply(talk: Talk, command: ChatCommand, result: CommandResult) -> Non
         setattr(talk, name, value)
     _print(talk, command, result)
     if result.rerun:
-        await talk.again_without_template()
+        await talk.rerun_without_template()
     if result.handoff is not None:
         await _follow(talk, result.handoff)
     talk.wants_to_leave |= result.leave
 
 
-def _print(talk: Talk, command: ChatCommand, result: CommandResult) -> None:
+def _print(talk: ChatSession, command: ChatCommand, result: CommandResult) -> None:
     rows = [*result.rows, _KEYS] if command.name == "help" else result.rows
     if rows:
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
         for first, *rest in rows:
             table.add_row(Text(printable(first), style=_SIGN_STYLES.get(first, "cyan")), *map(printable, rest))
-        talk.paper.write(table)
+        talk.output.write(table)
     for line in result.lines:
-        talk.tell(printable(line))
+        talk.print_note(printable(line))
 
 
-async def _follow(talk: Talk, handoff: Handoff) -> None:
+async def _follow(talk: ChatSession, handoff: Handoff) -> None:
     """Prints each step. The chat ends when the session has arrived; otherwise it goes on here."""
     assert talk.session is not None
     async with aclosing(talk.service.follow_handoff(handoff)) as steps:
         async for handoff in steps:
             if text := step_text(handoff):
-                talk.paper.write(Text(f"… {text}"))
+                talk.output.write(Text(f"… {text}"))
     session = await talk.service.get(talk.session.id, principal=talk.by.principal)
-    talk.paper.write(Text(printable(summary_text(handoff, session))))
+    talk.output.write(Text(printable(summary_text(handoff, session))))
     talk.wants_to_leave = handoff.state == "completed"
 
 
-def _find_file(talk: Talk, words: str) -> Path | None:
+def _find_file(talk: ChatSession, words: str) -> Path | None:
     path = Path(talk.cwd or ".") / Path(words).expanduser()
     return path if words and path.is_file() else None
 

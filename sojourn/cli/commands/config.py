@@ -9,7 +9,7 @@ import click
 
 from sojourn.cli.commands.toml_edit import set_key
 from sojourn.cli.context import CommandContext, emit, with_context
-from sojourn.cli.options import Section
+from sojourn.cli.options import JsonGroup
 from sojourn.cli.views.console import render
 from sojourn.cli.views.settings import print_settings
 from sojourn.core.errors import BadInput, SojournError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class Key(click.ParamType[str]):
+class SettingParam(click.ParamType[str]):
     """The name of a setting."""
 
     name = "key"
@@ -34,7 +34,7 @@ class Key(click.ParamType[str]):
         return click.Choice(sorted(set(SETTINGS_BY_NAME) - {"home"})).shell_complete(ctx, param, incomplete)
 
 
-@click.group(cls=Section, invoke_without_command=True)
+@click.group(cls=JsonGroup, invoke_without_command=True)
 @click.pass_context
 def config(ctx: click.Context) -> None:
     """Every setting, its value and where it came from.
@@ -91,7 +91,7 @@ def config_file_of(context: CommandContext) -> Path:
 
 
 @config.command("set")
-@click.argument("key", type=Key())
+@click.argument("key", type=SettingParam())
 @click.argument("value")
 @with_context
 def change(context: CommandContext, key: str, value: str) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class SourceOrPath(click.ParamType[str]):
+class SourceParam(click.ParamType[str]):
     """A program by name, or a path."""
 
     name = "source"
@@ -40,7 +40,7 @@ def _turn_redaction_off(ctx: click.Context, param: click.Parameter, value: bool)
 
 
 @click.command("import", cls=JsonCommand)
-@click.argument("what", metavar="[SOURCE|PATH]", type=SourceOrPath(), required=False)
+@click.argument("what", metavar="[SOURCE|PATH]", type=SourceParam(), required=False)
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @yes_option
 @click.option(
@@ -69,11 +69,11 @@ async def imports(context: CommandContext, app: AppContext, what: str | None, dr
         if not context.json:
             click.echo("There is nothing new to import.")
     if todo and not dry_run:
-        if yes or (context.is_asking and context.ask(f"Import {_format_total(todo, reports)} now?", default=True)):
+        if yes or (context.is_interactive and context.ask(f"Import {_format_total(todo, reports)} now?", default=True)):
             done = {(one.source, one.home): one for one in await run_imports(context, app, todo)}
             reports = [done.get((one.source, one.home)) or replace(one, dry_run=False) for one in reports]
         elif not context.json:
-            click.echo("Nothing was imported." + ("" if context.is_asking else " Say it with --yes."))
+            click.echo("Nothing was imported." + ("" if context.is_interactive else " Say it with --yes."))
     if context.json:
         emit([json_output.encode_import_report(one) for one in reports])
     _raise_unreadable(reports)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sojourn.cli.context import CommandContext, emit, with_context
-from sojourn.cli.options import Section, yes_option
+from sojourn.cli.options import JsonGroup, yes_option
 from sojourn.cli.views.console import render
 from sojourn.cli.views.plugins import print_plugins
 from sojourn.core.errors import BadInput
@@ -16,7 +16,7 @@ from sojourn.ports.pages import PluginPage
 from sojourn.ports.plugin import Plugin, dotted_name
 
 
-@click.group(cls=Section, invoke_without_command=True)
+@click.group(cls=JsonGroup, invoke_without_command=True)
 @click.pass_context
 def plugins(ctx: click.Context) -> None:
     """Who offers what, and which plugins do not work.

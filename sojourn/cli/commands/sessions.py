@@ -9,7 +9,7 @@ import click
 
 from sojourn.cli.command_table import SESSIONS_COMMANDS
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.options import Section, since_option, source_option, until_option
+from sojourn.cli.options import JsonGroup, since_option, source_option, until_option
 from sojourn.cli.views.console import render
 from sojourn.cli.views.sessions import print_sessions
 from sojourn.ports.store import Listing
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NO_LIMIT_SESSIONS = 1_000_000_000  # more than any store holds
 
 
-@click.group(cls=Section, lazy=SESSIONS_COMMANDS)
+@click.group(cls=JsonGroup, lazy=SESSIONS_COMMANDS)
 def sessions() -> None:
     """List, read, search and look after sessions.
 

@@ -46,7 +46,7 @@ def _format_counts(removed: Removed) -> str:
 async def delete(context: CommandContext, app: AppContext, session: tuple[str, ...], yes: bool) -> None:
     """Delete sessions with their sub-agents. Asks first."""
     found = [await app.store.resolve(words) for words in session]
-    if not yes and context.is_asking:
+    if not yes and context.is_interactive:
         click.echo(f"This removes:\n{await _describe(app.store, found)}")
     context.confirm(f"Delete {pluralize(len(found), 'session')}?", yes=yes)
     done = []
@@ -67,7 +67,7 @@ async def delete(context: CommandContext, app: AppContext, session: tuple[str, .
 async def forget(context: CommandContext, app: AppContext, session: str, yes: bool, purge_backups: bool) -> None:
     """Erase a session for ever, from every file under the home. Asks first."""
     one = await app.store.resolve(session)
-    if not yes and context.is_asking:
+    if not yes and context.is_interactive:
         click.echo(f"{FOR_EVER}\nThis erases:\n{await _describe(app.store, [one])}")
     context.confirm("Forget it for ever?", yes=yes)
     removed = await app.forget(one.id, purge_backups=purge_backups)
@@ -86,7 +86,7 @@ def _offer_purge(context: CommandContext, app: AppContext, removed: Removed) -> 
     click.echo(f"{pluralize(len(removed.backups), 'copy', 'copies')} made earlier may still hold it:")
     for backup in removed.backups:
         click.echo(f"  {backup}")
-    if not context.is_asking:
+    if not context.is_interactive:
         click.echo("  Delete them by hand; with --purge-backups they go along with the session.")
     elif context.ask("Delete these copies too?"):
         app.purge(removed)

@@ -10,14 +10,7 @@ import click
 from sojourn.cli import json_output
 from sojourn.cli.context import CommandContext, dump, emit, with_app
 from sojourn.cli.formatting import printable
-from sojourn.cli.options import (
-    JsonCommand,
-    SessionReference,
-    session_argument,
-    since_option,
-    source_option,
-    until_option,
-)
+from sojourn.cli.options import JsonCommand, SessionParam, session_argument, since_option, source_option, until_option
 from sojourn.cli.views.console import render
 from sojourn.cli.views.hits import print_hits
 from sojourn.cli.views.transcript import print_transcript
@@ -97,7 +90,7 @@ def _describe(one: dict[str, Json]) -> list[str]:
 @click.option("--tool", default="", metavar="NAME", help="Only messages that call, or answer for, this tool.")
 @since_option
 @until_option
-@click.option("--session", type=SessionReference(), metavar="SESSION", help="Only in this session.")
+@click.option("--session", type=SessionParam(), metavar="SESSION", help="Only in this session.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many hits.")
 @with_app
 async def search(

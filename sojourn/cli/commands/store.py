@@ -8,7 +8,7 @@ import click
 
 from sojourn.cli import json_output
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.options import Section, yes_option
+from sojourn.cli.options import JsonGroup, yes_option
 from sojourn.cli.views.console import render
 from sojourn.cli.views.progress import progress_bars
 from sojourn.cli.views.store import print_move_report, print_stats, print_verdict
@@ -16,7 +16,7 @@ from sojourn.core.errors import StoreCorrupt
 from sojourn.ports.app import AppContext
 
 
-@click.group(cls=Section)
+@click.group(cls=JsonGroup)
 def store() -> None:
     """Figures, checks, copies and moves of the store."""
 

@@ -80,7 +80,7 @@ def _fail_unreadable(context: CommandContext, health: Health) -> None:
 
 async def _offer_imports(context: CommandContext, app: AppContext, found: Sequence[FoundHistory]) -> list[ImportReport]:
     """Shows what a dry run says and imports after a yes."""
-    if not found or not context.is_asking:
+    if not found or not context.is_interactive:
         return []
     reports = await preview_imports(context, app, found)
     todo = select_importable(found, reports)
@@ -95,7 +95,7 @@ async def _offer_imports(context: CommandContext, app: AppContext, found: Sequen
 
 
 def _wants_samples(context: CommandContext) -> bool:
-    return not context.is_asking or context.ask(
+    return not context.is_interactive or context.ask(
         "There are no sessions yet. Add a few samples to look around?", default=True
     )
 

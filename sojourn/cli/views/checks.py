@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sojourn.cli.doctor_checks import Check
+from sojourn.cli.doctor_checks import DoctorCheck
 from sojourn.cli.formatting import pluralize
 
 SIGNS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "bold red")}
 
 
-def print_checks(screen: Console, found: Sequence[Check]) -> None:
+def print_checks(screen: Console, found: Sequence[DoctorCheck]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, show_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, style="bold")
@@ -29,12 +29,12 @@ def print_checks(screen: Console, found: Sequence[Check]) -> None:
         screen.print(Text("\nEverything needed is in order.", style="green"))
 
 
-def format_state(check: Check) -> Text:
+def format_state(check: DoctorCheck) -> Text:
     mark, style = SIGNS[check.state]
     return Text(mark, style=style)
 
 
-def _format_detail(check: Check) -> Text:
+def _format_detail(check: DoctorCheck) -> Text:
     text = Text(check.detail)
     if check.hint:
         text.append(f"\n{check.hint}", style="dim")

@@ -14,7 +14,7 @@ from sojourn.cli.views.style import format_source
 from sojourn.ports.app import ImportReport
 from sojourn.ports.importer import FoundHistory
 
-_MAX_REASONS = 5
+_MAX_SHOWN_REASONS = 5
 
 
 def print_histories(screen: Console, histories: Sequence[FoundHistory], reports: Sequence[ImportReport]) -> None:
@@ -53,15 +53,15 @@ def _print_report(screen: Console, report: ImportReport) -> None:
         return
     sign = Text("· dry run: ", style="cyan") if report.dry_run else Text("✓ ", style="green")
     screen.print(Text.assemble(sign, name, " ", format_report(report)))
-    for reason, number in Counter(why for _, why in report.skipped).most_common(_MAX_REASONS):
+    for reason, number in Counter(why for _, why in report.skipped).most_common(_MAX_SHOWN_REASONS):
         example = next(native for native, why in report.skipped if why == reason)
         screen.print(
             Text(f"  skipped {number:,} because {one_line(reason)} (e.g. {one_line(example, 40)})", style="yellow")
         )
-    for note in report.notes[:_MAX_REASONS]:
+    for note in report.notes[:_MAX_SHOWN_REASONS]:
         screen.print(Text(f"  {one_line(note)}", style="dim"))
-    if len(report.notes) > _MAX_REASONS:
-        screen.print(Text(f"  … and {pluralize(len(report.notes) - _MAX_REASONS, 'more note')}", style="dim"))
+    if len(report.notes) > _MAX_SHOWN_REASONS:
+        screen.print(Text(f"  … and {pluralize(len(report.notes) - _MAX_SHOWN_REASONS, 'more note')}", style="dim"))
 
 
 def format_report(report: ImportReport) -> str:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import __version__
-from sojourn.cli.doctor_checks import Check
+from sojourn.cli.doctor_checks import DoctorCheck
 from sojourn.cli.formatting import pluralize
 from sojourn.cli.views.checks import format_state
 from sojourn.ports.importer import FoundHistory
@@ -23,7 +23,7 @@ _STEPS = (
 )
 
 
-def print_greeting(screen: Console, health: Check) -> None:
+def print_greeting(screen: Console, health: DoctorCheck) -> None:
     screen.print(Text.assemble(("Sojourn", "bold cyan"), (f" {__version__}", "dim")))
     screen.print(Text.assemble(format_state(health), f" The store is {health.detail}"))
     if health.hint:

@@ -29,9 +29,7 @@ def settings(request):
 
 @pytest.fixture
 async def kit(runtime, settings):
-    async with open_kit(**settings) as made:
-        made.__dict__["_runtimes"] = {"scripted": "unused:unused"}
-        made._made_runtimes["scripted"] = runtime
+    async with open_kit(runtime, **settings) as made:
         yield made
 
 

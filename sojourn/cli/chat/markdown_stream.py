@@ -7,7 +7,7 @@ import re
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
 
 
-class Blocks:
+class MarkdownStream:
     """Takes the text of an answer piece by piece. A block ends at an empty line outside of code."""
 
     def __init__(self) -> None:
@@ -16,7 +16,7 @@ class Blocks:
     def add(self, piece: str) -> list[str]:
         """The blocks that are finished now."""
         self._text += piece
-        end = _finished(self._text)
+        end = _find_end(self._text)
         done, self._text = self._text[:end], self._text[end:]
         return [done.strip("\n")] if done.strip() else []
 
@@ -30,7 +30,7 @@ class Blocks:
         return self._text.strip("\n")
 
 
-def _finished(text: str) -> int:
+def _find_end(text: str) -> int:
     """Where the last finished block ends."""
     at, end, fence = 0, 0, ""
     for line in text.splitlines(keepends=True):

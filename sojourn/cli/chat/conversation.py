@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 from rich.console import RenderableType
 from rich.text import Text
 
-from sojourn.cli.chat.show import Show
+from sojourn.cli.chat.event_lines import EventRenderer
 from sojourn.cli.formatting import one_line
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, CannotSteer, NotFound, SojournError
@@ -24,34 +24,34 @@ from sojourn.ports.tool import Reply
 from sojourn.service.chat_commands import take_session
 from sojourn.text.transcript import SpokenText, fold_messages
 
-_RECENT = 6  # messages of a resumed session that are shown
-BIGGEST = 20_000_000
+_RECAP_MESSAGES = 6  # messages of a resumed session that are shown
+MAX_FILE_BYTES = 20_000_000
 
 
-class Paper(Protocol):
+class Output(Protocol):
     """Where lines go."""
 
     def write(self, line: RenderableType) -> None: ...
-    def changed(self) -> None:
+    def refresh(self) -> None:
         """What is below the lines looks different now."""
         ...
 
 
-class Talk:
+class ChatSession:
     """Opens its session with the first words, so that looking around leaves nothing behind."""
 
-    def __init__(self, service: Service, by: Caller, paper: Paper, *, cwd: str = "") -> None:
-        self.service, self.by, self.paper, self.cwd = service, by, paper, cwd
+    def __init__(self, service: Service, by: Caller, paper: Output, *, cwd: str = "") -> None:
+        self.service, self.by, self.output, self.cwd = service, by, paper, cwd
         self.session: Session | None = None
-        self.show = Show()
+        self.renderer = EventRenderer()
         self.runtime = self.model = self.template = ""
-        self.attached: list[Attachment] = []
+        self.attachments: list[Attachment] = []
         self.wants_to_leave = self.is_watching = False
-        self.last_said: TurnRequest | None = None
+        self.last_request: TurnRequest | None = None
         self._watching: asyncio.Task[None] | None = None
 
     # which session
-    async def begin(self) -> Session:
+    async def ensure_session(self) -> Session:
         """The session, made now if there is none yet."""
         if self.session is None:
             opened = await self.service.open(self.by, model=self.model or None, runtime=self.runtime, cwd=self.cwd)
@@ -64,7 +64,7 @@ class Talk:
         found = await self.service.resolve(words, principal=self.by.principal)
         taken = await take_session(self.service, found, self.by)
         if taken is not found:
-            self.tell(f"{found.driver} drove this session; you have the wheel now.")
+            self.print_note(f"{found.driver} drove this session; you have the wheel now.")
         await self.enter(taken)
 
     async def enter(self, found: Session, *, watch_only: bool = False, recap: bool = True) -> None:
@@ -76,15 +76,15 @@ class Talk:
             self._follow(found)
         self.session, self.is_watching = found, watch_only
         if not watch_only and (turn := await self.service.running(found.id)) is not None:
-            self.tell(f"Turn {turn} is running; you are watching it.")
+            self.print_note(f"Turn {turn} is running; you are watching it.")
 
     async def _print_recent(self, found: Session) -> None:
         recent = [one for one in await self.service.messages(found.id) if isinstance(one.item, Message)]
-        self.paper.write(Text.assemble(("● ", "green"), (one_line(found.title or found.id), "bold"), f"  {found.id}"))
-        for piece in fold_messages(recent[-_RECENT:]):
+        self.output.write(Text.assemble(("● ", "green"), (one_line(found.title or found.id), "bold"), f"  {found.id}"))
+        for piece in fold_messages(recent[-_RECAP_MESSAGES:]):
             if isinstance(piece, SpokenText) and piece.message.role in ("user", "assistant"):
                 sign = "◦" if piece.is_notice else "❯" if piece.message.role == "user" else "●"
-                self.paper.write(Text(f"{sign} {one_line(piece.text, 300)}", style="dim"))
+                self.output.write(Text(f"{sign} {one_line(piece.text, 300)}", style="dim"))
 
     async def resume_latest(self) -> None:
         found = await self.service.find(Listing(principal=self.by.principal, limit=1))
@@ -96,7 +96,7 @@ class Talk:
         """Lets go of the session; whatever runs there goes on."""
         if self._watching is not None:
             self._watching.cancel()
-        self.session, self._watching, self.show, self.is_watching = None, None, Show(), False
+        self.session, self._watching, self.renderer, self.is_watching = None, None, EventRenderer(), False
 
     def _follow(self, session: Session) -> None:
         self.session = session
@@ -106,38 +106,40 @@ class Talk:
         try:
             async with aclosing(self.service.watch(session.id, after=session.last_seq)) as log:
                 async for recorded in log:
-                    for line in self.show.lines(recorded):
-                        self.paper.write(line)
-                    self.paper.changed()
+                    for line in self.renderer.render(recorded):
+                        self.output.write(line)
+                    self.output.refresh()
         except SojournError as error:
-            self.fail(error)
+            self.print_error(error)
 
     # talking
     async def say(self, text: str) -> Turn:
         """Says it; the answer comes by itself. What is said while a turn runs reaches that turn."""
-        return await self._said(await self.begin(), self._request(text))
+        return await self._send(await self.ensure_session(), self._request(text))
 
     def _request(self, text: str) -> TurnRequest:
         return TurnRequest(
             text=text,
-            attachments=tuple(self.attached),
+            attachments=tuple(self.attachments),
             runtime=self.runtime,
             model=self.model,
             template=self.template,
             cwd=self.cwd,
         )
 
-    async def _said(
+    async def _send(
         self, session: Session, said: TurnRequest, *, when_busy: Literal["refuse", "wait"] = "refuse"
     ) -> Turn:
-        self.show.own.append(said.text.strip())  # first: the watcher may be quicker than the answer to this call
+        self.renderer.typed_here.append(
+            said.text.strip()
+        )  # first: the watcher may be quicker than the answer to this call
         try:
             turn = await self.service.say(session.id, said, self.by, when_busy=when_busy)
         except SojournError:
-            self.show.own.remove(said.text.strip())
+            self.renderer.typed_here.remove(said.text.strip())
             raise
-        self.attached.clear()
-        self.last_said = said
+        self.attachments.clear()
+        self.last_request = said
         return turn
 
     async def steer(self, text: str) -> None:
@@ -147,54 +149,54 @@ class Talk:
         try:
             await self.service.steer(self.session.id, text, self.by)
         except CannotSteer:
-            await self._said(self.session, self._request(text), when_busy="wait")
+            await self._send(self.session, self._request(text), when_busy="wait")
 
     async def stop(self) -> bool:
         return self.session is not None and await self.service.stop(self.session.id, self.by)
 
     async def answer(self, choice: str, why: str = "") -> None:
-        question = self.show.question
+        question = self.renderer.question
         if self.session is not None and question is not None:
-            self.show.question = None
+            self.renderer.question = None
             reply = Reply(choice=choice, by=self.by.name or self.by.surface, why=why)
             with suppress(NotFound):  # it was answered elsewhere meanwhile
                 await self.service.answer(self.session.id, str(question.get("question")), reply, self.by)
 
-    async def again_without_template(self) -> None:
+    async def rerun_without_template(self) -> None:
         """The last request once more, from the start, with no template."""
-        if self.session is None or self.last_said is None:
+        if self.session is None or self.last_request is None:
             raise BadInput("There is nothing to run again.", hint="Say something first.")
-        said = replace(self.last_said, template="none")
+        said = replace(self.last_request, template="none")
         await self.stop()
         while await self.service.running(self.session.id) is not None:  # noqa: ASYNC110  the port has no event for it
             await asyncio.sleep(0.05)
         await self.service.undo(self.session.id, self.by)
-        await self._said(self.session, said)
+        await self._send(self.session, said)
 
     async def attach(self, path: Path) -> Attachment:
         """A file that goes with the next words."""
-        kept = await keep_file(self.service, await self.begin(), path)
-        self.attached.append(kept)
+        kept = await attach_file(self.service, await self.ensure_session(), path)
+        self.attachments.append(kept)
         return kept
 
     # words of our own
-    def tell(self, words: str) -> None:
-        self.paper.write(Text(f"◦ {words}", style="dim"))
+    def print_note(self, words: str) -> None:
+        self.output.write(Text(f"◦ {words}", style="dim"))
 
-    def fail(self, error: SojournError) -> None:
-        self.paper.write(Text.assemble(("✗ ", "red"), (str(error), "red"), (f"   ({error.code})", "dim")))
+    def print_error(self, error: SojournError) -> None:
+        self.output.write(Text.assemble(("✗ ", "red"), (str(error), "red"), (f"   ({error.code})", "dim")))
         if error.hint:
-            self.paper.write(Text(f"  {error.hint}"))
+            self.output.write(Text(f"  {error.hint}"))
 
     @property
     def is_busy(self) -> bool:
-        return self.show.doing is not None
+        return self.renderer.status is not None
 
 
-async def keep_file(service: Service, session: Session, path: Path) -> Attachment:
+async def attach_file(service: Service, session: Session, path: Path) -> Attachment:
     """Keeps a file with a session."""
     try:
-        if path.stat().st_size > BIGGEST:
+        if path.stat().st_size > MAX_FILE_BYTES:
             raise BadInput(f"{path} is larger than 20 MB.", hint="Attach a smaller file, or name its path.")
         data = path.read_bytes()
     except OSError as error:
