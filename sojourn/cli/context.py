@@ -6,17 +6,20 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from sojourn.cli.command_table import ASYNCIO_RUN
+from sojourn.cli.command_table import ASYNCIO_RUN, MAKE_CONSOLE, SHOW_PROGRESS
 from sojourn.core.errors import BadInput, SojournError
 
 if TYPE_CHECKING:  # `sojourn --help` needs none of them
+    from sojourn.cli.command_table import LazyView
     from sojourn.core.settings import Settings
+    from sojourn.ports.admin import Progress
     from sojourn.ports.app import AppContext
     from sojourn.ports.plugin import Plugin
 
@@ -90,6 +93,16 @@ class CommandContext:
         if not self.ask(question):
             click.echo("Nothing was changed.")
             raise click.exceptions.Exit(1)
+
+    def render(self, view: LazyView, *values: Any, **options: Any) -> None:
+        """Calls `view(console, *values)` with a console on standard output."""
+        view.load()(MAKE_CONSOLE.load()(no_color=self.no_color), *values, **options)
+
+    def progress(self) -> AbstractContextManager[Progress | None]:
+        """`with context.progress() as progress`: draws bars on a terminal; None in a pipe or with `--json`."""
+        if self.json or not sys.stderr.isatty():
+            return nullcontext(None)
+        return SHOW_PROGRESS.load()(no_color=self.no_color)
 
     def say(self, sentence: str, value: Any = None) -> None:
         """One sentence for a person, or its value for a script."""

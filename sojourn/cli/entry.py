@@ -16,9 +16,9 @@ import click
 
 from sojourn import __version__
 from sojourn.cli.context import CommandContext, dump
-from sojourn.cli.formatting import one_line
 from sojourn.cli.main import sojourn
 from sojourn.core.errors import BadInput, SojournError
+from sojourn.text.formatting import one_line
 
 INTERRUPTED_EXIT_CODE = 130  # as shells say it: 128 + the number of the signal
 BUG_EXIT_CODE = 70

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from sojourn.cli.formatting import to_iso
+from sojourn.text.formatting import to_iso
 
 if TYPE_CHECKING:  # every listing passes through here and shows none of them
     from sojourn.core.health import Health

@@ -5,11 +5,11 @@ from __future__ import annotations
 from click.shell_completion import CompletionItem
 
 from sojourn.cli.context import CommandContext
-from sojourn.cli.formatting import one_line
 from sojourn.core.errors import SojournError
 from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing
+from sojourn.text.formatting import one_line
 
 _MAX_SESSIONS = 2000
 

@@ -1,4 +1,4 @@
-"""Puts a chat on the terminal together and takes it apart again."""
+"""The interactive chat: builds conversation and prompt, runs them, and closes them."""
 
 from __future__ import annotations
 
@@ -12,51 +12,55 @@ from sojourn.ports.store import Listing
 
 
 async def run_chat(
-    given: CommandContext,
+    context: CommandContext,
     service: Service,
     by: Caller,
     *,
-    words: str | None,
+    reference: str | None,
     latest: bool,
     runtime: str | None,
     model: str | None,
     template: str | None,
     files: tuple[Path, ...],
 ) -> None:
-    """Until the person leaves."""
-    paper = TerminalOutput(no_color=given.no_color)
-    talk = ChatSession(service, by, paper, cwd=str(Path.cwd()))
-    talk.runtime, talk.model, talk.template = runtime or "", model or "", template or ""
-    terminal = ChatPrompt(talk, paper)
+    """Runs the chat until the person leaves.
+
+    reference: the session to continue; `latest` continues the newest one
+    files: go with the first message
+    """
+    output = TerminalOutput(no_color=context.no_color)
+    chat = ChatSession(service, by, output, cwd=str(Path.cwd()))
+    chat.runtime, chat.model, chat.template = runtime or "", model or "", template or ""
+    prompt = ChatPrompt(chat, output)
     try:
-        await _greet(talk, words=words, latest=latest)
+        await _greet(chat, reference, latest=latest)
         for file in files:
-            await talk.attach(file)
-        terminal.words.titles = [one.title for one in await service.find(Listing(limit=200)) if one.title]
-        terminal.words.runtimes = [one.name for one in await service.runtimes()]
-        await terminal.run()
-        _print_farewell(talk)
+            await chat.attach(file)
+        prompt.completer.titles = [one.title for one in await service.find(Listing(limit=200)) if one.title]
+        prompt.completer.runtimes = [one.name for one in await service.runtimes()]
+        await prompt.run()
+        _print_farewell(chat)
     finally:
-        await terminal.close()
-        talk.leave()
-        paper.close()
+        await prompt.close()
+        chat.leave()
+        output.close()
 
 
-async def _greet(talk: ChatSession, *, words: str | None, latest: bool) -> None:
-    if words:
-        await talk.resume(words)
+async def _greet(chat: ChatSession, reference: str | None, *, latest: bool) -> None:
+    if reference:
+        await chat.resume(reference)
     elif latest:
-        await talk.resume_latest()
+        await chat.resume_latest()
     else:
-        ready = [one for one in await talk.service.runtimes() if one.default]
-        said = f"{ready[0].label}: {ready[0].detail}" if ready else "nothing can think here yet"
-        talk.print_note(f"{said}. /help shows what else there is.")
+        ready = [one for one in await chat.service.runtimes() if one.default]
+        runtime = f"{ready[0].label}: {ready[0].detail}" if ready else "no runtime is ready yet"
+        chat.print_note(f"{runtime}. /help lists the commands.")
         if ready and ready[0].hint:
-            talk.print_note(ready[0].hint)
+            chat.print_note(ready[0].hint)
 
 
-def _print_farewell(talk: ChatSession) -> None:
-    if talk.session is not None:
-        still = " The turn goes on without you." if talk.is_busy else ""
-        name = talk.session.title or talk.session.id
-        talk.print_note(f"Kept as {name}.{still} Come back with: sojourn chat --session {talk.session.id}")
+def _print_farewell(chat: ChatSession) -> None:
+    if chat.session is not None:
+        still = " The turn keeps running." if chat.is_busy else ""
+        name = chat.session.title or chat.session.id
+        chat.print_note(f"Saved as {name}.{still} Come back with: sojourn chat --session {chat.session.id}")

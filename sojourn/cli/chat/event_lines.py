@@ -1,4 +1,4 @@
-"""What happens in a session, as lines on a screen. Knows nothing of who is asking or how it is drawn below."""
+"""EventRenderer: turns the events of a session into lines on a screen."""
 
 from __future__ import annotations
 
@@ -13,35 +13,33 @@ from rich.padding import Padding
 from rich.text import Text
 
 from sojourn.cli.chat.markdown_stream import MarkdownStream
-from sojourn.cli.formatting import format_duration as lasted
-from sojourn.cli.formatting import one_line, printable
-from sojourn.cli.formatting import pluralize as many
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.core.sessions import Recorded
+from sojourn.text.formatting import format_duration, one_line, pluralize, printable
 
 _PREVIEW_CHARS = 160
 
 
 @dataclass(slots=True)
 class TurnStatus:
-    """What a turn is doing right now, for the line below the answer."""
+    """The state of a running turn, for the status line."""
 
     turn: str = ""
     runtime: str = ""
     model: str = ""
     started_at: float = 0.0
-    words: str = ""
+    activity: str = ""
     tools: dict[str, str] = field(default_factory=dict)  # running calls, by id
 
     @property
-    def line(self) -> str:
+    def text(self) -> str:
         running = ", ".join(self.tools.values())
-        return one_line(running or self.words or "working", 100)
+        return one_line(running or self.activity or "working", 100)
 
 
 class EventRenderer:
-    """Turns the log of a session into lines. `own` words were typed here: they are on the screen already."""
+    """Renders events. `typed_here` are messages that the prompt has printed already."""
 
     def __init__(self) -> None:
         self.typed_here: list[str] = []
@@ -56,7 +54,7 @@ class EventRenderer:
         return printable(self._blocks.tail)
 
     def render(self, recorded: Recorded) -> Iterator[RenderableType]:
-        """The lines this adds for good."""
+        """Yields the lines that an event adds."""
         item = recorded.item
         match item:
             case Metadata():
@@ -92,12 +90,12 @@ class EventRenderer:
                 yield Text.assemble(("\n❯ ", "cyan"), (printable(words), "cyan"))
         elif message.role == "assistant":
             yield from self._flush()
-            if not self._chunked and (said := printable(text_of(message).strip())):
-                yield _render_markdown(said)
+            if not self._chunked and (text := printable(text_of(message).strip())):
+                yield _render_markdown(text)
             self._chunked = False
 
     def _finish(self, done: Done) -> Iterator[RenderableType]:
-        took = lasted(time.monotonic() - self.status.started_at) if self.status else ""
+        took = format_duration(time.monotonic() - self.status.started_at) if self.status else ""
         self.status = self.question = None
         for key in ("input_tokens", "output_tokens", "cost_usd"):
             value = done.usage.get(key)
@@ -106,7 +104,6 @@ class EventRenderer:
         if done.status != "completed":
             yield Text(f"─ {done.status} after {took}" if took else f"─ {done.status}", style="yellow")
 
-    # what is going on besides the answer
     def _render_progress(self, progress: Progress) -> Iterator[RenderableType]:
         detail = progress.detail
         if self.status is None and progress.stage != "handoff":
@@ -123,23 +120,23 @@ class EventRenderer:
             case "memory" if detail.get("title"):
                 yield _render_note(f"remembered {detail['title']}: {detail.get('reason', '')}")
             case "prepare" if detail.get("problem"):
-                yield _render_note(f"went on without {detail.get('source')}: {detail['problem']}")
+                yield _render_note(f"continued without {detail.get('source')}: {detail['problem']}")
             case "task":
                 yield from self._render_tasks(detail)
             case "compaction" if "messages" in detail:
-                yield _render_note(f"summarised {many(int(detail['messages']), 'older message')} to make room")
+                yield _render_note(f"summarised {pluralize(int(detail['messages']), 'older message')} to make room")
             case "queued":
                 self._set_activity(f"waiting: {detail.get('because') or 'another turn runs'}")
             case "running" if detail.get("steer"):
-                yield _render_note(f"heard meanwhile: {detail['steer']}")
+                yield _render_note(f"added to the running turn: {detail['steer']}")
             case "handoff":
                 yield _render_note(f"{detail.get('to')} drives this session now (before: {detail.get('from')})")
             case _:
                 self._set_activity({"prepare": "preparing", "running": "working"}.get(progress.stage, progress.stage))
 
-    def _set_activity(self, words: str) -> None:
+    def _set_activity(self, activity: str) -> None:
         if self.status is not None:
-            self.status.words = words
+            self.status.activity = activity
 
     def _render_tool(self, detail: Mapping[str, Any]) -> Iterator[RenderableType]:
         assert self.status is not None
@@ -158,7 +155,7 @@ class EventRenderer:
         line.append(" ✗" if failed else " ✓", style="red" if failed else "green")
         seconds = detail.get("duration", detail.get("seconds"))
         if isinstance(seconds, int | float):
-            line.append(f" {lasted(float(seconds))}", style="dim")
+            line.append(f" {format_duration(float(seconds))}", style="dim")
         if failed and isinstance(detail.get("error"), str):
             line.append(f"  {one_line(str(detail['error']), _PREVIEW_CHARS)}", style="red")
         yield line
@@ -184,7 +181,7 @@ class EventRenderer:
         if tasks and all(one.get("state") == "waiting" for one in tasks):
             how = "at once where they can" if detail.get("parallel") else "one after the other"
             yield _render_note(
-                f"{many(len(tasks), 'task')}, {how}: {'; '.join(str(one.get('title')) for one in tasks)}"
+                f"{pluralize(len(tasks), 'task')}, {how}: {'; '.join(str(one.get('title')) for one in tasks)}"
             )
 
 
@@ -193,11 +190,11 @@ def _render_markdown(text: str) -> RenderableType:
 
 
 def _describe_template(detail: Mapping[str, Any]) -> str:
-    """A template that is before this conversation, why, and what of it is different here."""
+    """The template in use, the reason, and its differences here."""
     words = f"used template {detail['name']} because {detail.get('because') or detail.get('reason')}"
     changed = [*detail.get("mapped", ()), *(f"without {one}" for one in detail.get("left_out", ()))]
     return f"{words} ({'; '.join(map(str, changed))})" if changed else words
 
 
-def _render_note(words: str) -> RenderableType:
-    return Text(f"◦ {one_line(words, 300)}", style="dim")
+def _render_note(text: str) -> RenderableType:
+    return Text(f"◦ {one_line(text, 300)}", style="dim")

@@ -1,4 +1,4 @@
-"""One question, one answer: for `-q`, for pipes and for scripts."""
+"""One request and its answer, without a prompt: for `-q`, pipes and scripts."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from typing import Any
 
 import click
 
-from sojourn.cli.formatting import format_duration as lasted
-from sojourn.cli.formatting import one_line, printable
 from sojourn.core.errors import error_from_code
 from sojourn.core.events import Chunk, Done, Failed, Progress
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.tool import Reply
+from sojourn.text.formatting import format_duration, one_line, printable
 
 
 @dataclass(slots=True)
 class OneShotResult:
-    """How it went."""
+    """The answer of a turn, its tool calls and how it ended."""
 
     session: Session
     turn: str
@@ -47,9 +46,9 @@ class OneShotResult:
         }
 
 
-async def ask(service: Service, session: Session, said: TurnRequest, by: Caller, *, quiet: bool) -> OneShotResult:
-    """Says it and follows to the end. Words go to standard output as they come, tools to standard error."""
-    turn = await service.say(session.id, said, by, when_busy="wait")
+async def ask(service: Service, session: Session, request: TurnRequest, by: Caller, *, quiet: bool) -> OneShotResult:
+    """Sends a request and follows its turn. Text goes to standard output as it arrives, tools to standard error."""
+    turn = await service.say(session.id, request, by, when_busy="wait")
     outcome = OneShotResult(session, turn.id)
     with _stop_on_interrupt(service, session, by):
         async with aclosing(service.watch(session.id, after=turn.after)) as log:
@@ -62,7 +61,7 @@ async def ask(service: Service, session: Session, said: TurnRequest, by: Caller,
 async def _handle_event(
     service: Service, recorded: Recorded, outcome: OneShotResult, by: Caller, *, quiet: bool
 ) -> bool:
-    """Whether that was the end."""
+    """Adds an event to the outcome and prints it; True if it ends the turn."""
     item = recorded.item
     match item:
         case Chunk():
@@ -95,7 +94,7 @@ def _handle_tool(item: Progress, outcome: OneShotResult, *, quiet: bool) -> None
     outcome.tools.append(detail)
     if not quiet:
         took = detail.get("duration", detail.get("seconds"))
-        seconds = f" {lasted(float(took))}" if isinstance(took, int | float) else ""
+        seconds = f" {format_duration(float(took))}" if isinstance(took, int | float) else ""
         sign = "✗" if detail["status"] == "failed" else "✓"
         words = one_line(f"{detail.get('tool')} {detail.get('preview') or ''}", 120)
         click.echo(click.style(f"▸ {words} {sign}{seconds}", dim=True), err=True)
@@ -103,7 +102,7 @@ def _handle_tool(item: Progress, outcome: OneShotResult, *, quiet: bool) -> None
 
 @contextmanager
 def _stop_on_interrupt(service: Service, session: Session, by: Caller) -> Iterator[None]:
-    """Ctrl-C stops the turn; the end of it is still awaited."""
+    """Makes Ctrl-C stop the turn; the caller still waits for its end."""
     loop, waiting = asyncio.get_running_loop(), set[asyncio.Task[bool]]()
 
     def stop() -> None:
@@ -121,7 +120,7 @@ def _stop_on_interrupt(service: Service, session: Session, by: Caller) -> Iterat
 
 
 def raise_for_outcome(outcome: OneShotResult) -> None:
-    """A failed turn is a failed command; a stopped one ends as Ctrl-C does."""
+    """Raises the error of a failed turn; exits with 130 after a stopped one."""
     if outcome.failed is not None:
         raise error_from_code(outcome.failed.code, outcome.failed.message, hint=outcome.failed.hint)
     if outcome.done is not None and outcome.done.status == "cancelled":

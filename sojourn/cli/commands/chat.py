@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli.chat.conversation import attach_file
+from sojourn.cli.chat.file_upload import attach_file
 from sojourn.cli.chat.oneshot import ask, raise_for_outcome
 from sojourn.cli.command_table import RUN_CHAT
 from sojourn.cli.context import CommandContext, emit, with_app
@@ -74,7 +74,7 @@ async def chat(
                 context,
                 service,
                 by,
-                words=session,
+                reference=session,
                 latest=goes_on,
                 runtime=runtime,
                 model=model,

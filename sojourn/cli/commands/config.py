@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sojourn.cli.command_table import PRINT_SETTINGS
 from sojourn.cli.commands.toml_edit import set_key
 from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonGroup
-from sojourn.cli.views.console import render
-from sojourn.cli.views.settings import print_settings
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.settings import SETTINGS, SETTINGS_BY_NAME, Secret, Settings
 
@@ -52,7 +51,7 @@ def show(context: CommandContext) -> None:
     if context.json:
         emit(list_settings(context.settings))
     else:
-        render(context, print_settings, context.settings)
+        context.render(PRINT_SETTINGS, context.settings)
 
 
 def list_settings(settings: Settings) -> list[dict[str, Any]]:

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from sojourn.cli import json_output
-from sojourn.cli.command_table import COMPLETE_SOURCES
+from sojourn.cli.command_table import COMPLETE_SOURCES, PRINT_HISTORIES, PRINT_IMPORT_REPORTS
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.formatting import pluralize
 from sojourn.cli.options import JsonCommand, set_flag, yes_option
-from sojourn.cli.views.console import render
-from sojourn.cli.views.imports import print_histories, print_import_reports
-from sojourn.cli.views.progress import progress_bars
 from sojourn.core.errors import SourceUnreadable
 from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.importer import FoundHistory
+from sojourn.text.formatting import pluralize
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -93,11 +90,11 @@ async def preview_imports(
 ) -> list[ImportReport]:
     """The dry run of each history, shown."""
     reports = []
-    with progress_bars(context) as progress:
+    with context.progress() as progress:
         for one in found:
             reports.append(await app.import_history(one, dry_run=True, progress=progress))
     if found and not context.json:
-        render(context, print_histories, found, reports)
+        context.render(PRINT_HISTORIES, found, reports)
     return reports
 
 
@@ -115,10 +112,10 @@ async def run_imports(context: CommandContext, app: AppContext, todo: Sequence[F
     """Imports, and shows what became of each history."""
     reports = []
     for one in todo:
-        with progress_bars(context) as progress:
+        with context.progress() as progress:
             reports.append(await app.import_history(one, progress=progress))
         if not context.json:
-            render(context, print_import_reports, reports[-1:])
+            context.render(PRINT_IMPORT_REPORTS, reports[-1:])
     return reports
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
+from sojourn.cli.command_table import PRINT_PLUGINS
 from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonGroup, yes_option
-from sojourn.cli.views.console import render
-from sojourn.cli.views.plugins import print_plugins
 from sojourn.core.errors import BadInput
 from sojourn.core.plugin_manifest import NEEDS
 from sojourn.ports.pages import PluginPage
@@ -38,7 +37,7 @@ def show(context: CommandContext) -> None:
     if context.json:
         emit(rows)
     else:
-        render(context, print_plugins, rows)
+        context.render(PRINT_PLUGINS, rows)
 
 
 @plugins.command("enable")

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sojourn.cli.command_table import SESSIONS_COMMANDS
+from sojourn.cli.command_table import PRINT_SESSIONS, SESSIONS_COMMANDS
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.options import JsonGroup, since_option, source_option, until_option
-from sojourn.cli.views.console import render
-from sojourn.cli.views.sessions import print_sessions
 from sojourn.ports.store import Listing
 from sojourn.text.export import session_to_json
 
@@ -74,4 +72,4 @@ async def list_sessions(
         emit([session_to_json(one) for one in found[:most]])
     else:
         more = "--all shows every one." if len(found) > most else ""
-        render(context, print_sessions, found[:most], now=time.time(), more=more)
+        context.render(PRINT_SESSIONS, found[:most], now=time.time(), more=more)

@@ -9,11 +9,11 @@ import click
 from sojourn.cli import json_output
 from sojourn.cli.commands.sessions_edit import label_of
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.formatting import one_line, pluralize
 from sojourn.cli.options import JsonCommand, session_argument, yes_option
 from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing, Removed, SessionStore
+from sojourn.text.formatting import one_line, pluralize
 
 FOR_EVER = """Forgetting is for ever:
   · every message, its place in the search index, the facts that were remembered in it and what plugins

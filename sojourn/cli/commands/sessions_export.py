@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.formatting import pluralize
 from sojourn.cli.options import JsonCommand, SessionParam
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing, SessionStore
 from sojourn.text.export import export_to_json, make_file_name, message_to_json, to_jsonl, to_markdown
+from sojourn.text.formatting import pluralize
 
 Writer = Callable[[Session, Sequence[Recorded]], Iterator[str]]
 _KINDS: dict[str, Writer] = {"jsonl": to_jsonl, "markdown": to_markdown}

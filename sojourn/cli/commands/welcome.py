@@ -8,19 +8,17 @@ from collections.abc import Sequence
 import click
 
 from sojourn.cli import json_output
+from sojourn.cli.command_table import PRINT_GREETING, PRINT_NEXT_STEPS, PRINT_SESSIONS
 from sojourn.cli.commands.imports import preview_imports, run_imports, select_importable
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.doctor_checks import to_check
-from sojourn.cli.formatting import pluralize
 from sojourn.cli.options import JsonCommand
-from sojourn.cli.views.console import render
-from sojourn.cli.views.sessions import print_sessions
-from sojourn.cli.views.welcome import print_greeting, print_next_steps
 from sojourn.core.health import Health
 from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.importer import FoundHistory
 from sojourn.ports.store import Listing
 from sojourn.text.export import session_to_json
+from sojourn.text.formatting import pluralize
 
 _MAX_SESSIONS = 10
 
@@ -35,7 +33,7 @@ async def welcome(context: CommandContext, app: AppContext) -> None:
     """
     health = await app.store.health()
     if not context.json:
-        render(context, print_greeting, to_check(health))
+        context.render(PRINT_GREETING, to_check(health))
     if not health.readable:
         return _fail_unreadable(context, health)
     is_first = await app.store.is_empty()
@@ -60,8 +58,8 @@ async def welcome(context: CommandContext, app: AppContext) -> None:
     if samples:
         context.say(f"{pluralize(samples, 'sample session')} added; each title says so.")
     more = "`sojourn sessions list` shows more." if len(newest) > _MAX_SESSIONS else ""
-    render(context, print_sessions, newest[:_MAX_SESSIONS], now=time.time(), more=more)
-    render(context, print_next_steps, await _find_unimported(app, found))
+    context.render(PRINT_SESSIONS, newest[:_MAX_SESSIONS], now=time.time(), more=more)
+    context.render(PRINT_NEXT_STEPS, await _find_unimported(app, found))
 
 
 def _fail_unreadable(context: CommandContext, health: Health) -> None:

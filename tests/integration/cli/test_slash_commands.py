@@ -94,7 +94,7 @@ async def test_a_session_is_resumed_watched_taken_and_left(home, tmp_path):
 async def test_a_file_is_attached_and_a_session_is_exported(home, tmp_path):
     async with terminal(home, tmp_path) as talk:
         (tmp_path / "plan.txt").write_text("roses")
-        assert "plan.txt goes with your next words" in await run(talk, "/attach plan.txt")
+        assert "plan.txt will be sent with your next message" in await run(talk, "/attach plan.txt")
         assert [one.name for one in talk.attachments] == ["plan.txt"]
         await run(talk, "/title roses")
         await run(talk, "/export out.md")

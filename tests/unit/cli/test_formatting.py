@@ -3,8 +3,8 @@ import time
 import click
 import pytest
 
-from sojourn.cli.formatting import format_age, format_bytes, format_duration, one_line, pluralize, printable, to_iso
 from sojourn.cli.options import TimeParam
+from sojourn.text.formatting import format_age, format_bytes, format_duration, one_line, pluralize, printable, to_iso
 
 NOW = 1_800_000_000.0
 
