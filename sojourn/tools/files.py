@@ -1,11 +1,15 @@
-"""read_file and write_file."""
+"""Tools for whole files: `read_file`, `write_file` and `send_file`."""
 
 from __future__ import annotations
 
 import asyncio
 import difflib
+import os
 from collections.abc import Mapping
+from dataclasses import asdict
+from mimetypes import guess_type
 
+from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, Conflict, NotAllowed, NotFound
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings, PluginContext, Shared
@@ -21,8 +25,8 @@ MARK = "[redacted:"
 class ReadApprovals:
     """Remembers what was asked about, so that what is read is what was allowed."""
 
-    def __init__(self, kit: HasSettings) -> None:
-        self.settings = kit.settings
+    def __init__(self, app: HasSettings) -> None:
+        self.settings = app.settings
         self._asked: dict[tuple[str, str], ResolvedPath] = {}
 
     def ask(self, at: Workspace, raw: str) -> Question | None:
@@ -40,11 +44,11 @@ class ReadApprovals:
         return place
 
 
-def read_file_tool(kit: Shared) -> Tool:
-    reading = kit.shared(ReadApprovals)
+def read_file_tool(app: Shared) -> Tool:
+    reading = app.shared(ReadApprovals)
 
-    def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
-        return reading.ask(at, given["path"])
+    def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+        return reading.ask(at, arguments["path"])
 
     @tool(asks=asks)
     async def read_file(at: Workspace, path: str, offset: int = 1, limit: int = 2000) -> ToolResult:
@@ -66,16 +70,16 @@ def read_file_tool(kit: Shared) -> Tool:
     return read_file
 
 
-def write_file_tool(kit: PluginContext) -> Tool:
-    changing = kit.shared(FileLocks)
+def write_file_tool(app: PluginContext) -> Tool:
+    changing = app.shared(FileLocks)
 
-    def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
-        raw, content = given["path"], given["content"]
+    def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+        raw, content = arguments["path"], arguments["content"]
         try:
-            old, _ = read_text(require_writable(at, raw, kit.settings))
+            old, _ = read_text(require_writable(at, raw, app.settings))
         except (OSError, BadInput):
             old = ""
-        return ask_about_writing(at, raw, kit.settings, describe_change(old, content, raw))
+        return ask_about_writing(at, raw, app.settings, describe_change(old, content, raw))
 
     @tool(effect="writes", asks=asks)
     async def write_file(at: Workspace, path: str, content: str) -> ToolResult:
@@ -84,7 +88,7 @@ def write_file_tool(kit: PluginContext) -> Tool:
         path: the file, from the workspace
         content: everything the file shall hold
         """
-        place = require_writable(at, path, kit.settings)
+        place = require_writable(at, path, app.settings)
         async with changing.lock(place):
             data = content.encode("utf-8")
             await asyncio.to_thread(refuse_redaction_marks, place, content)
@@ -163,3 +167,44 @@ def _suggest_names(place: ResolvedPath) -> str:
 
 def _count_lines(text: str) -> int:
     return text.count("\n") + bool(text and not text.endswith("\n"))
+
+
+MAX_SENT_BYTES = 20 << 20
+
+
+def send_file_tool(app: PluginContext) -> Tool:
+    reading = app.shared(ReadApprovals)
+
+    def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+        return reading.ask(at, arguments["path"])
+
+    @tool(asks=asks)
+    async def send_file(at: Workspace, path: str) -> ToolResult:
+        """Gives the person a file, a picture for example: it is sent to the chat and kept with the session.
+
+        path: the file, from the workspace or absolute
+        """
+        place = reading.place(at, path)
+        data = await asyncio.to_thread(_read_bytes, place)
+        name, kind = place.path.name, guess_type(place.path.name)[0] or "application/octet-stream"
+        hash = await app.store.put_blob(at.session, data, media_type=kind, name=name)
+        file = Attachment(hash=hash, media_type=kind, name=name, size=len(data))
+        text = f"{name} ({len(data):,} bytes) was sent to the person."
+        return ToolResult(text=text, facts={"attachment": asdict(file)})
+
+    return send_file
+
+
+def _read_bytes(place: ResolvedPath) -> bytes:
+    if place.path.is_dir():
+        raise BadInput(f"{place.shown} is a folder.", hint="Name one file, or pack the folder first.")
+    try:
+        with os.fdopen(open_file(place), "rb") as file:
+            data = file.read(MAX_SENT_BYTES + 1)
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no file {place.shown}.", hint="Look which files there are first.") from error
+    if len(data) > MAX_SENT_BYTES:
+        raise BadInput(
+            f"{place.shown} has more than {MAX_SENT_BYTES:,} bytes.", hint="Make it smaller, or say where it is."
+        )
+    return data

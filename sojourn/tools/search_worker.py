@@ -71,6 +71,17 @@ def compile_glob(pattern: str) -> GitIgnoreSpec:
         raise BadInput(f"{pattern[:200]!r} is not a glob: {error}.", hint="Examples: *.py, src/**/test_*.py") from error
 
 
+def check_pattern(pattern: str, by: str) -> None:
+    """BadInput if the pattern of a search by name or by content is malformed."""
+    _ = compile_glob(pattern) if by == "name" else compile_regex(pattern)
+
+
+def format_line(name: str, number: int | str, line: str) -> str:
+    """A result as `path:number: line`, truncated."""
+    text = line.strip()
+    return f"{name}:{number}: {text[:MAX_LINE_CHARS]}{'…' if len(text) > MAX_LINE_CHARS else ''}"
+
+
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
     """The .gitignore files that apply in a folder, the root's first."""
@@ -143,9 +154,8 @@ def search_lines(
             continue
         for number, line in enumerate(_read_lines(ResolvedPath(path, place.root, place.inside)), 1):
             if wanted.search(line):
-                shown = line.strip()
                 run.found += 1
-                yield f"{name}:{number}: {shown[:MAX_LINE_CHARS]}{'…' if len(shown) > MAX_LINE_CHARS else ''}"
+                yield format_line(name, number, line)
                 if not run.may_continue():
                     return
 
@@ -162,15 +172,15 @@ def _read_lines(place: ResolvedPath) -> list[str]:
 
 
 def main() -> None:
-    """Does what its argument says."""
-    asked = json.loads(sys.argv[1])
-    place = ResolvedPath(Path(asked["folder"]), Path(asked["root"]), asked["inside"])
-    run = SearchRun(asked["limit"], time.monotonic() + asked["seconds"])
-    if asked["by"] == "name":
-        lines = search_names(run, place, compile_glob(asked["pattern"]))
+    """Runs the search in `sys.argv[1]`."""
+    request = json.loads(sys.argv[1])
+    place = ResolvedPath(Path(request["folder"]), Path(request["root"]), request["inside"])
+    run = SearchRun(request["limit"], time.monotonic() + request["seconds"])
+    if request["by"] == "name":
+        lines = search_names(run, place, compile_glob(request["pattern"]))
     else:
         lines = search_lines(
-            run, place, compile_regex(asked["pattern"]), compile_glob(asked["only"]) if asked["only"] else None
+            run, place, compile_regex(request["pattern"]), compile_glob(request["only"]) if request["only"] else None
         )
     for line in lines:
         sys.stdout.write(json.dumps(line) + "\n")

@@ -100,7 +100,7 @@ async def test_a_file_is_attached_and_a_session_is_exported(home, tmp_path):
         await run(talk, "/export out.md")
         assert (tmp_path / "out.md").read_text().startswith("# roses\n")
         assert (tmp_path / "out.md").stat().st_mode & 0o777 == 0o600
-        with pytest.raises(BadInput, match="already there"):
+        with pytest.raises(BadInput, match="already exists"):
             await run(talk, "/export out.md")
 
 
