@@ -109,7 +109,7 @@ SESSIONS_COMMANDS: dict[str, LazyCommand] = {
     "forget": Lazy("sojourn.cli.commands.sessions_delete:forget"),
 }
 
-# Parts of commands that only some runs need.
+# Parts that only some runs of a command need.
 ASYNCIO_RUN: Lazy[Run] = Lazy("asyncio:run")  # as large as click
 COMPLETE_SESSIONS: Lazy[Complete] = Lazy("sojourn.cli.shell_completion:complete_sessions")
 COMPLETE_SOURCES: Lazy[Complete] = Lazy("sojourn.cli.shell_completion:complete_sources")

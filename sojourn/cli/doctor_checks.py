@@ -1,4 +1,4 @@
-"""What the doctor looks at. Each check answers with a value and never raises."""
+"""Checks of `sojourn doctor`. Each returns a result and never raises."""
 
 from __future__ import annotations
 
@@ -31,14 +31,18 @@ class DoctorCheck:
 
 
 def run_checks(context: CommandContext) -> list[DoctorCheck]:
-    """Everything, in the order in which one thing needs the other."""
+    """Runs all checks; each comes after those it depends on."""
     found = [_check_python(), _check_sqlite()]
     try:
         settings = context.settings
     except SojournError as error:
         return [*found, DoctorCheck("config", "problem", str(error), error.hint), *_check_plugins(context)]
     file = settings.home / "config.toml"
-    found.append(DoctorCheck("config", "ok", str(file) if file.exists() else f"{file} is not there: all defaults"))
+    found.append(
+        DoctorCheck(
+            "config", "ok", str(file) if file.exists() else f"{file} does not exist: all settings have their defaults"
+        )
+    )
     found += [_check_home(settings), _check_disk(settings), _check_store(context, settings)]
     return [*found, *_check_histories(context), *_check_plugins(context)]
 
@@ -63,7 +67,7 @@ def _check_sqlite() -> DoctorCheck:
 def _check_home(settings: Settings) -> DoctorCheck:
     home = settings.home
     if not home.exists():
-        return DoctorCheck("home", "ok", f"{home} is not there yet; it is made when something is kept")
+        return DoctorCheck("home", "ok", f"{home} does not exist yet; it is created when something is saved")
     if not home.is_dir():
         return DoctorCheck("home", "problem", f"{home} is not a folder", "Choose another one with SOJOURN_HOME.")
     mode = home.stat().st_mode & 0o777
@@ -84,9 +88,9 @@ def _check_disk(settings: Settings) -> DoctorCheck:
 
 
 def _check_store(context: CommandContext, settings: Settings) -> DoctorCheck:
-    """The store's own word. A store that is not there is not made just to look at it."""
+    """Asks the store for its health. A check never creates a store."""
     if not settings["database_url"] and not (settings.home / "state.db").exists():
-        return DoctorCheck("store", "ok", "none yet; it is made when something is kept")
+        return DoctorCheck("store", "ok", "none yet; it is created when something is saved")
     try:
         health = context.run(lambda app: app.store.health())
     except SojournError as error:
@@ -95,7 +99,7 @@ def _check_store(context: CommandContext, settings: Settings) -> DoctorCheck:
 
 
 def to_check(health: Health) -> DoctorCheck:
-    """The health of a store, as a check."""
+    """Converts the health of a store to a check."""
     if health.state == "healthy":
         return DoctorCheck("store", "ok", f"healthy: {health.store}")
     state: State = "warning" if health.readable else "problem"

@@ -1,4 +1,4 @@
-"""What commands share: flags, and the types of their arguments."""
+"""Shared options, parameter types and base classes of the commands."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def json_option() -> click.Option:
 
 
 class JsonCommand(click.Command):
-    """A command that also speaks JSON."""
+    """A command with the option `--json`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -55,7 +55,7 @@ class JsonCommand(click.Command):
 
 
 class JsonGroup(click.Group):
-    """A group of such commands. Its `lazy` ones are imported when they are used."""
+    """A group of JSON commands. Those in `lazy` are imported when they are used."""
 
     command_class = JsonCommand
     group_class = type
@@ -85,7 +85,7 @@ class JsonGroup(click.Group):
 
 
 class NonEmptyFlag(click.types.BoolParamType):
-    """A variable that counts whatever it says, as long as it says something."""
+    """A flag that any non-empty value of its environment variable sets (NO_COLOR)."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
         return bool(value)
@@ -122,7 +122,7 @@ class TimeParam(click.ParamType[float]):
 
 
 class SessionParam(click.ParamType[str]):
-    """A session by id, beginning of an id, or title. The store decides; here it is only completed."""
+    """A session by id, beginning of an id, or title. The store resolves it; this class only completes it."""
 
     name = "session"
 

@@ -1,4 +1,4 @@
-"""`sojourn config`: what is in force, and where it came from."""
+"""`sojourn config`: the effective settings, and where each value comes from."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def list_settings(settings: Settings) -> list[dict[str, Any]]:
 
 
 def to_json_value(value: Any) -> Any:
-    """A value as JSON has it; a secret stays one, and none at all is an empty text."""
+    """A setting as a JSON value; a secret stays masked, an empty one is an empty string."""
     if isinstance(value, Secret):
         return str(value) if value else ""
     return str(value) if isinstance(value, Path) else value
@@ -108,12 +108,12 @@ def change(context: CommandContext, key: str, value: str) -> None:
             _write_private(file, before)
         raise
     now = {"name": key, "value": to_json_value(settings[key]), "origin": settings.origins[key]}
-    note = "" if now["origin"] == "file" else f" For now the {now['origin']} says otherwise."
+    note = "" if now["origin"] == "file" else f" The {now['origin']} overrides it for now."
     context.say(f"{key} is {now['value']} in {file}.{note}", now)
 
 
 def _write_private(file: Path, text: str) -> None:
-    """Replaces the file in one step; only its owner may read it, for it may hold secrets."""
+    """Replaces the file atomically; only its owner may read it, because it may hold secrets."""
     part = file.with_name(f".{file.name}.part")
     part.unlink(missing_ok=True)
     part.touch(mode=0o600)

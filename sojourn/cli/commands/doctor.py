@@ -1,4 +1,4 @@
-"""`sojourn doctor`: is everything in order, and if not, what to do."""
+"""`sojourn doctor`: checks the installation and says how to fix what is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sojourn import`: the histories of other agents, looked at first and brought in after a yes."""
+"""`sojourn import`: previews the histories of other agents and imports them after a yes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def imports(context: CommandContext, app: AppContext, what: str | None, dr
     reports = await preview_imports(context, app, found)
     todo = select_importable(found, reports)
     if found and not todo:
-        reports = [replace(one, dry_run=dry_run) for one in reports]  # all there was to do has been done
+        reports = [replace(one, dry_run=dry_run) for one in reports]  # nothing was left to import
         if not context.json:
             click.echo("There is nothing new to import.")
     if todo and not dry_run:
@@ -70,7 +70,7 @@ async def imports(context: CommandContext, app: AppContext, what: str | None, dr
             done = {(one.source, one.home): one for one in await run_imports(context, app, todo)}
             reports = [done.get((one.source, one.home)) or replace(one, dry_run=False) for one in reports]
         elif not context.json:
-            click.echo("Nothing was imported." + ("" if context.is_interactive else " Say it with --yes."))
+            click.echo("Nothing was imported." + ("" if context.is_interactive else " Use --yes to import."))
     if context.json:
         emit([json_output.encode_import_report(one) for one in reports])
     _raise_unreadable(reports)
@@ -88,7 +88,7 @@ def _find_histories(app: AppContext, what: str | None) -> list[FoundHistory]:
 async def preview_imports(
     context: CommandContext, app: AppContext, found: Sequence[FoundHistory]
 ) -> list[ImportReport]:
-    """The dry run of each history, shown."""
+    """Runs a dry run of each history and prints the reports."""
     reports = []
     with context.progress() as progress:
         for one in found:
@@ -99,7 +99,7 @@ async def preview_imports(
 
 
 def select_importable(found: Sequence[FoundHistory], reports: Sequence[ImportReport]) -> list[FoundHistory]:
-    """Those histories that can be read and have something new."""
+    """The histories that are readable and have something new."""
     pairs = zip(found, reports, strict=True)
     return [one for one, report in pairs if not report.problem and report.imported + report.updated]
 
@@ -109,7 +109,7 @@ def _format_total(todo: Sequence[FoundHistory], reports: Sequence[ImportReport])
 
 
 async def run_imports(context: CommandContext, app: AppContext, todo: Sequence[FoundHistory]) -> list[ImportReport]:
-    """Imports, and shows what became of each history."""
+    """Imports the histories and prints a report for each."""
     reports = []
     for one in todo:
         with context.progress() as progress:
@@ -120,7 +120,7 @@ async def run_imports(context: CommandContext, app: AppContext, todo: Sequence[F
 
 
 def _raise_unreadable(reports: Sequence[ImportReport]) -> None:
-    """Found but unreadable is an error, after everything else was brought in."""
+    """SourceUnreadable if a history could not be read; called after the others were imported."""
     broken = [one for one in reports if one.problem]
     if broken:
         places = "; ".join(f"{one.source} at {one.home}: {one.problem}" for one in broken)

@@ -52,11 +52,13 @@ def enable(context: CommandContext, name: str, yes: bool) -> None:
         raise BadInput(found.problem, hint=found.hint)
     needs = found.manifest.needs
     if not context.json:
-        click.echo(f"{found.manifest.label} {found.manifest.version}: {found.manifest.description or 'says nothing.'}")
+        click.echo(
+            f"{found.manifest.label} {found.manifest.version}: {found.manifest.description or 'no description.'}"
+        )
         for need in needs:
             click.echo(f"  {need}: {NEEDS[need]}")
         if not needs:
-            click.echo("  It needs nothing but its own page.")
+            click.echo("  It needs nothing beyond its own page.")
     context.confirm(f'Turn "{name}" on?', yes=yes)
     pages.enable(name, needs)
     context.say(f"{name} is on. Its page is {found.manifest.path} in the dashboard.", {"name": name, "state": "on"})
@@ -72,8 +74,7 @@ def disable(context: CommandContext, name: str) -> None:
 
 
 def encode_plugin(plugin: Plugin, page: PluginPage | None = None) -> dict[str, Any]:
-    return {
-        "name": plugin.name,
+    return _encode_problem(plugin.name, "", "") | {
         "summary": plugin.summary,
         "store": plugin.store is not None,
         "sources": [make().name for make in plugin.sources],
@@ -81,27 +82,15 @@ def encode_plugin(plugin: Plugin, page: PluginPage | None = None) -> dict[str, A
         "routes": [dotted_name(one) for one in plugin.routes],
         "page": page.manifest.path if page and page.manifest else "",
         "state": "on",
-        "needs": [],
-        "problem": "",
-        "hint": "",
     }
 
 
 def _encode_page(one: PluginPage) -> dict[str, Any]:
-    made = one.manifest
-    return {
-        "name": one.name,
-        "summary": made.description if made else "",
-        "store": False,
-        "sources": [],
-        "commands": [],
-        "routes": [],
-        "page": made.path if made else "",
-        "state": one.state,
-        "needs": list(made.needs) if made else [],
-        "problem": one.problem,
-        "hint": one.hint,
-    }
+    manifest = one.manifest
+    row = _encode_problem(one.name, one.problem, one.hint) | {"state": one.state}
+    if manifest is None:
+        return row
+    return row | {"summary": manifest.description, "page": manifest.path, "needs": list(manifest.needs)}
 
 
 def _encode_problem(name: str, problem: str, hint: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Taking sessions away: `delete` removes, `forget` also sees to it that nothing of it is left."""
+"""`sojourn sessions delete` removes sessions; `forget` also erases every trace of one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOR_EVER = """Forgetting is for ever:
 
 
 async def _describe(store: SessionStore, sessions: Sequence[Session]) -> str:
-    """What would go, in one line for each session."""
+    """One line for each session that would be removed."""
     lines = []
     for one in sessions:
         children = await store.find(Listing(parent=one.id, archived=None, limit=1000))

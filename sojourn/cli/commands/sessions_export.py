@@ -77,7 +77,7 @@ async def _read_messages(store: SessionStore, session: Session) -> list[Recorded
 
 
 async def _find_sessions(store: SessionStore, names: Sequence[str]) -> Chosen:
-    found = [await store.resolve(words) for words in names]  # all of them, before anything is written
+    found = [await store.resolve(words) for words in names]  # resolves every name before anything is written
     for one in found:
         yield one, await _read_messages(store, one)
 
@@ -91,7 +91,7 @@ async def _list_all(store: SessionStore) -> Chosen:
 
 
 async def _write_files(chosen: Chosen, kind: str, output: Path, *, force: bool) -> int:
-    """One file, or one for each session in a folder. A file appears whole or not at all."""
+    """Writes one file, or one per session into a folder. Each file is written atomically."""
     done = 0
     if output.is_dir():
         async for one, rows in chosen:
@@ -107,11 +107,11 @@ async def _write_files(chosen: Chosen, kind: str, output: Path, *, force: bool) 
 
 
 class _AtomicFile:
-    """Writes beside the target and puts it in place at the end; readable by its owner only."""
+    """Writes a temporary file and renames it to the target at the end; only its owner can read it."""
 
     def __init__(self, target: Path, *, force: bool) -> None:
         if target.exists() and not force:
-            raise BadInput(f"{target} is already there.", hint="Choose another name, or say --force.")
+            raise BadInput(f"{target} already exists.", hint="Choose another name, or use --force.")
         self._target, self._part = target, target.with_name(f".{target.name}.part")
 
     def __enter__(self) -> Callable[[Iterator[str]], None]:

@@ -1,4 +1,4 @@
-"""`sojourn sessions show` and `search`: what was said."""
+"""`sojourn sessions show` and `sojourn sessions search`."""
 
 from __future__ import annotations
 
@@ -128,5 +128,5 @@ async def search(
 
 
 def _restore_quotes(word: str) -> str:
-    """The shell took the quotes of "two words" away; they meant something."""
+    """Puts back the quotes of a phrase, which the shell has removed."""
     return f'"{word}"' if any(c.isspace() for c in word.strip()) and '"' not in word else word

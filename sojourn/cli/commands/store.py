@@ -22,7 +22,7 @@ def store() -> None:
 @store.command("stats")
 @with_app
 async def stats(context: CommandContext, app: AppContext) -> None:
-    """The store in figures: how much it holds, and what takes the room."""
+    """The store in figures: how much it holds, and what uses the space."""
     found = await app.store.stats()
     if context.json:
         emit(json_output.encode_stats(found))

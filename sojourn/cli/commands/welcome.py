@@ -1,4 +1,4 @@
-"""`sojourn welcome`: the first look. Asks nothing when nobody is there to answer."""
+"""`sojourn welcome`: the first look. Without a terminal it asks nothing."""
 
 from __future__ import annotations
 
@@ -64,20 +64,13 @@ async def welcome(context: CommandContext, app: AppContext) -> None:
 
 def _fail_unreadable(context: CommandContext, health: Health) -> None:
     if context.json:
-        emit(
-            {
-                "health": json_output.encode_health(health),
-                "histories": [],
-                "imports": [],
-                "samples_added": 0,
-                "sessions": [],
-            }
-        )
+        empty = {"histories": [], "imports": [], "samples_added": 0, "sessions": []}
+        emit({"health": json_output.encode_health(health), **empty})
     raise click.exceptions.Exit(5)
 
 
 async def _offer_imports(context: CommandContext, app: AppContext, found: Sequence[FoundHistory]) -> list[ImportReport]:
-    """Shows what a dry run says and imports after a yes."""
+    """Shows a dry run of each history and imports them after a yes."""
     if not found or not context.is_interactive:
         return []
     reports = await preview_imports(context, app, found)
@@ -88,7 +81,7 @@ async def _offer_imports(context: CommandContext, app: AppContext, found: Sequen
     click.echo("Importing only reads there, never credentials; keys and passwords are blacked out in our copy.")
     if context.ask(f"Import {total} now?", default=True):
         return await run_imports(context, app, todo)
-    click.echo("Fine. `sojourn import` does it later.")
+    click.echo("Skipped. Run `sojourn import` later to import them.")
     return []
 
 
@@ -99,5 +92,5 @@ def _wants_samples(context: CommandContext) -> bool:
 
 
 async def _find_unimported(app: AppContext, found: Sequence[FoundHistory]) -> list[FoundHistory]:
-    """Histories of which nothing was brought in yet."""
+    """Histories from which nothing has been imported yet."""
     return [one for one in found if not one.problem and not await app.store.known(one.source, str(one.home))]

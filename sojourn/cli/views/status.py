@@ -30,7 +30,7 @@ def print_checks(screen: Console, found: Sequence[DoctorCheck]) -> None:
     if wrong:
         screen.print(Text(f"\n{pluralize(wrong, 'problem')} found.", style="bold red"))
     else:
-        screen.print(Text("\nEverything needed is in order.", style="green"))
+        screen.print(Text("\nEverything is in order.", style="green"))
 
 
 def format_state(check: DoctorCheck) -> Text:
