@@ -1,4 +1,6 @@
-"""Refuses dependencies under the GPL or AGPL: part of `make check`. Sojourn is MIT; the LGPL is fine for a library.
+"""Refuses dependencies under the GPL, AGPL or LGPL: part of `make check`. Sojourn is MIT.
+
+`LGPL_EXCEPTIONS` lists the LGPL libraries that are used nevertheless, each with its reason.
 
 Looks at everything that `pip install "sojourn[…]"` would bring, extras included; `dev` is not shipped.
 """
@@ -14,6 +16,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 NOT_SHIPPED = frozenset({"dev"})
+_SEPARATE = "an unmodified, separately installed package behind an extra: its user can replace it, as the LGPL asks"
+LGPL_EXCEPTIONS = {
+    "psycopg": f"the PostgreSQL driver; {_SEPARATE}",
+    "psycopg-binary": f"the compiled part of psycopg; {_SEPARATE}",
+    "psycopg-pool": f"the connection pool of psycopg; {_SEPARATE}",
+    "python-telegram-bot": f"the Telegram client; {_SEPARATE}",
+}
 STRONG_COPYLEFT = re.compile(r"(?<!L)(?<!Lesser )\bA?GPL|(?<!Lesser )(?:GNU )?(?:Affero )?General Public License", re.I)
 LESSER = re.compile(r"\bLGPL|Lesser General Public License|Library or Lesser", re.I)
 
@@ -28,10 +37,12 @@ def licence_of(found: Distribution) -> str:
     return " OR ".join(named) or (about.get_all("License") or [""])[0].strip().split("\n")[0]
 
 
-def is_refused(licence: str) -> bool:
-    """Whether every alternative of the licence is GPL or AGPL."""
-    alternatives = re.split(r"\bOR\b", licence)
-    return all(STRONG_COPYLEFT.search(LESSER.sub("", one)) for one in alternatives)
+def is_refused(licence: str, package: str = "") -> bool:
+    """Whether every alternative of the licence is GPL, AGPL, or LGPL without an exception for the package."""
+    return all(
+        STRONG_COPYLEFT.search(LESSER.sub("", one)) or (LESSER.search(one) and package not in LGPL_EXCEPTIONS)
+        for one in re.split(r"\bOR\b", licence)
+    )
 
 
 def _requirements(found: Distribution, extras: Iterable[str]) -> Iterator[Requirement]:
@@ -65,10 +76,14 @@ def shipped_packages(
 
 
 def main() -> int:
-    refused = {name: licence_of(one) for name, one in shipped_packages().items() if is_refused(licence_of(one))}
+    shipped = {name: licence_of(one) for name, one in shipped_packages().items()}
+    refused = {name: licence for name, licence in shipped.items() if is_refused(licence, name)}
+    unneeded = sorted(name for name in LGPL_EXCEPTIONS if name in shipped and not LESSER.search(shipped[name]))
+    for name in unneeded:
+        print(f"{name} is under {shipped[name]}: remove it from LGPL_EXCEPTIONS.")
     for name, licence in sorted(refused.items()):
         print(f"{name} is under {licence}: an MIT project cannot ship with it. Find another library.")
-    return 1 if refused else 0
+    return 1 if refused or unneeded else 0
 
 
 if __name__ == "__main__":

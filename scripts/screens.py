@@ -12,9 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from sojourn.app import build
-from sojourn.cli.views.hits import print_hits
-from sojourn.cli.views.sessions import print_sessions
-from sojourn.cli.views.transcript import print_transcript
+from sojourn.cli.views.sessions import print_hits, print_sessions, print_transcript
 from sojourn.ports.store import Listing, SearchQuery
 from sojourn.text.transcript import fold_messages
 

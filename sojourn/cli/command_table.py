@@ -15,11 +15,13 @@ from sojourn.lazy import Lazy
 if TYPE_CHECKING:
     from asyncio import run as asyncio_run
     from collections.abc import Callable, Coroutine
+    from contextlib import AbstractContextManager
 
     import click
     from click.shell_completion import CompletionItem
+    from rich.console import Console
 
-    from sojourn.cli.chat.running import run as run_chat
+    from sojourn.cli.chat.app import run_chat as run_chat
     from sojourn.cli.commands.chat import chat
     from sojourn.cli.commands.completion import completion
     from sojourn.cli.commands.config import config
@@ -36,14 +38,31 @@ if TYPE_CHECKING:
     from sojourn.cli.commands.welcome import welcome
     from sojourn.cli.context import CommandContext
     from sojourn.cli.shell_completion import complete_sessions, complete_sources
+    from sojourn.cli.views.console import make_console
+    from sojourn.cli.views.reports import (
+        print_histories,
+        print_import_reports,
+        print_move_report,
+        print_stats,
+        print_verdict,
+        show_progress,
+    )
+    from sojourn.cli.views.sessions import print_hits, print_sessions, print_transcript
+    from sojourn.cli.views.status import print_checks, print_greeting, print_next_steps, print_plugins, print_settings
+    from sojourn.ports.admin import Progress
 
     LazyCommand = Lazy[click.Command]
+    LazyView = Lazy[Callable[..., None]]  # a function that prints values on a rich console
+    MakeConsole = Callable[..., Console]
+    ShowProgress = Callable[..., AbstractContextManager[Progress]]
     Complete = Callable[[CommandContext, str], list[CompletionItem]]
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
     RunChat = Callable[..., Coroutine[Any, Any, None]]
     _COMPLETE: tuple[Complete, ...] = (complete_sessions, complete_sources)
     _run: Run = asyncio_run
     _run_chat: RunChat = run_chat
+    _make_console: MakeConsole = make_console
+    _show_progress: ShowProgress = show_progress
 
 
 class TableEntry(NamedTuple):
@@ -90,8 +109,25 @@ SESSIONS_COMMANDS: dict[str, LazyCommand] = {
     "forget": Lazy("sojourn.cli.commands.sessions_delete:forget"),
 }
 
-# Parts of commands that only some runs need.
+# Parts that only some runs of a command need.
 ASYNCIO_RUN: Lazy[Run] = Lazy("asyncio:run")  # as large as click
 COMPLETE_SESSIONS: Lazy[Complete] = Lazy("sojourn.cli.shell_completion:complete_sessions")
 COMPLETE_SOURCES: Lazy[Complete] = Lazy("sojourn.cli.shell_completion:complete_sources")
-RUN_CHAT: Lazy[RunChat] = Lazy("sojourn.cli.chat.running:run")  # prompt_toolkit
+RUN_CHAT: Lazy[RunChat] = Lazy("sojourn.cli.chat.app:run_chat")  # prompt_toolkit
+
+# Views load rich, which `--json` does not need.
+MAKE_CONSOLE: Lazy[MakeConsole] = Lazy("sojourn.cli.views.console:make_console")
+SHOW_PROGRESS: Lazy[ShowProgress] = Lazy("sojourn.cli.views.reports:show_progress")
+PRINT_HITS: LazyView = Lazy("sojourn.cli.views.sessions:print_hits")
+PRINT_SESSIONS: LazyView = Lazy("sojourn.cli.views.sessions:print_sessions")
+PRINT_TRANSCRIPT: LazyView = Lazy("sojourn.cli.views.sessions:print_transcript")
+PRINT_HISTORIES: LazyView = Lazy("sojourn.cli.views.reports:print_histories")
+PRINT_IMPORT_REPORTS: LazyView = Lazy("sojourn.cli.views.reports:print_import_reports")
+PRINT_MOVE_REPORT: LazyView = Lazy("sojourn.cli.views.reports:print_move_report")
+PRINT_STATS: LazyView = Lazy("sojourn.cli.views.reports:print_stats")
+PRINT_VERDICT: LazyView = Lazy("sojourn.cli.views.reports:print_verdict")
+PRINT_CHECKS: LazyView = Lazy("sojourn.cli.views.status:print_checks")
+PRINT_GREETING: LazyView = Lazy("sojourn.cli.views.status:print_greeting")
+PRINT_NEXT_STEPS: LazyView = Lazy("sojourn.cli.views.status:print_next_steps")
+PRINT_PLUGINS: LazyView = Lazy("sojourn.cli.views.status:print_plugins")
+PRINT_SETTINGS: LazyView = Lazy("sojourn.cli.views.status:print_settings")

@@ -6,17 +6,20 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from sojourn.cli.command_table import ASYNCIO_RUN
+from sojourn.cli.command_table import ASYNCIO_RUN, MAKE_CONSOLE, SHOW_PROGRESS
 from sojourn.core.errors import BadInput, SojournError
 
 if TYPE_CHECKING:  # `sojourn --help` needs none of them
+    from sojourn.cli.command_table import LazyView
     from sojourn.core.settings import Settings
+    from sojourn.ports.admin import Progress
     from sojourn.ports.app import AppContext
     from sojourn.ports.plugin import Plugin
 
@@ -57,24 +60,24 @@ class CommandContext:
     def run(self, work: Callable[[AppContext], Coroutine[Any, Any, T]]) -> T:
         """Runs the coroutine `work(app)` to its end, then closes the application."""
 
-        async def whole() -> T:
+        async def run_and_close() -> T:
             app = self.app
             try:
                 return await work(app)
             finally:
                 await app.close()
-                del self.app  # a closed one is not used again
+                del self.app  # the next use builds a new one
 
-        result: T = ASYNCIO_RUN.load()(whole())
+        result: T = ASYNCIO_RUN.load()(run_and_close())
         return result
 
     @property
-    def is_asking(self) -> bool:
-        """Whether somebody is there to answer."""
+    def is_interactive(self) -> bool:
+        """Whether a person can answer questions: a terminal on both sides and no `--json`."""
         return not self.json and sys.stdin.isatty() and sys.stdout.isatty()
 
     def ask(self, question: str, *, default: bool = False) -> bool:
-        """Yes or no. Ctrl-C works at once, which asyncio would put off to the next step."""
+        """Asks a yes/no question. Ctrl-C works at once; asyncio would defer it to the next step of the loop."""
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             return click.confirm(question, default=default, prompt_suffix=" ")
@@ -82,17 +85,29 @@ class CommandContext:
             signal.signal(signal.SIGINT, before)
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Goes on only after a yes; without anybody to ask, `--yes` has to be there."""
+        """Ends the command unless the person agrees. BadInput without a terminal and without `--yes`."""
         if yes:
             return
-        if not self.is_asking:
-            raise BadInput("This asks before it acts, and nobody is there to answer.", hint="Say it with --yes.")
+        if not self.is_interactive:
+            raise BadInput(
+                "This command asks for confirmation, but there is no terminal to ask on.", hint="Confirm with --yes."
+            )
         if not self.ask(question):
             click.echo("Nothing was changed.")
             raise click.exceptions.Exit(1)
 
+    def render(self, view: LazyView, *values: Any, **options: Any) -> None:
+        """Calls `view(console, *values)` with a console on standard output."""
+        view.load()(MAKE_CONSOLE.load()(no_color=self.no_color), *values, **options)
+
+    def progress(self) -> AbstractContextManager[Progress | None]:
+        """`with context.progress() as progress`: draws bars on a terminal; None in a pipe or with `--json`."""
+        if self.json or not sys.stderr.isatty():
+            return nullcontext(None)
+        return SHOW_PROGRESS.load()(no_color=self.no_color)
+
     def say(self, sentence: str, value: Any = None) -> None:
-        """One sentence for a person, or its value for a script."""
+        """Prints a sentence, or with `--json` its value."""
         if self.json:
             emit(value)
         else:
@@ -100,7 +115,7 @@ class CommandContext:
 
 
 def emit(value: Any) -> None:
-    """A value as JSON; a list has one line for each of its things."""
+    """Prints a value as JSON; a list with one line per item."""
     if isinstance(value, list):
         click.echo("[" + ",".join(f"\n{dump(one)}" for one in value) + ("\n]" if value else "]"))
     else:
@@ -108,7 +123,7 @@ def emit(value: Any) -> None:
 
 
 def dump(value: Any) -> str:
-    """JSON text that any reader takes: what is not valid Unicode is escaped, not lost."""
+    """JSON text in valid UTF-8: lone surrogates are escaped."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()

@@ -1,4 +1,4 @@
-"""What the doctor looks at. Each check answers with a value and never raises."""
+"""Checks of `sojourn doctor`. Each returns a result and never raises."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sojourn.cli.context import CommandContext
-from sojourn.cli.formatting import format_bytes, pluralize
 from sojourn.core.errors import MissingPackage, SojournError
 from sojourn.core.health import Health
 from sojourn.core.settings import Settings
+from sojourn.text.formatting import format_bytes, pluralize
 
 State = Literal["ok", "warning", "problem"]
 _LOW_DISK_BYTES = 1_000_000_000
@@ -21,7 +21,7 @@ _FULL_DISK_BYTES = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """The result of one check."""
 
     what: str
@@ -30,25 +30,29 @@ class Check:
     hint: str = ""
 
 
-def run_checks(context: CommandContext) -> list[Check]:
-    """Everything, in the order in which one thing needs the other."""
+def run_checks(context: CommandContext) -> list[DoctorCheck]:
+    """Runs all checks; each comes after those it depends on."""
     found = [_check_python(), _check_sqlite()]
     try:
         settings = context.settings
     except SojournError as error:
-        return [*found, Check("config", "problem", str(error), error.hint), *_check_plugins(context)]
+        return [*found, DoctorCheck("config", "problem", str(error), error.hint), *_check_plugins(context)]
     file = settings.home / "config.toml"
-    found.append(Check("config", "ok", str(file) if file.exists() else f"{file} is not there: all defaults"))
+    found.append(
+        DoctorCheck(
+            "config", "ok", str(file) if file.exists() else f"{file} does not exist: all settings have their defaults"
+        )
+    )
     found += [_check_home(settings), _check_disk(settings), _check_store(context, settings)]
     return [*found, *_check_histories(context), *_check_plugins(context)]
 
 
-def _check_python() -> Check:
+def _check_python() -> DoctorCheck:
     version = ".".join(map(str, sys.version_info[:3]))
-    return Check("python", "ok", f"{version} ({sys.executable})")
+    return DoctorCheck("python", "ok", f"{version} ({sys.executable})")
 
 
-def _check_sqlite() -> Check:
+def _check_sqlite() -> DoctorCheck:
     version = sqlite3.sqlite_version
     try:
         opened = sqlite3.connect(":memory:")
@@ -56,74 +60,74 @@ def _check_sqlite() -> Check:
         opened.close()
     except sqlite3.Error:
         hint = "Use a Python whose SQLite has FTS5, or a PostgreSQL store."
-        return Check("sqlite", "problem", f"{version} without full-text search", hint)
-    return Check("sqlite", "ok", f"{version} with full-text search (FTS5)")
+        return DoctorCheck("sqlite", "problem", f"{version} without full-text search", hint)
+    return DoctorCheck("sqlite", "ok", f"{version} with full-text search (FTS5)")
 
 
-def _check_home(settings: Settings) -> Check:
+def _check_home(settings: Settings) -> DoctorCheck:
     home = settings.home
     if not home.exists():
-        return Check("home", "ok", f"{home} is not there yet; it is made when something is kept")
+        return DoctorCheck("home", "ok", f"{home} does not exist yet; it is created when something is saved")
     if not home.is_dir():
-        return Check("home", "problem", f"{home} is not a folder", "Choose another one with SOJOURN_HOME.")
+        return DoctorCheck("home", "problem", f"{home} is not a folder", "Choose another one with SOJOURN_HOME.")
     mode = home.stat().st_mode & 0o777
     if mode & 0o077:
-        return Check("home", "warning", f"{home} can be read by others (mode {mode:o})", f"chmod 700 {home}")
-    return Check("home", "ok", f"{home} (mode {mode:o})")
+        return DoctorCheck("home", "warning", f"{home} can be read by others (mode {mode:o})", f"chmod 700 {home}")
+    return DoctorCheck("home", "ok", f"{home} (mode {mode:o})")
 
 
-def _check_disk(settings: Settings) -> Check:
+def _check_disk(settings: Settings) -> DoctorCheck:
     place = settings.home
     while not place.exists() and place != place.parent:
         place = place.parent
     free = shutil.disk_usage(place).free
     if free < _LOW_DISK_BYTES:
         state: State = "problem" if free < _FULL_DISK_BYTES else "warning"
-        return Check("disk", state, f"only {format_bytes(free)} free at {place}", "Free some space.")
-    return Check("disk", "ok", f"{format_bytes(free)} free")
+        return DoctorCheck("disk", state, f"only {format_bytes(free)} free at {place}", "Free some space.")
+    return DoctorCheck("disk", "ok", f"{format_bytes(free)} free")
 
 
-def _check_store(context: CommandContext, settings: Settings) -> Check:
-    """The store's own word. A store that is not there is not made just to look at it."""
+def _check_store(context: CommandContext, settings: Settings) -> DoctorCheck:
+    """Asks the store for its health. A check never creates a store."""
     if not settings["database_url"] and not (settings.home / "state.db").exists():
-        return Check("store", "ok", "none yet; it is made when something is kept")
+        return DoctorCheck("store", "ok", "none yet; it is created when something is saved")
     try:
         health = context.run(lambda app: app.store.health())
     except SojournError as error:
-        return Check("store", "problem", str(error), error.hint)
+        return DoctorCheck("store", "problem", str(error), error.hint)
     return to_check(health)
 
 
-def to_check(health: Health) -> Check:
-    """The health of a store, as a check."""
+def to_check(health: Health) -> DoctorCheck:
+    """Converts the health of a store to a check."""
     if health.state == "healthy":
-        return Check("store", "ok", f"healthy: {health.store}")
+        return DoctorCheck("store", "ok", f"healthy: {health.store}")
     state: State = "warning" if health.readable else "problem"
-    return Check("store", state, f"{health.state}: {health.error or health.store}", health.hint)
+    return DoctorCheck("store", state, f"{health.state}: {health.error or health.store}", health.hint)
 
 
-def _check_histories(context: CommandContext) -> Iterator[Check]:
+def _check_histories(context: CommandContext) -> Iterator[DoctorCheck]:
     try:
         found = context.app.find_histories()
     except SojournError as error:
-        yield Check("histories", "problem", str(error), error.hint)
+        yield DoctorCheck("histories", "problem", str(error), error.hint)
         return
     if not found:
-        yield Check("histories", "ok", "no history of another agent in the usual places")
+        yield DoctorCheck("histories", "ok", "no history of another agent in the usual places")
     for one in found:
         place = f"{one.source} at {one.home}"
         if one.problem:
-            yield Check("histories", "warning", f"{place} cannot be read: {one.problem}", "It is not empty.")
+            yield DoctorCheck("histories", "warning", f"{place} cannot be read: {one.problem}", "It is not empty.")
         else:
             hint = f"`sojourn import {one.source}` brings in what is new."
-            yield Check(
+            yield DoctorCheck(
                 "histories", "ok", f"{place}: {pluralize(one.sessions, 'session')}, {format_bytes(one.bytes)}", hint
             )
 
 
-def _check_plugins(context: CommandContext) -> Iterator[Check]:
+def _check_plugins(context: CommandContext) -> Iterator[DoctorCheck]:
     working = len(context.plugins.all())
-    yield Check("plugins", "ok", f"{pluralize(working, 'plugin')} loaded")
+    yield DoctorCheck("plugins", "ok", f"{pluralize(working, 'plugin')} loaded")
     for name, error in context.plugins.problems.items():
         state: State = "warning" if isinstance(error, MissingPackage) else "problem"
-        yield Check("plugins", state, f"{name}: {error}", error.hint)
+        yield DoctorCheck("plugins", state, f"{name}: {error}", error.hint)

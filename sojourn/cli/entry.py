@@ -16,9 +16,9 @@ import click
 
 from sojourn import __version__
 from sojourn.cli.context import CommandContext, dump
-from sojourn.cli.formatting import one_line
 from sojourn.cli.main import sojourn
 from sojourn.core.errors import BadInput, SojournError
+from sojourn.text.formatting import one_line
 
 INTERRUPTED_EXIT_CODE = 130  # as shells say it: 128 + the number of the signal
 BUG_EXIT_CODE = 70
@@ -28,7 +28,7 @@ def start(args: Sequence[str], context: CommandContext) -> int:
     """Runs one command and returns its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # what a terminal cannot show must not end the program
+            stream.reconfigure(errors="replace")  # a character the terminal cannot encode must not end the program
     try:
         code = sojourn.main(list(args), prog_name="sojourn", standalone_mode=False, obj=context)
         sys.stdout.flush()
@@ -48,14 +48,14 @@ def start(args: Sequence[str], context: CommandContext) -> int:
     except OSError as error:
         known = _translate_os_error(error)
         return _report_error(context, args, known) if known else _report_bug(context, args, error)
-    except Exception as error:  # noqa: BLE001  the command line's own edge: whatever else happens is a bug of ours
+    except Exception as error:  # noqa: BLE001  any other exception is a bug
         return _report_bug(context, args, error)
 
 
 def _translate_os_error(error: OSError) -> SojournError | None:
-    """A full disk, or a place that is not ours to write: no bug, wherever it was met."""
+    """Translates a full disk or missing permission; None for any other error, which is a bug."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        _close_stdout()  # it may have been the output: what is still in its buffer must not be tried again
+        _close_stdout()  # stdout itself may be full: its buffer must not be flushed again
         return SojournError(
             f"{error.filename or 'The rest'} cannot be written: {error.strerror}.", hint="Free some space."
         )
@@ -67,7 +67,7 @@ def _translate_os_error(error: OSError) -> SojournError | None:
 def _translate_click_error(error: click.ClickException) -> BadInput:
     hint = ""
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        hint = f"`{error.ctx.command_path} --help` shows how it is used."
+        hint = f"`{error.ctx.command_path} --help` shows its usage."
     return BadInput(error.format_message(), hint=hint)
 
 
@@ -77,7 +77,7 @@ def _report_error(context: CommandContext, args: Sequence[str], error: SojournEr
 
 
 def _wants_json(args: Sequence[str]) -> bool:
-    """Whether the command asked for JSON, also when it could not be understood any further."""
+    """Whether the arguments contain `--json`, even if the rest cannot be parsed."""
     words = list(args)
     return "--json" in (words[: words.index("--")] if "--" in words else words)
 
@@ -103,10 +103,10 @@ def _close_stdout() -> int:
 
 def _report_bug(context: CommandContext, args: Sequence[str], error: Exception) -> int:
     details = "".join(traceback.format_exception(error))
-    kept = _write_bug_log(context, details)
-    if kept is None:
+    log_file = _write_bug_log(context, details)
+    if log_file is None:
         click.echo(details, err=True)
-    where = f"Its details are in {kept}." if kept else "Its details are above."
+    where = f"Its details are in {log_file}." if log_file else "Its details are above."
     message = f"Sojourn failed in a way it should not: {type(error).__name__}: {error}"
     _print_error(
         message, "bug", f"This is a bug; please report it. {where}", context, as_json=context.json or _wants_json(args)
@@ -115,7 +115,7 @@ def _report_bug(context: CommandContext, args: Sequence[str], error: Exception) 
 
 
 def _write_bug_log(context: CommandContext, details: str) -> Path | None:
-    """Writes the details into the log folder of the home, for its owner's eyes."""
+    """Writes the traceback to a private file in the log folder; None if that fails."""
     try:
         folder = context.settings.home / "logs"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

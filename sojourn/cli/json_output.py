@@ -1,4 +1,4 @@
-"""What `--json` prints. These keys are for ever: docs/reference/cli.md lists them. Times are ISO 8601 in UTC."""
+"""JSON output of the commands. docs/reference/cli.md lists the keys, which never change. Times are ISO 8601 in UTC."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from sojourn.cli.formatting import to_iso
+from sojourn.text.formatting import to_iso
 
-if TYPE_CHECKING:  # every listing passes through here and shows none of them
+if TYPE_CHECKING:  # types only: a listing needs none of these modules
     from sojourn.core.health import Health
     from sojourn.ports.admin import StoreStats, VerifyReport
     from sojourn.ports.app import ImportReport, MoveReport
@@ -31,14 +31,8 @@ def encode_hit(one: SearchHit) -> dict[str, Any]:
 
 
 def encode_history(one: FoundHistory) -> dict[str, Any]:
-    return {
-        "source": one.source,
-        "home": str(one.home),
-        "sessions": one.sessions,
-        "bytes": one.bytes,
-        "version": one.version,
-        "problem": one.problem,
-    }
+    keys = ("source", "home", "sessions", "bytes", "version", "problem")
+    return {key: getattr(one, key) for key in keys} | {"home": str(one.home)}
 
 
 def encode_import_report(one: ImportReport) -> dict[str, Any]:

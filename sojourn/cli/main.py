@@ -7,10 +7,10 @@ import click
 from sojourn import __version__
 from sojourn.cli.command_table import COMMANDS
 from sojourn.cli.context import CommandContext
-from sojourn.cli.options import Present, Section, set_flag
+from sojourn.cli.options import JsonGroup, NonEmptyFlag, set_flag
 
 
-class Commands(Section):
+class RootGroup(JsonGroup):
     """The commands of the table, then those of plugins; each is imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -35,13 +35,13 @@ def _list_plugin_commands(ctx: click.Context) -> dict[str, str]:
     return dict(context.plugins.commands()) if context else {}
 
 
-def _no_color(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+def _set_no_color(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     context = ctx.find_object(CommandContext)
     if value and context is not None:
         context.no_color, ctx.color = True, False
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=RootGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--home",
     metavar="FOLDER",
@@ -61,11 +61,11 @@ def _no_color(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @click.option(
     "--no-color",
     is_flag=True,
-    type=Present(),
+    type=NonEmptyFlag(),
     envvar="NO_COLOR",
     is_eager=True,
     expose_value=False,
-    callback=_no_color,
+    callback=_set_no_color,
     help="Print without colours (NO_COLOR).",
 )
 @click.version_option(__version__, prog_name="sojourn", message="%(prog)s %(version)s", help="Print the version.")

@@ -1,4 +1,4 @@
-"""What commands share: flags, and the types of their arguments."""
+"""Shared options, parameter types and base classes of the commands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def set_flag(name: str) -> Callable[[click.Context, click.Parameter, Any], None]
     return callback
 
 
-def _json(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+def _set_json(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     context = ctx.find_object(CommandContext)
     if value and context is not None:
         context.json = True
@@ -42,20 +42,20 @@ def _json(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 def json_option() -> click.Option:
     return click.Option(
-        ["--json"], is_flag=True, is_eager=True, expose_value=False, callback=_json, help="Print JSON, for scripts."
+        ["--json"], is_flag=True, is_eager=True, expose_value=False, callback=_set_json, help="Print JSON, for scripts."
     )
 
 
 class JsonCommand(click.Command):
-    """A command that also speaks JSON."""
+    """A command with the option `--json`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.params.append(json_option())
 
 
-class Section(click.Group):
-    """A group of such commands. Its `lazy` ones are imported when they are used."""
+class JsonGroup(click.Group):
+    """A group of JSON commands. Those in `lazy` are imported when they are used."""
 
     command_class = JsonCommand
     group_class = type
@@ -84,14 +84,14 @@ class Section(click.Group):
             raise click.UsageError(f'There is no command "{args[0]}".{meant}', ctx) from error
 
 
-class Present(click.types.BoolParamType):
-    """A variable that counts whatever it says, as long as it says something."""
+class NonEmptyFlag(click.types.BoolParamType):
+    """A flag that any non-empty value of its environment variable sets (NO_COLOR)."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
         return bool(value)
 
 
-class Moment(click.ParamType[float]):
+class TimeParam(click.ParamType[float]):
     """A time: `7d` ago, a date, or a date and time. With `end`, a date means all of that day."""
 
     name = "when"
@@ -121,8 +121,8 @@ class Moment(click.ParamType[float]):
         return (start + timedelta(days=1) if self.end else start).timestamp()
 
 
-class SessionReference(click.ParamType[str]):
-    """A session by id, beginning of an id, or title. The store decides; here it is only completed."""
+class SessionParam(click.ParamType[str]):
+    """A session by id, beginning of an id, or title. The store resolves it; this class only completes it."""
 
     name = "session"
 
@@ -134,7 +134,7 @@ class SessionReference(click.ParamType[str]):
 
 
 def session_argument(*, many: bool = False) -> Callable[[F], F]:
-    return click.argument("session", type=SessionReference(), nargs=-1 if many else 1, required=True)
+    return click.argument("session", type=SessionParam(), nargs=-1 if many else 1, required=True)
 
 
 def source_option(function: F) -> F:
@@ -144,11 +144,13 @@ def source_option(function: F) -> F:
 
 
 def since_option(function: F) -> F:
-    return click.option("--since", type=Moment(), help="Not before: 30m, 12h, 7d, 2w, today or 2026-01-31.")(function)
+    return click.option("--since", type=TimeParam(), help="Not before: 30m, 12h, 7d, 2w, today or 2026-01-31.")(
+        function
+    )
 
 
 def until_option(function: F) -> F:
-    return click.option("--until", type=Moment(end=True), help="Not after; a date means all of that day.")(function)
+    return click.option("--until", type=TimeParam(end=True), help="Not after; a date means all of that day.")(function)
 
 
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")

@@ -1,21 +1,21 @@
-"""What a shell offers while a person types: sessions by id and title, sources by name."""
+"""Shell completion of sessions (by id and title) and import sources."""
 
 from __future__ import annotations
 
 from click.shell_completion import CompletionItem
 
 from sojourn.cli.context import CommandContext
-from sojourn.cli.formatting import one_line
 from sojourn.core.errors import SojournError
 from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing
+from sojourn.text.formatting import one_line
 
 _MAX_SESSIONS = 2000
 
 
 def complete_sessions(context: CommandContext, incomplete: str) -> list[CompletionItem]:
-    """Sessions whose id or title begins like that. A store in trouble completes to nothing."""
+    """Sessions whose id or title starts with the text; none if the store cannot be read."""
 
     async def newest(app: AppContext) -> list[Session]:
         return await app.store.find(Listing(archived=None, limit=_MAX_SESSIONS))
@@ -45,7 +45,7 @@ def _match_ids(found: list[Session], incomplete: str) -> list[CompletionItem]:
 
 
 def complete_sources(context: CommandContext, incomplete: str) -> list[CompletionItem]:
-    """The programs whose history we can read; the shell adds files by itself."""
+    """The names of import sources; if none matches, the shell completes file names."""
     names = [make().name for plugin in context.plugins.with_sources() for make in plugin.sources]
     found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return found or [CompletionItem(incomplete, type="file")]

@@ -62,3 +62,19 @@ def format_time(at: float) -> str:
 def pluralize(number: int, one: str, more: str = "") -> str:
     """A number and its noun: `1 session`, `1,284 sessions`."""
     return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
+def format_bytes(number: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if number < 1000 or unit == "GB":
+            return f"{number:,.0f} {unit}" if unit == "bytes" or number >= 100 else f"{number:,.1f} {unit}"
+        number /= 1000
+    raise AssertionError
+
+
+def format_duration(seconds: float) -> str:
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{int(seconds // 60)} min {int(seconds % 60)} s"

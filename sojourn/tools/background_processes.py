@@ -16,8 +16,7 @@ from sojourn.ports.app import HasSettings, Shared
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.processes import ChildProcess, OutputBuffer, Watch
 from sojourn.tools.guard import failed_result
-from sojourn.tools.run_command import shell_argv, start_command, working_folder
-from sojourn.tools.terminal import ask_about_command
+from sojourn.tools.terminal import ask_about_command, shell_argv, start_command, working_folder
 
 MAX_RUNNING = 8  # running at once in one session
 MAX_ENDED = 20  # ended ones that are remembered
@@ -42,8 +41,8 @@ class BackgroundProcess:
 class BackgroundProcesses:
     """All that run, by session."""
 
-    def __init__(self, kit: HasSettings) -> None:
-        self._kit = kit
+    def __init__(self, app: HasSettings) -> None:
+        self._app = app
         self._by_session: dict[SessionId, dict[str, BackgroundProcess]] = {}
         self._count = 0
 
@@ -60,9 +59,9 @@ class BackgroundProcesses:
         mine = self.of(at.session)
         if sum(one.state == "running" for one in mine.values()) >= MAX_RUNNING:
             raise BadInput(f"{MAX_RUNNING} processes are running already.", hint="End one first with action=kill.")
-        folder = working_folder(at, cwd, self._kit.settings)
+        folder = working_folder(at, cwd, self._app.settings)
         child = await start_command(
-            shell_argv(command), cwd=folder, settings=self._kit.settings, connect="input", watch=Watch()
+            shell_argv(command), cwd=folder, settings=self._app.settings, connect="input", watch=Watch()
         )
         self._count += 1
         made = BackgroundProcess(f"p{self._count}", command, child, OutputBuffer(1 << 20, 1 << 20))
@@ -78,14 +77,14 @@ class BackgroundProcesses:
         await asyncio.gather(*(child.end() for child in every))
 
 
-def process_tool(kit: Shared) -> Tool:
-    processes = kit.shared(BackgroundProcesses)
+def process_tool(app: Shared) -> Tool:
+    processes = app.shared(BackgroundProcesses)
 
-    def asks(_: Workspace, given: Mapping[str, Json]) -> Question | None:
-        if given["action"] == "start":
-            return ask_about_command(given.get("command") or "", "Start this in the background")
-        if given["action"] == "write":
-            return ask_about_command(given.get("text") or "", f"Type this into {given.get('id')}")
+    def asks(_: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+        if arguments["action"] == "start":
+            return ask_about_command(arguments.get("command") or "", "Start this in the background")
+        if arguments["action"] == "write":
+            return ask_about_command(arguments.get("text") or "", f"Type this into {arguments.get('id')}")
         return None  # looking at and ending what was allowed to start
 
     @tool(effect="runs", asks=asks)

@@ -13,13 +13,14 @@ from sojourn.core.sessions import SessionId, TurnId
 from sojourn.ports.app import AgentContext, HasSettings, HasStore
 from sojourn.ports.service import Caller, Service, Turn, TurnRequest
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.tools.guard import ask_nothing
 
 SURFACE = "delegate"  # sessions that begin here are sub-agents; they have no sub-agents of their own
 TASK = "You are a sub-agent with one task. Do it, then answer with the result only; nobody can answer questions.\n\n"
 
 
 class DelegationCounter:
-    """How many tasks each turn has given away."""
+    """Counts the tasks that each turn has delegated."""
 
     def __init__(self, _: HasSettings) -> None:
         self._by_turn: dict[TurnId, int] = {}
@@ -27,17 +28,14 @@ class DelegationCounter:
     def count(self, turn: TurnId, most: int) -> None:
         """Counts one more, or NotAllowed."""
         if self._by_turn.get(turn, 0) >= most:
-            raise NotAllowed(f"This turn has given away {most} tasks already.", hint="Do the rest yourself.")
+            raise NotAllowed(f"This turn has already delegated {most} tasks.", hint="Do the rest yourself.")
         if len(self._by_turn) > 1000:
             self._by_turn.pop(next(iter(self._by_turn)))
         self._by_turn[turn] = self._by_turn.get(turn, 0) + 1
 
 
-def delegate_task_tool(kit: AgentContext) -> Tool:
-    def asks(_: Workspace, __: Mapping[str, Json]) -> Question | None:
-        return None  # what the sub-agent does is asked about when it does it
-
-    @tool(effect="runs", asks=asks)
+def delegate_task_tool(app: AgentContext) -> Tool:
+    @tool(effect="runs", asks=ask_nothing)  # what the sub-agent does is asked about when it does it
     async def delegate_task(at: Workspace, task: str, title: str = "") -> ToolResult:
         """Gives one bounded task to a sub-agent with the same tools and workspace, and returns its answer. It knows
         nothing of this conversation: say everything it needs.
@@ -45,42 +43,42 @@ def delegate_task_tool(kit: AgentContext) -> Tool:
         task: what to do, with everything the sub-agent has to know, and what to answer
         title: a few words that name the task
         """
-        if (await kit.store.get(at.session)).source == SURFACE:
+        if (await app.store.get(at.session)).source == SURFACE:
             raise NotAllowed("A sub-agent cannot give tasks away.", hint="Do it yourself.")
-        kit.shared(DelegationCounter).count(at.turn, int(kit.settings["tools.delegates"]))
+        app.shared(DelegationCounter).count(at.turn, int(app.settings["tools.delegates"]))
         by = Caller(surface=SURFACE, principal=at.principal, holder=f"sub-agent of {at.session}")
-        runtime, model = await _runtime_and_model(kit, at)
-        child = await kit.service.open(by, model=model or None, runtime=runtime, cwd=str(at.root), parent=at.session)
+        runtime, model = await _runtime_and_model(app, at)
+        child = await app.service.open(by, model=model or None, runtime=runtime, cwd=str(at.root), parent=at.session)
         if title:
             at.tell(f"sub-agent: {title[:100]}")
-        turn = await kit.service.say(child.id, TurnRequest(text=TASK + task, cwd=str(at.root)), by)
-        return await _await_answer(kit, turn, by, at)
+        turn = await app.service.say(child.id, TurnRequest(text=TASK + task, cwd=str(at.root)), by)
+        return await _await_answer(app, turn, by, at)
 
     return delegate_task
 
 
-async def _runtime_and_model(kit: HasStore, at: Workspace) -> tuple[str, str]:
+async def _runtime_and_model(app: HasStore, at: Workspace) -> tuple[str, str]:
     """The runtime and model of the turn that gives the task away: its sub-agent has the same."""
     found = ("", "")
-    async with aclosing(kit.store.read(at.session)) as log:
+    async with aclosing(app.store.read(at.session)) as log:
         async for kept in log:
             if isinstance(kept.item, Metadata) and kept.item.turn_id == at.turn:
                 found = (kept.item.runtime, kept.item.model)
     return found
 
 
-async def _await_answer(kit: AgentContext, turn: Turn, by: Caller, at: Workspace) -> ToolResult:
+async def _await_answer(app: AgentContext, turn: Turn, by: Caller, at: Workspace) -> ToolResult:
     """Watches the sub-agent to its end; if the time is up or we are stopped, it is stopped too."""
-    seconds = float(kit.settings["tools.delegate_seconds"])
+    seconds = float(app.settings["tools.delegate_seconds"])
     try:
         async with asyncio.timeout(seconds):
-            return await _follow_turn(kit.service, turn, by, at)
+            return await _follow_turn(app.service, turn, by, at)
     except TimeoutError:
-        await kit.service.stop(turn.session, by, turn=turn.id)
+        await app.service.stop(turn.session, by, turn=turn.id)
         text = f"The sub-agent was stopped: it took longer than {seconds:g} seconds. Its session is {turn.session}."
         return ToolResult(text=text, ok=False, facts={"session": turn.session, "status": "cancelled"})
     except asyncio.CancelledError:
-        await asyncio.shield(kit.service.stop(turn.session, by, turn=turn.id))
+        await asyncio.shield(app.service.stop(turn.session, by, turn=turn.id))
         raise
 
 

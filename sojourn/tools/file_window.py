@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from sojourn.core.errors import BadInput
 from sojourn.ports.tool import ToolResult
-from sojourn.tools.safe_open import Place, binary_kind, open_folder
+from sojourn.tools.safe_open import ResolvedPath, binary_kind, open_folder
 
 MAX_LINE_CHARS = 2000  # characters of a line that are shown
 MAX_COUNTED_BYTES = 64 * 1024 * 1024  # bytes that are looked through for the number of lines
@@ -39,7 +39,7 @@ class _Window:
         self.size += len(told) + 8
 
 
-def read_window(file: int, place: Place, offset: int, limit: int, most: int) -> ToolResult:
+def read_window(file: int, place: ResolvedPath, offset: int, limit: int, most: int) -> ToolResult:
     """Some lines of an opened file, which is closed then."""
     with open(file, "rb") as raw:
         size = os.fstat(file).st_size
@@ -76,7 +76,9 @@ def _read_lines(raw: BinaryIO, coding: str) -> Iterator[str]:
         first = False
 
 
-def _read_tail(raw: BinaryIO, coding: str, place: Place, back: int, limit: int, most: int, size: int) -> ToolResult:
+def _read_tail(
+    raw: BinaryIO, coding: str, place: ResolvedPath, back: int, limit: int, most: int, size: int
+) -> ToolResult:
     total = 0
     last: deque[tuple[int, str]] = deque(maxlen=min(back, 20_000))
     for total, line in enumerate(_read_lines(raw, coding), 1):
@@ -87,7 +89,7 @@ def _read_tail(raw: BinaryIO, coding: str, place: Place, back: int, limit: int, 
     return _to_result(seen, place, total, whole=True, size=size)
 
 
-def _to_result(seen: _Window, place: Place, total: int, *, whole: bool, size: int) -> ToolResult:
+def _to_result(seen: _Window, place: ResolvedPath, total: int, *, whole: bool, size: int) -> ToolResult:
     facts = {"path": str(place.path), "bytes": size, "lines": total if whole else None}
     if not total:
         return ToolResult(text=f"{place.shown} is empty.", facts=facts)
@@ -102,7 +104,7 @@ def _to_result(seen: _Window, place: Place, total: int, *, whole: bool, size: in
     return ToolResult(text=text, facts=facts)
 
 
-def list_folder(place: Place) -> ToolResult:
+def list_folder(place: ResolvedPath) -> ToolResult:
     """The names in a folder, folders first."""
     where = open_folder(place.base, place.path)
     try:

@@ -1,18 +1,22 @@
-"""read_file and write_file."""
+"""Tools for whole files: `read_file`, `write_file` and `send_file`."""
 
 from __future__ import annotations
 
 import asyncio
 import difflib
+import os
 from collections.abc import Mapping
+from dataclasses import asdict
+from mimetypes import guess_type
 
+from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, Conflict, NotAllowed, NotFound
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings, PluginContext, Shared
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.file_window import list_folder, read_window
 from sojourn.tools.path_policy import ask_about_reading, ask_about_writing, require_writable
-from sojourn.tools.safe_open import Place, binary_kind, open_file, write_file_at
+from sojourn.tools.safe_open import ResolvedPath, binary_kind, open_file, write_file_at
 
 MAX_FILE_BYTES = 10 * 1024 * 1024  # bytes of a file that is changed as a whole
 MARK = "[redacted:"
@@ -21,9 +25,9 @@ MARK = "[redacted:"
 class ReadApprovals:
     """Remembers what was asked about, so that what is read is what was allowed."""
 
-    def __init__(self, kit: HasSettings) -> None:
-        self.settings = kit.settings
-        self._asked: dict[tuple[str, str], Place] = {}
+    def __init__(self, app: HasSettings) -> None:
+        self.settings = app.settings
+        self._asked: dict[tuple[str, str], ResolvedPath] = {}
 
     def ask(self, at: Workspace, raw: str) -> Question | None:
         question, place = ask_about_reading(at, raw, self.settings)
@@ -32,7 +36,7 @@ class ReadApprovals:
         self._asked[at.turn, raw] = place
         return question
 
-    def place(self, at: Workspace, raw: str) -> Place:
+    def place(self, at: Workspace, raw: str) -> ResolvedPath:
         """The place that was asked about. NotAllowed when the path leads somewhere else by now."""
         question, place = ask_about_reading(at, raw, self.settings)
         if question is not None and self._asked.get((at.turn, raw)) != place:
@@ -40,11 +44,11 @@ class ReadApprovals:
         return place
 
 
-def read_file_tool(kit: Shared) -> Tool:
-    reading = kit.shared(ReadApprovals)
+def read_file_tool(app: Shared) -> Tool:
+    reading = app.shared(ReadApprovals)
 
-    def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
-        return reading.ask(at, given["path"])
+    def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+        return reading.ask(at, arguments["path"])
 
     @tool(asks=asks)
     async def read_file(at: Workspace, path: str, offset: int = 1, limit: int = 2000) -> ToolResult:
@@ -66,16 +70,16 @@ def read_file_tool(kit: Shared) -> Tool:
     return read_file
 
 
-def write_file_tool(kit: PluginContext) -> Tool:
-    changing = kit.shared(FileLocks)
+def write_file_tool(app: PluginContext) -> Tool:
+    changing = app.shared(FileLocks)
 
-    def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
-        raw, content = given["path"], given["content"]
+    def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+        raw, content = arguments["path"], arguments["content"]
         try:
-            old, _ = text_of(require_writable(at, raw, kit.settings))
+            old, _ = read_text(require_writable(at, raw, app.settings))
         except (OSError, BadInput):
             old = ""
-        return ask_about_writing(at, raw, kit.settings, describe_change(old, content, raw))
+        return ask_about_writing(at, raw, app.settings, describe_change(old, content, raw))
 
     @tool(effect="writes", asks=asks)
     async def write_file(at: Workspace, path: str, content: str) -> ToolResult:
@@ -84,7 +88,7 @@ def write_file_tool(kit: PluginContext) -> Tool:
         path: the file, from the workspace
         content: everything the file shall hold
         """
-        place = require_writable(at, path, kit.settings)
+        place = require_writable(at, path, app.settings)
         async with changing.lock(place):
             data = content.encode("utf-8")
             await asyncio.to_thread(refuse_redaction_marks, place, content)
@@ -102,13 +106,13 @@ class FileLocks:
     def __init__(self, _: HasSettings) -> None:
         self._locks: dict[str, asyncio.Lock] = {}
 
-    def lock(self, place: Place) -> asyncio.Lock:
+    def lock(self, place: ResolvedPath) -> asyncio.Lock:
         if len(self._locks) > 1000:
             self._locks = {path: lock for path, lock in self._locks.items() if lock.locked()}
         return self._locks.setdefault(str(place.path), asyncio.Lock())
 
 
-def text_of(place: Place) -> tuple[str, bytes]:
+def read_text(place: ResolvedPath) -> tuple[str, bytes]:
     """A whole file as text, and its bytes. BadInput when it is binary, too large or not UTF-8."""
     with open(open_file(place), "rb") as file:  # noqa: PTH123 - by descriptor
         raw = file.read(MAX_FILE_BYTES + 1)
@@ -122,18 +126,18 @@ def text_of(place: Place) -> tuple[str, bytes]:
         raise BadInput(f"{place.shown} is not UTF-8 text.", hint="Convert it first, for example with iconv.") from error
 
 
-def require_unchanged(place: Place, before: bytes) -> None:
+def require_unchanged(place: ResolvedPath, before: bytes) -> None:
     """Conflict when somebody else has written the file since it was read."""
-    if text_of(place)[1] != before:
+    if read_text(place)[1] != before:
         raise Conflict(f"{place.shown} was changed meanwhile by somebody else.", hint="Read it again, then try again.")
 
 
-def refuse_redaction_marks(place: Place, content: str) -> None:
+def refuse_redaction_marks(place: ResolvedPath, content: str) -> None:
     """What was blacked out for the model must not come back as the file's content."""
     if MARK not in content:
         return
     try:
-        old, _ = text_of(place)
+        old, _ = read_text(place)
     except (OSError, BadInput):
         old = ""
     if content.count(MARK) > old.count(MARK):
@@ -152,7 +156,7 @@ def describe_change(old: str, new: str, name: str, most: int = 4000) -> str:
     return told if len(told) <= most else f"{told[:most]}\n… {len(told) - most} more characters"
 
 
-def _suggest_names(place: Place) -> str:
+def _suggest_names(place: ResolvedPath) -> str:
     try:
         names = [one.name for one in place.path.parent.iterdir()]
     except OSError:
@@ -163,3 +167,44 @@ def _suggest_names(place: Place) -> str:
 
 def _count_lines(text: str) -> int:
     return text.count("\n") + bool(text and not text.endswith("\n"))
+
+
+MAX_SENT_BYTES = 20 << 20
+
+
+def send_file_tool(app: PluginContext) -> Tool:
+    reading = app.shared(ReadApprovals)
+
+    def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+        return reading.ask(at, arguments["path"])
+
+    @tool(asks=asks)
+    async def send_file(at: Workspace, path: str) -> ToolResult:
+        """Gives the person a file, a picture for example: it is sent to the chat and kept with the session.
+
+        path: the file, from the workspace or absolute
+        """
+        place = reading.place(at, path)
+        data = await asyncio.to_thread(_read_bytes, place)
+        name, kind = place.path.name, guess_type(place.path.name)[0] or "application/octet-stream"
+        hash = await app.store.put_blob(at.session, data, media_type=kind, name=name)
+        file = Attachment(hash=hash, media_type=kind, name=name, size=len(data))
+        text = f"{name} ({len(data):,} bytes) was sent to the person."
+        return ToolResult(text=text, facts={"attachment": asdict(file)})
+
+    return send_file
+
+
+def _read_bytes(place: ResolvedPath) -> bytes:
+    if place.path.is_dir():
+        raise BadInput(f"{place.shown} is a folder.", hint="Name one file, or pack the folder first.")
+    try:
+        with os.fdopen(open_file(place), "rb") as file:
+            data = file.read(MAX_SENT_BYTES + 1)
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no file {place.shown}.", hint="Look which files there are first.") from error
+    if len(data) > MAX_SENT_BYTES:
+        raise BadInput(
+            f"{place.shown} has more than {MAX_SENT_BYTES:,} bytes.", hint="Make it smaller, or say where it is."
+        )
+    return data

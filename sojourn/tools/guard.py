@@ -35,7 +35,7 @@ POLICY_WORDS: Mapping[str, PolicyWord] = {"ask": "ask", "always": "always", "den
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class ApprovalPolicy:
     """The setting `tools.approval`: a word for all tools, and other words for some."""
 
     usual: PolicyWord = "ask"
@@ -45,30 +45,30 @@ class Policy:
         return self.special.get(tool, self.usual)
 
 
-def parse_policy(raw: str) -> Policy:
+def parse_policy(raw: str) -> ApprovalPolicy:
     """Parses `ask`, or `ask, terminal=deny, write_file=always`. BadConfig."""
     usual: PolicyWord = "ask"
     special: dict[str, PolicyWord] = {}
     for one in filter(None, (part.strip() for part in raw.split(","))):
-        name, given, word = one.rpartition("=")
+        name, separator, word = one.rpartition("=")
         meant = POLICY_WORDS.get(word.strip().lower())
-        if meant is None or (given and not name.strip()):
+        if meant is None or (separator and not name.strip()):
             raise BadConfig(
                 f"tools.approval has {one!r}, which is none of ask, always, deny.",
                 hint='Example: "ask, terminal=deny, write_file=always".',
             )
-        if given:
+        if separator:
             special[name.strip()] = meant
         else:
             usual = meant
-    return Policy(usual, special)
+    return ApprovalPolicy(usual, special)
 
 
-class Approvals:
+class ToolApprovals:
     """Applies the approval policy and asks the person; a dangerous call is asked about every time."""
 
-    def __init__(self, kit: HasStore) -> None:
-        self.policy = parse_policy(str(kit.settings["tools.approval"]))
+    def __init__(self, app: HasStore) -> None:
+        self.policy = parse_policy(str(app.settings["tools.approval"]))
 
     async def allow(self, tool: Tool, question: Question | None, at: Workspace) -> None:
         """Returns when the call may go on. NotAllowed says why it may not, in words for the model."""
@@ -88,24 +88,24 @@ class Approvals:
             )
 
 
-def guard(kit: PluginContext, tool: Tool) -> Tool:
+def guard(app: PluginContext, tool: Tool) -> Tool:
     """Returns the tool with a `run` that asks, limits and redacts; a guarded tool is returned as it is."""
     if isinstance(tool.run, GuardedCall):
         return tool
-    named = {one.strip() for one in str(kit.settings["tools.guest_tools"]).split(",")}
-    return replace(tool, run=GuardedCall(kit, tool), asks=None, guests=tool.guests or tool.name in named)
+    named = {one.strip() for one in str(app.settings["tools.guest_tools"]).split(",")}
+    return replace(tool, run=GuardedCall(app, tool), asks=None, guests=tool.guests or tool.name in named)
 
 
 class GuardedCall:
     """`Tool.run` of a guarded tool."""
 
-    def __init__(self, kit: PluginContext, tool: Tool) -> None:
-        self._kit, self._tool = kit, tool
+    def __init__(self, app: PluginContext, tool: Tool) -> None:
+        self._app, self._tool = app, tool
 
-    async def __call__(self, at: Workspace, given: Mapping[str, Json]) -> ToolResult:
+    async def __call__(self, at: Workspace, arguments: Mapping[str, Json]) -> ToolResult:
         started = time.monotonic()
         try:
-            result = await self._run_allowed(at, given)
+            result = await self._run_allowed(at, arguments)
         except SojournError as error:
             result = failed_result(f"{error} {error.hint}".strip(), error=error.code)
         except OSError as error:
@@ -117,20 +117,20 @@ class GuardedCall:
                 f"{self._tool.name} broke: {type(error).__name__}: {error}. Try another way.", error="bug"
             )
         facts = {"duration": round(time.monotonic() - started, 3)}
-        return await limit_result(result, at, self._kit.settings.home, facts)
+        return await limit_result(result, at, self._app.settings.home, facts)
 
-    async def _run_allowed(self, at: Workspace, given: Mapping[str, Json]) -> ToolResult:
+    async def _run_allowed(self, at: Workspace, raw: Mapping[str, Json]) -> ToolResult:
         tool = self._tool
-        if not guard(self._kit, tool).for_whom(at.principal):
+        if not guard(self._app, tool).for_whom(at.principal):
             raise NotAllowed(f"Guests may not use {tool.name}.", hint="Do without it, or ask the owner.")
-        arguments, problems = validate_arguments(tool.parameters, given)
+        arguments, problems = validate_arguments(tool.parameters, raw)
         if problems:
             raise BadInput(" ".join(problems), hint=f"Call {tool.name} again with corrected arguments.")
         question = await asyncio.to_thread(self._question, at, arguments)  # it may read files and compare them
-        await self._kit.shared(Approvals).allow(tool, question, at)
+        await self._app.shared(ToolApprovals).allow(tool, question, at)
         started = time.monotonic()
         own = OWN_LIMIT_SETTINGS.get(tool.name)
-        limit = float(self._kit.settings[own]) if own else at.seconds
+        limit = float(self._app.settings[own]) if own else at.seconds
         try:
             async with asyncio.timeout(limit + GRACE_SECONDS):
                 return await tool.run(at, arguments)
@@ -141,16 +141,20 @@ class GuardedCall:
                 f"{tool.name} was stopped: it took longer than {limit:g} seconds. Do less at once.", error="timeout"
             )
 
-    def _question(self, at: Workspace, given: Mapping[str, Json]) -> Question | None:
+    def _question(self, at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
         tool = self._tool
         if tool.asks is not None:
-            return tool.asks(at, given)
+            return tool.asks(at, arguments)
         if tool.effect == "reads":
             return None
-        detail = "\n".join(f"{name}: {value}" for name, value in given.items())
+        detail = "\n".join(f"{name}: {value}" for name, value in arguments.items())
         return Question(id="", text=f"{tool.name} {tool.effect} something. May it?", tool=tool.name, detail=detail)
 
 
 def failed_result(text: str, **facts: Json) -> ToolResult:
     """A result that says what went wrong and what to do."""
     return ToolResult(text=text, ok=False, facts=facts)
+
+
+def ask_nothing(_: Workspace, __: Mapping[str, Json]) -> None:
+    """`asks` of a tool that writes or runs but needs no consent."""

@@ -6,27 +6,23 @@ A fact is a record of kind `fact` under `<principal>/<8 hex digits>`: `{"text", 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
 from sojourn.core.errors import BadInput, NotFound
-from sojourn.core.messages import Json
 from sojourn.ports.app import HasStore
 from sojourn.ports.records import Record
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
 from sojourn.text.redaction import redact
+from sojourn.tools.guard import ask_nothing
 
 KIND = "fact"
 MAX_FACT_CHARS = 2000
 MAX_FACTS = 500
 
 
-def memory_tool(kit: HasStore) -> Tool:
-    def asks(_: Workspace, __: Mapping[str, Json]) -> Question | None:
-        return None  # a list the person sees and edits, not their files
-
-    @tool(effect="writes", asks=asks)
+def memory_tool(app: HasStore) -> Tool:
+    @tool(effect="writes", asks=ask_nothing)  # a list the person sees and edits, not their files
     async def memory(
         at: Workspace, action: Literal["list", "add", "edit", "delete"], text: str = "", id: str = "", why: str = ""
     ) -> ToolResult:
@@ -39,17 +35,17 @@ def memory_tool(kit: HasStore) -> Tool:
         why: for add: why it is worth keeping
         """
         if action == "list":
-            return await _list_facts(kit, at)
+            return await _list_facts(app, at)
         if action == "add":
-            return await _added(kit, at, _clean(text), why)
-        old = await kit.store.get_record(KIND, f"{at.principal}/{id}")
+            return await _add_fact(app, at, _clean(text), why)
+        old = await app.store.get_record(KIND, f"{at.principal}/{id}")
         if old is None or old.principal != at.principal:
             raise NotFound(f'There is no fact "{id}".', hint="action=list shows them with their ids.")
         if action == "delete":
-            await kit.store.delete_record(KIND, old.key, expect=old.revision)
+            await app.store.delete_record(KIND, old.key, expect=old.revision)
             return ToolResult(text=f"Forgot: {old.value['text']}", facts={"id": id})
         value = {**old.value, "text": _clean(text)}
-        await kit.store.put_record(replace(old, value=value), expect=old.revision)
+        await app.store.put_record(replace(old, value=value), expect=old.revision)
         return ToolResult(text=f"Fact {id} is now: {value['text']}", facts={"id": id})
 
     return memory
@@ -64,19 +60,19 @@ def _clean(text: str) -> str:
     return said
 
 
-async def _facts(kit: HasStore, at: Workspace) -> list[Record]:
-    found = await kit.store.list_records(KIND, principal=at.principal, prefix=f"{at.principal}/", limit=MAX_FACTS + 1)
+async def _read_facts(app: HasStore, at: Workspace) -> list[Record]:
+    found = await app.store.list_records(KIND, principal=at.principal, prefix=f"{at.principal}/", limit=MAX_FACTS + 1)
     return sorted(found, key=lambda one: (one.created_at, one.key))
 
 
-async def _list_facts(kit: HasStore, at: Workspace) -> ToolResult:
-    found = await _facts(kit, at)
+async def _list_facts(app: HasStore, at: Workspace) -> ToolResult:
+    found = await _read_facts(app, at)
     lines = [f"{one.key.rpartition('/')[2]}: {one.value['text']}" for one in found]
     return ToolResult(text="\n".join(lines) or "Nothing is remembered yet.", facts={"count": len(lines)})
 
 
-async def _added(kit: HasStore, at: Workspace, said: str, why: str) -> ToolResult:
-    known = await _facts(kit, at)
+async def _add_fact(app: HasStore, at: Workspace, said: str, why: str) -> ToolResult:
+    known = await _read_facts(app, at)
     for one in known:
         if str(one.value["text"]).casefold() == said.casefold():
             return ToolResult(text="That is remembered already.", facts={"id": one.key.rpartition("/")[2]})
@@ -86,7 +82,7 @@ async def _added(kit: HasStore, at: Workspace, said: str, why: str) -> ToolResul
         )
     id = os.urandom(4).hex()
     value = {"text": said, "why": " ".join(why.split())[:MAX_FACT_CHARS], "source_session": at.session}
-    await kit.store.put_record(
+    await app.store.put_record(
         Record(kind=KIND, key=f"{at.principal}/{id}", value=value, principal=at.principal), expect=0
     )
     return ToolResult(text=f"Remembered as {id}: {said}", facts={"id": id})

@@ -11,9 +11,9 @@ from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings, PluginContext
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
-from sojourn.tools.files import FileLocks, describe_change, refuse_redaction_marks, require_unchanged, text_of
+from sojourn.tools.files import FileLocks, describe_change, read_text, refuse_redaction_marks, require_unchanged
 from sojourn.tools.path_policy import ask_about_writing, require_writable
-from sojourn.tools.safe_open import Place, remove_file_at, write_file_at
+from sojourn.tools.safe_open import ResolvedPath, remove_file_at, write_file_at
 from sojourn.tools.unified_diff import apply_hunks, parse_diff, replace_text
 
 
@@ -21,29 +21,29 @@ from sojourn.tools.unified_diff import apply_hunks, parse_diff, replace_text
 class _Draft:
     """What shall become of one file; None: not there."""
 
-    place: Place
+    place: ResolvedPath
     before: bytes | None
     after: str | None
 
 
-def patch_tool(kit: PluginContext) -> Tool:
-    changing = kit.shared(FileLocks)
+def patch_tool(app: PluginContext) -> Tool:
+    changing = app.shared(FileLocks)
 
-    def drafts(at: Workspace, given: Mapping[str, Json]) -> list[_Draft]:
-        path, old, diff = (given.get(name) or "" for name in ("path", "old", "diff"))
+    def drafts(at: Workspace, arguments: Mapping[str, Json]) -> list[_Draft]:
+        path, old, diff = (arguments.get(name) or "" for name in ("path", "old", "diff"))
         if bool(old) == bool(diff):
             raise BadInput("Give either `old` and `new`, or `diff`.", hint="Not both, and not none.")
         if diff:
-            return _draft_diff(kit, at, diff, path)
-        place = require_writable(at, path, kit.settings)
+            return _draft_diff(app, at, diff, path)
+        place = require_writable(at, path, app.settings)
         text, raw = _read_existing(place)
-        after, _ = replace_text(text, old, given.get("new") or "", everywhere=bool(given.get("all")))
+        after, _ = replace_text(text, old, arguments.get("new") or "", everywhere=bool(arguments.get("all")))
         return [_Draft(place, raw, after)]
 
-    def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
-        made = drafts(at, given)
+    def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+        made = drafts(at, arguments)
         shown = "\n".join(describe_change(_decode(one.before), one.after or "", one.place.shown) for one in made)
-        questions = [ask_about_writing(at, str(one.place.path), kit.settings, shown) for one in made]
+        questions = [ask_about_writing(at, str(one.place.path), app.settings, shown) for one in made]
         worst = max(questions, key=lambda one: one.dangerous)
         names = ", ".join(one.place.shown for one in made)
         return worst if worst.dangerous else replace(worst, text=f"Change {names}?")
@@ -61,8 +61,8 @@ def patch_tool(kit: PluginContext) -> Tool:
         diff: a unified diff with ---, +++ and @@ lines
         all: replace every place where `old` is
         """
-        given = {"path": path, "old": old, "new": new, "diff": diff, "all": all}
-        made = await asyncio.to_thread(drafts, at, given)
+        arguments = {"path": path, "old": old, "new": new, "diff": diff, "all": all}
+        made = await asyncio.to_thread(drafts, at, arguments)
         async with AsyncExitStack() as held:
             for one in sorted(made, key=lambda one: str(one.place.path)):
                 await held.enter_async_context(changing.lock(one.place))
@@ -75,14 +75,14 @@ def patch_tool(kit: PluginContext) -> Tool:
     return patch
 
 
-def _draft_diff(kit: HasSettings, at: Workspace, diff: str, path: str) -> list[_Draft]:
+def _draft_diff(app: HasSettings, at: Workspace, diff: str, path: str) -> list[_Draft]:
     changes = parse_diff(diff)
     if path and len(changes) > 1:
         raise BadInput("The diff changes several files.", hint="Leave `path` out.")
-    made: dict[Place, _Draft] = {}
+    made: dict[ResolvedPath, _Draft] = {}
     for change in changes:
         name = path or change.target or change.source
-        place = require_writable(at, name, kit.settings)
+        place = require_writable(at, name, app.settings)
         if place in made:
             raise BadInput(f"The diff changes {place.shown} twice.", hint="Put all its hunks under one heading.")
         if not change.source and change.target and not place.path.exists():
@@ -98,9 +98,9 @@ def _draft_diff(kit: HasSettings, at: Workspace, diff: str, path: str) -> list[_
     return list(made.values())
 
 
-def _read_existing(place: Place) -> tuple[str, bytes]:
+def _read_existing(place: ResolvedPath) -> tuple[str, bytes]:
     try:
-        return text_of(place)
+        return read_text(place)
     except FileNotFoundError as error:
         raise BadInput(f"There is no file {place.shown}.", hint="To make it, use write_file.") from error
 
@@ -124,7 +124,7 @@ def _apply_drafts(made: list[_Draft]) -> None:
         raise
 
 
-def _replace_file(place: Place, data: bytes | None) -> None:
+def _replace_file(place: ResolvedPath, data: bytes | None) -> None:
     if data is None:
         remove_file_at(place)
     else:

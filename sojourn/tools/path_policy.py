@@ -11,11 +11,11 @@ from sojourn.core.settings import Settings
 from sojourn.ports.skills import skill_folders
 from sojourn.ports.tool import Question, Workspace
 from sojourn.tools.result_limits import outputs_folder
-from sojourn.tools.safe_open import Place
+from sojourn.tools.safe_open import ResolvedPath
 from sojourn.tools.sensitive_paths import RUNS_LATER, SECRET, find_reason
 
 
-def locate(at: Workspace, raw: str, settings: Settings) -> Place:
+def locate(at: Workspace, raw: str, settings: Settings) -> ResolvedPath:
     """What a path from a model stands for. BadInput."""
     if not raw.strip():
         raise BadInput("The path is empty.", hint='Use "." for the workspace itself.')
@@ -26,10 +26,10 @@ def locate(at: Workspace, raw: str, settings: Settings) -> Place:
         raise BadInput(f"The name {too_long[:40] or raw[:40]}… is too long.", hint="At most 255 bytes for a name.")
     root = Path(os.path.realpath(at.root))
     real = Path(os.path.realpath(root / raw))
-    return Place(real, root, real == root or root in real.parents)
+    return ResolvedPath(real, root, real == root or root in real.parents)
 
 
-def ask_about_reading(at: Workspace, raw: str, settings: Settings) -> tuple[Question | None, Place]:
+def ask_about_reading(at: Workspace, raw: str, settings: Settings) -> tuple[Question | None, ResolvedPath]:
     """What to ask before this is read: nothing inside the workspace, unless secrets are kept there."""
     place = locate(at, raw, settings)
     if reason := find_reason(SECRET, str(place.path)) or _own_home_reason(at, place, settings):
@@ -48,7 +48,7 @@ def ask_about_writing(at: Workspace, raw: str, settings: Settings, detail: str) 
     return Question(id="", text=text, detail=detail, dangerous=bool(reason))
 
 
-def require_writable(at: Workspace, raw: str, settings: Settings) -> Place:
+def require_writable(at: Workspace, raw: str, settings: Settings) -> ResolvedPath:
     """A place inside the workspace. NotAllowed."""
     place = locate(at, raw, settings)
     if not place.inside:
@@ -61,7 +61,7 @@ def require_writable(at: Workspace, raw: str, settings: Settings) -> Place:
     return place
 
 
-def _own_home_reason(at: Workspace, place: Place, settings: Settings) -> str:
+def _own_home_reason(at: Workspace, place: ResolvedPath, settings: Settings) -> str:
     """Why our own home is special; not where the workspace itself is in it."""
     home = Path(os.path.realpath(settings.home))
     if home not in (place.path, *place.path.parents) or _is_always_readable(at, place.path, settings):

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from sojourn.lazy import Lazy
 from sojourn.ports.app import AgentContext, PluginContext, Shared
 from sojourn.ports.tool import Tool
 from sojourn.tools.background_processes import process_tool
-from sojourn.tools.code import execute_code_tool
 from sojourn.tools.delegate import delegate_task_tool
-from sojourn.tools.files import read_file_tool, write_file_tool
+from sojourn.tools.files import read_file_tool, send_file_tool, write_file_tool
 from sojourn.tools.guard import guard
+from sojourn.tools.lazy_parts import MCP_HUB
 from sojourn.tools.memory import memory_tool
 from sojourn.tools.patch import patch_tool
 from sojourn.tools.search_files import search_files_tool
-from sojourn.tools.send_file import send_file_tool
 from sojourn.tools.session_search import session_search_tool
 from sojourn.tools.skills import skill_view_tool, skills_list_tool
-from sojourn.tools.terminal import terminal_tool
+from sojourn.tools.terminal import execute_code_tool, terminal_tool
 from sojourn.tools.todo import todo_tool
 from sojourn.tools.web import web_fetch_tool
 
-if TYPE_CHECKING:
-    from sojourn.tools.mcp.hub import McpHub
-
-MCP_HUB: Lazy[type[McpHub]] = Lazy("sojourn.tools.mcp.hub:McpHub")  # loads the MCP client library
 FACTORIES: tuple[Callable[[AgentContext], Tool], ...] = (
     terminal_tool,
     process_tool,
@@ -47,20 +40,20 @@ FACTORIES: tuple[Callable[[AgentContext], Tool], ...] = (
 
 
 class ToolSet:
-    """The tools of one kit, built once, so that they share their state."""
+    """The tools of one application, built once, so that they share their state."""
 
-    def __init__(self, kit: AgentContext) -> None:
-        self.tools = tuple(guard(kit, build(kit)) for build in FACTORIES)
+    def __init__(self, app: AgentContext) -> None:
+        self.tools = tuple(guard(app, build(app)) for build in FACTORIES)
 
 
-def build_tools(kit: Shared) -> list[Tool]:
+def build_tools(app: Shared) -> list[Tool]:
     """The built-in tools; the same objects each time."""
-    return list(kit.shared(ToolSet).tools)
+    return list(app.shared(ToolSet).tools)
 
 
-def build_mcp_tools(kit: PluginContext) -> list[Tool]:
+def build_mcp_tools(app: PluginContext) -> list[Tool]:
     """The tools of the configured MCP servers. The client library is loaded only when there are some."""
-    if not kit.configured("mcp").servers:
+    if not app.configured("mcp").servers:
         return []
-    hub = kit.shared(kit.load(MCP_HUB))
-    return [guard(kit, tool) for tool in hub.tools()]
+    hub = app.shared(app.load(MCP_HUB))
+    return [guard(app, tool) for tool in hub.tools()]

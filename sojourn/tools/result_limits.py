@@ -72,9 +72,9 @@ def _save_whole(text: str, folder: Path) -> Path | None:
     return path
 
 
-def forget_outputs(kit: HasSettings, session: SessionId) -> list[str]:
+def forget_outputs(app: HasSettings, session: SessionId) -> list[str]:
     """Removes what a session's tools have kept."""
-    folder = outputs_folder(kit.settings.home, session)
+    folder = outputs_folder(app.settings.home, session)
     if not folder.exists():
         return []
     shutil.rmtree(folder, ignore_errors=True)

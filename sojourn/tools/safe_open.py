@@ -27,7 +27,7 @@ _MAGIC = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResolvedPath:
     """A path, made real. `shown` is the shortest way to say it."""
 
     path: Path
@@ -78,7 +78,7 @@ def _make_folder(step: str, where: int) -> None:
         return
 
 
-def open_file(place: Place) -> int:
+def open_file(place: ResolvedPath) -> int:
     """A descriptor for reading a real file: no device, no pipe, no link put there meanwhile."""
     where = open_folder(place.base, place.path.parent)
     try:
@@ -95,7 +95,7 @@ def open_file(place: Place) -> int:
     return file
 
 
-def write_file_at(place: Place, data: bytes) -> bool:
+def write_file_at(place: ResolvedPath, data: bytes) -> bool:
     """Puts a file in place in one step, with the rights the old one had; True when it is new."""
     where = open_folder(place.root, place.path.parent, make=True)
     draft = f".sojourn-{os.urandom(6).hex()}"
@@ -117,7 +117,7 @@ def write_file_at(place: Place, data: bytes) -> bool:
     return old is None
 
 
-def _stat_existing(place: Place, where: int) -> os.stat_result | None:
+def _stat_existing(place: ResolvedPath, where: int) -> os.stat_result | None:
     try:
         found = os.stat(place.path.name, dir_fd=where, follow_symlinks=False)
     except FileNotFoundError:
@@ -127,7 +127,7 @@ def _stat_existing(place: Place, where: int) -> os.stat_result | None:
     return found
 
 
-def remove_file_at(place: Place) -> None:
+def remove_file_at(place: ResolvedPath) -> None:
     """Removes a file (or a link, never what it leads to)."""
     where = open_folder(place.root, place.path.parent)
     try:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from sojourn.core.errors import BadInput
@@ -15,12 +16,16 @@ from sojourn.core.settings import Settings
 from sojourn.ports.app import PluginContext
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
 from sojourn.tools.files import ReadApprovals
-from sojourn.tools.run_command import start_command
-from sojourn.tools.safe_open import Place
-from sojourn.tools.search_worker import ALWAYS_IGNORED, MAX_LINE_CHARS, compile_glob, compile_regex
+from sojourn.tools.lazy_parts import CHECK_PATTERN, FORMAT_LINE, IGNORED_FOLDERS
+from sojourn.tools.safe_open import ResolvedPath
 from sojourn.tools.sensitive_paths import SECRET, find_reason
+from sojourn.tools.terminal import start_command
 
-MAX_RESULTS = 1000
+MAX_RESULTS = 1000  # lines or names
+_RIPGREP_OPTIONS = shlex.split(
+    "--no-config --color=never --no-heading --with-filename --line-number --hidden --no-require-git --max-filesize=4M"
+    " --sort=path"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +37,11 @@ class _Search:
     seconds: float
 
 
-def search_files_tool(kit: PluginContext) -> Tool:
-    reading = kit.shared(ReadApprovals)
+def search_files_tool(app: PluginContext) -> Tool:
+    reading = app.shared(ReadApprovals)
 
-    def asks(at: Workspace, given: Mapping[str, Json]) -> Question | None:
-        return reading.ask(at, given.get("path") or ".")
+    def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+        return reading.ask(at, arguments.get("path") or ".")
 
     @tool(asks=asks)
     async def search_files(
@@ -58,16 +63,18 @@ def search_files_tool(kit: PluginContext) -> Tool:
         place = reading.place(at, path)
         if not place.path.is_dir():
             raise BadInput(f"{place.shown} is not a folder.", hint="To look into one file use read_file.")
-        _ = compile_glob(pattern) if by == "name" else compile_regex(pattern)  # says what is wrong with it
+        CHECK_PATTERN.load()(pattern, by)
         search = _Search(pattern, by, only, min(max(1, limit), MAX_RESULTS), at.seconds * 0.8)
-        program = shutil.which("rg", path=kit.settings.for_children.get("PATH", "")) if by == "content" else None
-        result = await _search_with_ripgrep(program, search, place, kit.settings) if program else None
-        return result or await _search_in_worker(search, place, kit.settings)
+        program = shutil.which("rg", path=app.settings.for_children.get("PATH", "")) if by == "content" else None
+        result = await _search_with_ripgrep(program, search, place, app.settings) if program else None
+        return result or await _search_in_worker(search, place, app.settings)
 
     return search_files
 
 
-async def _output(argv: Sequence[str], place: Place, settings: Settings, seconds: float) -> tuple[bool, int, str]:
+async def _run_and_capture(
+    argv: Sequence[str], place: ResolvedPath, settings: Settings, seconds: float
+) -> tuple[bool, int, str]:
     child = await start_command(argv, cwd=place.path, settings=settings)
     try:
         done = await child.wait(seconds)
@@ -76,19 +83,10 @@ async def _output(argv: Sequence[str], place: Place, settings: Settings, seconds
     return done, child.process.returncode or 0, child.output.text()
 
 
-async def _search_in_worker(search: _Search, place: Place, settings: Settings) -> ToolResult:
-    wish = {
-        "folder": str(place.path),
-        "root": str(place.root),
-        "inside": place.inside,
-        "pattern": search.pattern,
-        "by": search.by,
-        "only": search.only,
-        "limit": search.limit,
-        "seconds": search.seconds,
-    }
-    argv = [sys.executable, "-I", "-m", "sojourn.tools.search_worker", json.dumps(wish)]
-    done, code, text = await _output(argv, place, settings, search.seconds + 2)
+async def _search_in_worker(search: _Search, place: ResolvedPath, settings: Settings) -> ToolResult:
+    request = asdict(search) | {"folder": str(place.path), "root": str(place.root), "inside": place.inside}
+    argv = [sys.executable, "-I", "-m", "sojourn.tools.search_worker", json.dumps(request)]
+    done, code, text = await _run_and_capture(argv, place, settings, search.seconds + 2)
     if done and code:
         raise BadInput(f"The search failed: {text.strip()[-300:]}", hint="Try a simpler pattern.")
     lines = [json.loads(line) for line in text.splitlines() if line.endswith(("}", '"'))]
@@ -98,26 +96,20 @@ async def _search_in_worker(search: _Search, place: Place, settings: Settings) -
     return _to_result(found, stopped, place, search, looked_at=end["seen"] if end else None)
 
 
-async def _search_with_ripgrep(program: str, search: _Search, place: Place, settings: Settings) -> ToolResult | None:
+async def _search_with_ripgrep(
+    program: str, search: _Search, place: ResolvedPath, settings: Settings
+) -> ToolResult | None:
     """What ripgrep finds; None when it does not understand the pattern."""
     argv = [
         program,
-        "--no-config",
-        "--color=never",
-        "--no-heading",
-        "--with-filename",
-        "--line-number",
-        "--hidden",
-        "--no-require-git",
-        "--max-filesize=4M",
+        *_RIPGREP_OPTIONS,
         f"--max-count={search.limit + 1}",
-        "--sort=path",
         *([f"--glob={search.only}"] if search.only else []),
-        *(f"--glob=!{name}" for name in sorted(ALWAYS_IGNORED)),
+        *(f"--glob=!{name}" for name in sorted(IGNORED_FOLDERS.load())),
         f"--regexp={search.pattern}",
         "./",
     ]
-    done, code, text = await _output(argv, place, settings, search.seconds)
+    done, code, text = await _run_and_capture(argv, place, settings, search.seconds)
     if code not in (0, 1) and done:
         return None
     found = [shown for line in text.splitlines() if (shown := _to_line(line, place))]
@@ -127,16 +119,15 @@ async def _search_with_ripgrep(program: str, search: _Search, place: Place, sett
     return _to_result(found[: search.limit], stopped, place, search)
 
 
-def _to_line(line: str, place: Place) -> str:
+def _to_line(line: str, place: ResolvedPath) -> str:
     name, _, rest = line.removeprefix("./").partition(":")
     number, _, text = rest.partition(":")
     if find_reason(SECRET, str(place.path / name)):
         return ""
-    text = text.strip()
-    return f"{name}:{number}: {text[:MAX_LINE_CHARS]}{'…' if len(text) > MAX_LINE_CHARS else ''}"
+    return FORMAT_LINE.load()(name, number, text)
 
 
-def _to_result(found: list[str], stopped: str, place: Place, search: _Search, **facts: Json) -> ToolResult:
+def _to_result(found: list[str], stopped: str, place: ResolvedPath, search: _Search, **facts: Json) -> ToolResult:
     text = "\n".join(found) or f"Nothing fits {search.pattern[:200]!r} in {place.path.name}/."
     if stopped:
         text += f"\n[there may be more: {stopped}]"

@@ -20,7 +20,7 @@ from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from sojourn.core.errors import BadInput
-from sojourn.tools.safe_open import Place, binary_kind, open_file
+from sojourn.tools.safe_open import ResolvedPath, binary_kind, open_file
 from sojourn.tools.sensitive_paths import SECRET, find_reason
 
 MAX_FILE_BYTES = 4 << 20  # larger files are skipped
@@ -69,6 +69,17 @@ def compile_glob(pattern: str) -> GitIgnoreSpec:
         return GitIgnoreSpec.from_lines([pattern])
     except ValueError as error:
         raise BadInput(f"{pattern[:200]!r} is not a glob: {error}.", hint="Examples: *.py, src/**/test_*.py") from error
+
+
+def check_pattern(pattern: str, by: str) -> None:
+    """BadInput if the pattern of a search by name or by content is malformed."""
+    _ = compile_glob(pattern) if by == "name" else compile_regex(pattern)
+
+
+def format_line(name: str, number: int | str, line: str) -> str:
+    """A result as `path:number: line`, truncated."""
+    text = line.strip()
+    return f"{name}:{number}: {text[:MAX_LINE_CHARS]}{'…' if len(text) > MAX_LINE_CHARS else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +137,7 @@ def _walk(run: SearchRun, folder: Path, name: str, ignored: IgnoreRules) -> Iter
             yield inner, Path(one.path)
 
 
-def search_names(run: SearchRun, place: Place, wanted: GitIgnoreSpec) -> Iterator[str]:
+def search_names(run: SearchRun, place: ResolvedPath, wanted: GitIgnoreSpec) -> Iterator[str]:
     """Yields the files whose path matches."""
     for name, _ in _walk(run, place.path, "", IgnoreRules()):
         if wanted.match_file(name):
@@ -134,21 +145,22 @@ def search_names(run: SearchRun, place: Place, wanted: GitIgnoreSpec) -> Iterato
             yield name
 
 
-def search_lines(run: SearchRun, place: Place, wanted: re.Pattern[str], names: GitIgnoreSpec | None) -> Iterator[str]:
+def search_lines(
+    run: SearchRun, place: ResolvedPath, wanted: re.Pattern[str], names: GitIgnoreSpec | None
+) -> Iterator[str]:
     """The lines that fit, as `path:number: line`. Files that hold secrets are for read_file, which asks."""
     for name, path in _walk(run, place.path, "", IgnoreRules()):
         if (names and not names.match_file(name)) or find_reason(SECRET, str(path)):
             continue
-        for number, line in enumerate(_read_lines(Place(path, place.root, place.inside)), 1):
+        for number, line in enumerate(_read_lines(ResolvedPath(path, place.root, place.inside)), 1):
             if wanted.search(line):
-                shown = line.strip()
                 run.found += 1
-                yield f"{name}:{number}: {shown[:MAX_LINE_CHARS]}{'…' if len(shown) > MAX_LINE_CHARS else ''}"
+                yield format_line(name, number, line)
                 if not run.may_continue():
                     return
 
 
-def _read_lines(place: Place) -> list[str]:
+def _read_lines(place: ResolvedPath) -> list[str]:
     try:
         with os.fdopen(open_file(place), "rb") as file:
             raw = file.read(MAX_FILE_BYTES + 1)
@@ -160,15 +172,15 @@ def _read_lines(place: Place) -> list[str]:
 
 
 def main() -> None:
-    """Does what its argument says."""
-    asked = json.loads(sys.argv[1])
-    place = Place(Path(asked["folder"]), Path(asked["root"]), asked["inside"])
-    run = SearchRun(asked["limit"], time.monotonic() + asked["seconds"])
-    if asked["by"] == "name":
-        lines = search_names(run, place, compile_glob(asked["pattern"]))
+    """Runs the search in `sys.argv[1]`."""
+    request = json.loads(sys.argv[1])
+    place = ResolvedPath(Path(request["folder"]), Path(request["root"]), request["inside"])
+    run = SearchRun(request["limit"], time.monotonic() + request["seconds"])
+    if request["by"] == "name":
+        lines = search_names(run, place, compile_glob(request["pattern"]))
     else:
         lines = search_lines(
-            run, place, compile_regex(asked["pattern"]), compile_glob(asked["only"]) if asked["only"] else None
+            run, place, compile_regex(request["pattern"]), compile_glob(request["only"]) if request["only"] else None
         )
     for line in lines:
         sys.stdout.write(json.dumps(line) + "\n")

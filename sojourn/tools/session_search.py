@@ -16,7 +16,7 @@ CONTEXT_MESSAGES = 6  # messages shown before and after a place
 MAX_MESSAGE_CHARS = 1500  # characters of one message
 
 
-def session_search_tool(kit: HasStore) -> Tool:
+def session_search_tool(app: HasStore) -> Tool:
     @tool(guests=True)
     async def session_search(
         at: Workspace, query: str = "", session: str = "", around: int = 0, limit: int = 10
@@ -28,13 +28,13 @@ def session_search_tool(kit: HasStore) -> Tool:
         around: with a session: show the messages around this number
         limit: how many results at most
         """
-        found = await kit.store.resolve(session, principal=at.principal) if session else None
+        found = await app.store.resolve(session, principal=at.principal) if session else None
         if found is not None and not query:
-            return await _show_session(kit, found.id, found.title or found.preview or found.id, around)
+            return await _show_session(app, found.id, found.title or found.preview or found.id, around)
         if not query.strip():
             raise BadInput("There is nothing to look for.", hint="Give a query, or a session to show.")
         count = min(max(1, limit), MAX_HITS)
-        hits = await kit.store.search(
+        hits = await app.store.search(
             SearchQuery(text=query, principal=at.principal, session=found.id if found else None, limit=count)
         )
         text = "\n".join(_format_hit(hit) for hit in hits) or f"Nothing was said about {query!r}."
@@ -55,10 +55,10 @@ def _format_hit(hit: SearchHit) -> str:
     return f'- "{hit.title or "untitled"}", {_format_time(hit.timestamp)}, {who}: {hit.snippet.text}\n  [{place}]'
 
 
-async def _show_session(kit: HasStore, session: SessionId, title: str, around: int) -> ToolResult:
+async def _show_session(app: HasStore, session: SessionId, title: str, around: int) -> ToolResult:
     kept = [
         (one.seq, one.at, one.item)
-        async for one in kit.store.read(session, messages_only=True)
+        async for one in app.store.read(session, messages_only=True)
         if isinstance(one.item, Message) and (one.item.active or one.item.compacted)
     ]
     if not kept:

@@ -12,19 +12,19 @@ from sojourn.ports.app import HasSettings
 from sojourn.ports.skills import read_skills, skill_folders
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
 from sojourn.tools.file_window import read_window
-from sojourn.tools.safe_open import Place, open_file
+from sojourn.tools.safe_open import ResolvedPath, open_file
 
 MAX_LISTED_FILES = 100  # of a skill's folder that are named
 
 
-def skills_list_tool(kit: HasSettings) -> Tool:
+def skills_list_tool(app: HasSettings) -> Tool:
     @tool(guests=True)
     async def skills_list(at: Workspace, about: str = "") -> ToolResult:
         """Lists the skills there are: instructions for particular kinds of work. Read one with skill_view.
 
         about: only those whose name or description holds this word
         """
-        read = await _read_skills(kit)
+        read = await _read_skills(app)
         skills = [
             one for one in read if isinstance(one, Skill) and about.lower() in f"{one.name} {one.description}".lower()
         ]
@@ -38,7 +38,7 @@ def skills_list_tool(kit: HasSettings) -> Tool:
     return skills_list
 
 
-def skill_view_tool(kit: HasSettings) -> Tool:
+def skill_view_tool(app: HasSettings) -> Tool:
     @tool(guests=True)
     async def skill_view(at: Workspace, name: str, file: str = "") -> ToolResult:
         """Shows a skill's instructions, or a file that belongs to it.
@@ -46,7 +46,7 @@ def skill_view_tool(kit: HasSettings) -> Tool:
         name: the skill's name
         file: a file in the skill's folder, such as references/style.md
         """
-        skill = next((one for one in await _read_skills(kit) if isinstance(one, Skill) and one.name == name), None)
+        skill = next((one for one in await _read_skills(app) if isinstance(one, Skill) and one.name == name), None)
         if skill is None:
             raise NotFound(f'There is no skill "{name[:80]}".', hint="skills_list shows their names.")
         folder = Path(os.path.realpath(Path(skill.path).parent))
@@ -60,16 +60,16 @@ def skill_view_tool(kit: HasSettings) -> Tool:
         if folder not in real.parents:
             raise BadInput(f"{file[:200]} is not in the skill's folder.", hint="Leave `file` out to see what is.")
         try:
-            opened = open_file(Place(real, folder, True))
+            opened = open_file(ResolvedPath(real, folder, True))
         except FileNotFoundError as error:
             raise NotFound(f"{name} has no file {file}.", hint="Leave `file` out to see what is there.") from error
-        return await asyncio.to_thread(read_window, opened, Place(real, folder, True), 1, 5000, at.most)
+        return await asyncio.to_thread(read_window, opened, ResolvedPath(real, folder, True), 1, 5000, at.most)
 
     return skill_view
 
 
-async def _read_skills(kit: HasSettings) -> list[Skill | SkillProblem]:
-    return await asyncio.to_thread(read_skills, skill_folders(kit.settings))
+async def _read_skills(app: HasSettings) -> list[Skill | SkillProblem]:
+    return await asyncio.to_thread(read_skills, skill_folders(app.settings))
 
 
 def _list_files(folder: Path) -> list[str]:

@@ -1,15 +1,116 @@
-"""The tool `terminal`: runs one command line to its end."""
+"""Tools that run programs: `terminal` (one command line) and `execute_code` (Python with resource limits)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
+from sojourn.core.settings import Settings
 from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
-from sojourn.tools.danger import FIND_DANGERS
-from sojourn.tools.run_command import run_command, shell_argv, working_folder
+from sojourn.processes import ChildProcess, Connect, Watch, start
+from sojourn.text.ansi import strip_control
+from sojourn.text.redaction import redact
+from sojourn.tools.lazy_parts import FIND_CODE_DANGERS, FIND_DANGERS
+from sojourn.tools.path_policy import locate
+
+SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
+QUIET = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1"}
+PROGRESS_SECONDS = 0.5  # seconds between two lines of progress
+
+
+def shell_argv(command: str) -> list[str]:
+    """How a line for the shell is started, without anybody's start-up files."""
+    found = next((one for one in SHELLS if Path(one).exists()), "sh")
+    return [found, "--noprofile", "--norc", "-c", command] if found.endswith("bash") else [found, "-c", command]
+
+
+def working_folder(at: Workspace, raw: str, settings: Settings) -> Path:
+    """The folder a command is started in: the workspace, or one below it. BadInput."""
+    place = locate(at, raw or ".", settings)
+    if not place.inside:
+        raise BadInput(f"{raw} is outside the workspace.", hint="Start in the workspace; `cd` is part of the command.")
+    if not place.path.is_dir():
+        raise BadInput(f"{place.shown} is not a folder.", hint="Give a folder of the workspace.")
+    return place.path
+
+
+async def start_command(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    settings: Settings,
+    more: Mapping[str, str] | None = None,
+    connect: Connect = "output",
+    watch: Watch | None = None,
+) -> ChildProcess:
+    """Starts a command with an environment that holds none of our secrets. BadInput when it cannot be started."""
+    environment = {"PATH": os.defpath, **settings.for_children, **QUIET, **(more or {})}
+    try:
+        return await start(argv, cwd=cwd, env=environment, connect=connect, watch=watch)
+    except OSError as error:
+        raise BadInput(
+            f"{argv[0]} cannot be started: {error.strerror}.", hint="Check the command and its folder."
+        ) from error
+
+
+async def run_command(
+    argv: Sequence[str],
+    at: Workspace,
+    *,
+    cwd: Path,
+    settings: Settings,
+    seconds: float,
+    more: Mapping[str, str] | None = None,
+) -> ToolResult:
+    """What the command said and how it ended. Whatever it left behind is ended too."""
+    child = await start_command(argv, cwd=cwd, settings=settings, more=more)
+    child.on_output = progress_reporter(at)
+    done, left = False, 0
+    try:
+        done = await child.wait(seconds)
+    finally:
+        left = await child.end()
+    code = child.process.returncode
+    notes = []
+    if not done:
+        notes.append(f"[stopped after {seconds:g} seconds. For something long use the process tool.]")
+    elif code:
+        notes.append(f"[exit code {code}]")
+    if done and left:
+        notes.append(f"[{left} processes it left running were ended. To keep one, use the process tool.]")
+    text = child.output.text()
+    facts: dict[str, Json] = {
+        "exit_code": code if done else None,
+        "seconds": round(time.monotonic() - child.started_at, 3),
+        "bytes": child.output.total,
+        "cwd": str(cwd),
+        "timed_out": not done,
+    }
+    said = "\n".join(filter(None, [text.rstrip("\n"), *notes]))
+    return ToolResult(text=said or "[no output, exit code 0]", ok=done and code == 0, facts=facts)
+
+
+def progress_reporter(at: Workspace) -> Callable[[bytes], None]:
+    """Passes the newest line on to whoever watches, at most twice a second."""
+    last = 0.0
+
+    def heard(data: bytes) -> None:
+        nonlocal last
+        if time.monotonic() - last < PROGRESS_SECONDS:
+            return
+        lines = [line for line in data[-2000:].decode("utf-8", "replace").splitlines() if line.strip()]
+        if lines:
+            last = time.monotonic()
+            at.tell(redact(strip_control(lines[-1]))[:200])
+
+    return heard
 
 
 def ask_about_command(command: str, verb: str = "Run") -> Question:
@@ -19,9 +120,9 @@ def ask_about_command(command: str, verb: str = "Run") -> Question:
     return Question(id="", text=f"{verb} this command?{why}", detail=command, dangerous=bool(reasons))
 
 
-def terminal_tool(kit: HasSettings) -> Tool:
-    def asks(_: Workspace, given: Mapping[str, Json]) -> Question | None:
-        return ask_about_command(given["command"])
+def terminal_tool(app: HasSettings) -> Tool:
+    def asks(_: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+        return ask_about_command(arguments["command"])
 
     @tool(effect="runs", asks=asks)
     async def terminal(at: Workspace, command: str, cwd: str = "", timeout: int = 0) -> ToolResult:
@@ -35,7 +136,55 @@ def terminal_tool(kit: HasSettings) -> Tool:
         if not command.strip():
             raise BadInput("The command is empty.", hint="Give a command line.")
         seconds = min(timeout, at.seconds) if timeout > 0 else at.seconds
-        folder = working_folder(at, cwd, kit.settings)
-        return await run_command(shell_argv(command), at, cwd=folder, settings=kit.settings, seconds=seconds)
+        folder = working_folder(at, cwd, app.settings)
+        return await run_command(shell_argv(command), at, cwd=folder, settings=app.settings, seconds=seconds)
 
     return terminal
+
+
+MEMORY_BYTES = 2 << 30  # of address space
+FILE_BYTES = 256 << 20  # of the largest file it may write
+MAX_CODE_CHARS = 200_000
+
+# Sets the limits in the new process itself, then becomes the code: nothing has to run between fork and exec.
+PRELUDE = """
+import resource, runpy, sys
+for what, most in ((resource.RLIMIT_AS, {memory}), (resource.RLIMIT_FSIZE, {file}), (resource.RLIMIT_CPU, {cpu}),
+                   (resource.RLIMIT_CORE, 0)):
+    hard = resource.getrlimit(what)[1]
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(what, (most, most))
+sys.argv = [{path!r}]
+sys.path.insert(0, {cwd!r})
+runpy.run_path({path!r}, run_name="__main__")
+"""
+
+
+def execute_code_tool(app: HasSettings) -> Tool:
+    def asks(_: Workspace, arguments: Mapping[str, Json]) -> Question | None:
+        code = arguments["code"]
+        reasons = FIND_CODE_DANGERS.load()(code)
+        why = f" It {'; it '.join(reasons)}." if reasons else ""
+        return Question(id="", text=f"Run this Python?{why}", detail=code[:4000], dangerous=bool(reasons))
+
+    @tool(effect="runs", asks=asks)
+    async def execute_code(at: Workspace, code: str, timeout: int = 0) -> ToolResult:
+        """Runs Python code in the workspace and returns what it prints. Nothing is kept between two calls.
+
+        code: the Python source
+        timeout: seconds it may take, at most the limit of the settings
+        """
+        if not code.strip() or len(code) > MAX_CODE_CHARS:
+            raise BadInput(f"The code has {len(code)} characters.", hint=f"Give 1 to {MAX_CODE_CHARS}.")
+        seconds = min(timeout, at.seconds) if timeout > 0 else at.seconds
+        cwd = working_folder(at, ".", app.settings)
+        with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
+            path = Path(folder, "code.py")
+            path.write_text(code, "utf-8")
+            prelude = PRELUDE.format(
+                memory=MEMORY_BYTES, file=FILE_BYTES, cpu=max(1, int(seconds) + 1), path=str(path), cwd=str(cwd)
+            )
+            argv = [sys.executable, "-I", "-u", "-c", prelude]
+            return await run_command(argv, at, cwd=cwd, settings=app.settings, seconds=seconds)
+
+    return execute_code

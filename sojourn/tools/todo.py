@@ -8,31 +8,29 @@ from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasStore
 from sojourn.ports.records import Record
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
+from sojourn.tools.guard import ask_nothing
 
 KIND = "todo"
 STATES = {"open": "[ ]", "doing": "[~]", "done": "[x]", "dropped": "[-]"}
 MAX_ITEMS, MAX_ITEM_CHARS = 100, 500
 
 
-def todo_tool(kit: HasStore) -> Tool:
-    def asks(_: Workspace, __: Mapping[str, Json]) -> Question | None:
-        return None  # it only changes its own list
-
-    @tool(effect="writes", asks=asks)
+def todo_tool(app: HasStore) -> Tool:
+    @tool(effect="writes", asks=ask_nothing)  # it only changes its own list
     async def todo(at: Workspace, items: list[dict[str, str]] | None = None) -> ToolResult:
         """Your list of steps for this session: shows it, or replaces all of it. Use it for work of three steps or
         more; keep one step at "doing".
 
         items: the whole list, each {"text": "…", "state": "open" | "doing" | "done" | "dropped"}; left out: only show
         """
-        old = await kit.store.get_record(KIND, at.session)
+        old = await app.store.get_record(KIND, at.session)
         listed: list[dict[str, str]] = old.value["items"] if old else []
         if items is not None:
             listed = [_parse_item(one, number) for number, one in enumerate(items, 1)]
             if len(listed) > MAX_ITEMS:
                 raise BadInput(f"The list has {len(listed)} items.", hint=f"At most {MAX_ITEMS}.")
-            await kit.store.put_record(
+            await app.store.put_record(
                 Record(kind=KIND, key=at.session, value={"items": listed}, principal=at.principal, session=at.session)
             )
         lines = [f"{STATES[one['state']]} {one['text']}" for one in listed]

@@ -41,10 +41,12 @@ def replace_text(text: str, old: str, new: str, *, everywhere: bool = False) -> 
     if old == new:
         raise BadInput("`old` and `new` are the same.", hint="Nothing would change.")
     end = line_end(text)
-    old, new = _with(end, old), _with(end, new)
+    old, new = _convert_line_ends(end, old), _convert_line_ends(end, new)
     count = text.count(old)
     if count == 0:
-        raise BadInput(f"`old` is not in the file. {_nearest(text, old)}", hint="Copy it exactly, with its spaces.")
+        raise BadInput(
+            f"`old` is not in the file. {_describe_nearest(text, old)}", hint="Copy it exactly, with its spaces."
+        )
     if count > 1 and not everywhere:
         at = [str(text.count("\n", 0, hit.start()) + 1) for hit in re.finditer(re.escape(old), text)]
         raise BadInput(
@@ -60,12 +62,12 @@ def line_end(text: str) -> str:
     return "\r\n" if pairs * 2 > text.count("\n") else "\n"
 
 
-def _with(end: str, text: str) -> str:
+def _convert_line_ends(end: str, text: str) -> str:
     plain = text.replace("\r\n", "\n")
     return plain.replace("\n", end) if end != "\n" else plain if "\r\n" not in text else text
 
 
-def _nearest(text: str, old: str) -> str:
+def _describe_nearest(text: str, old: str) -> str:
     lines, wanted = text.splitlines(), old.strip("\r\n").splitlines()
     if not wanted or len(lines) > 20_000:
         return ""
@@ -87,7 +89,7 @@ def parse_diff(diff: str) -> list[FileChange]:
 
     def close() -> None:
         if hunks or NOWHERE in (source, target):
-            changes.append(FileChange(source=_path(source), target=_path(target), hunks=tuple(hunks)))
+            changes.append(FileChange(source=_strip_prefix(source), target=_strip_prefix(target), hunks=tuple(hunks)))
             hunks.clear()
 
     while at < len(lines):
@@ -109,7 +111,7 @@ def parse_diff(diff: str) -> list[FileChange]:
     return changes
 
 
-def _path(raw: str) -> str:
+def _strip_prefix(raw: str) -> str:
     if raw in ("", NOWHERE):
         return ""
     return raw[2:] if raw.startswith(("a/", "b/")) else raw
@@ -150,7 +152,7 @@ def apply_hunks(text: str, hunks: tuple[Hunk, ...]) -> str:
         lines, closed = [], True
     shift = 0
     for number, hunk in enumerate(hunks, 1):
-        at = _find(lines, hunk, hunk.at - 1 + shift, number)
+        at = _locate_hunk(lines, hunk, hunk.at - 1 + shift, number)
         lines[at : at + len(hunk.old)] = hunk.new
         shift += len(hunk.new) - len(hunk.old)
         if at + len(hunk.new) == len(lines):
@@ -158,7 +160,7 @@ def apply_hunks(text: str, hunks: tuple[Hunk, ...]) -> str:
     return end.join(lines) + (end if closed and lines else "")
 
 
-def _find(lines: list[str], hunk: Hunk, near: int, number: int) -> int:
+def _locate_hunk(lines: list[str], hunk: Hunk, near: int, number: int) -> int:
     wanted = list(hunk.old)
     if not wanted:
         return max(0, min(near + 1, len(lines)))

@@ -1,28 +1,125 @@
-"""The tool `web_fetch`: one page of the public web, as text."""
+"""The tool `web_fetch`, and which addresses it may reach: the public internet and the hosts in `tools.private_hosts`.
+
+A host name is resolved once and the request goes to the address that was checked, so a name server that answers
+differently the second time (DNS rebinding) cannot redirect it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import html
+import ipaddress
 import re
+import socket
+from collections.abc import Collection
 from dataclasses import dataclass
-from urllib.parse import urljoin
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 import httpx2
-from html_to_markdown import ConversionError, ConversionOptions, PreprocessingOptions, convert
 
-from sojourn.core.errors import BadInput, PlatformDown
+from sojourn.core.errors import BadInput, NotAllowed, NotFound, PlatformDown
 from sojourn.ports.app import HasSettings
 from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
-from sojourn.tools.url_policy import Target, resolve_url
+from sojourn.tools.lazy_parts import HTML_TO_TEXT
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+PORTS = {"http": 80, "https": 443}
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # IPv4 addresses behind a translator
+
+
+@dataclass(frozen=True, slots=True)
+class FetchTarget:
+    """A page, and the one address it is fetched from."""
+
+    url: SplitResult
+    host: str
+    port: int
+    address: str
+
+    @property
+    def pinned(self) -> str:
+        """The page's address with the number instead of the name."""
+        number = f"[{self.address}]" if ":" in self.address else self.address
+        path = self.url.path or "/"
+        return f"{self.url.scheme}://{number}:{self.port}{path}" + (f"?{self.url.query}" if self.url.query else "")
+
+    @property
+    def host_header(self) -> str:
+        shown = f"[{self.host}]" if ":" in self.host else self.host
+        return shown if self.port == PORTS[self.url.scheme] else f"{shown}:{self.port}"
+
+
+async def resolve_url(raw: str, allowed: Collection[str]) -> FetchTarget:
+    """Where a request to this address goes. BadInput, NotAllowed, NotFound."""
+    url, host, port = _split_url(raw)
+    found = await _look_up(host, port)
+    if host in allowed or f"{host}:{port}" in allowed:
+        return FetchTarget(url, host, port, str(found[0]))
+    for address in found:
+        if is_private(address) and str(address) not in allowed and f"{address}:{port}" not in allowed:
+            raise NotAllowed(
+                f"{host} is {address}, an address of this machine or the private network.",
+                hint="Use a public page. The person can allow a host with the setting tools.private_hosts.",
+            )
+    return FetchTarget(url, host, port, str(found[0]))
+
+
+def _split_url(raw: str) -> tuple[SplitResult, str, int]:
+    try:
+        url = urlsplit(raw.strip())
+        host, port = url.hostname or "", url.port
+    except ValueError as error:
+        raise BadInput(
+            f"{raw[:200]!r} is not a web address: {error}.", hint="Example: https://example.com/page"
+        ) from error
+    if url.scheme not in PORTS or not host:
+        raise BadInput(f"{raw[:200]!r} is not a web address.", hint="It begins with http:// or https://.")
+    if url.username or url.password:
+        raise BadInput("The address holds a user name or password.", hint="Leave it out.")
+    try:
+        host = host if _parse_ip(host) else host.encode("idna").decode("ascii").lower()
+    except UnicodeError as error:
+        raise BadInput(f"{host[:100]!r} cannot be the name of a host.", hint="Check the address.") from error
+    return url, host.rstrip("."), port or PORTS[url.scheme]
+
+
+def _parse_ip(host: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+
+
+async def _look_up(host: str, port: int) -> list[Address]:
+    """Every address of a host. Odd spellings of numbers (0x7f.1, 2130706433) are resolved here too, then judged."""
+    if (number := _parse_ip(host)) is not None:
+        return [number]
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise NotFound(
+            f"There is no host {host}.", hint="Check the address, and whether there is a network."
+        ) from error
+    return [ipaddress.ip_address(str(one[4][0]).partition("%")[0]) for one in found]
+
+
+def is_private(address: Address) -> bool:
+    """Whether an address is anything but a public one; an IPv4 address inside an IPv6 one counts as itself."""
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour
+        if inner is None and address in _TRANSLATED:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is None and address.teredo:
+            inner = address.teredo[1]
+        if inner is not None:
+            return is_private(inner)
+    return not address.is_global or address.is_multicast or address.is_reserved
+
 
 MAX_PAGE_BYTES = 5 << 20
 MAX_REDIRECTS = 5
 MAX_SECONDS = 30.0
-MAX_TAG_DEPTH = 200  # deeper tags are left out: the converter works recursively
 USER_AGENT = "Mozilla/5.0 (compatible; sojourn; reads one page for a person)"
 _TEXT = re.compile(r"text/|application/(?:[\w.+-]*(?:json|xml|yaml)|javascript|x-ndjson|toml)|image/svg")
-_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,500})</title>", re.IGNORECASE)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset=[\"']?([\w-]{2,40})", re.IGNORECASE)
 
 
@@ -37,8 +134,8 @@ class _Page:
     leads_to: str = ""
 
 
-def web_fetch_tool(kit: HasSettings) -> Tool:
-    allowed = {one.strip().lower() for one in str(kit.settings["tools.private_hosts"]).split(",")} - {""}
+def web_fetch_tool(app: HasSettings) -> Tool:
+    allowed = {one.strip().lower() for one in str(app.settings["tools.private_hosts"]).split(",")} - {""}
 
     @tool(guests=True)
     async def web_fetch(at: Workspace, url: str, raw: bool = False) -> ToolResult:
@@ -72,7 +169,7 @@ async def _follow(client: httpx2.AsyncClient, url: str, allowed: set[str]) -> _P
     raise BadInput(f"The page leads on more than {MAX_REDIRECTS} times.", hint="Use the address it leads to.")
 
 
-async def _fetch(client: httpx2.AsyncClient, target: Target) -> _Page:
+async def _fetch(client: httpx2.AsyncClient, target: FetchTarget) -> _Page:
     headers = {"Host": target.host_header, "User-Agent": USER_AGENT, "Accept": "text/html,text/plain,*/*;q=0.5"}
     try:
         request = client.build_request("GET", target.pinned, headers=headers, extensions={"sni_hostname": target.host})
@@ -91,7 +188,7 @@ async def _fetch(client: httpx2.AsyncClient, target: Target) -> _Page:
         ) from error
 
 
-async def _read(answer: httpx2.Response, target: Target) -> _Page:
+async def _read(answer: httpx2.Response, target: FetchTarget) -> _Page:
     media_type, _, rest = answer.headers.get("content-type", "").partition(";")
     leads_to = answer.headers.get("location", "") if answer.status_code in (301, 302, 303, 307, 308) else ""
     data = bytearray()
@@ -123,22 +220,4 @@ def _decode(page: _Page, *, raw: bool) -> str:
     except LookupError:
         text = page.data.decode("utf-8", "replace")
     is_html = "html" in page.media_type or (not page.media_type and "<html" in text[:1000].lower())
-    return text if raw or not is_html else html_to_text(text, page.url)
-
-
-def html_to_text(page: str, base: str = "") -> str:
-    """The readable text of a page as Markdown: headings, paragraphs, lists, tables, and links from `base`."""
-    options = ConversionOptions(
-        base_url=base or None,
-        extract_metadata=False,
-        inline_data_media="drop_element",
-        max_depth=MAX_TAG_DEPTH,
-        preprocessing=PreprocessingOptions(enabled=False),
-    )
-    try:
-        body = (convert(page, options).content or "").strip()
-    except ConversionError:
-        body = ""  # the page is broken beyond what a browser would show
-    found = _TITLE.search(page, 0, 100_000)
-    title = " ".join(html.unescape(found[1]).split()) if found else ""
-    return f"{title}\n\n{body}".strip() if not body.startswith(f"# {title}") else body
+    return text if raw or not is_html else HTML_TO_TEXT.load()(text, page.url)

@@ -103,7 +103,7 @@ def test_an_answer_streams_in_and_a_tool_is_one_line_after_one_key(model, tmp_pa
     person.sees("tokens", 60)
     assert person.quits() == 0
     assert "▸ write_file" in person.text
-    assert "Kept as" in person.text
+    assert "Saved as" in person.text
     assert (tmp_path / "note.txt").read_text() == "hi"
 
 

@@ -43,7 +43,7 @@ def test_version_loads_next_to_nothing():
 
 
 def test_a_list_for_scripts_loads_only_what_it_needs():
-    assert not modules_after("sessions", "list", "--json") & set(HEAVY)
+    assert not modules_after("sessions", "list", "--json") & {"rich", *HEAVY}
 
 
 def test_a_list_for_people_loads_what_draws_it_and_no_more():
@@ -51,6 +51,13 @@ def test_a_list_for_people_loads_what_draws_it_and_no_more():
     found = modules_after("sessions", "list")
     assert "rich" in found
     assert not found & HEAVY
+
+
+def test_one_question_loads_nothing_that_draws_and_no_tool_that_is_not_used(monkeypatch):
+    monkeypatch.setenv("SOJOURN_MODEL_LOCAL_FILE", "/nowhere")
+    monkeypatch.setenv("SOJOURN_MODEL_DETECT", "no")
+    found = modules_after("chat", "--in-process", "--runtime", "offline", "-q", "hello")
+    assert not found & {"rich", "prompt_toolkit", "html_to_markdown", "pathspec", "tree_sitter"}
 
 
 def test_help_loads_neither_a_store_nor_what_draws():

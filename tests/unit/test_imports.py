@@ -12,7 +12,7 @@ from sojourn.lazy import Lazy, load_dotted
 ROOT = Path(__file__).parents[2] / "sojourn"
 DOTTED = re.compile(r"sojourn(\.\w+)+:\w+")
 TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py")
-# Heavy modules that a package loads of itself on use: a provider's SDK, the shell grammar, the library of an extra.
+# Heavy modules that a package loads on use: SDKs, the shell grammar, the HTML converter, pathspec, libraries of extras.
 EXTRAS = {
     "sojourn.context.word_vectors",
     "sojourn.runtimes.native.model_factory",
@@ -22,7 +22,9 @@ EXTRAS = {
     "sojourn.runtimes.native.provider_openai",
     "sojourn.runtimes.offline.engine",
     "sojourn.tools.danger.rules",
+    "sojourn.tools.html_text",
     "sojourn.tools.mcp.hub",
+    "sojourn.tools.search_worker",
 }
 FILE_IO = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "mkdir", "unlink", "touch", "iterdir"}
 # Files of core and ports that still do I/O; the list only shrinks.

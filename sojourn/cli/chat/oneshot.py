@@ -1,4 +1,4 @@
-"""One question, one answer: for `-q`, for pipes and for scripts."""
+"""One request and its answer, without a prompt: for `-q`, pipes and scripts."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from typing import Any
 
 import click
 
-from sojourn.cli.formatting import format_duration as lasted
-from sojourn.cli.formatting import one_line, printable
 from sojourn.core.errors import error_from_code
 from sojourn.core.events import Chunk, Done, Failed, Progress
 from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.service import Caller, Service, TurnRequest
 from sojourn.ports.tool import Reply
+from sojourn.text.formatting import format_duration, one_line, printable
 
 
 @dataclass(slots=True)
-class Outcome:
-    """How it went."""
+class OneShotResult:
+    """The answer of a turn, its tool calls and how it ended."""
 
     session: Session
     turn: str
@@ -33,7 +32,7 @@ class Outcome:
     failed: Failed | None = None
     tools: list[dict[str, Any]] = field(default_factory=list)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         return {
             "session_id": self.session.id,
             "turn_id": self.turn,
@@ -47,20 +46,22 @@ class Outcome:
         }
 
 
-async def ask(service: Service, session: Session, said: TurnRequest, by: Caller, *, quiet: bool) -> Outcome:
-    """Says it and follows to the end. Words go to standard output as they come, tools to standard error."""
-    turn = await service.say(session.id, said, by, when_busy="wait")
-    outcome = Outcome(session, turn.id)
-    with _stopping(service, session, by):
+async def ask(service: Service, session: Session, request: TurnRequest, by: Caller, *, quiet: bool) -> OneShotResult:
+    """Sends a request and follows its turn. Text goes to standard output as it arrives, tools to standard error."""
+    turn = await service.say(session.id, request, by, when_busy="wait")
+    outcome = OneShotResult(session, turn.id)
+    with _stop_on_interrupt(service, session, by):
         async with aclosing(service.watch(session.id, after=turn.after)) as log:
             async for recorded in log:
-                if recorded.turn == turn.id and await _take(service, recorded, outcome, by, quiet=quiet):
+                if recorded.turn == turn.id and await _handle_event(service, recorded, outcome, by, quiet=quiet):
                     break
     return outcome
 
 
-async def _take(service: Service, recorded: Recorded, outcome: Outcome, by: Caller, *, quiet: bool) -> bool:
-    """Whether that was the end."""
+async def _handle_event(
+    service: Service, recorded: Recorded, outcome: OneShotResult, by: Caller, *, quiet: bool
+) -> bool:
+    """Adds an event to the outcome and prints it; True if it ends the turn."""
     item = recorded.item
     match item:
         case Chunk():
@@ -74,7 +75,7 @@ async def _take(service: Service, recorded: Recorded, outcome: Outcome, by: Call
                 if not quiet:
                     click.echo(printable(words), nl=False)
         case Progress(stage="tool") if item.detail.get("status") in ("completed", "failed"):
-            _tool(item, outcome, quiet=quiet)
+            _handle_tool(item, outcome, quiet=quiet)
         case Progress(stage="approval") if item.detail.get("status") == "asked":
             reply = Reply(choice="deny", by=by.surface, why="nobody is there to answer")
             await service.answer(outcome.session.id, str(item.detail.get("question")), reply, by)
@@ -88,20 +89,20 @@ async def _take(service: Service, recorded: Recorded, outcome: Outcome, by: Call
     return False
 
 
-def _tool(item: Progress, outcome: Outcome, *, quiet: bool) -> None:
+def _handle_tool(item: Progress, outcome: OneShotResult, *, quiet: bool) -> None:
     detail = dict(item.detail)
     outcome.tools.append(detail)
     if not quiet:
         took = detail.get("duration", detail.get("seconds"))
-        seconds = f" {lasted(float(took))}" if isinstance(took, int | float) else ""
+        seconds = f" {format_duration(float(took))}" if isinstance(took, int | float) else ""
         sign = "✗" if detail["status"] == "failed" else "✓"
         words = one_line(f"{detail.get('tool')} {detail.get('preview') or ''}", 120)
         click.echo(click.style(f"▸ {words} {sign}{seconds}", dim=True), err=True)
 
 
 @contextmanager
-def _stopping(service: Service, session: Session, by: Caller) -> Iterator[None]:
-    """Ctrl-C stops the turn; the end of it is still awaited."""
+def _stop_on_interrupt(service: Service, session: Session, by: Caller) -> Iterator[None]:
+    """Makes Ctrl-C stop the turn; the caller still waits for its end."""
     loop, waiting = asyncio.get_running_loop(), set[asyncio.Task[bool]]()
 
     def stop() -> None:
@@ -118,8 +119,8 @@ def _stopping(service: Service, session: Session, by: Caller) -> Iterator[None]:
         loop.remove_signal_handler(signal.SIGINT)
 
 
-def judge(outcome: Outcome) -> None:
-    """A failed turn is a failed command; a stopped one ends as Ctrl-C does."""
+def raise_for_outcome(outcome: OneShotResult) -> None:
+    """Raises the error of a failed turn; exits with 130 after a stopped one."""
     if outcome.failed is not None:
         raise error_from_code(outcome.failed.code, outcome.failed.message, hint=outcome.failed.hint)
     if outcome.done is not None and outcome.done.status == "cancelled":

@@ -1,4 +1,4 @@
-"""The chat on a terminal: a prompt that is always there, the answer above it, what is going on below it."""
+"""The chat prompt: reads lines; the answer streams above it, a status line stays below it."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ from prompt_toolkit.patch_stdout import StdoutProxy
 from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 
+from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.chat.slash_commands import run_slash_command
-from sojourn.cli.chat.talk import Talk
-from sojourn.cli.formatting import format_duration as lasted
-from sojourn.cli.formatting import one_line
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.service.chat_commands import list_commands, parse_command
+from sojourn.text.formatting import format_duration, one_line
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_BELOW = 6  # lines of the screen the unfinished part of an answer leaves free
+_RESERVED_LINES = 6  # of the screen that the unfinished part of an answer leaves free
 
 
-class TerminalPaper:
+class TerminalOutput:
     """Prints above the prompt."""
 
     def __init__(self, *, no_color: bool) -> None:
@@ -52,7 +51,7 @@ class TerminalPaper:
     def write(self, line: RenderableType) -> None:
         self.screen.print(line)
 
-    def changed(self) -> None:
+    def refresh(self) -> None:
         app = get_app_or_none()
         if app is not None:
             app.invalidate()
@@ -61,8 +60,8 @@ class TerminalPaper:
         self._proxy.close()
 
 
-class Words(Completer):
-    """Completes commands, and what some of them take."""
+class ChatCompleter(Completer):
+    """Completes commands and their arguments."""
 
     def __init__(self) -> None:
         self.titles: list[str] = []
@@ -84,20 +83,20 @@ class Words(Completer):
                 yield Completion(option, -len(rest))
 
 
-class Terminal:
-    """Reads lines until somebody leaves."""
+class ChatPrompt:
+    """Reads lines until the person leaves."""
 
-    def __init__(self, talk: Talk, paper: TerminalPaper) -> None:
-        self.talk, self.paper = talk, paper
-        self.words = Words()
+    def __init__(self, chat: ChatSession, output: TerminalOutput) -> None:
+        self.chat, self.output = chat, output
+        self.completer = ChatCompleter()
         self._history = InMemoryHistory()
         self._tasks: set[asyncio.Task[None]] = set()
         self._prompt: PromptSession[str] = PromptSession(
-            message=self._above,
-            bottom_toolbar=self._below,
-            completer=self.words,
+            message=self._render_prompt,
+            bottom_toolbar=self._render_toolbar,
+            completer=self.completer,
             complete_while_typing=True,
-            key_bindings=self._keys(),
+            key_bindings=self._build_key_bindings(),
             history=self._history,
             multiline=True,
             prompt_continuation="  ",
@@ -106,84 +105,82 @@ class Terminal:
         )
 
     async def run(self) -> None:
-        await self._remember()
-        self._soon(self._tick)
-        while not self.talk.wants_to_leave:
+        await self._load_history()
+        self._start_task(self._tick)
+        while not self.chat.wants_to_leave:
             try:
                 line = (await self._prompt.prompt_async()).strip()
             except EOFError:
                 break
             if line:
-                self.paper.screen.print(f"❯ {line}", style="bold cyan")
-                await self.take_in(line)
+                self.output.screen.print(f"❯ {line}", style="bold cyan")
+                await self.handle_line(line)
 
     async def _tick(self) -> None:
-        """While a turn runs the line below moves, so that silence is not death."""
+        """Redraws the spinner while a turn runs."""
         while True:
             await asyncio.sleep(0.125)
-            if self.talk.is_busy:
-                self.paper.changed()
+            if self.chat.is_busy:
+                self.output.refresh()
 
-    async def take_in(self, line: str) -> None:
-        """A command, something said, or something said meanwhile."""
+    async def handle_line(self, line: str) -> None:
+        """Runs a slash command, steers the running turn, or sends a message."""
         try:
             command = ("help", "") if line == "/" else parse_command(line)
             if command is not None:
-                await run_slash_command(self.talk, *command)
-            elif self.talk.is_busy:
-                await self.talk.steer(line)
+                await run_slash_command(self.chat, *command)
+            elif self.chat.is_busy:
+                await self.chat.steer(line)
             else:
-                await self.talk.say(line.removeprefix("/") if line.startswith("//") else line)
+                await self.chat.say(line.removeprefix("/") if line.startswith("//") else line)
         except SojournError as error:
-            self.talk.fail(error)
+            self.chat.print_error(error)
 
-    async def _remember(self) -> None:
-        """Earlier words of this session come back with the up key; nothing is written to a file."""
-        if self.talk.session is not None:
-            for one in await self.talk.service.messages(self.talk.session.id):
+    async def _load_history(self) -> None:
+        """Fills the history of the up key with earlier messages of the session; no file is written."""
+        if self.chat.session is not None:
+            for one in await self.chat.service.messages(self.chat.session.id):
                 if isinstance(one.item, Message) and one.item.role == "user" and not is_internal(one.item):
                     self._history.append_string(text_of(one.item))
 
-    # what is around the prompt
-    def _above(self) -> AnyFormattedText:
+    def _render_prompt(self) -> AnyFormattedText:
         parts: list[AnyFormattedText] = []
-        if tail := self.talk.show.tail:
-            parts.append(ANSI(self._drawn(tail)))
-        if question := self.talk.show.question:
+        if tail := self.chat.renderer.tail:
+            parts.append(ANSI(self._render_tail(tail)))
+        if question := self.chat.renderer.question:
             choices = "  ".join(f"[{choice[0]}]{choice[1:]}" for choice in question.get("choices", ()))
             parts.append([("bold ansiyellow", f"{choices}  ")])
         parts.append([("ansicyan bold", "❯ ")])
         return merge_formatted_text(parts)
 
-    def _drawn(self, tail: str) -> str:
-        """The unfinished end of the answer, as it would look if nothing more came."""
-        room = max(3, self.paper.screen.height - _BELOW)
-        drawn = io.StringIO()
-        colors: dict[str, Any] = {"color_system": None} if self.paper.no_color else {"color_system": "standard"}
-        screen = Console(file=drawn, width=self.paper.screen.width, force_terminal=True, **colors)
+    def _render_tail(self, tail: str) -> str:
+        """Renders the unfinished end of the answer as Markdown."""
+        room = max(3, self.output.screen.height - _RESERVED_LINES)
+        buffer = io.StringIO()
+        colors: dict[str, Any] = {"color_system": None} if self.output.no_color else {"color_system": "standard"}
+        screen = Console(file=buffer, width=self.output.screen.width, force_terminal=True, **colors)
         screen.print(Markdown(tail, code_theme="ansi_dark"))
-        return "\n".join(drawn.getvalue().splitlines()[-room:]) + "\n"
+        return "\n".join(buffer.getvalue().splitlines()[-room:]) + "\n"
 
-    def _below(self) -> AnyFormattedText:
-        talk, doing = self.talk, self.talk.show.doing
-        if doing is not None:
+    def _render_toolbar(self) -> AnyFormattedText:
+        chat, status = self.chat, self.chat.renderer.status
+        if status is not None:
             spin = _SPINNER[int(time.monotonic() * 8) % len(_SPINNER)]
-            gone = lasted(time.monotonic() - doing.since)
-            return [("", f" {spin} {doing.line} · {gone} · Ctrl-C stops")]
-        used = talk.show.usage
+            elapsed = format_duration(time.monotonic() - status.started_at)
+            return [("", f" {spin} {status.text} · {elapsed} · Ctrl-C stops")]
+        used = chat.renderer.usage
         tokens = int(used.get("input_tokens", 0) + used.get("output_tokens", 0))
         cost = f"${used['cost_usd']:.4f}" if "cost_usd" in used else ""
-        title = one_line(talk.session.title or talk.session.id, 40) if talk.session else "new session"
-        facts = [title, talk.runtime or "", talk.model or "", f"{tokens:,} tokens" if tokens else "", cost, "/help"]
+        title = one_line(chat.session.title or chat.session.id, 40) if chat.session else "new session"
+        facts = [title, chat.runtime or "", chat.model or "", f"{tokens:,} tokens" if tokens else "", cost, "/help"]
         return [("", " " + " · ".join(fact for fact in facts if fact))]
 
-    # keys
-    def _keys(self) -> KeyBindings:
+    def _build_key_bindings(self) -> KeyBindings:
         keys = KeyBindings()
-        is_asked = Condition(lambda: self.talk.show.question is not None and not self._prompt.default_buffer.text)
+        is_asked = Condition(lambda: self.chat.renderer.question is not None and not self._prompt.default_buffer.text)
 
         @keys.add("enter")
-        @keys.add("c-j")  # what Enter is when it was typed before the prompt was there
+        @keys.add("c-j")  # Enter arrives as Ctrl-J when it is typed before the prompt is ready
         def _(event: KeyPressEvent) -> None:
             event.current_buffer.validate_and_handle()
 
@@ -193,38 +190,38 @@ class Terminal:
 
         @keys.add("c-c")
         def _(event: KeyPressEvent) -> None:
-            if self.talk.is_busy:
-                self._soon(self.talk.stop)
+            if self.chat.is_busy:
+                self._start_task(self.chat.stop)
             elif event.current_buffer.text:
                 event.current_buffer.reset()
             else:
-                self.talk.tell("Ctrl-D or /quit leaves.")
+                self.chat.print_note("Press Ctrl-D or type /quit to leave.")
 
         @keys.add("c-x")
         def _(event: KeyPressEvent) -> None:
-            self._soon(self.talk.again_without_template)
+            self._start_task(self.chat.rerun_without_template)
 
         for letter in "osad":
 
             @keys.add(letter, filter=is_asked)
             def _(event: KeyPressEvent, letter: str = letter) -> None:
-                choices = (self.talk.show.question or {}).get("choices", ())
+                choices = (self.chat.renderer.question or {}).get("choices", ())
                 chosen = next((one for one in choices if str(one).startswith(letter)), None)
                 if chosen is not None:
-                    self._soon(lambda: self.talk.answer(str(chosen)))
+                    self._start_task(lambda: self.chat.answer(str(chosen)))
 
         return keys
 
-    def _soon(self, work: Callable[[], Any]) -> None:
-        """From a key: done at once, and what goes wrong is shown."""
+    def _start_task(self, work: Callable[[], Any]) -> None:
+        """Starts work from a key binding and prints its errors."""
 
-        async def done() -> None:
+        async def run() -> None:
             try:
                 await work()
             except SojournError as error:
-                self.talk.fail(error)
+                self.chat.print_error(error)
 
-        task = asyncio.get_running_loop().create_task(done())
+        task = asyncio.get_running_loop().create_task(run())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

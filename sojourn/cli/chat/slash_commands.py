@@ -9,86 +9,88 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from sojourn.cli.chat.talk import Talk
-from sojourn.cli.formatting import printable
+from sojourn.cli.chat.conversation import ChatSession
 from sojourn.core.errors import BadInput
 from sojourn.core.handoff import Handoff
 from sojourn.service.chat_commands import ChatCommand, CommandCall, CommandResult, find_command, run_command
 from sojourn.service.handoffs import step_text, summary_text
+from sojourn.text.formatting import printable
 
-_KEYS = ("Alt-Enter", "A new line. Enter sends, Ctrl-C stops the turn, Ctrl-D leaves.")
+_KEYS = ("Alt-Enter", "Starts a new line. Enter sends, Ctrl-C stops the turn, Ctrl-D leaves.")
 _SIGN_STYLES = {"●": "green", "✓": "green", "✗": "red"}
 
 
-async def run_slash_command(talk: Talk, name: str, arguments: str) -> None:
+async def run_slash_command(chat: ChatSession, name: str, arguments: str) -> None:
     """Runs one command in a terminal conversation. Any SojournError."""
     command = find_command(name)
-    if command.name == "attach" and (path := _find_file(talk, arguments)):
-        attached = await talk.attach(path)
-        talk.tell(f"{attached.name} goes with your next words ({attached.media_type}, {attached.size:,} bytes).")
+    if command.name == "attach" and (path := _find_file(chat, arguments)):
+        attached = await chat.attach(path)
+        chat.print_note(
+            f"{attached.name} will be sent with your next message ({attached.media_type}, {attached.size:,} bytes)."
+        )
         return
     if command.opens_session and arguments:
-        await talk.begin()
-    await _apply(talk, command, await run_command(command, _to_command_call(talk, arguments)))
+        await chat.ensure_session()
+    await _apply(chat, command, await run_command(command, _to_command_call(chat, arguments)))
 
 
-def _to_command_call(talk: Talk, arguments: str) -> CommandCall:
+def _to_command_call(chat: ChatSession, arguments: str) -> CommandCall:
     return CommandCall(
-        service=talk.service,
-        by=talk.by,
+        service=chat.service,
+        by=chat.by,
         surface="terminal",
         arguments=arguments,
-        session=talk.session.id if talk.session else None,
-        is_watching=talk.is_watching,
-        model=talk.model,
+        session=chat.session.id if chat.session else None,
+        is_watching=chat.is_watching,
+        model=chat.model,
     )
 
 
-async def _apply(talk: Talk, command: ChatCommand, result: CommandResult) -> None:
+async def _apply(chat: ChatSession, command: ChatCommand, result: CommandResult) -> None:
     if result.file_name:
-        _write_file(Path(talk.cwd or ".") / Path(result.file_name).expanduser(), result.file)
+        _write_file(Path(chat.cwd or ".") / Path(result.file_name).expanduser(), result.file)
     if result.change == "new":
-        talk.leave()
+        chat.leave()
     elif result.change and result.session is not None:
-        await talk.enter(result.session, watch_only=result.change == "watch", recap=command.name == "resume")
+        await chat.enter(result.session, watch_only=result.change == "watch", recap=command.name == "resume")
     elif result.session is not None and not result.handoff:
-        talk.session = result.session
+        chat.session = result.session
     for name, value in result.choices.items():
-        setattr(talk, name, value)
-    _print(talk, command, result)
+        setattr(chat, name, value)
+    _print(chat, command, result)
     if result.rerun:
-        await talk.again_without_template()
+        await chat.rerun_without_template()
     if result.handoff is not None:
-        await _follow(talk, result.handoff)
-    talk.wants_to_leave |= result.leave
+        await _follow(chat, result.handoff)
+    chat.wants_to_leave |= result.leave
 
 
-def _print(talk: Talk, command: ChatCommand, result: CommandResult) -> None:
+def _print(chat: ChatSession, command: ChatCommand, result: CommandResult) -> None:
     rows = [*result.rows, _KEYS] if command.name == "help" else result.rows
     if rows:
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
         for first, *rest in rows:
             table.add_row(Text(printable(first), style=_SIGN_STYLES.get(first, "cyan")), *map(printable, rest))
-        talk.paper.write(table)
+        chat.output.write(table)
     for line in result.lines:
-        talk.tell(printable(line))
+        chat.print_note(printable(line))
 
 
-async def _follow(talk: Talk, handoff: Handoff) -> None:
+async def _follow(chat: ChatSession, handoff: Handoff) -> None:
     """Prints each step. The chat ends when the session has arrived; otherwise it goes on here."""
-    assert talk.session is not None
-    async with aclosing(talk.service.follow_handoff(handoff)) as steps:
+    assert chat.session is not None
+    async with aclosing(chat.service.follow_handoff(handoff)) as steps:
         async for handoff in steps:
             if text := step_text(handoff):
-                talk.paper.write(Text(f"… {text}"))
-    session = await talk.service.get(talk.session.id, principal=talk.by.principal)
-    talk.paper.write(Text(printable(summary_text(handoff, session))))
-    talk.wants_to_leave = handoff.state == "completed"
+                chat.output.write(Text(f"… {text}"))
+    session = await chat.service.get(chat.session.id, principal=chat.by.principal)
+    chat.output.write(Text(printable(summary_text(handoff, session))))
+    chat.wants_to_leave = handoff.state == "completed"
 
 
-def _find_file(talk: Talk, words: str) -> Path | None:
-    path = Path(talk.cwd or ".") / Path(words).expanduser()
-    return path if words and path.is_file() else None
+def _find_file(chat: ChatSession, name: str) -> Path | None:
+    path = Path(chat.cwd or ".") / Path(name).expanduser()
+    return path if name and path.is_file() else None
 
 
 def _write_file(path: Path, text: str) -> None:
@@ -96,7 +98,7 @@ def _write_file(path: Path, text: str) -> None:
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError as error:
-        raise BadInput(f"{path} is already there.", hint="Choose another name.") from error
+        raise BadInput(f"{path} already exists.", hint="Choose another name.") from error
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror}.", hint="Choose another place.") from error
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:

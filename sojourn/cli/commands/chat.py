@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli.chat.oneshot import ask, judge
-from sojourn.cli.chat.talk import keep_file
+from sojourn.cli.chat.file_upload import attach_file
+from sojourn.cli.chat.oneshot import ask, raise_for_outcome
 from sojourn.cli.command_table import RUN_CHAT
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.options import JsonCommand, SessionReference
+from sojourn.cli.options import JsonCommand, SessionParam
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
@@ -25,7 +25,7 @@ from sojourn.ports.store import Listing
 @click.command(cls=JsonCommand)
 @click.option("-q", "--question", metavar="TEXT", help="Ask this, print the answer, and leave.")
 @click.option("-c", "--continue", "goes_on", is_flag=True, help="Go on with the newest session.")
-@click.option("--session", type=SessionReference(), help="Go on with this session.")
+@click.option("--session", type=SessionParam(), help="Go on with this session.")
 @click.option("--runtime", metavar="NAME", help="What thinks: native, offline, hermes, acp …")
 @click.option("--model", metavar="NAME", help="Which model.")
 @click.option("--template", metavar="NAME", help="Begin with this template; none for none.")
@@ -59,7 +59,7 @@ async def chat(
         raise BadInput("--continue and --session both name a session.", hint="Use one of them.")
     piped = "" if sys.stdin.isatty() else sys.stdin.read().strip()
     asked = "\n\n".join(words for words in (question, piped) if words)
-    if not asked and not context.is_asking:
+    if not asked and not context.is_interactive:
         raise BadInput("There is nothing to answer, and nobody to ask.", hint='Use -q "…", or pipe the question in.')
     service = await app.connect(in_process=in_process)
     by = Caller(surface="cli", holder=f"chat on {platform.node() or 'this machine'} (pid {os.getpid()})")
@@ -74,7 +74,7 @@ async def chat(
                 context,
                 service,
                 by,
-                words=session,
+                reference=session,
                 latest=goes_on,
                 runtime=runtime,
                 model=model,
@@ -105,11 +105,11 @@ async def _answer_once(
     files: tuple[Path, ...],
 ) -> None:
     session = session or await service.open(by, model=said.model or None, runtime=said.runtime, cwd=said.cwd)
-    kept = tuple([await keep_file(service, session, file) for file in files])
+    kept = tuple([await attach_file(service, session, file) for file in files])
     outcome = await ask(service, session, replace(said, attachments=kept), by, quiet=context.json)
     if context.json:
-        emit(outcome.as_json())
+        emit(outcome.to_json())
         if outcome.done is None or outcome.done.status != "completed":
             raise click.exceptions.Exit(1)
         return
-    judge(outcome)
+    raise_for_outcome(outcome)

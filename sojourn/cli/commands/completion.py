@@ -1,4 +1,4 @@
-"""`sojourn completion`: the script that makes a shell complete our commands, sessions too."""
+"""`sojourn completion`: the shell script that completes commands and sessions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonCommand
 
-# A title has spaces, and bash takes over what it is context: it has to be quoted unless the person did.
+# A title has spaces and bash inserts a completion as it is, so it is quoted unless the person has begun a quote.
 _PLAIN = "COMPREPLY+=($value)"
 _QUOTED = """case ${COMP_WORDS[COMP_CWORD]} in
                 [\\"\\']*) COMPREPLY+=("$value") ;;
@@ -30,8 +30,8 @@ def completion(context: CommandContext, shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     root = click.get_current_context().find_root().command
-    made = kind(root, {}, "sojourn", "_SOJOURN_COMPLETE")
-    script = (made.source_template % made.source_vars()).replace(_PLAIN, _QUOTED)
+    completer = kind(root, {}, "sojourn", "_SOJOURN_COMPLETE")
+    script = (completer.source_template % completer.source_vars()).replace(_PLAIN, _QUOTED)
     if context.json:
         emit({"shell": shell, "script": script})
     else:

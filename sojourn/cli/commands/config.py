@@ -1,4 +1,4 @@
-"""`sojourn config`: what is in force, and where it came from."""
+"""`sojourn config`: the effective settings, and where each value comes from."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sojourn.cli.command_table import PRINT_SETTINGS
 from sojourn.cli.commands.toml_edit import set_key
 from sojourn.cli.context import CommandContext, emit, with_context
-from sojourn.cli.options import Section
-from sojourn.cli.views.console import render
-from sojourn.cli.views.settings import print_settings
+from sojourn.cli.options import JsonGroup
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.settings import SETTINGS, SETTINGS_BY_NAME, Secret, Settings
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class Key(click.ParamType[str]):
+class SettingParam(click.ParamType[str]):
     """The name of a setting."""
 
     name = "key"
@@ -34,7 +33,7 @@ class Key(click.ParamType[str]):
         return click.Choice(sorted(set(SETTINGS_BY_NAME) - {"home"})).shell_complete(ctx, param, incomplete)
 
 
-@click.group(cls=Section, invoke_without_command=True)
+@click.group(cls=JsonGroup, invoke_without_command=True)
 @click.pass_context
 def config(ctx: click.Context) -> None:
     """Every setting, its value and where it came from.
@@ -52,7 +51,7 @@ def show(context: CommandContext) -> None:
     if context.json:
         emit(list_settings(context.settings))
     else:
-        render(context, print_settings, context.settings)
+        context.render(PRINT_SETTINGS, context.settings)
 
 
 def list_settings(settings: Settings) -> list[dict[str, Any]]:
@@ -69,7 +68,7 @@ def list_settings(settings: Settings) -> list[dict[str, Any]]:
 
 
 def to_json_value(value: Any) -> Any:
-    """A value as JSON has it; a secret stays one, and none at all is an empty text."""
+    """A setting as a JSON value; a secret stays masked, an empty one is an empty string."""
     if isinstance(value, Secret):
         return str(value) if value else ""
     return str(value) if isinstance(value, Path) else value
@@ -91,7 +90,7 @@ def config_file_of(context: CommandContext) -> Path:
 
 
 @config.command("set")
-@click.argument("key", type=Key())
+@click.argument("key", type=SettingParam())
 @click.argument("value")
 @with_context
 def change(context: CommandContext, key: str, value: str) -> None:
@@ -109,12 +108,12 @@ def change(context: CommandContext, key: str, value: str) -> None:
             _write_private(file, before)
         raise
     now = {"name": key, "value": to_json_value(settings[key]), "origin": settings.origins[key]}
-    note = "" if now["origin"] == "file" else f" For now the {now['origin']} says otherwise."
+    note = "" if now["origin"] == "file" else f" The {now['origin']} overrides it for now."
     context.say(f"{key} is {now['value']} in {file}.{note}", now)
 
 
 def _write_private(file: Path, text: str) -> None:
-    """Replaces the file in one step; only its owner may read it, for it may hold secrets."""
+    """Replaces the file atomically; only its owner may read it, because it may hold secrets."""
     part = file.with_name(f".{file.name}.part")
     part.unlink(missing_ok=True)
     part.touch(mode=0o600)

@@ -1,4 +1,4 @@
-"""`sojourn import`: the histories of other agents, looked at first and brought in after a yes."""
+"""`sojourn import`: previews the histories of other agents and imports them after a yes."""
 
 from __future__ import annotations
 
@@ -10,22 +10,19 @@ from typing import TYPE_CHECKING
 import click
 
 from sojourn.cli import json_output
-from sojourn.cli.command_table import COMPLETE_SOURCES
+from sojourn.cli.command_table import COMPLETE_SOURCES, PRINT_HISTORIES, PRINT_IMPORT_REPORTS
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.formatting import pluralize
 from sojourn.cli.options import JsonCommand, set_flag, yes_option
-from sojourn.cli.views.console import render
-from sojourn.cli.views.imports import print_histories, print_import_reports
-from sojourn.cli.views.progress import progress_bars
 from sojourn.core.errors import SourceUnreadable
 from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.importer import FoundHistory
+from sojourn.text.formatting import pluralize
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class SourceOrPath(click.ParamType[str]):
+class SourceParam(click.ParamType[str]):
     """A program by name, or a path."""
 
     name = "source"
@@ -40,7 +37,7 @@ def _turn_redaction_off(ctx: click.Context, param: click.Parameter, value: bool)
 
 
 @click.command("import", cls=JsonCommand)
-@click.argument("what", metavar="[SOURCE|PATH]", type=SourceOrPath(), required=False)
+@click.argument("what", metavar="[SOURCE|PATH]", type=SourceParam(), required=False)
 @click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
 @yes_option
 @click.option(
@@ -65,15 +62,15 @@ async def imports(context: CommandContext, app: AppContext, what: str | None, dr
     reports = await preview_imports(context, app, found)
     todo = select_importable(found, reports)
     if found and not todo:
-        reports = [replace(one, dry_run=dry_run) for one in reports]  # all there was to do has been done
+        reports = [replace(one, dry_run=dry_run) for one in reports]  # nothing was left to import
         if not context.json:
             click.echo("There is nothing new to import.")
     if todo and not dry_run:
-        if yes or (context.is_asking and context.ask(f"Import {_format_total(todo, reports)} now?", default=True)):
+        if yes or (context.is_interactive and context.ask(f"Import {_format_total(todo, reports)} now?", default=True)):
             done = {(one.source, one.home): one for one in await run_imports(context, app, todo)}
             reports = [done.get((one.source, one.home)) or replace(one, dry_run=False) for one in reports]
         elif not context.json:
-            click.echo("Nothing was imported." + ("" if context.is_asking else " Say it with --yes."))
+            click.echo("Nothing was imported." + ("" if context.is_interactive else " Use --yes to import."))
     if context.json:
         emit([json_output.encode_import_report(one) for one in reports])
     _raise_unreadable(reports)
@@ -91,18 +88,18 @@ def _find_histories(app: AppContext, what: str | None) -> list[FoundHistory]:
 async def preview_imports(
     context: CommandContext, app: AppContext, found: Sequence[FoundHistory]
 ) -> list[ImportReport]:
-    """The dry run of each history, shown."""
+    """Runs a dry run of each history and prints the reports."""
     reports = []
-    with progress_bars(context) as progress:
+    with context.progress() as progress:
         for one in found:
             reports.append(await app.import_history(one, dry_run=True, progress=progress))
     if found and not context.json:
-        render(context, print_histories, found, reports)
+        context.render(PRINT_HISTORIES, found, reports)
     return reports
 
 
 def select_importable(found: Sequence[FoundHistory], reports: Sequence[ImportReport]) -> list[FoundHistory]:
-    """Those histories that can be read and have something new."""
+    """The histories that are readable and have something new."""
     pairs = zip(found, reports, strict=True)
     return [one for one, report in pairs if not report.problem and report.imported + report.updated]
 
@@ -112,18 +109,18 @@ def _format_total(todo: Sequence[FoundHistory], reports: Sequence[ImportReport])
 
 
 async def run_imports(context: CommandContext, app: AppContext, todo: Sequence[FoundHistory]) -> list[ImportReport]:
-    """Imports, and shows what became of each history."""
+    """Imports the histories and prints a report for each."""
     reports = []
     for one in todo:
-        with progress_bars(context) as progress:
+        with context.progress() as progress:
             reports.append(await app.import_history(one, progress=progress))
         if not context.json:
-            render(context, print_import_reports, reports[-1:])
+            context.render(PRINT_IMPORT_REPORTS, reports[-1:])
     return reports
 
 
 def _raise_unreadable(reports: Sequence[ImportReport]) -> None:
-    """Found but unreadable is an error, after everything else was brought in."""
+    """SourceUnreadable if a history could not be read; called after the others were imported."""
     broken = [one for one in reports if one.problem]
     if broken:
         places = "; ".join(f"{one.source} at {one.home}: {one.problem}" for one in broken)

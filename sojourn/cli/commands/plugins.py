@@ -6,17 +6,16 @@ from typing import Any
 
 import click
 
+from sojourn.cli.command_table import PRINT_PLUGINS
 from sojourn.cli.context import CommandContext, emit, with_context
-from sojourn.cli.options import Section, yes_option
-from sojourn.cli.views.console import render
-from sojourn.cli.views.plugins import print_plugins
+from sojourn.cli.options import JsonGroup, yes_option
 from sojourn.core.errors import BadInput
 from sojourn.core.plugin_manifest import NEEDS
 from sojourn.ports.pages import PluginPage
 from sojourn.ports.plugin import Plugin, dotted_name
 
 
-@click.group(cls=Section, invoke_without_command=True)
+@click.group(cls=JsonGroup, invoke_without_command=True)
 @click.pass_context
 def plugins(ctx: click.Context) -> None:
     """Who offers what, and which plugins do not work.
@@ -38,7 +37,7 @@ def show(context: CommandContext) -> None:
     if context.json:
         emit(rows)
     else:
-        render(context, print_plugins, rows)
+        context.render(PRINT_PLUGINS, rows)
 
 
 @plugins.command("enable")
@@ -53,11 +52,13 @@ def enable(context: CommandContext, name: str, yes: bool) -> None:
         raise BadInput(found.problem, hint=found.hint)
     needs = found.manifest.needs
     if not context.json:
-        click.echo(f"{found.manifest.label} {found.manifest.version}: {found.manifest.description or 'says nothing.'}")
+        click.echo(
+            f"{found.manifest.label} {found.manifest.version}: {found.manifest.description or 'no description.'}"
+        )
         for need in needs:
             click.echo(f"  {need}: {NEEDS[need]}")
         if not needs:
-            click.echo("  It needs nothing but its own page.")
+            click.echo("  It needs nothing beyond its own page.")
     context.confirm(f'Turn "{name}" on?', yes=yes)
     pages.enable(name, needs)
     context.say(f"{name} is on. Its page is {found.manifest.path} in the dashboard.", {"name": name, "state": "on"})
@@ -73,8 +74,7 @@ def disable(context: CommandContext, name: str) -> None:
 
 
 def encode_plugin(plugin: Plugin, page: PluginPage | None = None) -> dict[str, Any]:
-    return {
-        "name": plugin.name,
+    return _encode_problem(plugin.name, "", "") | {
         "summary": plugin.summary,
         "store": plugin.store is not None,
         "sources": [make().name for make in plugin.sources],
@@ -82,27 +82,15 @@ def encode_plugin(plugin: Plugin, page: PluginPage | None = None) -> dict[str, A
         "routes": [dotted_name(one) for one in plugin.routes],
         "page": page.manifest.path if page and page.manifest else "",
         "state": "on",
-        "needs": [],
-        "problem": "",
-        "hint": "",
     }
 
 
 def _encode_page(one: PluginPage) -> dict[str, Any]:
-    made = one.manifest
-    return {
-        "name": one.name,
-        "summary": made.description if made else "",
-        "store": False,
-        "sources": [],
-        "commands": [],
-        "routes": [],
-        "page": made.path if made else "",
-        "state": one.state,
-        "needs": list(made.needs) if made else [],
-        "problem": one.problem,
-        "hint": one.hint,
-    }
+    manifest = one.manifest
+    row = _encode_problem(one.name, one.problem, one.hint) | {"state": one.state}
+    if manifest is None:
+        return row
+    return row | {"summary": manifest.description, "page": manifest.path, "needs": list(manifest.needs)}
 
 
 def _encode_problem(name: str, problem: str, hint: str) -> dict[str, Any]:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sojourn.cli.command_table import SESSIONS_COMMANDS
+from sojourn.cli.command_table import PRINT_SESSIONS, SESSIONS_COMMANDS
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.options import Section, since_option, source_option, until_option
-from sojourn.cli.views.console import render
-from sojourn.cli.views.sessions import print_sessions
+from sojourn.cli.options import JsonGroup, since_option, source_option, until_option
 from sojourn.ports.store import Listing
 from sojourn.text.export import session_to_json
 
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 NO_LIMIT_SESSIONS = 1_000_000_000  # more than any store holds
 
 
-@click.group(cls=Section, lazy=SESSIONS_COMMANDS)
+@click.group(cls=JsonGroup, lazy=SESSIONS_COMMANDS)
 def sessions() -> None:
     """List, read, search and look after sessions.
 
@@ -74,4 +72,4 @@ async def list_sessions(
         emit([session_to_json(one) for one in found[:most]])
     else:
         more = "--all shows every one." if len(found) > most else ""
-        render(context, print_sessions, found[:most], now=time.time(), more=more)
+        context.render(PRINT_SESSIONS, found[:most], now=time.time(), more=more)

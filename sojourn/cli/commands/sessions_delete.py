@@ -1,4 +1,4 @@
-"""Taking sessions away: `delete` removes, `forget` also sees to it that nothing of it is left."""
+"""`sojourn sessions delete` removes sessions; `forget` also erases every trace of one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import click
 from sojourn.cli import json_output
 from sojourn.cli.commands.sessions_edit import label_of
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.formatting import one_line, pluralize
 from sojourn.cli.options import JsonCommand, session_argument, yes_option
 from sojourn.core.sessions import Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing, Removed, SessionStore
+from sojourn.text.formatting import one_line, pluralize
 
 FOR_EVER = """Forgetting is for ever:
   · every message, its place in the search index, the facts that were remembered in it and what plugins
@@ -24,7 +24,7 @@ FOR_EVER = """Forgetting is for ever:
 
 
 async def _describe(store: SessionStore, sessions: Sequence[Session]) -> str:
-    """What would go, in one line for each session."""
+    """One line for each session that would be removed."""
     lines = []
     for one in sessions:
         children = await store.find(Listing(parent=one.id, archived=None, limit=1000))
@@ -46,7 +46,7 @@ def _format_counts(removed: Removed) -> str:
 async def delete(context: CommandContext, app: AppContext, session: tuple[str, ...], yes: bool) -> None:
     """Delete sessions with their sub-agents. Asks first."""
     found = [await app.store.resolve(words) for words in session]
-    if not yes and context.is_asking:
+    if not yes and context.is_interactive:
         click.echo(f"This removes:\n{await _describe(app.store, found)}")
     context.confirm(f"Delete {pluralize(len(found), 'session')}?", yes=yes)
     done = []
@@ -67,7 +67,7 @@ async def delete(context: CommandContext, app: AppContext, session: tuple[str, .
 async def forget(context: CommandContext, app: AppContext, session: str, yes: bool, purge_backups: bool) -> None:
     """Erase a session for ever, from every file under the home. Asks first."""
     one = await app.store.resolve(session)
-    if not yes and context.is_asking:
+    if not yes and context.is_interactive:
         click.echo(f"{FOR_EVER}\nThis erases:\n{await _describe(app.store, [one])}")
     context.confirm("Forget it for ever?", yes=yes)
     removed = await app.forget(one.id, purge_backups=purge_backups)
@@ -86,7 +86,7 @@ def _offer_purge(context: CommandContext, app: AppContext, removed: Removed) -> 
     click.echo(f"{pluralize(len(removed.backups), 'copy', 'copies')} made earlier may still hold it:")
     for backup in removed.backups:
         click.echo(f"  {backup}")
-    if not context.is_asking:
+    if not context.is_interactive:
         click.echo("  Delete them by hand; with --purge-backups they go along with the session.")
     elif context.ask("Delete these copies too?"):
         app.purge(removed)

@@ -1,4 +1,4 @@
-"""Small changes to a session: its title, tags, pin and archive; and its end."""
+"""`sojourn sessions` commands that change one: title, tags, pin, archive and end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Change = Callable[[Session], Session]
 
 
 async def change_session(store: SessionStore, words: str, how: Change) -> Session:
-    """Applies a change to the session as it is now; if somebody was quicker, to what they made of it."""
+    """Applies a change; retries it on the new version after a concurrent change."""
     for _ in range(_MAX_TRIES - 1):
         old = await store.resolve(words)
         try:
@@ -89,15 +89,15 @@ def _print_tags(context: CommandContext, session: Session) -> None:
     )
 
 
-def _make_switch(verb: str, about: str, told: str, how: Change) -> click.Command:
-    """A command that sets one mark on any number of sessions."""
+def _make_switch(verb: str, about: str, outcome: str, how: Change) -> click.Command:
+    """Builds a command that sets one flag on any number of sessions."""
 
     @click.command(verb, cls=JsonCommand, help=about)
     @session_argument(many=True)
     @with_app
     async def switch(context: CommandContext, app: AppContext, session: tuple[str, ...]) -> None:
         done = [await change_session(app.store, words, how) for words in session]
-        context.say(f"{', '.join(map(label_of, done))} {told}.", [session_to_json(one) for one in done])
+        context.say(f"{', '.join(map(label_of, done))} {outcome}.", [session_to_json(one) for one in done])
 
     return switch
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.formatting import pluralize
-from sojourn.cli.options import JsonCommand, SessionReference
+from sojourn.cli.options import JsonCommand, SessionParam
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Recorded, Session
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import Listing, SessionStore
 from sojourn.text.export import export_to_json, make_file_name, message_to_json, to_jsonl, to_markdown
+from sojourn.text.formatting import pluralize
 
 Writer = Callable[[Session, Sequence[Recorded]], Iterator[str]]
 _KINDS: dict[str, Writer] = {"jsonl": to_jsonl, "markdown": to_markdown}
@@ -23,7 +23,7 @@ _PAGE_SESSIONS = 500
 
 
 @click.command(cls=JsonCommand)
-@click.argument("session", type=SessionReference(), nargs=-1)
+@click.argument("session", type=SessionParam(), nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Every session, archived ones too.")
 @click.option(
     "--format",
@@ -77,7 +77,7 @@ async def _read_messages(store: SessionStore, session: Session) -> list[Recorded
 
 
 async def _find_sessions(store: SessionStore, names: Sequence[str]) -> Chosen:
-    found = [await store.resolve(words) for words in names]  # all of them, before anything is written
+    found = [await store.resolve(words) for words in names]  # resolves every name before anything is written
     for one in found:
         yield one, await _read_messages(store, one)
 
@@ -91,7 +91,7 @@ async def _list_all(store: SessionStore) -> Chosen:
 
 
 async def _write_files(chosen: Chosen, kind: str, output: Path, *, force: bool) -> int:
-    """One file, or one for each session in a folder. A file appears whole or not at all."""
+    """Writes one file, or one per session into a folder. Each file is written atomically."""
     done = 0
     if output.is_dir():
         async for one, rows in chosen:
@@ -107,11 +107,11 @@ async def _write_files(chosen: Chosen, kind: str, output: Path, *, force: bool) 
 
 
 class _AtomicFile:
-    """Writes beside the target and puts it in place at the end; readable by its owner only."""
+    """Writes a temporary file and renames it to the target at the end; only its owner can read it."""
 
     def __init__(self, target: Path, *, force: bool) -> None:
         if target.exists() and not force:
-            raise BadInput(f"{target} is already there.", hint="Choose another name, or say --force.")
+            raise BadInput(f"{target} already exists.", hint="Choose another name, or use --force.")
         self._target, self._part = target, target.with_name(f".{target.name}.part")
 
     def __enter__(self) -> Callable[[Iterator[str]], None]:

@@ -1,4 +1,4 @@
-"""`sojourn sessions show` and `search`: what was said."""
+"""`sojourn sessions show` and `sojourn sessions search`."""
 
 from __future__ import annotations
 
@@ -8,25 +8,16 @@ from collections import deque
 import click
 
 from sojourn.cli import json_output
+from sojourn.cli.command_table import PRINT_HITS, PRINT_TRANSCRIPT
 from sojourn.cli.context import CommandContext, dump, emit, with_app
-from sojourn.cli.formatting import printable
-from sojourn.cli.options import (
-    JsonCommand,
-    SessionReference,
-    session_argument,
-    since_option,
-    source_option,
-    until_option,
-)
-from sojourn.cli.views.console import render
-from sojourn.cli.views.hits import print_hits
-from sojourn.cli.views.transcript import print_transcript
+from sojourn.cli.options import JsonCommand, SessionParam, session_argument, since_option, source_option, until_option
 from sojourn.core.attachments import OBSERVATION, list_attachments
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Recorded
 from sojourn.ports.app import AppContext
 from sojourn.ports.store import SearchQuery
 from sojourn.text.export import export_to_json, message_to_json
+from sojourn.text.formatting import printable
 from sojourn.text.transcript import fold_messages, is_undone
 
 
@@ -67,7 +58,7 @@ async def show(
     elif context.json:
         emit(export_to_json(one, [message_to_json(row) for row in rows]))
     else:
-        render(context, print_transcript, one, fold_messages(rows), full=full, hidden=hidden)
+        context.render(PRINT_TRANSCRIPT, one, fold_messages(rows), full=full, hidden=hidden)
 
 
 def _show_attachments(context: CommandContext, found: list[dict[str, Json]], *, raw: bool) -> None:
@@ -97,7 +88,7 @@ def _describe(one: dict[str, Json]) -> list[str]:
 @click.option("--tool", default="", metavar="NAME", help="Only messages that call, or answer for, this tool.")
 @since_option
 @until_option
-@click.option("--session", type=SessionReference(), metavar="SESSION", help="Only in this session.")
+@click.option("--session", type=SessionParam(), metavar="SESSION", help="Only in this session.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many hits.")
 @with_app
 async def search(
@@ -133,9 +124,9 @@ async def search(
     if context.json:
         emit([json_output.encode_hit(one) for one in found[:limit]])
     else:
-        render(context, print_hits, found[:limit], now=time.time(), more=len(found) > limit)
+        context.render(PRINT_HITS, found[:limit], now=time.time(), more=len(found) > limit)
 
 
 def _restore_quotes(word: str) -> str:
-    """The shell took the quotes of "two words" away; they meant something."""
+    """Puts back the quotes of a phrase, which the shell has removed."""
     return f'"{word}"' if any(c.isspace() for c in word.strip()) and '"' not in word else word

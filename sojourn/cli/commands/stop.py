@@ -1,4 +1,4 @@
-"""`sojourn stop`: a word to a turn, wherever it runs."""
+"""`sojourn stop`: stops a turn in any process."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ async def stop(context: CommandContext, app: AppContext, session: str) -> None:
     """
     found = await app.store.resolve(session)
     stopped = await app.service.stop(found.id, Caller(surface="cli", holder="sojourn stop"))
-    said = "The turn is told to stop." if stopped else "No turn runs there."
-    context.say(said, {"session_id": found.id, "stopped": stopped})
+    message = "The turn is being stopped." if stopped else "No turn is running there."
+    context.say(message, {"session_id": found.id, "stopped": stopped})

@@ -7,16 +7,14 @@ from pathlib import Path
 import click
 
 from sojourn.cli import json_output
+from sojourn.cli.command_table import PRINT_MOVE_REPORT, PRINT_STATS, PRINT_VERDICT
 from sojourn.cli.context import CommandContext, emit, with_app
-from sojourn.cli.options import Section, yes_option
-from sojourn.cli.views.console import render
-from sojourn.cli.views.progress import progress_bars
-from sojourn.cli.views.store import print_move_report, print_stats, print_verdict
+from sojourn.cli.options import JsonGroup, yes_option
 from sojourn.core.errors import StoreCorrupt
 from sojourn.ports.app import AppContext
 
 
-@click.group(cls=Section)
+@click.group(cls=JsonGroup)
 def store() -> None:
     """Figures, checks, copies and moves of the store."""
 
@@ -24,24 +22,24 @@ def store() -> None:
 @store.command("stats")
 @with_app
 async def stats(context: CommandContext, app: AppContext) -> None:
-    """The store in figures: how much it holds, and what takes the room."""
+    """The store in figures: how much it holds, and what uses the space."""
     found = await app.store.stats()
     if context.json:
         emit(json_output.encode_stats(found))
     else:
-        render(context, print_stats, found)
+        context.render(PRINT_STATS, found)
 
 
 @store.command("verify")
 @with_app
 async def verify(context: CommandContext, app: AppContext) -> None:
     """Check every page and every row. Exits with 5 if something is wrong."""
-    with progress_bars(context) as progress:
+    with context.progress() as progress:
         found = await app.store.verify(progress)
     if context.json:
         emit(json_output.encode_verdict(found))
     else:
-        render(context, print_verdict, found)
+        context.render(PRINT_VERDICT, found)
     if not found.clean:
         raise click.exceptions.Exit(StoreCorrupt.exit_code)
 
@@ -57,7 +55,7 @@ async def backup(context: CommandContext, app: AppContext, target: Path | None) 
     if target is None:
         target = app.settings.home / "backups"
         target.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with progress_bars(context) as progress:
+    with context.progress() as progress:
         made = await app.backup(target.absolute(), progress=progress)
     context.say(f"Copy made: {made}", {"path": str(made), "bytes": made.stat().st_size if made.is_file() else None})
 
@@ -76,7 +74,7 @@ async def restore(context: CommandContext, app: AppContext, copy: Path, yes: boo
     else:
         question = f"Replace the store in {app.settings.home} by {copy}? What is there now is kept beside it."
     context.confirm(question, yes=yes)
-    with progress_bars(context) as progress:
+    with context.progress() as progress:
         await app.restore(copy.absolute(), progress=progress)
     found = await app.store.stats()
     context.say(
@@ -94,9 +92,9 @@ async def migrate(context: CommandContext, app: AppContext, target: str) -> None
     Ids, numbers and texts stay as they are; counts and content hashes of every table must agree.
     The store you come from is only read.
     """
-    with progress_bars(context) as progress:
+    with context.progress() as progress:
         report = await app.migrate(target, progress=progress)
     if context.json:
         emit(json_output.encode_move_report(report))
     else:
-        render(context, print_move_report, report)
+        context.render(PRINT_MOVE_REPORT, report)

@@ -1,4 +1,4 @@
-"""`sojourn welcome`: the first look. Asks nothing when nobody is there to answer."""
+"""`sojourn welcome`: the first look. Without a terminal it asks nothing."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from collections.abc import Sequence
 import click
 
 from sojourn.cli import json_output
+from sojourn.cli.command_table import PRINT_GREETING, PRINT_NEXT_STEPS, PRINT_SESSIONS
 from sojourn.cli.commands.imports import preview_imports, run_imports, select_importable
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.doctor_checks import to_check
-from sojourn.cli.formatting import pluralize
 from sojourn.cli.options import JsonCommand
-from sojourn.cli.views.console import render
-from sojourn.cli.views.sessions import print_sessions
-from sojourn.cli.views.welcome import print_greeting, print_next_steps
 from sojourn.core.health import Health
 from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.importer import FoundHistory
 from sojourn.ports.store import Listing
 from sojourn.text.export import session_to_json
+from sojourn.text.formatting import pluralize
 
 _MAX_SESSIONS = 10
 
@@ -35,7 +33,7 @@ async def welcome(context: CommandContext, app: AppContext) -> None:
     """
     health = await app.store.health()
     if not context.json:
-        render(context, print_greeting, to_check(health))
+        context.render(PRINT_GREETING, to_check(health))
     if not health.readable:
         return _fail_unreadable(context, health)
     is_first = await app.store.is_empty()
@@ -60,27 +58,20 @@ async def welcome(context: CommandContext, app: AppContext) -> None:
     if samples:
         context.say(f"{pluralize(samples, 'sample session')} added; each title says so.")
     more = "`sojourn sessions list` shows more." if len(newest) > _MAX_SESSIONS else ""
-    render(context, print_sessions, newest[:_MAX_SESSIONS], now=time.time(), more=more)
-    render(context, print_next_steps, await _find_unimported(app, found))
+    context.render(PRINT_SESSIONS, newest[:_MAX_SESSIONS], now=time.time(), more=more)
+    context.render(PRINT_NEXT_STEPS, await _find_unimported(app, found))
 
 
 def _fail_unreadable(context: CommandContext, health: Health) -> None:
     if context.json:
-        emit(
-            {
-                "health": json_output.encode_health(health),
-                "histories": [],
-                "imports": [],
-                "samples_added": 0,
-                "sessions": [],
-            }
-        )
+        empty = {"histories": [], "imports": [], "samples_added": 0, "sessions": []}
+        emit({"health": json_output.encode_health(health), **empty})
     raise click.exceptions.Exit(5)
 
 
 async def _offer_imports(context: CommandContext, app: AppContext, found: Sequence[FoundHistory]) -> list[ImportReport]:
-    """Shows what a dry run says and imports after a yes."""
-    if not found or not context.is_asking:
+    """Shows a dry run of each history and imports them after a yes."""
+    if not found or not context.is_interactive:
         return []
     reports = await preview_imports(context, app, found)
     todo = select_importable(found, reports)
@@ -90,18 +81,18 @@ async def _offer_imports(context: CommandContext, app: AppContext, found: Sequen
     click.echo("Importing only reads there, never credentials; keys and passwords are blacked out in our copy.")
     if context.ask(f"Import {total} now?", default=True):
         return await run_imports(context, app, todo)
-    click.echo("Fine. `sojourn import` does it later.")
+    click.echo("Skipped. Run `sojourn import` later to import them.")
     return []
 
 
 def _wants_samples(context: CommandContext) -> bool:
-    return not context.is_asking or context.ask(
+    return not context.is_interactive or context.ask(
         "There are no sessions yet. Add a few samples to look around?", default=True
     )
 
 
 async def _find_unimported(app: AppContext, found: Sequence[FoundHistory]) -> list[FoundHistory]:
-    """Histories of which nothing was brought in yet."""
+    """Histories from which nothing has been imported yet."""
     return [
         one for one in found if not one.problem and not await app.store.read_fingerprints(one.source, str(one.home))
     ]

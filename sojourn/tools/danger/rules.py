@@ -171,8 +171,8 @@ def _canonical_arguments(name: str, words: list[str]) -> str:
 def _runs_piped_program(command: Command) -> bool:
     """Whether an interpreter gets its program from a pipe."""
     own = [word for word in command.words[1:] if not word.startswith("-") or word == "-"]
-    given = any(word in ("-c", "-e", "-m", "--version") for word in command.words[1:])
-    return command.piped and not given and (not own or own[0] == "-" or own[0].startswith("/dev/"))
+    has_program = any(word in ("-c", "-e", "-m", "--version") for word in command.words[1:])
+    return command.piped and not has_program and (not own or own[0] == "-" or own[0].startswith("/dev/"))
 
 
 def _redirect_danger(operator: str, target: str) -> str:

@@ -10,36 +10,14 @@ from sojourn.text.shell import Command
 
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash"})
 # A wrapper, and which of its one-letter options take a value.
-_OPTIONS_WITH_VALUE = {
-    "sudo": "ugphCDRTr",
-    "doas": "uC",
-    "env": "uSC",
-    "nohup": "",
-    "nice": "n",
-    "ionice": "cnp",
-    "time": "fo",
-    "timeout": "ks",
-    "stdbuf": "ioe",
-    "setsid": "",
-    "exec": "a",
-    "command": "",
-    "coproc": "",
-    "builtin": "",
-    "xargs": "IdEnPLsa",
-    "chroot": "",
-    "busybox": "",
-    "unshare": "",
-    "strace": "eop",
-    "watch": "nd",
-    "parallel": "jN",
-    "flock": "wE",
-    "chrt": "",
-    "taskset": "c",
-    "caffeinate": "",
-    "proxychains": "",
-    "toybox": "",
-    "doas.conf": "",
-}
+_OPTIONS_WITH_VALUE: dict[str, str] = dict(
+    re.findall(
+        r"(\S+):(\w*)",
+        "sudo:ugphCDRTr doas:uC env:uSC nohup: nice:n ionice:cnp time:fo timeout:ks stdbuf:ioe setsid: exec:a "
+        "command: coproc: builtin: xargs:IdEnPLsa chroot: busybox: unshare: strace:eop watch:nd parallel:jN "
+        "flock:wE chrt: taskset:c caffeinate: proxychains: toybox:",
+    )
+)
 _TAKES_OPERAND_FIRST = {"timeout", "chroot", "taskset", "flock", "chrt"}  # a time, a folder, a mask …
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 

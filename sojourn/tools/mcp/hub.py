@@ -1,4 +1,4 @@
-"""Hub of all MCP servers of a kit, in a thread with its own event loop: tools are listed where nothing can be
+"""Hub of all MCP servers, in a thread with its own event loop: tools are listed where nothing can be
 awaited, and called from whichever loop a turn runs in. What a server offers is remembered in `<home>/mcp/`, so that
 it is started only when one of its tools is used (or when its configuration changed)."""
 
@@ -27,19 +27,19 @@ MAX_NAME_CHARS = 64  # characters of a tool's name that every model provider tak
 
 
 class McpHub:
-    """The servers, their lines, and what they offer."""
+    """The connections to all servers, and the tools they list."""
 
-    def __init__(self, kit: PluginAccess) -> None:
-        self._home: Path = kit.settings.home
+    def __init__(self, app: PluginAccess) -> None:
+        self._home: Path = app.settings.home
         self._lock = threading.Lock()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="mcp", daemon=True)
         self._thread.start()
         self._connections: dict[str, McpConnection] = {}
         self._listings: dict[str, list[dict[str, Json]]] = {}
-        self._refreshed: set[str] = set()  # asked in this process
+        self._refreshed: set[str] = set()  # listed again by this process
         self.problems: dict[str, SojournError] = {}
-        settings = kit.configured("mcp")
+        settings = app.configured("mcp")
         for name, table in settings.servers.items():
             try:
                 server = parse_server(name, table, settings.seconds)
@@ -48,11 +48,11 @@ class McpHub:
                 continue
             self._connections[name] = self._build_in_hub(McpConnection, server, self._home / "logs" / f"mcp-{name}.log")
 
-    def _build_in_hub(self, make: Any, *given: Any) -> Any:
-        """Makes something inside the loop's thread."""
+    def _build_in_hub(self, build: Any, *arguments: Any) -> Any:
+        """Calls `build` in the thread of the hub's event loop."""
 
         async def inside() -> Any:
-            return make(*given)
+            return build(*arguments)
 
         return self._run_and_wait(inside())
 
@@ -60,7 +60,7 @@ class McpHub:
         return asyncio.run_coroutine_threadsafe(what, self._loop).result()
 
     async def _run_in_hub(self, what: Coroutine[Any, Any, T]) -> T:
-        """The same from another event loop; cancelling here cancels there."""
+        """Awaits a coroutine of the hub's loop from another loop; cancelling cancels both."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(what, self._loop))
 
     def _report(self, name: str, error: SojournError) -> None:
@@ -115,7 +115,7 @@ class McpHub:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             file.write_text(json.dumps({"fingerprint": server.fingerprint, "tools": tools}), "utf-8")
         except OSError as error:
-            logger.warning("what MCP server %s offers cannot be kept: %s", server.name, error)
+            logger.warning("cannot cache the tools of MCP server %s: %s", server.name, error)
 
     def _listing_file(self, server: McpServer) -> Path:
         return self._home / "mcp" / f"{server.name}.json"
@@ -124,27 +124,27 @@ class McpHub:
         connection, names = self._connections[server], set[str]()
         return [self._build_tool(connection, one, names) for one in self._listings[server]]
 
-    def _build_tool(self, connection: McpConnection, told: Mapping[str, Json], names: set[str]) -> Tool:
-        original = str(told["name"])
+    def _build_tool(self, connection: McpConnection, listing: Mapping[str, Json], names: set[str]) -> Tool:
+        original = str(listing["name"])
         called = tool_name(connection.server.name, original, names)
 
-        async def run(at: Workspace, given: Mapping[str, Json]) -> ToolResult:
-            text, ok = await self._run_in_hub(connection.call(original, given, at.seconds))
+        async def run(at: Workspace, arguments: Mapping[str, Json]) -> ToolResult:
+            text, ok = await self._run_in_hub(connection.call(original, arguments, at.seconds))
             self._refresh_listing(connection)
             return ToolResult(text=text, ok=ok, facts={"server": connection.server.name, "tool": original})
 
-        reads = connection.server.trusted and (told.get("annotations") or {}).get("readOnlyHint") is True
-        schema = told.get("inputSchema")
+        reads = connection.server.trusted and (listing.get("annotations") or {}).get("readOnlyHint") is True
+        schema = listing.get("inputSchema")
         return Tool(
             name=called,
-            description=str(told.get("description") or told.get("title") or original),
+            description=str(listing.get("description") or listing.get("title") or original),
             run=run,
             parameters=schema if isinstance(schema, dict) else {"type": "object"},
             effect="reads" if reads else "runs",
         )
 
     def _refresh_listing(self, connection: McpConnection) -> None:
-        """Once per process, when the server runs anyway: what it offers by now is for the next start."""
+        """Refreshes the cached listing once per process, after the first call has started the server."""
         name = connection.server.name
         if name in self._refreshed:
             return

@@ -11,7 +11,7 @@ from sojourn.app import App
 from sojourn.cli.command_table import COMMANDS
 from sojourn.cli.context import CommandContext
 from sojourn.cli.main import sojourn as root
-from sojourn.cli.options import Section
+from sojourn.cli.options import JsonGroup
 from tests.integration.cli.conftest import fill, registry
 from tests.integration.cli.test_sessions import BIKE, GARDEN
 
@@ -25,7 +25,7 @@ def test_a_command_is_where_the_table_says_and_called_so(name):
 
 def every(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
     yield path, command
-    if isinstance(command, Section):
+    if isinstance(command, JsonGroup):
         here = click.Context(command)
         for name in command.list_commands(here):
             inner = command.get_command(here, name)

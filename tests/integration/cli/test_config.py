@@ -56,7 +56,7 @@ def test_set_writes_the_file_and_keeps_it_private(sojourn, home):
 
 def test_set_says_when_something_else_wins(sojourn, monkeypatch):
     monkeypatch.setenv("SOJOURN_PORT", "1")
-    assert "environment says otherwise" in sojourn("config", "set", "server.port", "2").out
+    assert "environment overrides it" in sojourn("config", "set", "server.port", "2").out
 
 
 @pytest.mark.parametrize(("key", "value"), [("server.port", "many"), ("server.port", "70000"), ("redact", "perhaps")])

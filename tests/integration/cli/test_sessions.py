@@ -251,7 +251,7 @@ class TestExporting:
         target = tmp_path / "all.jsonl"
         assert sojourn("sessions", "export", "--all", "-o", str(target)).code == 0
         assert target.stat().st_mode & 0o777 == 0o600
-        assert "already there" in sojourn("sessions", "export", "--all", "-o", str(target)).err
+        assert "already exists" in sojourn("sessions", "export", "--all", "-o", str(target)).err
         assert sojourn("sessions", "export", "Bike", "-o", str(target), "--force", "--json").json["sessions"] == 1
         assert len(target.read_text().splitlines()) == 1
 

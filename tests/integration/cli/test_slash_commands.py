@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 import pytest
 from rich.console import Console
 
+from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.chat.slash_commands import run_slash_command
-from sojourn.cli.chat.talk import Talk
 from sojourn.core.errors import BadInput
 from sojourn.ports.service import Caller
 from sojourn.service.chat_commands import parse_command
@@ -29,7 +29,7 @@ class Paper:
     def write(self, line):
         self._console.print(line)
 
-    def changed(self):
+    def refresh(self):
         pass
 
     def __str__(self):
@@ -45,7 +45,7 @@ async def terminal(home, folder):
         runtimes=[ScriptedRuntime()],
         make_service=LocalService,
     )
-    talk = Talk(kit.service, Caller(surface="cli"), Paper(), cwd=str(folder))
+    talk = ChatSession(kit.service, Caller(surface="cli"), Paper(), cwd=str(folder))
     try:
         yield talk
     finally:
@@ -55,7 +55,7 @@ async def terminal(home, folder):
 
 async def run(talk, line):
     await run_slash_command(talk, *parse_command(line))
-    return str(talk.paper)
+    return str(talk.output)
 
 
 async def test_help_lists_what_works_in_a_terminal(home, tmp_path):
@@ -94,13 +94,13 @@ async def test_a_session_is_resumed_watched_taken_and_left(home, tmp_path):
 async def test_a_file_is_attached_and_a_session_is_exported(home, tmp_path):
     async with terminal(home, tmp_path) as talk:
         (tmp_path / "plan.txt").write_text("roses")
-        assert "plan.txt goes with your next words" in await run(talk, "/attach plan.txt")
-        assert [one.name for one in talk.attached] == ["plan.txt"]
+        assert "plan.txt will be sent with your next message" in await run(talk, "/attach plan.txt")
+        assert [one.name for one in talk.attachments] == ["plan.txt"]
         await run(talk, "/title roses")
         await run(talk, "/export out.md")
         assert (tmp_path / "out.md").read_text().startswith("# roses\n")
         assert (tmp_path / "out.md").stat().st_mode & 0o777 == 0o600
-        with pytest.raises(BadInput, match="already there"):
+        with pytest.raises(BadInput, match="already exists"):
             await run(talk, "/export out.md")
 
 

@@ -10,7 +10,7 @@ def test_figures(sojourn, home):
     assert (stats["sessions"], stats["messages"], stats["kind"]) == (2, 8, "sqlite")
     out = sojourn("store", "stats").out
     assert "2 sessions, 8 messages" in out
-    assert "what takes the room" in out
+    assert "space used by" in out
 
 
 def test_a_whole_store_verifies(sojourn, home):

@@ -9,6 +9,8 @@ from typing import Any
 from sojourn import config
 from sojourn.app import App
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId, new_turn_id
+from sojourn.core.settings import Settings
+from sojourn.ports.runtime import Runtime
 from sojourn.ports.tool import Question, Reply, Tool, ToolResult
 
 
@@ -34,10 +36,24 @@ class Room:
         self.lines.append(line)
 
 
+class _OneRuntimeApp(App):
+    """An application with the runtime of a test instead of those of the plugins."""
+
+    def __init__(self, settings: Settings, runtime: Runtime) -> None:
+        super().__init__(settings)
+        self._runtime = runtime
+
+    def runtime_names(self) -> tuple[str, ...]:
+        return (self._runtime.name,)
+
+    def runtime(self, name: str) -> Runtime:
+        return self._runtime
+
+
 @asynccontextmanager
-async def open_kit(**settings: Any) -> AsyncIterator[App]:
-    """A kit as a server has it; its store is gone with it."""
-    made = App(config.load(settings))
+async def open_kit(runtime: Runtime | None = None, **settings: Any) -> AsyncIterator[App]:
+    """An application as a server has it, or with `runtime` as its only runtime; its store goes with it."""
+    made = _OneRuntimeApp(config.load(settings), runtime) if runtime else App(config.load(settings))
     try:
         yield made
     finally:

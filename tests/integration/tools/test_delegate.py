@@ -29,9 +29,7 @@ def settings(request):
 
 @pytest.fixture
 async def kit(runtime, settings):
-    async with open_kit(**settings) as made:
-        made.__dict__["_runtimes"] = {"scripted": "unused:unused"}
-        made._made_runtimes["scripted"] = runtime
+    async with open_kit(runtime, **settings) as made:
         yield made
 
 
@@ -80,7 +78,7 @@ async def test_only_so_many_tasks_in_one_turn(kit, runtime, tmp_path):
     runtime.on("go", Call("delegate_task", {"task": "a"}), Call("delegate_task", {"task": "b"}))
     session, turn = await ask(kit, "go", tmp_path)
     told = [text for role, text in await answer_of(kit, session.id, turn) if role == "tool"]
-    assert "given away 1 tasks already" in told[1]
+    assert "already delegated 1 tasks" in told[1]
 
 
 async def test_questions_of_the_sub_agent_reach_the_person(kit, runtime, tmp_path):

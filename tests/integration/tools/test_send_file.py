@@ -2,7 +2,7 @@
 
 import pytest
 
-from sojourn.tools import send_file
+from sojourn.tools import files
 
 
 async def test_a_file_is_kept_with_the_session_and_named_among_the_facts(use, room, kit):
@@ -28,7 +28,7 @@ async def test_what_is_no_file_is_said(use, room, path, said):
 
 
 async def test_too_much_is_refused(use, room, monkeypatch):
-    monkeypatch.setattr(send_file, "MAX_FILE_BYTES", 10)
+    monkeypatch.setattr(files, "MAX_SENT_BYTES", 10)
     (room.root / "big.bin").write_bytes(bytes(11))
     told = await use("send_file", path="big.bin")
     assert not told.ok

@@ -24,9 +24,7 @@ def runtime():
 
 @pytest.fixture
 async def kit(runtime):
-    async with open_kit() as made:
-        made.__dict__["_runtimes"] = {"scripted": "unused:unused"}
-        made._made_runtimes["scripted"] = runtime
+    async with open_kit(runtime) as made:
         yield made
 
 

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from sojourn.core.errors import BadInput, NotAllowed
-from sojourn.tools.url_policy import is_private, resolve_url
-from sojourn.tools.web import html_to_text
+from sojourn.tools.html_text import html_to_text
+from sojourn.tools.web import is_private, resolve_url
 
 PAGE = """<!doctype html><html><head><title>Roses &amp; thorns</title><style>p{}</style><script>evil()</script></head>
 <body><nav><a href="/home">Home</a></nav><h1>Pruning</h1><p>In <b>March</b>,

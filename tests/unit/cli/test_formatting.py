@@ -3,8 +3,8 @@ import time
 import click
 import pytest
 
-from sojourn.cli.formatting import format_age, format_bytes, format_duration, one_line, pluralize, printable, to_iso
-from sojourn.cli.options import Moment
+from sojourn.cli.options import TimeParam
+from sojourn.text.formatting import format_age, format_bytes, format_duration, one_line, pluralize, printable, to_iso
 
 NOW = 1_800_000_000.0
 
@@ -51,7 +51,7 @@ def test_text_cannot_steer_the_terminal():
 
 
 def when(text, **options):
-    return Moment(**options).convert(text, None, None)
+    return TimeParam(**options).convert(text, None, None)
 
 
 def test_a_span_counts_back_from_now():

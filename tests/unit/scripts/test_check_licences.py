@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from scripts.check_licences import is_refused, licence_of, shipped_packages
+from scripts.check_licences import LGPL_EXCEPTIONS, is_refused, licence_of, shipped_packages
 
 
 class Package:
@@ -18,12 +18,20 @@ class Package:
                 self.metadata[key.replace("_", "-")] = value
 
 
-@pytest.mark.parametrize(
-    "licence",
-    ["MIT", "LGPL-3.0-only", "GNU Lesser General Public License v3 (LGPLv3)", "MPL-2.0", "MIT OR GPL-2.0", "", "BSD"],
-)
-def test_permissive_and_lesser_licences_pass(licence):
+@pytest.mark.parametrize("licence", ["MIT", "MPL-2.0", "MIT OR GPL-2.0", "MIT OR LGPL-3.0-only", "", "BSD"])
+def test_permissive_licences_pass(licence):
     assert not is_refused(licence)
+
+
+@pytest.mark.parametrize("licence", ["LGPL-3.0-only", "GNU Lesser General Public License v3 (LGPLv3)"])
+def test_the_lgpl_passes_only_for_a_package_with_a_reason(licence):
+    assert is_refused(licence, "somelib")
+    assert not is_refused(licence, "psycopg")
+    assert all(LGPL_EXCEPTIONS.values())
+
+
+def test_an_exception_does_not_cover_the_gpl():
+    assert is_refused("GPL-3.0-only", "psycopg")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sojourn.cli.chat.talk import Talk
+from sojourn.cli.chat.conversation import ChatSession
 from sojourn.core.errors import BadInput, CannotSteer
 from sojourn.core.sessions import Session, new_session_id
 from sojourn.ports.service import Caller
@@ -14,7 +14,7 @@ class Paper:
     def write(self, line):
         pass
 
-    def changed(self):
+    def refresh(self):
         pass
 
 
@@ -43,7 +43,7 @@ class Service:
 
 
 def typed(service):
-    talk = Talk(service, Caller(surface="cli"), Paper())
+    talk = ChatSession(service, Caller(surface="cli"), Paper())
     talk.session, talk.model = Session(id=new_session_id()), "big"
     asyncio.run(talk.steer("greener please"))
     return service.asked
@@ -59,14 +59,14 @@ def test_one_that_does_not_listen_is_followed_by_these_words():
 
 def test_one_step_runs_the_last_request_again_without_its_template():
     service = Service(deaf=False)
-    talk = Talk(service, Caller(surface="cli"), Paper())
+    talk = ChatSession(service, Caller(surface="cli"), Paper())
     talk.session = Session(id=new_session_id())
 
     async def work():
         with pytest.raises(BadInput, match="nothing to run again"):
-            await talk.again_without_template()
+            await talk.rerun_without_template()
         await talk.say("plant it")
-        await talk.again_without_template()
+        await talk.rerun_without_template()
 
     asyncio.run(work())
     assert service.asked == [("refuse", "plant it", "", ""), ("stop",), ("undo",), ("refuse", "plant it", "", "none")]

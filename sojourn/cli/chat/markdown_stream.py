@@ -1,4 +1,4 @@
-"""Streaming Markdown: what is finished is shown for good, the rest is a tail that may still change."""
+"""MarkdownStream: splits streamed Markdown into finished blocks and a tail that may still change."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import re
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
 
 
-class Blocks:
-    """Takes the text of an answer piece by piece. A block ends at an empty line outside of code."""
+class MarkdownStream:
+    """Collects the chunks of an answer. A block ends at an empty line outside of fenced code."""
 
     def __init__(self) -> None:
         self._text = ""
 
     def add(self, piece: str) -> list[str]:
-        """The blocks that are finished now."""
+        """Adds a chunk and returns the blocks that it finishes."""
         self._text += piece
-        end = _finished(self._text)
+        end = _find_end(self._text)
         done, self._text = self._text[:end], self._text[end:]
         return [done.strip("\n")] if done.strip() else []
 
     def flush(self) -> list[str]:
-        """What is left, finished or not."""
+        """Returns the tail as a block and empties it."""
         rest, self._text = self._text.strip("\n"), ""
         return [rest] if rest.strip() else []
 
@@ -30,8 +30,8 @@ class Blocks:
         return self._text.strip("\n")
 
 
-def _finished(text: str) -> int:
-    """Where the last finished block ends."""
+def _find_end(text: str) -> int:
+    """The position after the last finished block."""
     at, end, fence = 0, 0, ""
     for line in text.splitlines(keepends=True):
         at += len(line)

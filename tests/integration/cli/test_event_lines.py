@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from sojourn.cli.chat.blocks import Blocks
-from sojourn.cli.chat.show import Show
+from sojourn.cli.chat.event_lines import EventRenderer
+from sojourn.cli.chat.markdown_stream import MarkdownStream
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import assistant, user
@@ -20,11 +20,11 @@ from sojourn.service.chat_commands import find_command, parse_command
 
 
 def shown(*items, show=None):
-    show = show or Show()
+    show = show or EventRenderer()
     out = io.StringIO()
     screen = Console(file=out, width=80, color_system=None)
     for seq, item in enumerate(items, 1):
-        for line in show.lines(Recorded(session=SessionId("s"), seq=seq, at=0.0, item=item, turn=TurnId("t_1"))):
+        for line in show.render(Recorded(session=SessionId("s"), seq=seq, at=0.0, item=item, turn=TurnId("t_1"))):
             screen.print(line)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines() if line.strip())
 
@@ -33,7 +33,7 @@ BEGIN = Metadata("s", "t_1", "echo")
 
 
 def test_a_block_is_finished_by_an_empty_line_and_code_by_its_fence():
-    blocks = Blocks()
+    blocks = MarkdownStream()
     assert blocks.add("# Head\n\nSome te") == ["# Head"]
     assert blocks.tail == "Some te"
     assert blocks.add("xt\n\n```py\na\n\nb\n") == ["Some text"]
@@ -44,7 +44,7 @@ def test_a_block_is_finished_by_an_empty_line_and_code_by_its_fence():
 
 @given(st.text(alphabet="ab`~ \n#", max_size=60), st.integers(1, 7))
 def test_whatever_the_pieces_nothing_of_the_text_is_lost(text, size):
-    whole, pieces = Blocks(), Blocks()
+    whole, pieces = MarkdownStream(), MarkdownStream()
     first = whole.add(text) + whole.flush()
     second = [one for at in range(0, len(text), size) for one in pieces.add(text[at : at + size])] + pieces.flush()
     assert "".join("".join(first).split()) == "".join("".join(second).split()) == "".join(text.split())
@@ -60,8 +60,8 @@ def test_an_answer_without_chunks_is_shown_from_its_message():
 
 
 def test_words_typed_here_are_not_repeated_and_those_of_others_are_shown():
-    show = Show()
-    show.own.append("mine")
+    show = EventRenderer()
+    show.typed_here.append("mine")
     told = shown(user("mine"), user("from the phone"), show=show)
     assert "mine" not in told
     assert "❯ from the phone" in told
@@ -85,7 +85,7 @@ def test_a_failed_tool_says_why():
 
 
 def test_a_question_waits_until_it_is_settled():
-    show = Show()
+    show = EventRenderer()
     asked = {"status": "asked", "question": "q1", "text": "Run rm?", "choices": ["once", "deny"], "dangerous": True}
     assert "⚠ Run rm?" in shown(BEGIN, Progress("approval", asked), show=show)
     assert show.question == asked
@@ -94,17 +94,17 @@ def test_a_question_waits_until_it_is_settled():
 
 
 def test_an_error_has_its_hint_and_the_turn_its_end():
-    show = Show()
+    show = EventRenderer()
     told = shown(BEGIN, Chunk("Half"), Failed("key_refused", "No key.", "Set one."), Done("failed"), show=show)
     assert told.splitlines()[0] == "Half"
     assert "✗ No key.   (key_refused)" in told
     assert "Set one." in told
     assert "failed after" in told
-    assert show.doing is None
+    assert show.status is None
 
 
 def test_used_tokens_add_up_over_turns():
-    show = Show()
+    show = EventRenderer()
     for _ in range(2):
         shown(BEGIN, Done(usage={"input_tokens": 10, "cost_usd": 0.5}), show=show)
     assert show.usage == {"input_tokens": 20, "cost_usd": 1.0}

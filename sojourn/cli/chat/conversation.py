@@ -1,0 +1,193 @@
+"""ChatSession: one conversation at a terminal. It opens sessions, sends requests and prints the events."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, Protocol
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from sojourn.cli.chat.event_lines import EventRenderer
+from sojourn.cli.chat.file_upload import attach_file
+from sojourn.core.attachments import Attachment
+from sojourn.core.errors import BadInput, CannotSteer, NotFound, SojournError
+from sojourn.core.messages import Message
+from sojourn.core.sessions import Session
+from sojourn.ports.service import Caller, Service, Turn, TurnRequest
+from sojourn.ports.store import Listing
+from sojourn.ports.tool import Reply
+from sojourn.service.chat_commands import take_session
+from sojourn.text.formatting import one_line
+from sojourn.text.transcript import SpokenText, fold_messages
+
+_RECAP_MESSAGES = 6  # messages of a resumed session that are shown
+
+
+class Output(Protocol):
+    """The screen of a chat, as the conversation uses it."""
+
+    def write(self, line: RenderableType) -> None:
+        """Prints above the prompt."""
+        ...
+
+    def refresh(self) -> None:
+        """Redraws the prompt and the status line."""
+        ...
+
+
+class ChatSession:
+    """A conversation. The first message creates its session, so an unused chat leaves none behind."""
+
+    def __init__(self, service: Service, by: Caller, output: Output, *, cwd: str = "") -> None:
+        self.service, self.by, self.output, self.cwd = service, by, output, cwd
+        self.session: Session | None = None
+        self.renderer = EventRenderer()
+        self.runtime = self.model = self.template = ""
+        self.attachments: list[Attachment] = []
+        self.wants_to_leave = self.is_watching = False
+        self.last_request: TurnRequest | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    async def ensure_session(self) -> Session:
+        """Returns the session and creates it first if there is none."""
+        if self.session is None:
+            opened = await self.service.open(self.by, model=self.model or None, runtime=self.runtime, cwd=self.cwd)
+            self._follow(opened)
+        assert self.session is not None
+        return self.session
+
+    async def resume(self, reference: str) -> None:
+        """Continues a session, which the terminal drives from now on."""
+        found = await self.service.resolve(reference, principal=self.by.principal)
+        taken = await take_session(self.service, found, self.by)
+        if taken is not found:
+            self.print_note(f"You have taken over this session from {found.driver}.")
+        await self.enter(taken)
+
+    async def enter(self, session: Session, *, watch_only: bool = False, recap: bool = True) -> None:
+        """Switches to a session, or only watches it; `recap` prints its last messages."""
+        if recap and not watch_only:
+            await self._print_recent(session)
+        if self.session is None or self.session.id != session.id:
+            self.leave()
+            self._follow(session)
+        self.session, self.is_watching = session, watch_only
+        if not watch_only and (turn := await self.service.running(session.id)) is not None:
+            self.print_note(f"Turn {turn} is running; you are watching it.")
+
+    async def _print_recent(self, session: Session) -> None:
+        recent = [one for one in await self.service.messages(session.id) if isinstance(one.item, Message)]
+        self.output.write(
+            Text.assemble(("● ", "green"), (one_line(session.title or session.id), "bold"), f"  {session.id}")
+        )
+        for piece in fold_messages(recent[-_RECAP_MESSAGES:]):
+            if isinstance(piece, SpokenText) and piece.message.role in ("user", "assistant"):
+                sign = "◦" if piece.is_notice else "❯" if piece.message.role == "user" else "●"
+                self.output.write(Text(f"{sign} {one_line(piece.text, 300)}", style="dim"))
+
+    async def resume_latest(self) -> None:
+        found = await self.service.find(Listing(principal=self.by.principal, limit=1))
+        if not found:
+            raise NotFound("There is no session to continue.", hint="Start one with `sojourn chat`.")
+        await self.resume(found[0].id)
+
+    def leave(self) -> None:
+        """Stops following the session; a running turn continues."""
+        if self._watching is not None:
+            self._watching.cancel()
+        self.session, self._watching, self.renderer, self.is_watching = None, None, EventRenderer(), False
+
+    def _follow(self, session: Session) -> None:
+        self.session = session
+        self._watching = asyncio.create_task(self._watch(session))
+
+    async def _watch(self, session: Session) -> None:
+        try:
+            async with aclosing(self.service.watch(session.id, after=session.last_seq)) as log:
+                async for recorded in log:
+                    for line in self.renderer.render(recorded):
+                        self.output.write(line)
+                    self.output.refresh()
+        except SojournError as error:
+            self.print_error(error)
+
+    async def say(self, text: str) -> Turn:
+        """Sends a message. The watcher prints the answer."""
+        return await self._send(await self.ensure_session(), self._request(text))
+
+    def _request(self, text: str) -> TurnRequest:
+        return TurnRequest(
+            text=text,
+            attachments=tuple(self.attachments),
+            runtime=self.runtime,
+            model=self.model,
+            template=self.template,
+            cwd=self.cwd,
+        )
+
+    async def _send(
+        self, session: Session, request: TurnRequest, *, when_busy: Literal["refuse", "wait"] = "refuse"
+    ) -> Turn:
+        typed = request.text.strip()
+        self.renderer.typed_here.append(typed)  # before the call: the watcher may see the message before it returns
+        try:
+            turn = await self.service.say(session.id, request, self.by, when_busy=when_busy)
+        except SojournError:
+            self.renderer.typed_here.remove(typed)
+            raise
+        self.attachments.clear()
+        self.last_request = request
+        return turn
+
+    async def steer(self, text: str) -> None:
+        """Sends text to the running turn; if its runtime cannot be steered, queues it as the next request."""
+        if self.session is None:
+            return
+        try:
+            await self.service.steer(self.session.id, text, self.by)
+        except CannotSteer:
+            await self._send(self.session, self._request(text), when_busy="wait")
+
+    async def stop(self) -> bool:
+        return self.session is not None and await self.service.stop(self.session.id, self.by)
+
+    async def answer(self, choice: str, why: str = "") -> None:
+        question = self.renderer.question
+        if self.session is not None and question is not None:
+            self.renderer.question = None
+            reply = Reply(choice=choice, by=self.by.name or self.by.surface, why=why)
+            with suppress(NotFound):  # another surface has answered it
+                await self.service.answer(self.session.id, str(question.get("question")), reply, self.by)
+
+    async def rerun_without_template(self) -> None:
+        """Stops and undoes the last turn, then sends its request again without a template."""
+        if self.session is None or self.last_request is None:
+            raise BadInput("There is nothing to run again.", hint="Send a message first.")
+        request = replace(self.last_request, template="none")
+        await self.stop()
+        while await self.service.running(self.session.id) is not None:  # noqa: ASYNC110  the port has no event for it
+            await asyncio.sleep(0.05)
+        await self.service.undo(self.session.id, self.by)
+        await self._send(self.session, request)
+
+    async def attach(self, path: Path) -> Attachment:
+        """Uploads a file, which is sent with the next message."""
+        attachment = await attach_file(self.service, await self.ensure_session(), path)
+        self.attachments.append(attachment)
+        return attachment
+
+    def print_note(self, text: str) -> None:
+        self.output.write(Text(f"◦ {text}", style="dim"))
+
+    def print_error(self, error: SojournError) -> None:
+        self.output.write(Text.assemble(("✗ ", "red"), (str(error), "red"), (f"   ({error.code})", "dim")))
+        if error.hint:
+            self.output.write(Text(f"  {error.hint}"))
+
+    @property
+    def is_busy(self) -> bool:
+        return self.renderer.status is not None

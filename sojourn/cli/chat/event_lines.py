@@ -1,0 +1,200 @@
+"""EventRenderer: turns the events of a session into lines on a screen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import RenderableType
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.text import Text
+
+from sojourn.cli.chat.markdown_stream import MarkdownStream
+from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
+from sojourn.core.messages import Message, is_internal, text_of
+from sojourn.core.sessions import Recorded
+from sojourn.text.formatting import format_duration, one_line, pluralize, printable
+
+_PREVIEW_CHARS = 160
+
+
+@dataclass(slots=True)
+class TurnStatus:
+    """The state of a running turn, for the status line."""
+
+    turn: str = ""
+    runtime: str = ""
+    model: str = ""
+    started_at: float = 0.0
+    activity: str = ""
+    tools: dict[str, str] = field(default_factory=dict)  # running calls, by id
+
+    @property
+    def text(self) -> str:
+        running = ", ".join(self.tools.values())
+        return one_line(running or self.activity or "working", 100)
+
+
+class EventRenderer:
+    """Renders events. `typed_here` are messages that the prompt has printed already."""
+
+    def __init__(self) -> None:
+        self.typed_here: list[str] = []
+        self.status: TurnStatus | None = None
+        self.question: Mapping[str, Any] | None = None
+        self.usage: dict[str, float] = {}
+        self._blocks = MarkdownStream()
+        self._chunked = False
+
+    @property
+    def tail(self) -> str:
+        return printable(self._blocks.tail)
+
+    def render(self, recorded: Recorded) -> Iterator[RenderableType]:
+        """Yields the lines that an event adds."""
+        item = recorded.item
+        match item:
+            case Metadata():
+                self.status = TurnStatus(recorded.turn or "", item.runtime, item.model, time.monotonic())
+                self._chunked = False
+            case Chunk():
+                self._chunked = True
+                yield from map(_render_markdown, self._blocks.add(printable(item.text)))
+            case Message():
+                yield from self._render_message(item)
+            case Progress():
+                yield from self._render_progress(item)
+            case Failed():
+                yield from self._flush()
+                yield Text.assemble(("✗ ", "red"), (printable(item.message), "red"), (f"   ({item.code})", "dim"))
+                if item.hint:
+                    yield Text(f"  {printable(item.hint)}")
+            case Done():
+                yield from self._flush()
+                yield from self._finish(item)
+
+    def _flush(self) -> Iterator[RenderableType]:
+        yield from map(_render_markdown, self._blocks.flush())
+
+    def _render_message(self, message: Message) -> Iterator[RenderableType]:
+        if is_internal(message):
+            yield _render_note(text_of(message).strip())
+        elif message.role == "user":
+            words = text_of(message).strip()
+            if words in self.typed_here:
+                self.typed_here.remove(words)
+            else:
+                yield Text.assemble(("\n❯ ", "cyan"), (printable(words), "cyan"))
+        elif message.role == "assistant":
+            yield from self._flush()
+            if not self._chunked and (text := printable(text_of(message).strip())):
+                yield _render_markdown(text)
+            self._chunked = False
+
+    def _finish(self, done: Done) -> Iterator[RenderableType]:
+        took = format_duration(time.monotonic() - self.status.started_at) if self.status else ""
+        self.status = self.question = None
+        for key in ("input_tokens", "output_tokens", "cost_usd"):
+            value = done.usage.get(key)
+            if isinstance(value, int | float):
+                self.usage[key] = self.usage.get(key, 0) + value
+        if done.status != "completed":
+            yield Text(f"─ {done.status} after {took}" if took else f"─ {done.status}", style="yellow")
+
+    def _render_progress(self, progress: Progress) -> Iterator[RenderableType]:
+        detail = progress.detail
+        if self.status is None and progress.stage != "handoff":
+            return
+        match progress.stage:
+            case "tool":
+                yield from self._render_tool(detail)
+            case "approval":
+                yield from self._render_approval(detail)
+            case "thinking":
+                self._set_activity("thinking")
+            case "template" if detail.get("name"):
+                yield _render_note(_describe_template(detail))
+            case "memory" if detail.get("title"):
+                yield _render_note(f"remembered {detail['title']}: {detail.get('reason', '')}")
+            case "prepare" if detail.get("problem"):
+                yield _render_note(f"continued without {detail.get('source')}: {detail['problem']}")
+            case "task":
+                yield from self._render_tasks(detail)
+            case "compaction" if "messages" in detail:
+                yield _render_note(f"summarised {pluralize(int(detail['messages']), 'older message')} to make room")
+            case "queued":
+                self._set_activity(f"waiting: {detail.get('because') or 'another turn runs'}")
+            case "running" if detail.get("steer"):
+                yield _render_note(f"added to the running turn: {detail['steer']}")
+            case "handoff":
+                yield _render_note(f"{detail.get('to')} drives this session now (before: {detail.get('from')})")
+            case _:
+                self._set_activity({"prepare": "preparing", "running": "working"}.get(progress.stage, progress.stage))
+
+    def _set_activity(self, activity: str) -> None:
+        if self.status is not None:
+            self.status.activity = activity
+
+    def _render_tool(self, detail: Mapping[str, Any]) -> Iterator[RenderableType]:
+        assert self.status is not None
+        if "line" in detail:
+            self._set_activity(str(detail["line"]))
+            return
+        call, name = str(detail.get("call_id") or detail.get("tool")), str(detail.get("tool", "tool"))
+        about = f"{name} {detail.get('preview') or ''}".strip()
+        if detail.get("status") not in ("completed", "failed"):
+            yield from self._flush()
+            self.status.tools[call] = about
+            return
+        about = self.status.tools.pop(call, about)
+        failed = detail.get("status") == "failed" or detail.get("error")
+        line = Text.assemble(("▸ ", "magenta"), (one_line(about, _PREVIEW_CHARS), "dim"))
+        line.append(" ✗" if failed else " ✓", style="red" if failed else "green")
+        seconds = detail.get("duration", detail.get("seconds"))
+        if isinstance(seconds, int | float):
+            line.append(f" {format_duration(float(seconds))}", style="dim")
+        if failed and isinstance(detail.get("error"), str):
+            line.append(f"  {one_line(str(detail['error']), _PREVIEW_CHARS)}", style="red")
+        yield line
+
+    def _render_approval(self, detail: Mapping[str, Any]) -> Iterator[RenderableType]:
+        if detail.get("status") != "asked":
+            self.question = None
+            yield _render_note(
+                f"{detail.get('choice')}, said {detail.get('by') or 'nobody'} {detail.get('why') or ''}".rstrip()
+            )
+            return
+        yield from self._flush()
+        self.question = detail
+        sign = ("⚠ ", "bold red") if detail.get("dangerous") else ("? ", "bold yellow")
+        yield Text.assemble(sign, (printable(str(detail.get("text", ""))), "bold"))
+        if detail.get("detail"):
+            yield Padding(Text(printable(str(detail["detail"])), style="dim"), (0, 0, 0, 2), expand=False)
+
+    def _render_tasks(self, detail: Mapping[str, Any]) -> Iterator[RenderableType]:
+        tasks = [one for one in detail.get("tasks") or () if isinstance(one, Mapping)]
+        signs = {"done": "✓", "running": "▸", "failed": "✗", "skipped": "–"}
+        self._set_activity("  ".join(f"{signs.get(str(one.get('state')), '·')} {one.get('title')}" for one in tasks))
+        if tasks and all(one.get("state") == "waiting" for one in tasks):
+            how = "at once where they can" if detail.get("parallel") else "one after the other"
+            yield _render_note(
+                f"{pluralize(len(tasks), 'task')}, {how}: {'; '.join(str(one.get('title')) for one in tasks)}"
+            )
+
+
+def _render_markdown(text: str) -> RenderableType:
+    return Padding(Markdown(text, code_theme="ansi_dark"), (0, 0, 1, 0))
+
+
+def _describe_template(detail: Mapping[str, Any]) -> str:
+    """The template in use, the reason, and its differences here."""
+    words = f"used template {detail['name']} because {detail.get('because') or detail.get('reason')}"
+    changed = [*detail.get("mapped", ()), *(f"without {one}" for one in detail.get("left_out", ()))]
+    return f"{words} ({'; '.join(map(str, changed))})" if changed else words
+
+
+def _render_note(text: str) -> RenderableType:
+    return Text(f"◦ {one_line(text, 300)}", style="dim")

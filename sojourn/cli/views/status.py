@@ -1,0 +1,122 @@
+"""Views of the installation: doctor checks, the first screen, settings and plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sojourn import __version__
+from sojourn.cli.doctor_checks import DoctorCheck
+from sojourn.core.settings import SETTINGS, Settings
+from sojourn.ports.importer import FoundHistory
+from sojourn.text.formatting import pluralize
+
+SIGNS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "bold red")}
+
+
+def print_checks(screen: Console, found: Sequence[DoctorCheck]) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, show_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(ratio=1)
+    for one in found:
+        table.add_row(format_state(one), one.what, _format_detail(one))
+    screen.print(table)
+    wrong = sum(one.state == "problem" for one in found)
+    if wrong:
+        screen.print(Text(f"\n{pluralize(wrong, 'problem')} found.", style="bold red"))
+    else:
+        screen.print(Text("\nEverything is in order.", style="green"))
+
+
+def format_state(check: DoctorCheck) -> Text:
+    mark, style = SIGNS[check.state]
+    return Text(mark, style=style)
+
+
+def _format_detail(check: DoctorCheck) -> Text:
+    text = Text(check.detail)
+    if check.hint:
+        text.append(f"\n{check.hint}", style="dim")
+    return text
+
+
+_STEPS = (
+    ("sojourn sessions show ID", "read one"),
+    ("sojourn sessions search WORDS", "find anything that was ever said"),
+    ("sojourn import", "bring in the history of other agents"),
+    ("sojourn serve", "the same over HTTP"),
+    ("sojourn --help", "everything else"),
+)
+
+
+def print_greeting(screen: Console, health: DoctorCheck) -> None:
+    screen.print(Text.assemble(("Sojourn", "bold cyan"), (f" {__version__}", "dim")))
+    screen.print(Text.assemble(format_state(health), f" The store is {health.detail}"))
+    if health.hint:
+        screen.print(Text(f"  {health.hint}", style="dim"))
+    screen.print()
+
+
+def print_next_steps(screen: Console, new: Sequence[FoundHistory]) -> None:
+    screen.print()
+    for one in new:
+        told = f"{pluralize(one.sessions, 'session')} of {one.source} at {one.home} can be imported"
+        screen.print(Text.assemble(("! ", "yellow"), f"{told}: sojourn import {one.source}"))
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, show_edge=False)
+    for command, about in _STEPS:
+        table.add_row(Text(f"  {command}", style="cyan"), Text(about, style="dim"))
+    screen.print(table)
+
+
+_ORIGINS = {"default": "dim", "file": "green", "environment": "yellow", "flag": "cyan"}
+
+
+def print_settings(screen: Console, found: Settings) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+    table.add_column("SETTING", no_wrap=True, style="bold")
+    table.add_column("VALUE", overflow="fold")
+    table.add_column("ORIGIN", no_wrap=True)
+    table.add_column("MEANING", ratio=1)
+    for one in SETTINGS:
+        origin = found.origins[one.name]
+        told = f"{origin} {one.variable}" if origin == "environment" else origin
+        table.add_row(one.name, _format_value(found[one.name]), Text(told, style=_ORIGINS.get(origin, "")), one.meaning)
+    screen.print(table)
+
+
+def _format_value(value: Any) -> Text:
+    if isinstance(value, bool):
+        return Text("yes" if value else "no")
+    shown = str(value)
+    return Text("(none)", style="dim") if shown in ("", "''") else Text(shown)
+
+
+def print_plugins(screen: Console, rows: Sequence[Mapping[str, Any]]) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+    table.add_column("PLUGIN", no_wrap=True, style="bold")
+    table.add_column("OFFERS")
+    table.add_column("ABOUT", ratio=1)
+    for row in rows:
+        if row["problem"]:
+            table.add_row(row["name"], Text("does not work", style="red"), Text(f"{row['problem']} {row['hint']}"))
+        else:
+            table.add_row(row["name"], _list_offers(row), row["summary"])
+    screen.print(table)
+
+
+def _list_offers(row: Mapping[str, Any]) -> str:
+    told = ["a store"] if row["store"] else []
+    told += [f"source {name}" for name in row["sources"]]
+    told += [f"command {dotted.rpartition(':')[2]}" for dotted in row["commands"]]
+    told += ["routes"] if row["routes"] else []
+    told += [f"page {row['page']}"] if row["page"] else []
+    told += _STATES.get(row["state"], [])
+    return ", ".join(told)
+
+
+_STATES = {"off": ["off until enabled"], "asks": ["off: it needs more than you agreed to"]}
