@@ -34,7 +34,7 @@ def announced(home: Path) -> Server | None:
 async def find_server(home: Path) -> Server | None:
     """The server that runs for this home. What a dead one left behind does not count."""
     said = announced(home)
-    return said if said is not None and _is_there(said.pid) and await _answers(said) else None
+    return said if said is not None and _is_there(said.pid) and await _is_answering(said) else None
 
 
 def _is_there(pid: int) -> bool:
@@ -47,7 +47,7 @@ def _is_there(pid: int) -> bool:
     return True
 
 
-async def _answers(said: Server) -> bool:
+async def _is_answering(said: Server) -> bool:
     try:
         async with httpx2.AsyncClient(trust_env=False, timeout=_PATIENCE) as line:
             return "version" in (await line.get(f"{said.address}/healthz")).json()

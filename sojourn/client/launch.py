@@ -24,8 +24,8 @@ except ImportError:  # Windows: two that start at once may both win, and one sto
     _fcntl = None  # type: ignore[assignment]
 fcntl: Any = _fcntl
 
-DEADLINE = 30.0  # seconds a server may take to be ready
-_LOOK = 0.05
+START_SECONDS = 30.0  # seconds a server may take to be ready
+_POLL_SECONDS = 0.05
 _LOG, _MOST = "serve.log", 1_000_000  # bytes; a longer log begins anew
 
 
@@ -34,16 +34,16 @@ async def connect(settings: Settings) -> RemoteService:
     return RemoteService(await ensure_server(settings), lambda: ensure_server(settings))
 
 
-async def ensure_server(settings: Settings, *, deadline: float = DEADLINE) -> Server:
+async def ensure_server(settings: Settings, *, deadline: float = START_SECONDS) -> Server:
     """The server of this home; started if there is none. It stops by itself when nobody needs it."""
     if (found := await find_server(settings.home)) is not None:
         return found
-    async with _alone(settings.home, deadline):
+    async with _hold_start_lock(settings.home, deadline):
         return await find_server(settings.home) or await _start(settings, deadline)
 
 
 @asynccontextmanager
-async def _alone(home: Path, deadline: float) -> AsyncIterator[None]:
+async def _hold_start_lock(home: Path, deadline: float) -> AsyncIterator[None]:
     """Two who find no server at once start one, not two."""
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -54,14 +54,14 @@ async def _alone(home: Path, deadline: float) -> AsyncIterator[None]:
         ) from error
     try:
         until = time.monotonic() + deadline
-        while fcntl is not None and not _taken(guard) and time.monotonic() < until:  # noqa: ASYNC110  others' lock
-            await asyncio.sleep(_LOOK)
+        while fcntl is not None and not _try_lock(guard) and time.monotonic() < until:  # noqa: ASYNC110  others' lock
+            await asyncio.sleep(_POLL_SECONDS)
         yield
     finally:
         os.close(guard)
 
 
-def _taken(guard: int) -> bool:
+def _try_lock(guard: int) -> bool:
     try:
         fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -70,7 +70,7 @@ def _taken(guard: int) -> bool:
 
 
 async def _start(settings: Settings, deadline: float) -> Server:
-    log = _log(settings.home)
+    log = _prepare_log(settings.home)
     begin = log.stat().st_size if log.exists() else 0
     with log.open("ab") as out:
         process = _launch(settings, out)
@@ -81,10 +81,10 @@ async def _start(settings: Settings, deadline: float) -> Server:
             return found
         if process.poll() is not None:
             raise ServerUnreachable(
-                f"The server could not be started: {_last_words(log, begin) or f'it ended with {process.returncode}'}",
+                f"The server could not be started: {_read_log_tail(log, begin) or f'it ended with {process.returncode}'}",
                 hint=f"{log} has more. `sojourn serve` starts it where you can see it.",
             )
-        await asyncio.sleep(_LOOK)
+        await asyncio.sleep(_POLL_SECONDS)
     process.kill()
     process.wait()
     raise ServerUnreachable(
@@ -100,19 +100,19 @@ def _launch(settings: Settings, out: IO[bytes]) -> subprocess.Popen[bytes]:
         for name, origin in settings.origins.items()
         if origin == "flag" and name in SETTINGS_BY_NAME
     }
-    flags = {SETTINGS_BY_NAME[name].variable: _text(value) for name, value in said.items()}
+    flags = {SETTINGS_BY_NAME[name].variable: _to_variable(value) for name, value in said.items()}
     serve = ["serve", "--host", "127.0.0.1", "--port", "0", "--until-idle"]
     argv = [sys.executable, "-m", "sojourn", "--home", str(settings.home), *serve]
     return start_detached(argv, cwd=settings.home, env={**os.environ, **flags}, output=out)
 
 
-def _text(value: Any) -> str:
+def _to_variable(value: Any) -> str:
     if isinstance(value, Secret):
         return value.reveal()
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def _log(home: Path) -> Path:
+def _prepare_log(home: Path) -> Path:
     """Private, and never endless."""
     folder = home / "logs"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -123,6 +123,6 @@ def _log(home: Path) -> Path:
     return log
 
 
-def _last_words(log: Path, begin: int) -> str:
+def _read_log_tail(log: Path, begin: int) -> str:
     said = log.read_bytes()[begin:].decode("utf-8", "replace").strip().splitlines()
     return " ".join(line.strip() for line in said[-3:])

@@ -9,16 +9,16 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from sojourn.core.settings import SETTINGS, Secret
-from sojourn.dashboard.import_job import Imports, ImportState
+from sojourn.dashboard.import_job import ImportJobs, ImportState
 from sojourn.dashboard.insights import Insights
-from sojourn.dashboard.plugin_list import add_switches
+from sojourn.dashboard.plugin_list import add_plugin_routes
 from sojourn.ports.app import AppContext
 
 _NO_SOURCE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such history."}}
 _BUSY: dict[int | str, dict[str, Any]] = {409: {"description": "An import runs already."}}
 
 
-class SettingShape(BaseModel):
+class SettingSchema(BaseModel):
     """A setting as it is in force."""
 
     name: str
@@ -28,7 +28,7 @@ class SettingShape(BaseModel):
     meaning: str
 
 
-class Wanted(BaseModel):
+class ImportBody(BaseModel):
     """A history to bring in, as `/api/sources` names it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -36,7 +36,7 @@ class Wanted(BaseModel):
     home: str = Field(min_length=1, max_length=4096)
 
 
-class Added(BaseModel):
+class SampleCount(BaseModel):
     """How many sample sessions were added."""
 
     sessions: int
@@ -45,16 +45,16 @@ class Added(BaseModel):
 def router(kit: AppContext) -> APIRouter:
     """The routes for the owner's pages."""
     api = APIRouter()
-    imports, insights = Imports(kit), Insights(kit)
-    add_switches(api, kit)
+    imports, insights = ImportJobs(kit), Insights(kit)
+    add_plugin_routes(api, kit)
 
     @api.get("/settings")
-    async def settings() -> list[SettingShape]:
+    async def settings() -> list[SettingSchema]:
         """Every setting, its value and where it came from. Secrets stay secret."""
         return [
-            SettingShape(
+            SettingSchema(
                 name=one.name,
-                value=_plain(kit.settings[one.name]),
+                value=_to_setting_value(kit.settings[one.name]),
                 origin=kit.settings.origins[one.name],
                 variable=one.variable,
                 meaning=one.meaning,
@@ -68,14 +68,14 @@ def router(kit: AppContext) -> APIRouter:
         return imports.state()
 
     @api.post("/import", status_code=202, responses=_NO_SOURCE | _BUSY)
-    async def bring(wanted: Wanted) -> ImportState:
+    async def bring(wanted: ImportBody) -> ImportState:
         """Begins to bring a history in. One at a time."""
         return await imports.begin(wanted.source, wanted.home)
 
     @api.post("/samples", status_code=201)
-    async def samples() -> Added:
+    async def samples() -> SampleCount:
         """A few sessions to look around in; those that are there already are not added again."""
-        return Added(sessions=await kit.add_samples())
+        return SampleCount(sessions=await kit.add_samples())
 
     @api.get("/insights")
     async def figures(days: Annotated[int, Query(ge=1, le=3660, description="How far back.")] = 365) -> dict[str, Any]:
@@ -90,5 +90,5 @@ def router(kit: AppContext) -> APIRouter:
     return api
 
 
-def _plain(value: Any) -> str | float | bool | None:
+def _to_setting_value(value: Any) -> str | float | bool | None:
     return str(value) if isinstance(value, (Secret, Path)) else value

@@ -16,7 +16,7 @@ from typing import Literal
 
 from sojourn.core.errors import BadConfig, StoreReadOnly
 from sojourn.core.plugin_manifest import NAME
-from sojourn.dashboard.plugin_folders import Folder
+from sojourn.dashboard.plugin_folders import PluginFolder
 
 State = Literal["on", "off", "asks", "broken"]  # asks: it needs more than was agreed to, and is off until then
 
@@ -39,7 +39,7 @@ class Consents:
                 f"{file} cannot be read: {error}.", hint=f"Remove it, then `sojourn plugins enable {name}`."
             ) from error
 
-    def state(self, folder: Folder) -> State:
+    def state(self, folder: PluginFolder) -> State:
         """Whether a plugin may run. BadConfig as above."""
         if folder.manifest is None:
             return "broken"

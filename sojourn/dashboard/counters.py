@@ -11,7 +11,7 @@ from sojourn.core.sessions import Session
 
 
 @dataclass(slots=True)
-class Tally:
+class UsageTotal:
     """A cost nobody told stays None."""
 
     sessions: int = 0
@@ -23,7 +23,7 @@ class Tally:
     priced: int = 0  # sessions whose cost is known
 
     @classmethod
-    def of_usage(cls, usage: Mapping[str, Json]) -> Tally:
+    def of_usage(cls, usage: Mapping[str, Json]) -> UsageTotal:
         """What the service booked for a day and a session. 0 dollars there means that no price was known."""
         return cls(
             input=int(_number(usage.get("input_tokens"))),
@@ -31,14 +31,14 @@ class Tally:
             cost=_number(usage.get("cost_usd")) or None,
         )
 
-    def add(self, session: Session, spent: Tally) -> None:
+    def add(self, session: Session, spent: UsageTotal) -> None:
         self.sessions += 1
         self.messages += session.message_count
         self.calls += session.tool_call_count
         self.priced += spent.cost is not None
         self.spend(spent)
 
-    def spend(self, other: Tally) -> None:
+    def spend(self, other: UsageTotal) -> None:
         self.input += other.input
         self.output += other.output
         if other.cost is not None:

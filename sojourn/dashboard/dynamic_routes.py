@@ -10,7 +10,7 @@ from starlette.routing import Match, Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 
-class Live(Mount):
+class ConditionalRoute(Mount):
     """Fits a path only while `wanted` says so; at other times it is as if it had never been there.
 
     A Mount, because that is the kind of route the framework takes into another router as it is.

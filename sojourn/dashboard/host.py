@@ -8,13 +8,13 @@ from contextlib import suppress
 
 from sojourn.core.errors import NotFound, SojournError
 from sojourn.core.plugin_manifest import NAME
-from sojourn.dashboard.backends import Backend, stamp
+from sojourn.dashboard.backends import Backend, fingerprint
 from sojourn.dashboard.consents import Consents
-from sojourn.dashboard.plugin_folders import Folder, find
-from sojourn.dashboard.plugin_state import Listed, listed
+from sojourn.dashboard.plugin_folders import PluginFolder, find_folder
+from sojourn.dashboard.plugin_state import PluginPage, list_pages
 from sojourn.ports.app import PluginAccess
 
-_LOOK = 1.0  # seconds between two looks whether somebody turned a plugin off elsewhere
+_POLL_SECONDS = 1.0  # seconds between two looks whether somebody turned a plugin off elsewhere
 
 
 class PluginHost:
@@ -27,15 +27,15 @@ class PluginHost:
         self._backends: dict[str, Backend] = {}
         self._looking: asyncio.Task[None] | None = None
 
-    def listed(self) -> list[Listed]:
-        return listed(self._kit)
+    def listed(self) -> list[PluginPage]:
+        return list_pages(self._kit)
 
-    def on(self, name: str) -> Folder | None:
+    def on(self, name: str) -> PluginFolder | None:
         """The plugin, if it is there, sound and turned on."""
         if not NAME.fullmatch(name) or name in self._taken:
             return None
         try:
-            folder = find(self._kit.settings.home, name, self._taken)
+            folder = find_folder(self._kit.settings.home, name, self._taken)
             return folder if folder and self._consents.state(folder) == "on" else None
         except SojournError:
             return None
@@ -55,13 +55,13 @@ class PluginHost:
         """Why its program is down, if it is."""
         return self._backends[name].problem if name in self._backends else ""
 
-    async def backend(self, folder: Folder) -> Backend:
+    async def backend(self, folder: PluginFolder) -> Backend:
         """Its program; a new one when the manifest or the file was changed."""
         assert folder.manifest is not None
         if not folder.manifest.api:
             raise NotFound(f'The plugin "{folder.name}" has no API.', hint="Its manifest names none.")
         known = self._backends.get(folder.name)
-        if known is None or known.stamp != stamp(folder.manifest, folder.place):
+        if known is None or known.stamp != fingerprint(folder.manifest, folder.place):
             self._backends[folder.name] = made = Backend(folder.manifest, folder.place, self._kit.settings)
             if known is not None:
                 await known.end()
@@ -73,7 +73,7 @@ class PluginHost:
     async def _look(self) -> None:
         """While programs run: ends those of plugins that were turned off, by whomever."""
         while self._backends:
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_POLL_SECONDS)
             await self.settle()
 
     async def settle(self) -> None:

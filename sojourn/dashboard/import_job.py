@@ -28,7 +28,7 @@ class ImportState(BaseModel):
     report: dict[str, object] | None = None
 
 
-class Imports:
+class ImportJobs:
     """The imports of this server."""
 
     def __init__(self, kit: Histories) -> None:

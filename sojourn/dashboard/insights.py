@@ -11,14 +11,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sojourn.core.sessions import OWNER, Session
-from sojourn.dashboard.counters import Tally
+from sojourn.dashboard.counters import UsageTotal
 from sojourn.ports.app import AgentContext
 from sojourn.ports.history import HasToolExchanges
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import CallJudge
 
-_PAGE = 1000
-_TOP = 10
+_PAGE_ROWS = 1000
+_TOP_COUNT = 10
 
 
 class Insights:
@@ -39,13 +39,15 @@ class Insights:
         now = datetime.now(UTC)
         first = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
         used = await self._used(first.date().isoformat())
-        totals, by_day = Tally(), defaultdict[str, Tally](Tally)
-        by: dict[str, defaultdict[str, Tally]] = {name: defaultdict(Tally) for name in ("model", "source", "project")}
+        totals, by_day = UsageTotal(), defaultdict[str, UsageTotal](UsageTotal)
+        by: dict[str, defaultdict[str, UsageTotal]] = {
+            name: defaultdict(UsageTotal) for name in ("model", "source", "project")
+        }
         costly: list[tuple[float, Session]] = []
         slow: list[tuple[float, Session]] = []
         async for session in self._sessions(first.timestamp()):
             booked = used.pop(session.id, {})
-            spent = _spent(session, booked)
+            spent = _total_usage(session, booked)
             day = _day(session.started_at)
             for tally in (
                 totals,
@@ -54,7 +56,7 @@ class Insights:
                 by["project"][session.cwd or ""],
             ):
                 tally.add(session, spent)
-            by_day[day].add(session, _spent(session, {}))
+            by_day[day].add(session, _total_usage(session, {}))
             for other, figures in booked.items():
                 by_day[other].spend(figures)
             if spent.cost:
@@ -64,40 +66,40 @@ class Insights:
             "since": first.date().isoformat(),
             "totals": totals.shown(),
             "days": [{"day": day, **by_day[day].shown()} for day in sorted(by_day)],
-            **{f"by_{name}": _ranked(found) for name, found in by.items()},
-            "most_expensive": [_brief(one, cost_usd=cost) for cost, one in _top(costly)],
-            "longest": [_brief(one, seconds=seconds) for seconds, one in _top(slow)],
+            **{f"by_{name}": _rank(found) for name, found in by.items()},
+            "most_expensive": [_summarise(one, cost_usd=cost) for cost, one in _top(costly)],
+            "longest": [_summarise(one, seconds=seconds) for seconds, one in _top(slow)],
         }
 
     async def _sessions(self, since: float) -> Any:
         before: tuple[float, str] | None = None
         while True:
-            listing = Listing(principal=OWNER, since=since, archived=None, limit=_PAGE, before=before)
+            listing = Listing(principal=OWNER, since=since, archived=None, limit=_PAGE_ROWS, before=before)
             found = await self._kit.store.find(listing)
             for one in found:
                 yield one
-            if len(found) < _PAGE:
+            if len(found) < _PAGE_ROWS:
                 return
             before = (found[-1].last_active, found[-1].id)
 
-    async def _used(self, first: str) -> dict[str, dict[str, Tally]]:
+    async def _used(self, first: str) -> dict[str, dict[str, UsageTotal]]:
         """What our own turns used, by session and day; the service books it so."""
-        used: dict[str, dict[str, Tally]] = defaultdict(dict)
+        used: dict[str, dict[str, UsageTotal]] = defaultdict(dict)
         after = first
         while found := await self._kit.store.list_records("usage", after=after):
             for record in found:
                 day, _, session = record.key.partition("/")
-                used[session][day] = Tally.of_usage(record.value)
+                used[session][day] = UsageTotal.of_usage(record.value)
             after = found[-1].key
         return used
 
     async def tools(self, most: int) -> dict[str, Any]:
         """How the calls of the newest sessions ended, judged by their results."""
-        return await asyncio.to_thread(_tools, self._kit, most)
+        return await asyncio.to_thread(_count_tool_results, self._kit, most)
 
 
-def _spent(session: Session, booked: dict[str, Tally]) -> Tally:
-    spent = Tally(input=session.input_tokens, output=session.output_tokens, cost=session.estimated_cost_usd)
+def _total_usage(session: Session, booked: dict[str, UsageTotal]) -> UsageTotal:
+    spent = UsageTotal(input=session.input_tokens, output=session.output_tokens, cost=session.estimated_cost_usd)
     for one in booked.values():
         spent.spend(one)
     return spent
@@ -110,16 +112,16 @@ def _day(stamp: float) -> str:
         return "1970-01-01"
 
 
-def _ranked(found: dict[str, Tally]) -> list[dict[str, Any]]:
+def _rank(found: dict[str, UsageTotal]) -> list[dict[str, Any]]:
     ranked = sorted(found.items(), key=lambda one: (-(one[1].cost or 0.0), -one[1].sessions))
     return [{"name": name, **tally.shown()} for name, tally in ranked[:50]]
 
 
 def _top(ranked: Iterable[tuple[float, Session]]) -> list[tuple[float, Session]]:
-    return sorted(ranked, key=lambda one: -one[0])[:_TOP]
+    return sorted(ranked, key=lambda one: -one[0])[:_TOP_COUNT]
 
 
-def _brief(session: Session, **more: float) -> dict[str, Any]:
+def _summarise(session: Session, **more: float) -> dict[str, Any]:
     return {
         "id": session.id,
         "title": session.title or session.preview,
@@ -129,7 +131,7 @@ def _brief(session: Session, **more: float) -> dict[str, Any]:
     }
 
 
-def _tools(kit: AgentContext, most: int) -> dict[str, Any]:
+def _count_tool_results(kit: AgentContext, most: int) -> dict[str, Any]:
     history = kit.store.history()
     if not isinstance(history, HasToolExchanges):
         return {"sessions": 0, "seconds": 0.0, "tools": []}
@@ -139,7 +141,7 @@ def _tools(kit: AgentContext, most: int) -> dict[str, Any]:
         newest = [one.id for one in history.sessions()[:most]]
         counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         for _, rows in history.exchanges(newest):
-            for tool, worked in _calls(rows, judge):
+            for tool, worked in _judge_calls(rows, judge):
                 counts[tool][0 if worked else 1] += 1
     finally:
         history.close()
@@ -151,15 +153,15 @@ def _tools(kit: AgentContext, most: int) -> dict[str, Any]:
     }
 
 
-def _calls(rows: list[Any], judge: CallJudge) -> Iterable[tuple[str, bool]]:
+def _judge_calls(rows: list[Any], judge: CallJudge) -> Iterable[tuple[str, bool]]:
     asked: dict[str, tuple[str, Any]] = {}
     for _, role, content, _, calls, _, call_id, effect, extra in rows:
-        for call in _json(calls) or ():
+        for call in _parse_json(calls) or ():
             function = call.get("function") or {}
-            arguments = _json(function.get("arguments")) if isinstance(function.get("arguments"), str) else {}
+            arguments = _parse_json(function.get("arguments")) if isinstance(function.get("arguments"), str) else {}
             asked[str(call.get("id"))] = (str(function.get("name")), arguments if isinstance(arguments, dict) else {})
         if role == b"tool" and call_id is not None and (found := asked.pop(call_id.decode("utf-8", "replace"), None)):
-            noted = _json(extra)
+            noted = _parse_json(extra)
             result = content.decode("utf-8", "replace") if content is not None else None
             verdict = judge(
                 *found,
@@ -170,7 +172,7 @@ def _calls(rows: list[Any], judge: CallJudge) -> Iterable[tuple[str, bool]]:
             yield found[0], verdict.success
 
 
-def _json(raw: bytes | str | None) -> Any:
+def _parse_json(raw: bytes | str | None) -> Any:
     try:
         return json.loads(raw) if raw else None
     except (ValueError, RecursionError):

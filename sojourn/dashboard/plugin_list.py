@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sojourn.core.plugin_manifest import NEEDS
 from sojourn.dashboard.host import PluginHost
 from sojourn.dashboard.plugin_frames import Frames
-from sojourn.dashboard.plugin_state import Listed, turn_off, turn_on
+from sojourn.dashboard.plugin_state import PluginPage, turn_off, turn_on
 from sojourn.ports.app import PluginContext
 from sojourn.sandbox import landlock_version
 
@@ -28,7 +28,7 @@ class Need(BaseModel):
     meaning: str
 
 
-class PageShape(BaseModel):
+class PagePlugin(BaseModel):
     """A plugin with a page."""
 
     name: str
@@ -50,44 +50,44 @@ class PageShape(BaseModel):
     hint: str = ""
 
 
-class Agreed(BaseModel):
+class ConsentBody(BaseModel):
     """What the person was shown and agrees to."""
 
     model_config = ConfigDict(extra="forbid")
     needs: list[str] = Field(max_length=20)
 
 
-def add_switches(api: APIRouter, kit: PluginContext) -> None:
+def add_plugin_routes(api: APIRouter, kit: PluginContext) -> None:
     """The routes under `/api/plugins/dashboard/plugins`."""
     host = kit.shared(PluginHost)
     frames = Frames(host)
 
     @api.get("/plugins")
-    async def plugins() -> list[PageShape]:
+    async def plugins() -> list[PagePlugin]:
         """Every plugin with a page, whatever its state. The tabs of the application come from here."""
-        return [_shape(one, host, frames) for one in await asyncio.to_thread(host.listed)]
+        return [_to_schema(one, host, frames) for one in await asyncio.to_thread(host.listed)]
 
     @api.post("/plugins/{name}/enable", responses=_UNKNOWN | _CHANGED)
-    async def enable(name: Name, agreed: Agreed) -> PageShape:
+    async def enable(name: Name, agreed: ConsentBody) -> PagePlugin:
         """Turns it on, at once. `needs` must be what it declares, so that nobody agrees to what they did not see."""
-        return _shape(turn_on(kit, name, agreed.needs), host, frames)
+        return _to_schema(turn_on(kit, name, agreed.needs), host, frames)
 
     @api.post("/plugins/{name}/disable", responses=_UNKNOWN)
-    async def disable(name: Name) -> list[PageShape]:
+    async def disable(name: Name) -> list[PagePlugin]:
         """Turns it off, at once: its program ends, its page and its routes are gone."""
         turn_off(kit, name)
         await host.settle()
         return await plugins()
 
 
-def _shape(one: Listed, host: PluginHost, frames: Frames) -> PageShape:
+def _to_schema(one: PluginPage, host: PluginHost, frames: Frames) -> PagePlugin:
     made = one.manifest
     if made is None:
-        return PageShape(
+        return PagePlugin(
             name=one.name, label=one.name, built_in=one.built_in, state=one.state, problem=one.problem, hint=one.hint
         )
     framed = one.state == "on" and not one.built_in
-    return PageShape(
+    return PagePlugin(
         name=one.name,
         label=made.label,
         description=made.description,

@@ -14,7 +14,7 @@ from sojourn.core.sessions import SessionId
 from sojourn.http.sse_response import Streams
 from sojourn.ports.app import ServiceAccess
 
-_LOOK = 5.0  # seconds between two looks, at most
+_POLL_SECONDS = 5.0  # seconds between two looks, at most
 
 
 class Activity:
@@ -49,7 +49,7 @@ class Activity:
             left = self.last + seconds - time.monotonic()
             if left <= 0:
                 return
-            await asyncio.sleep(min(left, _LOOK, seconds / 4))
+            await asyncio.sleep(min(left, _POLL_SECONDS, seconds / 4))
 
 
 class ActivityMiddleware:
@@ -74,4 +74,4 @@ async def _activity(request: Request) -> Activity:
     return cast(Activity, request.app.state.activity)
 
 
-ActivityHere = Annotated[Activity, Depends(_activity)]
+ActivityDep = Annotated[Activity, Depends(_activity)]

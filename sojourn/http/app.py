@@ -42,7 +42,7 @@ def make_app(kit: AppContext, *, token: str, host: str = "127.0.0.1") -> FastAPI
     for part in (status, sessions, transcripts, attachments, search, *talking):
         app.include_router(part.router)
     app.state.mounts.mount(app)
-    app.openapi = openapi.describe(app)  # type: ignore[method-assign]
+    app.openapi = openapi.build_openapi(app)  # type: ignore[method-assign]
     app.add_middleware(
         AuthMiddleware, token=token, host=host, visitors=app.state.visitors, shows=app.state.mounts.shows
     )

@@ -29,13 +29,13 @@ from sojourn.http.server_file import Announcement
 from sojourn.http.sse_response import Streams
 from sojourn.ports.app import AgentContext, AppContext
 
-_GIVE_WAY = 0.001  # seconds after which a busy thread lets another one run: the one that writes must not starve
-_PATIENCE = 1  # seconds that requests under way may take after the word to stop
+_SWITCH_SECONDS = 0.001  # seconds after which a busy thread lets another one run: the one that writes must not starve
+_SHUTDOWN_SECONDS = 1  # seconds that requests under way may take after the word to stop
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class ServerReady:
     """What a person is told once the server answers."""
 
     said: Announcement
@@ -44,7 +44,7 @@ class Ready:
     link: str = ""  # opens the dashboard, once
 
 
-async def serve(kit: AppContext, told: Callable[[Ready], None], *, until_idle: bool = False) -> None:
+async def serve(kit: AppContext, told: Callable[[ServerReady], None], *, until_idle: bool = False) -> None:
     """Serves until SIGTERM or SIGINT, or until nobody needs it. `told` hears when it is ready."""
     settings = kit.settings
     host, port = str(settings["server.host"]), int(settings["server.port"])
@@ -52,13 +52,13 @@ async def serve(kit: AppContext, told: Callable[[Ready], None], *, until_idle: b
     refuse_second(settings)
     with _listen(host, port) as listening:
         app = make_app(kit, token=token, host=host)
-        sys.setswitchinterval(_GIVE_WAY)
+        sys.setswitchinterval(_SWITCH_SECONDS)
         config = uvicorn.Config(
             app,
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=_PATIENCE,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
             lifespan="on",
             ws="none",
             proxy_headers=False,
@@ -79,9 +79,9 @@ async def serve(kit: AppContext, told: Callable[[Ready], None], *, until_idle: b
 
         server = _Server(config, app.state.streams, answers)
         try:
-            with _signals(server):
+            with _handle_signals(server):
                 async with asyncio.TaskGroup() as together:
-                    rest = together.create_task(_rest(server, app, kit, ready)) if until_idle else None
+                    rest = together.create_task(_stop_when_idle(server, app, kit, ready)) if until_idle else None
                     await server.serve([listening])
                     if rest is not None:
                         rest.cancel()
@@ -89,7 +89,7 @@ async def serve(kit: AppContext, told: Callable[[Ready], None], *, until_idle: b
             server_file.remove(settings.home, said)
 
 
-async def _rest(server: uvicorn.Server, app: FastAPI, kit: AgentContext, ready: asyncio.Event) -> None:
+async def _stop_when_idle(server: uvicorn.Server, app: FastAPI, kit: AgentContext, ready: asyncio.Event) -> None:
     """Stops a server that was started for somebody who has gone."""
     await ready.wait()
     activity: Activity = app.state.activity
@@ -114,7 +114,7 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def _signals(server: uvicorn.Server) -> Iterator[None]:
+def _handle_signals(server: uvicorn.Server) -> Iterator[None]:
     """uvicorn raises a signal again once it has obeyed; being told to stop is no failure, so nobody dies of it."""
 
     def stop(sig: int, frame: FrameType | None) -> None:
@@ -163,11 +163,11 @@ def _listen(host: str, port: int) -> socket.socket:
         opened.listen(2048)
     except OSError as error:
         opened.close()
-        raise _not_there(host, port, error) from error
+        raise _to_listen_error(host, port, error) from error
     return opened
 
 
-def _not_there(host: str, port: int, error: OSError) -> Exception:
+def _to_listen_error(host: str, port: int, error: OSError) -> Exception:
     if error.errno == errno.EADDRINUSE:
         return Conflict(f"Port {port} on {host} is taken by another program.", hint="--port 0 takes a free one.")
     if error.errno == errno.EACCES:
@@ -181,9 +181,9 @@ def _address(host: str, listening: socket.socket) -> str:
     return f"http://{f'[{name}]' if ':' in name else name}:{listening.getsockname()[1]}"
 
 
-def _announce(settings: Settings, said: Announcement, own: bool) -> Ready:
+def _announce(settings: Settings, said: Announcement, own: bool) -> ServerReady:
     try:
         server_file.write(settings.home, said)
     except OSError as error:
-        return Ready(said=said, own_token=own, warning=f"{settings.home}/{server_file.FILE}: {error.strerror}.")
-    return Ready(said=said, own_token=own)
+        return ServerReady(said=said, own_token=own, warning=f"{settings.home}/{server_file.FILE}: {error.strerror}.")
+    return ServerReady(said=said, own_token=own)

@@ -17,52 +17,52 @@ from sojourn.core.events import Chunk, Event, Metadata
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Change, Recorded
 from sojourn.http import schemas
-from sojourn.http.json_safe import moment, plain, readable
+from sojourn.http.json_safe import replace_surrogates, to_iso_date, to_json_value
 
-ALIVE = b":\n\n"
-RETRY = b"retry: 1000\n\n"  # milliseconds until a browser that lost the line comes back
+HEARTBEAT_FRAME = b":\n\n"
+RETRY_FRAME = b"retry: 1000\n\n"  # milliseconds until a browser that lost the line comes back
 
 
-def event(recorded: Recorded) -> bytes | None:
+def event_frame(recorded: Recorded) -> bytes | None:
     """One of the five events, with its own fields, when it was kept and in which turn. None for a message."""
     item = recorded.item
-    return None if isinstance(item, Message) else _frame(item.name, _data(recorded, item), recorded.seq)
+    return None if isinstance(item, Message) else _format(item.name, _encode(recorded, item), recorded.seq)
 
 
-def anything(recorded: Recorded) -> bytes:
+def log_frame(recorded: Recorded) -> bytes:
     """An event, or a row of the transcript under the name `message`."""
     item = recorded.item
     if isinstance(item, Message):
-        return _frame("message", schemas.Message.of(recorded, item).model_dump_json().encode(), recorded.seq)
-    return _frame(item.name, _data(recorded, item), recorded.seq)
+        return _format("message", schemas.MessageSchema.of(recorded, item).model_dump_json().encode(), recorded.seq)
+    return _format(item.name, _encode(recorded, item), recorded.seq)
 
 
-def exact(recorded: Recorded) -> bytes:
+def exact_frame(recorded: Recorded) -> bytes:
     """For a client of ours, see `core.wire`."""
     name, values = encode_recorded(recorded)
-    return _frame(name, json.dumps(values).encode(), recorded.seq)
+    return _format(name, json.dumps(values).encode(), recorded.seq)
 
 
-def change(found: Change) -> bytes:
-    values = {"n": found.n, "session": plain(found.session), "kind": found.kind, "at": moment(found.at)}
-    return _frame(found.kind, to_json(values), found.n)
+def change_frame(found: Change) -> bytes:
+    values = {"n": found.n, "session": to_json_value(found.session), "kind": found.kind, "at": to_iso_date(found.at)}
+    return _format(found.kind, to_json(values), found.n)
 
 
-def from_here(number: int) -> bytes:
+def cursor_frame(number: int) -> bytes:
     """Only a number: where a client that heard nothing yet can come back to."""
     return b": from here\nid: %d\n\n" % number
 
 
-def _frame(name: str, data: bytes, number: int) -> bytes:
+def _format(name: str, data: bytes, number: int) -> bytes:
     return b"event: %b\ndata: %b\nid: %d\n\n" % (name.encode(), data, number)
 
 
-def _data(recorded: Recorded, item: Event) -> bytes:
+def _encode(recorded: Recorded, item: Event) -> bytes:
     if isinstance(item, Chunk):  # nearly all of them
-        values: dict[str, Any] = {"text": readable(item.text)}
+        values: dict[str, Any] = {"text": replace_surrogates(item.text)}
     else:
-        values = {one.name: plain(getattr(item, one.name)) for one in fields(item)}
+        values = {one.name: to_json_value(getattr(item, one.name)) for one in fields(item)}
     if isinstance(item, Metadata):
         values["session_id"] = values["session_id"] or recorded.session
-    values["at"], values["turn_id"] = moment(recorded.at), recorded.turn or values.get("turn_id")
+    values["at"], values["turn_id"] = to_iso_date(recorded.at), recorded.turn or values.get("turn_id")
     return to_json(values, inf_nan_mode="null")

@@ -14,7 +14,7 @@ from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
 from sojourn.core.errors import SojournError
-from sojourn.http.sse_format import ALIVE, RETRY
+from sojourn.http.sse_format import HEARTBEAT_FRAME, RETRY_FRAME
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         tell = asyncio.create_task(self._tell(send))
-        others = [asyncio.create_task(self._beat(send)), asyncio.create_task(_gone(receive))]
+        others = [asyncio.create_task(self._beat(send)), asyncio.create_task(_wait_for_disconnect(receive))]
         try:
             with self._streams.holding(tell):
                 await asyncio.wait([tell, others[1]], return_when=asyncio.FIRST_COMPLETED)
@@ -83,7 +83,7 @@ class EventStream(Response):
     async def _tell(self, send: Send) -> None:
         async with aclosing(self._source) as frames:
             if self._resumable:
-                await send({"type": "http.response.body", "body": RETRY, "more_body": True})
+                await send({"type": "http.response.body", "body": RETRY_FRAME, "more_body": True})
             try:
                 async for frame in frames:
                     self._quiet = False
@@ -96,10 +96,10 @@ class EventStream(Response):
             self._quiet = True
             await asyncio.sleep(self._streams.heartbeat / 2)  # twice as often as promised: a frame may just have come
             if self._quiet:
-                await send({"type": "http.response.body", "body": ALIVE, "more_body": True})
+                await send({"type": "http.response.body", "body": HEARTBEAT_FRAME, "more_body": True})
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     """Ends when the client has hung up."""
     with suppress(OSError):
         while (await receive())["type"] != "http.disconnect":

@@ -12,17 +12,25 @@ from typing import Annotated, Any, Literal, TypeVar
 from fastapi import APIRouter, Depends, Header, Query
 
 from sojourn.http import sse_format
-from sojourn.http.dependencies import BIGGEST, Exactly, Named, ServiceHere, StoreHere, StreamsHere, faults
+from sojourn.http.dependencies import (
+    MAX_INTEGER,
+    ExactForm,
+    ResolvedSession,
+    ServiceDep,
+    StoreDep,
+    StreamsDep,
+    problem_responses,
+)
 from sojourn.http.sse_response import EventStream
 
 router = APIRouter(prefix="/api", tags=["live"], default_response_class=EventStream)
 T = TypeVar("T")
-Place = Annotated[int | None, Query(ge=0, le=BIGGEST, description="Only what has a higher number.")]
-LastEventId = Annotated[int | None, Header(ge=0, le=BIGGEST, description="Wins over `after`; browsers send it.")]
+After = Annotated[int | None, Query(ge=0, le=MAX_INTEGER, description="Only what has a higher number.")]
+LastEventId = Annotated[int | None, Header(ge=0, le=MAX_INTEGER, description="Wins over `after`; browsers send it.")]
 Include = Annotated[
     Literal["messages"] | None, Query(description="Also the rows of the transcript, in frames called `message`.")
 ]
-FRAME = {
+FRAME_SCHEMA = {
     "type": "object",
     "properties": {
         "event": {"type": "string"},
@@ -31,12 +39,12 @@ FRAME = {
         "retry": {"type": "integer"},
     },
 }
-FOLLOWING: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Frames, as they come.", "content": {"text/event-stream": {"itemSchema": FRAME}}}
+STREAM_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Frames, as they come.", "content": {"text/event-stream": {"itemSchema": FRAME_SCHEMA}}}
 }
 
 
-async def told(
+async def to_frames(
     source: AsyncGenerator[T, None], frame: Callable[[T], bytes | None], first: bytes = b""
 ) -> AsyncGenerator[bytes, None]:
     """A frame for each item that has one."""
@@ -48,37 +56,41 @@ async def told(
                 yield made
 
 
-async def _place(store: StoreHere, after: Place = None, last_event_id: LastEventId = None) -> int | None:
+async def _cursor(store: StoreDep, after: After = None, last_event_id: LastEventId = None) -> int | None:
     """Where to go on from. A store that cannot be used says so here, before an answer has begun."""
     await store.last_change()
     return after if last_event_id is None else last_event_id
 
 
-async def _place_or_now(store: StoreHere, place: Annotated[int | None, Depends(_place)]) -> int:
+async def _cursor_or_now(store: StoreDep, place: Annotated[int | None, Depends(_cursor)]) -> int:
     return await store.last_change() if place is None else place
 
 
-@router.get("/sessions/{id}/events", summary="Follow a session", responses=FOLLOWING | faults(404, 409))
+@router.get(
+    "/sessions/{id}/events", summary="Follow a session", responses=STREAM_RESPONSES | problem_responses(404, 409)
+)
 async def events(
-    session: Named,
-    service: ServiceHere,
-    streams: StreamsHere,
-    place: Annotated[int | None, Depends(_place)],
-    exactly: Exactly,
+    session: ResolvedSession,
+    service: ServiceDep,
+    streams: StreamsDep,
+    place: Annotated[int | None, Depends(_cursor)],
+    exactly: ExactForm,
     include: Include = None,
 ) -> EventStream:
     """Every event kept in the session's log after a number (default: from the beginning), then what follows.
 
     Frames are called `metadata`, `progress`, `chunk`, `error`, `done`; with `include=messages` also `message`.
     """
-    frame = sse_format.exact if exactly else sse_format.anything if include else sse_format.event
-    return EventStream(streams, told(service.watch(session.id, after=place or 0), frame))
+    frame = sse_format.exact_frame if exactly else sse_format.log_frame if include else sse_format.event_frame
+    return EventStream(streams, to_frames(service.watch(session.id, after=place or 0), frame))
 
 
-@router.get("/changes", summary="Follow all sessions", responses=FOLLOWING)
-async def changes(store: StoreHere, streams: StreamsHere, place: Annotated[int, Depends(_place_or_now)]) -> EventStream:
+@router.get("/changes", summary="Follow all sessions", responses=STREAM_RESPONSES)
+async def changes(store: StoreDep, streams: StreamsDep, place: Annotated[int, Depends(_cursor_or_now)]) -> EventStream:
     """What happens to any session after a number (default: from now on).
 
     Frames are called `created`, `log`, `changed`, `control`, `deleted`; the same change may be told twice.
     """
-    return EventStream(streams, told(store.watch_changes(after=place), sse_format.change, sse_format.from_here(place)))
+    return EventStream(
+        streams, to_frames(store.watch_changes(after=place), sse_format.change_frame, sse_format.cursor_frame(place))
+    )
