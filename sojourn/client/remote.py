@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 import httpx2
 
-from sojourn.client.discovery import Server
 from sojourn.client.transport import (
     RECONNECT_SECONDS,
     Backoff,
@@ -29,6 +28,7 @@ from sojourn.ports.libraries import Fact, TemplateInfo
 from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
 from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
+from sojourn.server_file import Server
 
 _PAGE_ROWS, _PAGE_HITS = 1000, 200  # the most one request may ask for
 _SETTABLE = ("title", "tags", "pinned", "archived", "model", "cwd")

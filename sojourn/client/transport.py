@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 import httpx2
 
-from sojourn.client.discovery import Server
 from sojourn.core.errors import ServerUnreachable, SojournError, error_from_code
 from sojourn.core.sessions import Principal
 from sojourn.ports.service import Caller
+from sojourn.server_file import Server
 
 RECONNECT_SECONDS = 15.0  # seconds a server may be away, to start again or to come back
 _STREAM_TIMEOUT_SECONDS = 45.0  # a live stream says something every 15 seconds

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.routing import Match, Mount
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sojourn.core.errors import NotFound, SojournError
 from sojourn.core.plugin_manifest import NAME
 from sojourn.dashboard.backends import Backend, fingerprint
-from sojourn.dashboard.consents import Consents
 from sojourn.dashboard.plugin_folders import PluginFolder, find_folder
-from sojourn.dashboard.plugin_state import PluginPage, list_pages
+from sojourn.dashboard.plugin_state import Consents, PluginPage, list_pages
 from sojourn.ports.app import PluginAccess
 
 _POLL_SECONDS = 1.0  # seconds between two looks whether somebody turned a plugin off elsewhere
@@ -20,22 +25,22 @@ _POLL_SECONDS = 1.0  # seconds between two looks whether somebody turned a plugi
 class PluginHost:
     """For one server: who is on right now, and their programs. Turning on and off needs no restart."""
 
-    def __init__(self, kit: PluginAccess) -> None:
-        self._kit, self._consents = kit, Consents(kit.settings.home)
-        self._taken = frozenset(one.name for one in kit.plugins())
+    def __init__(self, app: PluginAccess) -> None:
+        self._app, self._consents = app, Consents(app.settings.home)
+        self._taken = frozenset(one.name for one in app.plugins())
         self._keys: dict[str, str] = {}
         self._backends: dict[str, Backend] = {}
         self._looking: asyncio.Task[None] | None = None
 
     def listed(self) -> list[PluginPage]:
-        return list_pages(self._kit)
+        return list_pages(self._app)
 
     def on(self, name: str) -> PluginFolder | None:
         """The plugin, if it is there, sound and turned on."""
         if not NAME.fullmatch(name) or name in self._taken:
             return None
         try:
-            folder = find_folder(self._kit.settings.home, name, self._taken)
+            folder = find_folder(self._app.settings.home, name, self._taken)
             return folder if folder and self._consents.state(folder) == "on" else None
         except SojournError:
             return None
@@ -62,7 +67,7 @@ class PluginHost:
             raise NotFound(f'The plugin "{folder.name}" has no API.', hint="Its manifest names none.")
         known = self._backends.get(folder.name)
         if known is None or known.stamp != fingerprint(folder.manifest, folder.place):
-            self._backends[folder.name] = made = Backend(folder.manifest, folder.place, self._kit.settings)
+            self._backends[folder.name] = made = Backend(folder.manifest, folder.place, self._app.settings)
             if known is not None:
                 await known.end()
             known = made
@@ -89,3 +94,25 @@ class PluginHost:
                 await self._looking
         backends, self._backends = list(self._backends.values()), {}
         await asyncio.gather(*(one.end() for one in backends))
+
+
+class ConditionalRoute(Mount):
+    """A route that exists only while `is_active(path)` is true, so that plugins come and go without a restart.
+
+    A Mount, because FastAPI includes that kind of route in another router unchanged.
+    """
+
+    def __init__(self, app: ASGIApp, is_active: Callable[[str], bool], methods: Collection[str]) -> None:
+        super().__init__("/live", app=app)  # the path is never used, and must not be empty
+        self._is_active, self._methods = is_active, methods
+
+    def matches(self, scope: Scope) -> tuple[Match, dict[str, Any]]:
+        if scope["type"] != "http" or not self._is_active(scope["path"]):
+            return Match.NONE, {}
+        fits = Match.FULL if scope["method"] in self._methods else Match.PARTIAL
+        return fits, {"endpoint": self.app, "path_params": {}}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in self._methods:
+            raise HTTPException(405)
+        await self.app(scope, receive, send)

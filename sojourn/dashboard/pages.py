@@ -16,8 +16,7 @@ from starlette.routing import request_response
 
 from sojourn.core.errors import MissingPackage, NotFound
 from sojourn.dashboard import plugin_frames
-from sojourn.dashboard.dynamic_routes import ConditionalRoute
-from sojourn.dashboard.host import PluginHost
+from sojourn.dashboard.host import ConditionalRoute, PluginHost
 from sojourn.ports.app import Shared
 
 STATIC = Path(__file__).with_name("static")
@@ -92,9 +91,9 @@ class BuiltPages:
         return self._files[name]
 
 
-def router(kit: Shared) -> APIRouter:
+def router(app: Shared) -> APIRouter:
     """The pages of this installation, and those of plugins that are on."""
-    host = kit.shared(PluginHost)
+    host = app.shared(PluginHost)
     api = page_router(BuiltPages(STATIC), host.has_tab)
     api.add_route(plugin_frames.ADDRESS, plugin_frames.Frames(host).show, methods=["GET"], include_in_schema=False)
     return api

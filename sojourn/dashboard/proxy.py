@@ -12,8 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from sojourn.dashboard.backends import BackendRequest, require_plain_path
-from sojourn.dashboard.dynamic_routes import ConditionalRoute
-from sojourn.dashboard.host import PluginHost
+from sojourn.dashboard.host import ConditionalRoute, PluginHost
 from sojourn.ports.app import Shared
 
 PREFIX = "/api/plugins/"
@@ -36,9 +35,9 @@ _SECURITY_HEADERS = {
 }
 
 
-def router(kit: Shared) -> APIRouter:
+def router(app: Shared) -> APIRouter:
     """One route for all of them; it is there for a plugin as long as the plugin is on."""
-    host = kit.shared(PluginHost)
+    host = app.shared(PluginHost)
     api = APIRouter()
     api.routes.append(ConditionalRoute(_Proxy(host), lambda path: host.on(_plugin_name(path)) is not None, _METHODS))
     return api

@@ -11,11 +11,10 @@ from pydantic import Field
 from sojourn.core.errors import Conflict
 from sojourn.core.events import Done
 from sojourn.core.sessions import Recorded, SessionId
-from sojourn.http import sse_format
+from sojourn.http import sse
 from sojourn.http.activity import ActivityDep
 from sojourn.http.dependencies import CallerDep, ServiceDep, StoreDep, StreamsDep
-from sojourn.http.sse_response import EventStream
-from sojourn.http.sse_routes import STREAM_RESPONSES, to_frames
+from sojourn.http.sse import STREAM_RESPONSES, EventStream, to_frames
 from sojourn.http.turn_body import Key, TurnBody
 from sojourn.http.turns import TURN_FAULTS
 from sojourn.ports.records import Record
@@ -94,4 +93,4 @@ async def stream(
     activity.started(session)
     log = service.watch(session, after=turn.after, principal=speaker.principal)
     names = {"Sojourn-Session": session, "Sojourn-Turn": turn.id}
-    return EventStream(streams, to_frames(filter_turn(turn, log), sse_format.event_frame), names)
+    return EventStream(streams, to_frames(filter_turn(turn, log), sse.event_frame), names)

@@ -33,8 +33,7 @@ from sojourn.http.openai_schemas import (
     usage_of,
 )
 from sojourn.http.problems import to_openai_error
-from sojourn.http.sse_response import EventStream
-from sojourn.http.sse_routes import FRAME_SCHEMA
+from sojourn.http.sse import FRAME_SCHEMA, EventStream
 from sojourn.http.turns import TURN_FAULTS
 from sojourn.ports.service import Caller, RuntimeInfo, Service, Turn, TurnRequest
 from sojourn.ports.store import SessionStore

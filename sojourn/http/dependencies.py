@@ -1,4 +1,4 @@
-"""What a route is given: the kit, who asks, the session a path names; and how parameters are described."""
+"""What a route is given: the context, who asks, the session a path names; and how parameters are described."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fastapi import Depends, Path, Request, Response
 from sojourn.core.codec import encode_value
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId
-from sojourn.http.sse_response import Streams
+from sojourn.http.sse import Streams
 from sojourn.ports.app import AppContext
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Store
@@ -25,17 +25,17 @@ CURSOR_PATTERN = r"^[0-9a-f]{16}-([0-9a-f]{2}){1,255}$"
 Responses = dict[int | str, dict[str, Any]]
 
 
-def get_app(request: Request) -> AppContext:
-    return cast(AppContext, request.app.state.kit)
+def get_context(request: Request) -> AppContext:
+    return cast(AppContext, request.app.state.context)
 
 
 def get_store(request: Request) -> Store:
     """A store that cannot be opened raises here, and that is the answer; next time it is tried again."""
-    return get_app(request).store
+    return get_context(request).store
 
 
-async def _app(request: Request) -> AppContext:
-    return get_app(request)
+async def _context(request: Request) -> AppContext:
+    return get_context(request)
 
 
 async def _store(request: Request) -> Store:
@@ -43,7 +43,7 @@ async def _store(request: Request) -> Store:
 
 
 async def _service(request: Request) -> Service:
-    return get_app(request).service
+    return get_context(request).service
 
 
 async def _streams(request: Request) -> Streams:
@@ -74,7 +74,7 @@ async def _wants_exact_form(request: Request) -> bool:
     return request.headers.get("sojourn-form") == "exact"
 
 
-AppDep = Annotated[AppContext, Depends(_app)]
+ContextDep = Annotated[AppContext, Depends(_context)]
 StoreDep = Annotated[Store, Depends(_store)]
 ServiceDep = Annotated[Service, Depends(_service)]
 StreamsDep = Annotated[Streams, Depends(_streams)]

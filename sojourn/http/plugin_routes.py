@@ -27,8 +27,8 @@ _START_SECONDS, _STOP_SECONDS = 10.0, 0.7  # seconds a plugin may take to start 
 class PluginRoutes:
     """The plugins of a server and what became of their routes."""
 
-    def __init__(self, kit: AppContext) -> None:
-        self._kit = kit
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
         self._infos: dict[str, PluginSchema] = {}
         self._pages: list[BaseRoute] = []
 
@@ -39,7 +39,7 @@ class PluginRoutes:
 
     def mount(self, app: FastAPI) -> None:
         """Every plugin that brings routes gets its place; nothing one of them does is fatal."""
-        for plugin in self._kit.plugins():
+        for plugin in self._context.plugins():
             self._infos[plugin.name] = info = _info(plugin)
             self._mount_pages(app, plugin, info)
             if not plugin.routes:
@@ -55,7 +55,7 @@ class PluginRoutes:
             except Exception as error:  # noqa: BLE001  a stranger's code may raise anything
                 _mark_failed(info, error)
                 app.include_router(_unavailable_router(info), prefix=info.address)
-        for plugin in self._kit.plugins():
+        for plugin in self._context.plugins():
             self._mount_hosts(app, plugin)
 
     def _mount_hosts(self, app: FastAPI, plugin: Plugin) -> None:
@@ -79,11 +79,11 @@ class PluginRoutes:
     def _router(self, plugin: Plugin, part: Part) -> APIRouter:
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", plugin.name, re.ASCII):
             raise BadInput(f"{plugin.name!r} cannot be part of an address.", hint="Use letters, digits and -.")
-        make: Callable[[AppContext], Any] = self._kit.load(part)  # type: ignore[assignment]
-        router = make(self._kit)
+        make: Callable[[AppContext], Any] = self._context.load(part)  # type: ignore[assignment]
+        router = make(self._context)
         if not isinstance(router, APIRouter):
             raise BadInput(
-                f"{dotted_name(part)} gave {type(router).__name__}.", hint="It must be `router(kit) -> APIRouter`."
+                f"{dotted_name(part)} gave {type(router).__name__}.", hint="It must be `router(app) -> APIRouter`."
             )
         if not dotted_name(part).startswith("sojourn."):  # a test describes ours; what cannot be described breaks here
             get_openapi(title=plugin.name, version="0", routes=router.routes)
@@ -91,7 +91,7 @@ class PluginRoutes:
 
     def plugins(self) -> list[PluginSchema]:
         """All plugins, those that could not be loaded at all last."""
-        failed = self._kit.plugin_problems()
+        failed = self._context.plugin_problems()
         lost = [PluginSchema(name=name, summary="", problem=str(why)) for name, why in failed.items()]
         return [*self._infos.values(), *(info for info in lost if info.name not in self._infos)]
 

@@ -16,8 +16,8 @@ from sojourn.http import schemas
 from sojourn.http.dependencies import (
     CURSOR_PATTERN,
     SURFACE_PATTERN,
-    AppDep,
     CallerDep,
+    ContextDep,
     ExactForm,
     ExactSession,
     PrincipalDep,
@@ -212,6 +212,8 @@ async def delete_session(session: ExactSession, store: StoreDep) -> schemas.Remo
 
 
 @router.post("/{id}/forget", summary="Forget a session everywhere, for good", responses=problem_responses(404, 409))
-async def forget_session(session: ExactSession, kit: AppDep, how: ForgetOptions | None = None) -> schemas.RemovalSchema:
+async def forget_session(
+    session: ExactSession, context: ContextDep, how: ForgetOptions | None = None
+) -> schemas.RemovalSchema:
     purge = how.purge_backups if how else False
-    return schemas.RemovalSchema.model_validate(await kit.forget(session.id, purge_backups=purge))
+    return schemas.RemovalSchema.model_validate(await context.forget(session.id, purge_backups=purge))

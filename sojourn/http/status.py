@@ -13,7 +13,7 @@ from sojourn import __version__
 from sojourn.core.errors import SojournError
 from sojourn.core.health import Health
 from sojourn.http import schemas
-from sojourn.http.dependencies import AppDep, StoreDep
+from sojourn.http.dependencies import ContextDep, StoreDep
 from sojourn.http.plugin_routes import PluginRoutes
 from sojourn.ports.app import HasStore
 
@@ -23,14 +23,14 @@ _HEALTH_TIMEOUT_SECONDS = 5.0  # seconds a health check may take before slow cou
 _UNHEALTHY = {503: {"description": "The store cannot be used now; says why.", "model": schemas.HealthSchema}}
 
 
-async def check_health(kit: HasStore) -> Health:
+async def check_health(context: HasStore) -> Health:
     """The store's health, also when there is no store to ask."""
     try:
-        return await asyncio.wait_for(kit.store.health(), _HEALTH_TIMEOUT_SECONDS)
+        return await asyncio.wait_for(context.store.health(), _HEALTH_TIMEOUT_SECONDS)
     except SojournError as error:
         return Health(
             state="degraded",
-            store=str(kit.settings.home),
+            store=str(context.settings.home),
             readable=False,
             code=error.code,
             error=str(error),
@@ -39,7 +39,7 @@ async def check_health(kit: HasStore) -> Health:
     except TimeoutError:
         return Health(
             state="degraded",
-            store=str(kit.settings.home),
+            store=str(context.settings.home),
             code="store_locked",
             error=f"The store did not answer within {_HEALTH_TIMEOUT_SECONDS:g} seconds.",
             hint="Another program may hold it. Wait, or look with `sojourn doctor`.",
@@ -48,10 +48,10 @@ async def check_health(kit: HasStore) -> Health:
 
 @router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", summary="Is it working?", responses={503: _UNHEALTHY[503]})
-async def healthz(kit: AppDep, response: Response) -> schemas.HealthSchema:
+async def healthz(context: ContextDep, response: Response) -> schemas.HealthSchema:
     """Needs no token. 200 when sessions can be read, 503 with the real error and the next step when not. Only
     `/api/health` tells where the store is."""
-    found = _hide_paths(await check_health(kit), kit.settings.home)
+    found = _hide_paths(await check_health(context), context.settings.home)
     response.status_code = 200 if found.state in _WORKING_STATES else 503
     return schemas.HealthSchema.model_validate(found).model_copy(update={"version": __version__})
 
@@ -65,14 +65,14 @@ def _hide_paths(found: Health, home: Path) -> Health:
 
 
 @router.get("/api/health", summary="Health in detail")
-async def health(kit: AppDep, request: Request) -> schemas.HealthDetail:
+async def health(context: ContextDep, request: Request) -> schemas.HealthDetail:
     mounts: PluginRoutes = request.app.state.mounts
-    known = schemas.HealthSchema.model_validate(await check_health(kit))
+    known = schemas.HealthSchema.model_validate(await check_health(context))
     failed = [info.name for info in mounts.plugins() if info.problem]
     return schemas.HealthDetail(
         **known.model_dump(exclude={"version"}),
         version=__version__,
-        home=str(kit.settings.home),
+        home=str(context.settings.home),
         pid=os.getpid(),
         plugins_failed=failed,
     )
@@ -84,9 +84,9 @@ async def stats(store: StoreDep) -> schemas.StatsSchema:
 
 
 @router.get("/api/sources", summary="Histories of other programs on this machine")
-async def sources(kit: AppDep) -> list[schemas.HistorySchema]:
+async def sources(context: ContextDep) -> list[schemas.HistorySchema]:
     """Looks in the usual places and brings nothing in."""
-    found = await asyncio.to_thread(kit.find_histories)
+    found = await asyncio.to_thread(context.find_histories)
     return [schemas.HistorySchema.model_validate(one) for one in found]
 
 

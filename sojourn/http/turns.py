@@ -123,13 +123,11 @@ async def steer(session: ExactSession, what: SteerBody, service: ServiceDep, spe
     await service.steer(session.id, what.text, speaker)
 
 
-@router.post(
-    "/take", summary="Take the wheel", response_model=schemas.SessionDetail, responses=problem_responses(404, 409)
-)
+@router.post("/take", summary="Take over", response_model=schemas.SessionDetail, responses=problem_responses(404, 409))
 async def take(
     session: ExactSession, service: ServiceDep, speaker: CallerDep, response: Response, form: ExactForm
 ) -> schemas.SessionDetail | Response:
-    """From now on this surface drives."""
+    """The calling surface becomes the driver."""
     return session_response(await service.take_over(session.id, speaker), response, form)
 
 

@@ -1,22 +1,106 @@
-"""Answers that go on: frames as they come, a comment when it is quiet, a clean end when the server stops.
+"""Server-sent events: frames with an event name, one line of JSON and a number as `id:`, and the streaming response.
 
-Closing one stops nothing but itself.
+The same item always gives the same bytes, so a client that reconnects ends up with the same data as one that stayed.
+Closing a stream stops only the stream.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
+from dataclasses import fields
+from typing import Any, TypeVar
 
 from fastapi import Response
+from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
+from sojourn.core.codec import encode_recorded
 from sojourn.core.errors import SojournError
-from sojourn.http.sse_format import HEARTBEAT_FRAME, RETRY_FRAME
+from sojourn.core.events import Chunk, Event, Metadata
+from sojourn.core.messages import Message
+from sojourn.core.sessions import Change, Recorded
+from sojourn.http import schemas
+from sojourn.http.json_safe import replace_surrogates, to_iso_date, to_json_value
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
+HEARTBEAT_FRAME = b":\n\n"
+RETRY_FRAME = b"retry: 1000\n\n"  # milliseconds until a browser that lost the line comes back
+
+
+def event_frame(recorded: Recorded) -> bytes | None:
+    """One of the five events, with its own fields, when it was kept and in which turn. None for a message."""
+    item = recorded.item
+    return None if isinstance(item, Message) else _format(item.name, _encode(recorded, item), recorded.seq)
+
+
+def log_frame(recorded: Recorded) -> bytes:
+    """An event, or a row of the transcript under the name `message`."""
+    item = recorded.item
+    if isinstance(item, Message):
+        return _format("message", schemas.MessageSchema.of(recorded, item).model_dump_json().encode(), recorded.seq)
+    return _format(item.name, _encode(recorded, item), recorded.seq)
+
+
+def exact_frame(recorded: Recorded) -> bytes:
+    """For a client of ours, see `core.wire`."""
+    name, values = encode_recorded(recorded)
+    return _format(name, json.dumps(values).encode(), recorded.seq)
+
+
+def change_frame(found: Change) -> bytes:
+    values = {"n": found.n, "session": to_json_value(found.session), "kind": found.kind, "at": to_iso_date(found.at)}
+    return _format(found.kind, to_json(values), found.n)
+
+
+def cursor_frame(number: int) -> bytes:
+    """Only a number: where a client that heard nothing yet can come back to."""
+    return b": from here\nid: %d\n\n" % number
+
+
+def _format(name: str, data: bytes, number: int) -> bytes:
+    return b"event: %b\ndata: %b\nid: %d\n\n" % (name.encode(), data, number)
+
+
+def _encode(recorded: Recorded, item: Event) -> bytes:
+    if isinstance(item, Chunk):  # nearly all of them
+        values: dict[str, Any] = {"text": replace_surrogates(item.text)}
+    else:
+        values = {one.name: to_json_value(getattr(item, one.name)) for one in fields(item)}
+    if isinstance(item, Metadata):
+        values["session_id"] = values["session_id"] or recorded.session
+    values["at"], values["turn_id"] = to_iso_date(recorded.at), recorded.turn or values.get("turn_id")
+    return to_json(values, inf_nan_mode="null")
+
+
+FRAME_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string"},
+        "data": {"type": "string"},
+        "id": {"type": "string"},
+        "retry": {"type": "integer"},
+    },
+}
+STREAM_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Frames, as they come.", "content": {"text/event-stream": {"itemSchema": FRAME_SCHEMA}}}
+}
+
+
+async def to_frames(
+    source: AsyncGenerator[T, None], frame: Callable[[T], bytes | None], first: bytes = b""
+) -> AsyncGenerator[bytes, None]:
+    """A frame for each item that has one."""
+    async with aclosing(source) as items:
+        if first:
+            yield first
+        async for item in items:
+            if (made := frame(item)) is not None:
+                yield made
 
 
 class Streams:

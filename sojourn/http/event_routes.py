@@ -5,13 +5,11 @@ The `id:` of a frame is the number of what it tells, so `Last-Event-ID` goes on 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query
 
-from sojourn.http import sse_format
+from sojourn.http import sse
 from sojourn.http.dependencies import (
     MAX_INTEGER,
     ExactForm,
@@ -21,39 +19,14 @@ from sojourn.http.dependencies import (
     StreamsDep,
     problem_responses,
 )
-from sojourn.http.sse_response import EventStream
+from sojourn.http.sse import STREAM_RESPONSES, EventStream, to_frames
 
 router = APIRouter(prefix="/api", tags=["live"], default_response_class=EventStream)
-T = TypeVar("T")
 After = Annotated[int | None, Query(ge=0, le=MAX_INTEGER, description="Only what has a higher number.")]
 LastEventId = Annotated[int | None, Header(ge=0, le=MAX_INTEGER, description="Wins over `after`; browsers send it.")]
 Include = Annotated[
     Literal["messages"] | None, Query(description="Also the rows of the transcript, in frames called `message`.")
 ]
-FRAME_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "event": {"type": "string"},
-        "data": {"type": "string"},
-        "id": {"type": "string"},
-        "retry": {"type": "integer"},
-    },
-}
-STREAM_RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Frames, as they come.", "content": {"text/event-stream": {"itemSchema": FRAME_SCHEMA}}}
-}
-
-
-async def to_frames(
-    source: AsyncGenerator[T, None], frame: Callable[[T], bytes | None], first: bytes = b""
-) -> AsyncGenerator[bytes, None]:
-    """A frame for each item that has one."""
-    async with aclosing(source) as items:
-        if first:
-            yield first
-        async for item in items:
-            if (made := frame(item)) is not None:
-                yield made
 
 
 async def _cursor(store: StoreDep, after: After = None, last_event_id: LastEventId = None) -> int | None:
@@ -81,7 +54,7 @@ async def events(
 
     Frames are called `metadata`, `progress`, `chunk`, `error`, `done`; with `include=messages` also `message`.
     """
-    frame = sse_format.exact_frame if exactly else sse_format.log_frame if include else sse_format.event_frame
+    frame = sse.exact_frame if exactly else sse.log_frame if include else sse.event_frame
     return EventStream(streams, to_frames(service.watch(session.id, after=place or 0), frame))
 
 
@@ -91,6 +64,4 @@ async def changes(store: StoreDep, streams: StreamsDep, place: Annotated[int, De
 
     Frames are called `created`, `log`, `changed`, `control`, `deleted`; the same change may be told twice.
     """
-    return EventStream(
-        streams, to_frames(store.watch_changes(after=place), sse_format.change_frame, sse_format.cursor_frame(place))
-    )
+    return EventStream(streams, to_frames(store.watch_changes(after=place), sse.change_frame, sse.cursor_frame(place)))

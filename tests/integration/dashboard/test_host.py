@@ -5,7 +5,7 @@ import pytest
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import PlainTextResponse
 
-from sojourn.dashboard.dynamic_routes import ConditionalRoute
+from sojourn.dashboard.host import ConditionalRoute
 from sojourn.http import problems
 
 
