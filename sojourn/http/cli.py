@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from sojourn.http.server import ServerReady
 
 _LINK_TIMEOUT_SECONDS = 5.0
-SERVE: Lazy[Callable[..., Coroutine[Any, Any, None]]] = Lazy(
-    "sojourn.http.server:serve"
-)  # `--help` needs no web framework
+# Lazy: `--help` needs no web framework.
+SERVE: Lazy[Callable[..., Coroutine[Any, Any, None]]] = Lazy("sojourn.http.server:serve")
 _host_option = click.option("--host", metavar="ADDRESS", help="Where to listen (SOJOURN_HOST; 127.0.0.1).")
 _port_option = click.option("--port", metavar="NUMBER", help="0 takes a free one (SOJOURN_PORT; 8790).")
 

@@ -1,15 +1,16 @@
-"""The OpenAPI document, complete: who may ask, and every problem an operation may answer with."""
+"""The OpenAPI document: adds authentication, the problems of every operation, and the forms of `progress` events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from sojourn import __version__
+from sojourn.core.progress import DETAILS
 from sojourn.http.auth import PUBLIC_PATHS
 from sojourn.http.problems import MEDIA_TYPE, OPENAI_PREFIX, OpenAIProblem, Problem
 
@@ -18,6 +19,7 @@ Errors are problems (RFC 9457) with a stable `code` and a `hint`."""
 _REF = "#/components/schemas/{model}"
 _COMMON_STATUSES = (401, 421, 422, 500, 503)
 _WRITE_STATUSES = (400, 403, 413, 507)
+_JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _OPERATIONS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
 
 
@@ -43,6 +45,8 @@ def _add_problems(document: dict[str, Any]) -> dict[str, Any]:
         problem = kind.model_json_schema(ref_template=_REF, mode="serialization")
         schemas.update(problem.pop("$defs", {}))
         schemas[kind.__name__] = problem
+    stages = [_progress_schema(stage, _to_schema(detail, schemas)) for stage, detail in DETAILS.items()]
+    schemas["Progress"] = {"oneOf": stages, "description": "The data of a `progress` event: one form per `stage`."}
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]
     for path, method, operation in _operations(document):
@@ -50,6 +54,26 @@ def _add_problems(document: dict[str, Any]) -> dict[str, Any]:
         form = ("application/json", "OpenAIProblem") if path.startswith(OPENAI_PREFIX) else (MEDIA_TYPE, "Problem")
         _add_operation_problems(operation, more, form, open=path in PUBLIC_PATHS)
     return document
+
+
+def _progress_schema(stage: str, detail: dict[str, Any]) -> dict[str, Any]:
+    properties = {"stage": {"const": stage}, "detail": detail}
+    return {"type": "object", "required": ["stage", "detail"], "properties": properties}
+
+
+def _to_schema(hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of a type in `core.progress`. pydantic takes no `typing.TypedDict` before Python 3.12."""
+    if is_typeddict(hint):
+        properties = {name: _to_schema(one, schemas) for name, one in get_type_hints(hint).items()}
+        schemas[hint.__name__] = {"type": "object", "description": hint.__doc__, "properties": properties}
+        return {"$ref": _REF.format(model=hint.__name__)}
+    if get_origin(hint) is Literal:
+        return {"type": "string", "enum": list(get_args(hint))}
+    if get_origin(hint) is Sequence:
+        return {"type": "array", "items": _to_schema(get_args(hint)[0], schemas)}
+    if get_origin(hint) is Mapping:
+        return {"type": "object"}
+    return {"type": _JSON_TYPES[hint]} if hint in _JSON_TYPES else {}
 
 
 def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
