@@ -16,7 +16,7 @@ from fastapi import APIRouter, Query, Request
 
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import assistant
-from sojourn.http.sse_response import EventStream
+from sojourn.http.sse import EventStream
 from sojourn.ports.app import AppContext
 from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput

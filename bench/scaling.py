@@ -25,13 +25,13 @@ from bench.handoff import settings
 from bench.report import RESULTS, Bar, limit, save_result
 from sojourn import config
 from sojourn.app import App
-from sojourn.client.discovery import Server, announced
 from sojourn.client.remote import RemoteService
 from sojourn.core.events import Done
 from sojourn.core.places import Sender
 from sojourn.gateway.host import Gateway
 from sojourn.platforms.rooms import Rooms
 from sojourn.ports.service import Caller, TurnRequest
+from sojourn.server_file import Server, read_server_file
 from sojourn.testing.fake_platform import FakeNetwork, PlainPlatform
 
 PROCESSES = (1, 2, 3)
@@ -161,7 +161,7 @@ def api_server(url: str) -> Iterator[Server]:
         assert server.stdout
         server.stdout.readline()
         try:
-            found = announced(Path(home))
+            found = read_server_file(Path(home))
             assert found is not None
             yield found
         finally:

@@ -10,8 +10,14 @@ from urllib.parse import quote
 
 import httpx2
 
-from sojourn.client.discovery import Server
-from sojourn.client.transport import PATIENCE, Again, Backoff, HttpTransport, caller_headers, principal_header
+from sojourn.client.transport import (
+    RECONNECT_SECONDS,
+    Backoff,
+    FindServer,
+    HttpTransport,
+    caller_headers,
+    principal_header,
+)
 from sojourn.core.attachments import Attachment
 from sojourn.core.codec import decode_recorded, decode_value, encode_value, make_cursor
 from sojourn.core.errors import BadInput, NotFound
@@ -22,8 +28,9 @@ from sojourn.ports.libraries import Fact, TemplateInfo
 from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
 from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
+from sojourn.server_file import Server
 
-_PAGE, _HITS = 1000, 200  # the most one request may ask for
+_PAGE_ROWS, _PAGE_HITS = 1000, 200  # the most one request may ask for
 _SETTABLE = ("title", "tags", "pinned", "archived", "model", "cwd")
 _HANDOFF = ("handoff_state", "handoff_platform", "handoff_error")
 
@@ -31,7 +38,7 @@ _HANDOFF = ("handoff_state", "handoff_platform", "handoff_error")
 class RemoteService:
     """A server's service. Turns run there, and go on when this is closed."""
 
-    def __init__(self, server: Server, again: Again | None = None, *, patience: float = PATIENCE) -> None:
+    def __init__(self, server: Server, again: FindServer | None = None, *, patience: float = RECONNECT_SECONDS) -> None:
         self._line, self._patience = HttpTransport(server, again, patience=patience), patience
 
     async def close(self) -> None:
@@ -76,38 +83,45 @@ class RemoteService:
         }
         headers = {**caller_headers(by), "Idempotency-Key": quote(said.key) or uuid.uuid4().hex}
         found = await self._line.ask(
-            "POST", _path(session, "turns"), headers=headers, safe=True, endless=when_busy == "wait", json=words
+            "POST", _session_path(session, "turns"), headers=headers, safe=True, endless=when_busy == "wait", json=words
         )
         return Turn(id=TurnId(found["turn_id"]), session=SessionId(found["session_id"]), after=found["after"])
 
     async def stop(self, session: SessionId, by: Caller, *, turn: TurnId | None = None) -> bool:
-        path = _path(session, "turns", turn or "running", "stop")
+        path = _session_path(session, "turns", turn or "running", "stop")
         return bool((await self._line.ask("POST", path, headers=caller_headers(by), safe=True))["stopped"])
 
     async def answer(self, session: SessionId, question: str, reply: Reply, by: Caller) -> None:
-        path = _path(session, "turns", "running", "approval")
+        path = _session_path(session, "turns", "running", "approval")
         words = {"question": question, "choice": reply.choice, "why": reply.why}
         await self._line.ask("POST", path, headers=caller_headers(by), safe=False, json=words)
 
     async def steer(self, session: SessionId, text: str, by: Caller) -> None:
         await self._line.ask(
-            "POST", _path(session, "steer"), headers=caller_headers(by), safe=False, json={"text": text}
+            "POST", _session_path(session, "steer"), headers=caller_headers(by), safe=False, json={"text": text}
         )
 
     async def take_over(self, session: SessionId, by: Caller) -> Session:
         return decode_value(
-            Session, await self._line.ask("POST", _path(session, "take"), headers=caller_headers(by), safe=True)
+            Session, await self._line.ask("POST", _session_path(session, "take"), headers=caller_headers(by), safe=True)
         )
 
     async def undo(self, session: SessionId, by: Caller) -> int:
         return int(
-            (await self._line.ask("POST", _path(session, "undo"), headers=caller_headers(by), safe=False))["hidden"]
+            (await self._line.ask("POST", _session_path(session, "undo"), headers=caller_headers(by), safe=False))[
+                "hidden"
+            ]
         )
 
     async def attach(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> Attachment:
         headers = {**principal_header(OWNER), "Content-Type": media_type}
         found = await self._line.ask(
-            "POST", _path(session, "attachments"), headers=headers, safe=True, params={"name": name}, content=data
+            "POST",
+            _session_path(session, "attachments"),
+            headers=headers,
+            safe=True,
+            params={"name": name},
+            content=data,
         )
         return decode_value(Attachment, found)
 
@@ -118,7 +132,7 @@ class RemoteService:
         while True:
             headers = {**principal_header(principal), "Last-Event-ID": str(after)}
             try:
-                async with self._line.open(_path(session, "events"), headers=headers, params={}) as answer:
+                async with self._line.open(_session_path(session, "events"), headers=headers, params={}) as answer:
                     known = True
                     async for frame in httpx2.EventSource(answer, max_event_size=None):
                         waiting.reset()
@@ -136,7 +150,7 @@ class RemoteService:
 
     # reading
     async def get(self, session: SessionId, *, principal: Principal = OWNER) -> Session:
-        found = await self._line.ask("GET", _path(session), headers=principal_header(principal), safe=True)
+        found = await self._line.ask("GET", _session_path(session), headers=principal_header(principal), safe=True)
         return decode_value(Session, found)
 
     async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
@@ -154,13 +168,13 @@ class RemoteService:
             "tag": listing.tags,
             "model": listing.model,
             "parent": listing.parent,
-            "since": _date(listing.since),
-            "until": _date(listing.until),
+            "since": _to_iso_date(listing.since),
+            "until": _to_iso_date(listing.until),
             "archived": {True: "yes", False: "no", None: "any"}[listing.archived],
             "pinned": listing.pinned,
         }
         before = make_cursor(*listing.before) if listing.before else None
-        rows = self._rows("sessions", params, before, listing.principal, listing.limit, _PAGE)
+        rows = self._rows("sessions", params, before, listing.principal, listing.limit, _PAGE_ROWS)
         return [decode_value(Session, one) async for one in rows]
 
     async def search(self, search: SearchQuery) -> list[SearchHit]:
@@ -169,15 +183,15 @@ class RemoteService:
             "role": search.roles,
             "source": search.sources,
             "tool": search.tool,
-            "since": _date(search.since),
-            "until": _date(search.until),
+            "since": _to_iso_date(search.since),
+            "until": _to_iso_date(search.until),
             "session": search.session,
         }
         if not search.text.strip():
             raise BadInput(
                 f"There is no word to look for in {search.text!r}.", hint="Give at least one letter or digit."
             )
-        rows = self._rows("hits", params, search.before, search.principal, search.limit, _HITS)
+        rows = self._rows("hits", params, search.before, search.principal, search.limit, _PAGE_HITS)
         return [decode_value(SearchHit, one) async for one in rows]
 
     async def _rows(
@@ -192,7 +206,7 @@ class RemoteService:
         """Page by page, until there are enough or no more."""
         path = {"sessions": "/api/sessions", "hits": "/api/search"}[kind]
         while left > 0:
-            wanted = _given({**params, "limit": min(left, most), "before": before})
+            wanted = _drop_empty({**params, "limit": min(left, most), "before": before})
             page = await self._line.ask("GET", path, headers=principal_header(asker), safe=True, params=wanted)
             for one in page[kind]:
                 yield one
@@ -206,10 +220,10 @@ class RemoteService:
         while after is not None:
             page = await self._line.ask(
                 "GET",
-                _path(session, "messages"),
+                _session_path(session, "messages"),
                 headers=principal_header(principal),
                 safe=True,
-                params={"after": after, "limit": _PAGE, "include": "undone,summarised"},
+                params={"after": after, "limit": _PAGE_ROWS, "include": "undone,summarised"},
             )
             found += [decode_recorded("message", seq, raw) for seq, raw in page["messages"]]
             after = page["next"]
@@ -220,21 +234,21 @@ class RemoteService:
             raise BadInput("A hand-off is not changed from afar.", hint="Ask for it where the session is served.")
         wanted = {name: encode_value(getattr(new, name)) for name in _SETTABLE} | {"revision": old.revision}
         found = await self._line.ask(
-            "PATCH", _path(old.id), headers=principal_header(old.principal), safe=False, json=wanted
+            "PATCH", _session_path(old.id), headers=principal_header(old.principal), safe=False, json=wanted
         )
         return decode_value(Session, found)
 
     async def export(
         self, session: SessionId, format: ExportFormat = "markdown", *, principal: Principal = OWNER
     ) -> str:
-        path, params = _path(session, "export"), {"format": format}
+        path, params = _session_path(session, "export"), {"format": format}
         return await self._line.ask_text("GET", path, headers=principal_header(principal), params=params)
 
     # hand-offs
     async def hand_off(
         self, session: SessionId, platform: str, *, by: Caller, target: str = "", wait: bool = False
     ) -> Handoff:
-        path = _plugin("gateway", "sessions", session, "handoff")
+        path = _plugin_path("gateway", "sessions", session, "handoff")
         to = f"{platform}:{target}" if target else platform
         if not to:
             raise BadInput("Hand it to whom?", hint="Name a platform: local, telegram, discord … or cli.")
@@ -248,7 +262,7 @@ class RemoteService:
         backoff, why, state = Backoff(self._patience), None, ""
         while True:
             try:
-                path = _plugin("gateway", "handoffs", handoff.id, "events")
+                path = _plugin_path("gateway", "handoffs", handoff.id, "events")
                 async with self._line.open(path, headers=principal_header(OWNER), params={}) as answer:
                     async for frame in httpx2.EventSource(answer, max_event_size=None):
                         backoff.reset()
@@ -263,40 +277,40 @@ class RemoteService:
             await self._line.come_back(backoff, why)
 
     async def get_handoff(self, id: HandoffId) -> Handoff:
-        return decode_value(Handoff, await self._get(_plugin("gateway", "handoffs", id)))
+        return decode_value(Handoff, await self._get(_plugin_path("gateway", "handoffs", id)))
 
     async def cancel_handoff(self, id: HandoffId) -> Handoff:
-        path = _plugin("gateway", "handoffs", id)
+        path = _plugin_path("gateway", "handoffs", id)
         return decode_value(Handoff, await self._line.ask("DELETE", path, headers=principal_header(OWNER), safe=False))
 
     # libraries
     async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> Sequence[Fact]:
-        path, params = _plugin("memory", "facts"), _given({"text": text})
+        path, params = _plugin_path("memory", "facts"), _drop_empty({"text": text})
         found = await self._line.ask("GET", path, headers=principal_header(principal), safe=True, params=params)
         return [_to_fact(one) for one in found]
 
     async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
-        path, body = _plugin("memory", "facts"), {"text": text, "why": why}
+        path, body = _plugin_path("memory", "facts"), {"text": text, "why": why}
         return _to_fact(await self._line.ask("POST", path, headers=principal_header(principal), safe=True, json=body))
 
     async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact:
-        path, body = _plugin("memory", "facts", id), {"text": text}
+        path, body = _plugin_path("memory", "facts", id), {"text": text}
         return _to_fact(await self._line.ask("PATCH", path, headers=principal_header(principal), safe=False, json=body))
 
     async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
-        path = _plugin("memory", "facts", id)
+        path = _plugin_path("memory", "facts", id)
         return _to_fact(await self._line.ask("DELETE", path, headers=principal_header(principal), safe=False))
 
     async def list_skills(self) -> Sequence[Skill | SkillProblem]:
-        return [_to_skill(one) for one in await self._get(_plugin("skills", "skills"))]
+        return [_to_skill(one) for one in await self._get(_plugin_path("skills", "skills"))]
 
     async def get_skill(self, name: str) -> Skill:
-        found = _to_skill(await self._get(_plugin("skills", "skills", name)))
+        found = _to_skill(await self._get(_plugin_path("skills", "skills", name)))
         assert isinstance(found, Skill)
         return found
 
     async def list_templates(self) -> Sequence[TemplateInfo]:
-        found = await self._get(_plugin("templates", "templates"))
+        found = await self._get(_plugin_path("templates", "templates"))
         usable = [
             TemplateInfo(
                 name=one["name"],
@@ -313,7 +327,7 @@ class RemoteService:
         return await self._line.ask("GET", path, headers=principal_header(OWNER), safe=True)
 
     async def running(self, session: SessionId) -> TurnId | None:
-        path = _path(session, "turns", "running")
+        path = _session_path(session, "turns", "running")
         found = (await self._line.ask("GET", path, headers=principal_header(OWNER), safe=True))["turn_id"]
         return TurnId(found) if found else None
 
@@ -322,11 +336,11 @@ class RemoteService:
         return [decode_value(RuntimeInfo, one) for one in found]
 
 
-def _path(session: str, *rest: str) -> str:
+def _session_path(session: str, *rest: str) -> str:
     return "/".join(["/api/sessions", quote(session, safe=""), *(quote(one, safe="") for one in rest)])
 
 
-def _plugin(name: str, *rest: str) -> str:
+def _plugin_path(name: str, *rest: str) -> str:
     """The path of a route that a plugin brings."""
     return "/".join([f"/api/plugins/{name}", *(quote(one, safe="") for one in rest)])
 
@@ -342,9 +356,9 @@ def _to_skill(raw: dict[str, Any]) -> Skill | SkillProblem:
     return Skill(name=raw["name"], description=raw["description"], body=raw.get("body", ""), path=raw["path"])
 
 
-def _given(params: dict[str, Any]) -> dict[str, Any]:
+def _drop_empty(params: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value not in (None, "", ())}
 
 
-def _date(stamp: float | None) -> str | None:
+def _to_iso_date(stamp: float | None) -> str | None:
     return None if stamp is None else datetime.fromtimestamp(stamp, UTC).isoformat()

@@ -11,17 +11,17 @@ from urllib.parse import quote
 
 import httpx2
 
-from sojourn.client.discovery import Server
 from sojourn.core.errors import ServerUnreachable, SojournError, error_from_code
 from sojourn.core.sessions import Principal
 from sojourn.ports.service import Caller
+from sojourn.server_file import Server
 
-PATIENCE = 15.0  # seconds a server may be away, to start again or to come back
-_SILENCE = 45.0  # a live stream says something every 15 seconds
-_ASKING = httpx2.Timeout(60.0, connect=5.0)
+RECONNECT_SECONDS = 15.0  # seconds a server may be away, to start again or to come back
+_STREAM_TIMEOUT_SECONDS = 45.0  # a live stream says something every 15 seconds
+_TIMEOUT = httpx2.Timeout(60.0, connect=5.0)
 _FIRST, _LONGEST = 0.05, 1.0  # pauses between two tries
 
-Again = Callable[[], Awaitable[Server | None]]
+FindServer = Callable[[], Awaitable[Server | None]]
 
 
 def caller_headers(by: Caller) -> dict[str, str]:
@@ -37,10 +37,10 @@ def principal_header(principal: Principal) -> dict[str, str]:
 class HttpTransport:
     """Knows one server; when that is gone, `again` may say where the next one is."""
 
-    def __init__(self, server: Server, again: Again | None = None, *, patience: float = PATIENCE) -> None:
+    def __init__(self, server: Server, again: FindServer | None = None, *, patience: float = RECONNECT_SECONDS) -> None:
         self.server, self._again, self._patience = server, again, patience
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-        self._http = httpx2.AsyncClient(trust_env=False, timeout=_ASKING, limits=limits)
+        self._http = httpx2.AsyncClient(trust_env=False, timeout=_TIMEOUT, limits=limits)
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -60,7 +60,7 @@ class HttpTransport:
         self, method: str, path: str, *, headers: Mapping[str, str], safe: bool, endless: bool = False, **given: Any
     ) -> httpx2.Response:
         waiting = Backoff(self._patience)
-        timeout = httpx2.Timeout(None, connect=5.0) if endless else _ASKING
+        timeout = httpx2.Timeout(None, connect=5.0) if endless else _TIMEOUT
         while True:
             try:
                 answer = await self._http.request(
@@ -78,7 +78,7 @@ class HttpTransport:
     @asynccontextmanager
     async def open(self, path: str, *, headers: Mapping[str, str], params: Any) -> AsyncIterator[httpx2.Response]:
         """A live answer."""
-        timeout = httpx2.Timeout(_SILENCE, connect=5.0)
+        timeout = httpx2.Timeout(_STREAM_TIMEOUT_SECONDS, connect=5.0)
         async with self._http.stream(
             "GET", self.server.address + path, headers=self._with_token(headers), params=params, timeout=timeout
         ) as answer:

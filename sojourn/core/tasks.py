@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
+from sojourn.core.progress import TaskDetail, TaskEntry
 
 TaskState = Literal["waiting", "running", "done", "failed", "skipped"]
 MAX_TASKS = 24  # tasks in a graph
@@ -120,9 +121,9 @@ def is_over(graph: TaskGraph) -> bool:
     return not list_ready(graph) and not any(task.state == "running" for task in graph.tasks)
 
 
-def to_progress_detail(graph: TaskGraph) -> Mapping[str, Json]:
+def to_progress_detail(graph: TaskGraph) -> TaskDetail:
     """The graph as `progress` (stage task) carries it."""
-    tasks = [
+    tasks: list[TaskEntry] = [
         {
             "id": task.id,
             "title": task.title,

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
+from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict, Field
 
+from sojourn.core.plugin_manifest import NEEDS
 from sojourn.core.settings import SETTINGS, Secret
-from sojourn.dashboard.import_job import Imports, ImportState
+from sojourn.dashboard.host import PluginHost
+from sojourn.dashboard.import_job import ImportJobs, ImportState
 from sojourn.dashboard.insights import Insights
-from sojourn.dashboard.plugin_list import add_switches
-from sojourn.ports.app import AppContext
+from sojourn.dashboard.plugin_frames import Frames
+from sojourn.dashboard.plugin_state import PluginPage, turn_off, turn_on
+from sojourn.ports.app import AppContext, PluginContext
+from sojourn.sandbox import landlock_version
 
+Name = Annotated[str, PathParam(min_length=1, max_length=64)]
+_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such plugin."}}
+_CHANGED: dict[int | str, dict[str, Any]] = {409: {"description": "It needs something else by now."}}
 _NO_SOURCE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such history."}}
 _BUSY: dict[int | str, dict[str, Any]] = {409: {"description": "An import runs already."}}
 
 
-class SettingShape(BaseModel):
+class SettingSchema(BaseModel):
     """A setting as it is in force."""
 
     name: str
@@ -28,7 +37,7 @@ class SettingShape(BaseModel):
     meaning: str
 
 
-class Wanted(BaseModel):
+class ImportBody(BaseModel):
     """A history to bring in, as `/api/sources` names it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -36,26 +45,26 @@ class Wanted(BaseModel):
     home: str = Field(min_length=1, max_length=4096)
 
 
-class Added(BaseModel):
+class SampleCount(BaseModel):
     """How many sample sessions were added."""
 
     sessions: int
 
 
-def router(kit: AppContext) -> APIRouter:
+def router(app: AppContext) -> APIRouter:
     """The routes for the owner's pages."""
     api = APIRouter()
-    imports, insights = Imports(kit), Insights(kit)
-    add_switches(api, kit)
+    imports, insights = ImportJobs(app), Insights(app)
+    add_plugin_routes(api, app)
 
     @api.get("/settings")
-    async def settings() -> list[SettingShape]:
+    async def settings() -> list[SettingSchema]:
         """Every setting, its value and where it came from. Secrets stay secret."""
         return [
-            SettingShape(
+            SettingSchema(
                 name=one.name,
-                value=_plain(kit.settings[one.name]),
-                origin=kit.settings.origins[one.name],
+                value=_to_setting_value(app.settings[one.name]),
+                origin=app.settings.origins[one.name],
                 variable=one.variable,
                 meaning=one.meaning,
             )
@@ -68,27 +77,112 @@ def router(kit: AppContext) -> APIRouter:
         return imports.state()
 
     @api.post("/import", status_code=202, responses=_NO_SOURCE | _BUSY)
-    async def bring(wanted: Wanted) -> ImportState:
+    async def bring(wanted: ImportBody) -> ImportState:
         """Begins to bring a history in. One at a time."""
         return await imports.begin(wanted.source, wanted.home)
 
     @api.post("/samples", status_code=201)
-    async def samples() -> Added:
+    async def samples() -> SampleCount:
         """A few sessions to look around in; those that are there already are not added again."""
-        return Added(sessions=await kit.add_samples())
+        return SampleCount(sessions=await app.add_samples())
 
     @api.get("/insights")
     async def figures(days: Annotated[int, Query(ge=1, le=3660, description="How far back.")] = 365) -> dict[str, Any]:
         """Usage and cost per day, model, source and project; what is not known is null, never 0."""
-        return await insights.figures(days)
+        return await insights.totals(days)
 
     @api.get("/tools")
     async def tools(sessions: Annotated[int, Query(ge=1, le=5000)] = 500) -> dict[str, Any]:
         """How often each tool worked, in the newest sessions."""
-        return await insights.tools(sessions)
+        return await insights.tool_results(sessions)
 
     return api
 
 
-def _plain(value: Any) -> str | float | bool | None:
+def _to_setting_value(value: Any) -> str | float | bool | None:
     return str(value) if isinstance(value, (Secret, Path)) else value
+
+
+class Need(BaseModel):
+    """Something a plugin asks for."""
+
+    name: str
+    meaning: str
+
+
+class PagePlugin(BaseModel):
+    """A plugin with a page."""
+
+    name: str
+    label: str
+    description: str = ""
+    icon: str = ""
+    version: str = ""
+    path: str = Field(default="", description="Where its page is.")
+    position: str = Field(default="end", description="end, after:<page> or before:<page>.")
+    built_in: bool
+    state: str = Field(description="on, off, asks (needs more than was agreed to) or broken.")
+    needs: list[Need] = []
+    has_api: bool = False
+    frame: str | None = Field(
+        default=None, description="What its frame shows; only for one that is on and not built in."
+    )
+    confined: bool = Field(default=True, description="Whether this system can keep its program to what it needs.")
+    problem: str = ""
+    hint: str = ""
+
+
+class ConsentBody(BaseModel):
+    """What the person was shown and agrees to."""
+
+    model_config = ConfigDict(extra="forbid")
+    needs: list[str] = Field(max_length=20)
+
+
+def add_plugin_routes(api: APIRouter, app: PluginContext) -> None:
+    """The routes under `/api/plugins/dashboard/plugins`."""
+    host = app.shared(PluginHost)
+    frames = Frames(host)
+
+    @api.get("/plugins")
+    async def plugins() -> list[PagePlugin]:
+        """Every plugin with a page, whatever its state. The tabs of the application come from here."""
+        return [_to_schema(one, host, frames) for one in await asyncio.to_thread(host.listed)]
+
+    @api.post("/plugins/{name}/enable", responses=_UNKNOWN | _CHANGED)
+    async def enable(name: Name, agreed: ConsentBody) -> PagePlugin:
+        """Turns it on, at once. `needs` must be what it declares, so that nobody agrees to what they did not see."""
+        return _to_schema(turn_on(app, name, agreed.needs), host, frames)
+
+    @api.post("/plugins/{name}/disable", responses=_UNKNOWN)
+    async def disable(name: Name) -> list[PagePlugin]:
+        """Turns it off, at once: its program ends, its page and its routes are gone."""
+        turn_off(app, name)
+        await host.settle()
+        return await plugins()
+
+
+def _to_schema(one: PluginPage, host: PluginHost, frames: Frames) -> PagePlugin:
+    made = one.manifest
+    if made is None:
+        return PagePlugin(
+            name=one.name, label=one.name, built_in=one.built_in, state=one.state, problem=one.problem, hint=one.hint
+        )
+    framed = one.state == "on" and not one.built_in
+    return PagePlugin(
+        name=one.name,
+        label=made.label,
+        description=made.description,
+        icon=made.icon,
+        version=made.version,
+        path=made.path,
+        position=made.position,
+        built_in=one.built_in,
+        state=one.state,
+        has_api=bool(made.api),
+        needs=[Need(name=need, meaning=NEEDS[need]) for need in made.needs],
+        frame=frames.address(one.name) if framed else None,
+        confined=landlock_version() > 0,
+        problem=one.problem or (host.problem(one.name) if framed else ""),
+        hint=one.hint,
+    )

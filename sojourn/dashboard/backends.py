@@ -17,19 +17,19 @@ import httpx2
 from sojourn.core.errors import BadInput, PluginDown, PluginTimeout, StoreReadOnly
 from sojourn.core.plugin_manifest import Manifest
 from sojourn.core.settings import Settings
-from sojourn.dashboard.plugin_main import RAISED, Given
-from sojourn.dashboard.plugin_process import Running, start
+from sojourn.dashboard.plugin_main import RAISED_HEADER, PluginArguments
+from sojourn.dashboard.plugin_process import PluginProcess, start_plugin
 
-MOST_ANSWER = 16 * 1024 * 1024
-MOST_AT_ONCE = 16
+MAX_ANSWER_BYTES = 16 * 1024 * 1024
+MAX_REQUEST_COUNT = 16
 START_SECONDS = 20.0
-_PROBE = 2.0  # seconds in which a program that is merely busy answers a question that costs nothing
-_FIRST_PAUSE, _LONGEST_PAUSE, _STEADY = 0.5, 60.0, 60.0
+_PROBE_SECONDS = 2.0  # seconds in which a program that is merely busy answers a question that costs nothing
+_FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS, _STEADY_SECONDS = 0.5, 60.0, 60.0
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class BackendRequest:
     """A request as it is passed on."""
 
     method: str
@@ -39,7 +39,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class BackendResponse:
     status: int
     headers: Mapping[str, str]
     body: bytes
@@ -50,10 +50,10 @@ class Backend:
 
     def __init__(self, manifest: Manifest, place: Path, settings: Settings) -> None:
         self.manifest, self.place, self._settings = manifest, place, settings
-        self.stamp = stamp(manifest, place)
-        self._life: Running | None = None
+        self.stamp = fingerprint(manifest, place)
+        self._life: PluginProcess | None = None
         self._starting = asyncio.Lock()
-        self._room = asyncio.Semaphore(MOST_AT_ONCE)
+        self._room = asyncio.Semaphore(MAX_REQUEST_COUNT)
         self._failures, self._not_before, self._begun = 0, 0.0, 0.0
         self._probing: asyncio.Task[None] | None = None
         self._over = asyncio.Event()  # nobody wants it any more
@@ -63,7 +63,7 @@ class Backend:
     def lives(self) -> bool:
         return self._life is not None and self._life.lives
 
-    async def ask(self, asked: Asked) -> Answer:
+    async def ask(self, asked: BackendRequest) -> BackendResponse:
         """PluginDown, PluginTimeout: whatever the program does, this returns or raises in bounded time."""
         seconds = float(self._settings["dashboard.plugin_seconds"])
         life = await self._living()
@@ -79,27 +79,27 @@ class Backend:
         except httpx2.TransportError as error:
             await self._fell(life, "")
             raise self._down() from error
-        if answer.headers.get(RAISED):
+        if answer.headers.get(RAISED_HEADER):
             raise self._raised(answer)
         return answer
 
-    async def _exchange(self, life: Running, asked: Asked) -> Answer:
+    async def _exchange(self, life: PluginProcess, asked: BackendRequest) -> BackendResponse:
         request = life.http.build_request(asked.method, asked.target, headers=asked.headers, content=asked.body)
         told = await life.http.send(request, stream=True)
         body = bytearray()
         try:
             async for part in told.aiter_raw():
                 body += part
-                if len(body) > MOST_ANSWER:
+                if len(body) > MAX_ANSWER_BYTES:
                     raise PluginDown(
-                        f'The plugin "{self.manifest.name}" answered with more than {MOST_ANSWER} bytes.',
+                        f'The plugin "{self.manifest.name}" answered with more than {MAX_ANSWER_BYTES} bytes.',
                         hint="Ask it for less at once.",
                     )
         finally:
             await told.aclose()
-        return Answer(status=told.status_code, headers=told.headers, body=bytes(body))
+        return BackendResponse(status=told.status_code, headers=told.headers, body=bytes(body))
 
-    async def _living(self) -> Running:
+    async def _living(self) -> PluginProcess:
         async with self._starting:
             if self._life is not None and self._life.lives:
                 return self._life
@@ -107,7 +107,7 @@ class Backend:
                 await self._fell(self._life, "")
             if self._over.is_set() or time.monotonic() < self._not_before:
                 raise self._down()
-            self._life = life = await start(self._given(), self._settings)
+            self._life = life = await start_plugin(self._given(), self._settings)
             self._begun = time.monotonic()
             if self._over.is_set():  # it was turned off meanwhile
                 await self.end()
@@ -118,7 +118,7 @@ class Backend:
             await self._fell(life, f"it did not start within {START_SECONDS:g} seconds" if life.lives else words)
             raise self._down()
 
-    def _given(self) -> Given:
+    def _given(self) -> PluginArguments:
         data = self.place.parent / "data"
         try:
             data.mkdir(mode=0o700, exist_ok=True)
@@ -127,7 +127,7 @@ class Backend:
                 f"{data} cannot be made: {error.strerror}.", hint="A plugin keeps its data there."
             ) from error
         needs = self.manifest.needs
-        return Given(
+        return PluginArguments(
             name=self.manifest.name,
             folder=str(self.place),
             api=self.manifest.api,
@@ -138,13 +138,13 @@ class Backend:
             network="network" in needs,
         )
 
-    async def _fell(self, life: Running, why: str) -> None:
+    async def _fell(self, life: PluginProcess, why: str) -> None:
         """A life is over, by its own doing or ours; the next one begins after a pause that doubles."""
         if self._life is not life:
             return  # somebody else has seen to it
         self._life = None
-        self._failures = 1 if time.monotonic() - self._begun > _STEADY else self._failures + 1
-        pause = min(_FIRST_PAUSE * 2 ** (self._failures - 1), _LONGEST_PAUSE)
+        self._failures = 1 if time.monotonic() - self._begun > _STEADY_SECONDS else self._failures + 1
+        pause = min(_FIRST_PAUSE_SECONDS * 2 ** (self._failures - 1), _MAX_PAUSE_SECONDS)
         self._not_before = time.monotonic() + pause
         self.problem = why or await life.last_words()
         logger.warning("plugin %s is down, again in %.1f s: %s", self.manifest.name, pause, self.problem)
@@ -157,20 +157,20 @@ class Backend:
             hint=f"It is tried again in {wait:.0f} seconds.",
         )
 
-    def _raised(self, answer: Answer) -> PluginDown:
+    def _raised(self, answer: BackendResponse) -> PluginDown:
         try:
             why = str(json.loads(answer.body)["raised"])
         except (ValueError, KeyError, TypeError):
             why = "an exception"
         return PluginDown(f'The plugin "{self.manifest.name}" raised {why}.', hint="Its author can mend that.")
 
-    def _suspect(self, life: Running) -> None:
+    def _suspect(self, life: PluginProcess) -> None:
         """One slow answer is no reason to end it; a program that answers nothing at all is."""
         if self._probing is None or self._probing.done():
             self._probing = asyncio.create_task(self._probe(life))
 
-    async def _probe(self, life: Running) -> None:
-        if life.lives and not await life.begun(_PROBE):
+    async def _probe(self, life: PluginProcess) -> None:
+        if life.lives and not await life.begun(_PROBE_SECONDS):
             await self._fell(life, "it hangs")
 
     async def end(self) -> None:
@@ -183,7 +183,7 @@ class Backend:
             await life.end()
 
 
-def stamp(manifest: Manifest, place: Path) -> tuple[Manifest, int]:
+def fingerprint(manifest: Manifest, place: Path) -> tuple[Manifest, int]:
     """What the program was made from; when that changes, it is another program."""
     try:
         return manifest, (place / manifest.api).stat().st_mtime_ns
@@ -191,7 +191,7 @@ def stamp(manifest: Manifest, place: Path) -> tuple[Manifest, int]:
         return manifest, 0
 
 
-def checked(target: str) -> str:
+def require_plain_path(target: str) -> str:
     """A path that leads nowhere else. BadInput."""
     if any(part in (".", "..") for part in unquote(target.split("?")[0]).replace("\\", "/").split("/")):
         raise BadInput("A path with . or .. leads nowhere.", hint="Ask for the plugin's own routes.")

@@ -4,38 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.routing import Match, Mount
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sojourn.core.errors import NotFound, SojournError
 from sojourn.core.plugin_manifest import NAME
-from sojourn.dashboard.backends import Backend, stamp
-from sojourn.dashboard.consents import Consents
-from sojourn.dashboard.plugin_folders import Folder, find
-from sojourn.dashboard.plugin_state import Listed, listed
+from sojourn.dashboard.backends import Backend, fingerprint
+from sojourn.dashboard.plugin_folders import PluginFolder, find_folder
+from sojourn.dashboard.plugin_state import Consents, PluginPage, list_pages
 from sojourn.ports.app import PluginAccess
 
-_LOOK = 1.0  # seconds between two looks whether somebody turned a plugin off elsewhere
+_POLL_SECONDS = 1.0  # seconds between two looks whether somebody turned a plugin off elsewhere
 
 
 class PluginHost:
     """For one server: who is on right now, and their programs. Turning on and off needs no restart."""
 
-    def __init__(self, kit: PluginAccess) -> None:
-        self._kit, self._consents = kit, Consents(kit.settings.home)
-        self._taken = frozenset(one.name for one in kit.plugins())
+    def __init__(self, app: PluginAccess) -> None:
+        self._app, self._consents = app, Consents(app.settings.home)
+        self._taken = frozenset(one.name for one in app.plugins())
         self._keys: dict[str, str] = {}
         self._backends: dict[str, Backend] = {}
         self._looking: asyncio.Task[None] | None = None
 
-    def listed(self) -> list[Listed]:
-        return listed(self._kit)
+    def listed(self) -> list[PluginPage]:
+        return list_pages(self._app)
 
-    def on(self, name: str) -> Folder | None:
+    def on(self, name: str) -> PluginFolder | None:
         """The plugin, if it is there, sound and turned on."""
         if not NAME.fullmatch(name) or name in self._taken:
             return None
         try:
-            folder = find(self._kit.settings.home, name, self._taken)
+            folder = find_folder(self._app.settings.home, name, self._taken)
             return folder if folder and self._consents.state(folder) == "on" else None
         except SojournError:
             return None
@@ -55,14 +60,14 @@ class PluginHost:
         """Why its program is down, if it is."""
         return self._backends[name].problem if name in self._backends else ""
 
-    async def backend(self, folder: Folder) -> Backend:
+    async def backend(self, folder: PluginFolder) -> Backend:
         """Its program; a new one when the manifest or the file was changed."""
         assert folder.manifest is not None
         if not folder.manifest.api:
             raise NotFound(f'The plugin "{folder.name}" has no API.', hint="Its manifest names none.")
         known = self._backends.get(folder.name)
-        if known is None or known.stamp != stamp(folder.manifest, folder.place):
-            self._backends[folder.name] = made = Backend(folder.manifest, folder.place, self._kit.settings)
+        if known is None or known.stamp != fingerprint(folder.manifest, folder.place):
+            self._backends[folder.name] = made = Backend(folder.manifest, folder.place, self._app.settings)
             if known is not None:
                 await known.end()
             known = made
@@ -73,7 +78,7 @@ class PluginHost:
     async def _look(self) -> None:
         """While programs run: ends those of plugins that were turned off, by whomever."""
         while self._backends:
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_POLL_SECONDS)
             await self.settle()
 
     async def settle(self) -> None:
@@ -89,3 +94,25 @@ class PluginHost:
                 await self._looking
         backends, self._backends = list(self._backends.values()), {}
         await asyncio.gather(*(one.end() for one in backends))
+
+
+class ConditionalRoute(Mount):
+    """A route that exists only while `is_active(path)` is true, so that plugins come and go without a restart.
+
+    A Mount, because FastAPI includes that kind of route in another router unchanged.
+    """
+
+    def __init__(self, app: ASGIApp, is_active: Callable[[str], bool], methods: Collection[str]) -> None:
+        super().__init__("/live", app=app)  # the path is never used, and must not be empty
+        self._is_active, self._methods = is_active, methods
+
+    def matches(self, scope: Scope) -> tuple[Match, dict[str, Any]]:
+        if scope["type"] != "http" or not self._is_active(scope["path"]):
+            return Match.NONE, {}
+        fits = Match.FULL if scope["method"] in self._methods else Match.PARTIAL
+        return fits, {"endpoint": self.app, "path_params": {}}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in self._methods:
+            raise HTTPException(405)
+        await self.app(scope, receive, send)

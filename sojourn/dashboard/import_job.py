@@ -28,11 +28,11 @@ class ImportState(BaseModel):
     report: dict[str, object] | None = None
 
 
-class Imports:
+class ImportJobs:
     """The imports of this server."""
 
-    def __init__(self, kit: Histories) -> None:
-        self._kit, self._state = kit, ImportState()
+    def __init__(self, app: Histories) -> None:
+        self._app, self._state = app, ImportState()
         self._task: asyncio.Task[None] | None = None
 
     def state(self) -> ImportState:
@@ -44,7 +44,7 @@ class Imports:
             raise Conflict(f"An import of {self._state.source} runs already.", hint="Wait until it is done.")
         self._state = ImportState(running=True, source=source, home=home)
         try:
-            found = await asyncio.to_thread(self._kit.find_histories)
+            found = await asyncio.to_thread(self._app.find_histories)
         except SojournError:
             self._state = ImportState()
             raise
@@ -62,7 +62,7 @@ class Imports:
             state.done, state.of = done, of
 
         try:
-            report = asdict(await self._kit.import_history(found, progress=told))
+            report = asdict(await self._app.import_history(found, progress=told))
             state.report = {**report, "skipped": [list(one) for one in report["skipped"]]}
             state.error = str(report["problem"])
         except SojournError as error:

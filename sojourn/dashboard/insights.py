@@ -1,4 +1,4 @@
-"""Figures for the insights page: what was used, where and when. What nobody knows is null, never 0."""
+"""Usage totals for the insights page, by day, model, source and project. Unknown values are null, never 0."""
 
 from __future__ import annotations
 
@@ -6,46 +6,99 @@ import asyncio
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Session
-from sojourn.dashboard.counters import Tally
 from sojourn.ports.app import AgentContext
 from sojourn.ports.history import HasToolExchanges
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import CallJudge
 
-_PAGE = 1000
-_TOP = 10
+_PAGE_ROWS = 1000
+_TOP_COUNT = 10
+
+
+@dataclass(slots=True)
+class UsageTotal:
+    """Totals of sessions, messages, calls, tokens and cost. The cost is None while no price is known."""
+
+    sessions: int = 0
+    messages: int = 0
+    calls: int = 0
+    input: int = 0
+    output: int = 0
+    cost: float | None = None
+    priced: int = 0  # sessions whose cost is known
+
+    @classmethod
+    def of_usage(cls, usage: Mapping[str, Json]) -> UsageTotal:
+        """The usage the service recorded for a day and a session. 0 dollars there means that no price was known."""
+        return cls(
+            input=int(_number(usage.get("input_tokens"))),
+            output=int(_number(usage.get("output_tokens"))),
+            cost=_number(usage.get("cost_usd")) or None,
+        )
+
+    def add_session(self, session: Session, spent: UsageTotal) -> None:
+        self.sessions += 1
+        self.messages += session.message_count
+        self.calls += session.tool_call_count
+        self.priced += spent.cost is not None
+        self.add_usage(spent)
+
+    def add_usage(self, other: UsageTotal) -> None:
+        self.input += other.input
+        self.output += other.output
+        if other.cost is not None:
+            self.cost = (self.cost or 0.0) + other.cost
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "sessions": self.sessions,
+            "messages": self.messages,
+            "tool_calls": self.calls,
+            "input_tokens": self.input,
+            "output_tokens": self.output,
+            "cost_usd": self.cost,
+            "priced_sessions": self.priced,
+        }
+
+
+def _number(value: Json) -> float:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
 
 
 class Insights:
-    """Sums over all sessions, made again only when something changed."""
+    """Totals over all sessions, cached until the store changes."""
 
-    def __init__(self, kit: AgentContext) -> None:
-        self._kit = kit
-        self._made: dict[int, tuple[int, dict[str, Any]]] = {}
+    def __init__(self, app: AgentContext) -> None:
+        self._app = app
+        self._cache: dict[int, tuple[int, dict[str, Any]]] = {}
 
-    async def figures(self, days: int) -> dict[str, Any]:
-        mark = await self._kit.store.last_change()
-        known = self._made.get(days)
-        if known is None or known[0] != mark:
-            self._made = {days: (mark, await self._count(days))}
-        return self._made[days][1]
+    async def totals(self, days: int) -> dict[str, Any]:
+        version = await self._app.store.last_change()
+        cached = self._cache.get(days)
+        if cached is None or cached[0] != version:
+            self._cache = {days: (version, await self._count(days))}
+        return self._cache[days][1]
 
     async def _count(self, days: int) -> dict[str, Any]:
         now = datetime.now(UTC)
         first = (now - timedelta(days=days - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
-        used = await self._used(first.date().isoformat())
-        totals, by_day = Tally(), defaultdict[str, Tally](Tally)
-        by: dict[str, defaultdict[str, Tally]] = {name: defaultdict(Tally) for name in ("model", "source", "project")}
+        used = await self._recorded_usage(first.date().isoformat())
+        totals, by_day = UsageTotal(), defaultdict[str, UsageTotal](UsageTotal)
+        by: dict[str, defaultdict[str, UsageTotal]] = {
+            name: defaultdict(UsageTotal) for name in ("model", "source", "project")
+        }
         costly: list[tuple[float, Session]] = []
         slow: list[tuple[float, Session]] = []
         async for session in self._sessions(first.timestamp()):
             booked = used.pop(session.id, {})
-            spent = _spent(session, booked)
+            spent = _total_usage(session, booked)
             day = _day(session.started_at)
             for tally in (
                 totals,
@@ -53,53 +106,53 @@ class Insights:
                 by["source"][session.source],
                 by["project"][session.cwd or ""],
             ):
-                tally.add(session, spent)
-            by_day[day].add(session, _spent(session, {}))
-            for other, figures in booked.items():
-                by_day[other].spend(figures)
+                tally.add_session(session, spent)
+            by_day[day].add_session(session, _total_usage(session, {}))
+            for other, usage in booked.items():
+                by_day[other].add_usage(usage)
             if spent.cost:
                 costly.append((spent.cost, session))
             slow.append((max(0.0, session.last_active - session.started_at), session))
         return {
             "since": first.date().isoformat(),
-            "totals": totals.shown(),
-            "days": [{"day": day, **by_day[day].shown()} for day in sorted(by_day)],
-            **{f"by_{name}": _ranked(found) for name, found in by.items()},
-            "most_expensive": [_brief(one, cost_usd=cost) for cost, one in _top(costly)],
-            "longest": [_brief(one, seconds=seconds) for seconds, one in _top(slow)],
+            "totals": totals.to_json(),
+            "days": [{"day": day, **by_day[day].to_json()} for day in sorted(by_day)],
+            **{f"by_{name}": _rank(found) for name, found in by.items()},
+            "most_expensive": [_summarise(one, cost_usd=cost) for cost, one in _top(costly)],
+            "longest": [_summarise(one, seconds=seconds) for seconds, one in _top(slow)],
         }
 
     async def _sessions(self, since: float) -> Any:
         before: tuple[float, str] | None = None
         while True:
-            listing = Listing(principal=OWNER, since=since, archived=None, limit=_PAGE, before=before)
-            found = await self._kit.store.find(listing)
+            listing = Listing(principal=OWNER, since=since, archived=None, limit=_PAGE_ROWS, before=before)
+            found = await self._app.store.find(listing)
             for one in found:
                 yield one
-            if len(found) < _PAGE:
+            if len(found) < _PAGE_ROWS:
                 return
             before = (found[-1].last_active, found[-1].id)
 
-    async def _used(self, first: str) -> dict[str, dict[str, Tally]]:
-        """What our own turns used, by session and day; the service books it so."""
-        used: dict[str, dict[str, Tally]] = defaultdict(dict)
+    async def _recorded_usage(self, first: str) -> dict[str, dict[str, UsageTotal]]:
+        """Usage of our own turns, by session and day, as the service records it."""
+        used: dict[str, dict[str, UsageTotal]] = defaultdict(dict)
         after = first
-        while found := await self._kit.store.list_records("usage", after=after):
+        while found := await self._app.store.list_records("usage", after=after):
             for record in found:
                 day, _, session = record.key.partition("/")
-                used[session][day] = Tally.of_usage(record.value)
+                used[session][day] = UsageTotal.of_usage(record.value)
             after = found[-1].key
         return used
 
-    async def tools(self, most: int) -> dict[str, Any]:
-        """How the calls of the newest sessions ended, judged by their results."""
-        return await asyncio.to_thread(_tools, self._kit, most)
+    async def tool_results(self, most: int) -> dict[str, Any]:
+        """Counts successful and failed calls per tool in the newest sessions."""
+        return await asyncio.to_thread(_count_tool_results, self._app, most)
 
 
-def _spent(session: Session, booked: dict[str, Tally]) -> Tally:
-    spent = Tally(input=session.input_tokens, output=session.output_tokens, cost=session.estimated_cost_usd)
+def _total_usage(session: Session, booked: dict[str, UsageTotal]) -> UsageTotal:
+    spent = UsageTotal(input=session.input_tokens, output=session.output_tokens, cost=session.estimated_cost_usd)
     for one in booked.values():
-        spent.spend(one)
+        spent.add_usage(one)
     return spent
 
 
@@ -110,16 +163,16 @@ def _day(stamp: float) -> str:
         return "1970-01-01"
 
 
-def _ranked(found: dict[str, Tally]) -> list[dict[str, Any]]:
+def _rank(found: dict[str, UsageTotal]) -> list[dict[str, Any]]:
     ranked = sorted(found.items(), key=lambda one: (-(one[1].cost or 0.0), -one[1].sessions))
-    return [{"name": name, **tally.shown()} for name, tally in ranked[:50]]
+    return [{"name": name, **tally.to_json()} for name, tally in ranked[:50]]
 
 
 def _top(ranked: Iterable[tuple[float, Session]]) -> list[tuple[float, Session]]:
-    return sorted(ranked, key=lambda one: -one[0])[:_TOP]
+    return sorted(ranked, key=lambda one: -one[0])[:_TOP_COUNT]
 
 
-def _brief(session: Session, **more: float) -> dict[str, Any]:
+def _summarise(session: Session, **more: float) -> dict[str, Any]:
     return {
         "id": session.id,
         "title": session.title or session.preview,
@@ -129,17 +182,17 @@ def _brief(session: Session, **more: float) -> dict[str, Any]:
     }
 
 
-def _tools(kit: AgentContext, most: int) -> dict[str, Any]:
-    history = kit.store.history()
+def _count_tool_results(app: AgentContext, most: int) -> dict[str, Any]:
+    history = app.store.history()
     if not isinstance(history, HasToolExchanges):
         return {"sessions": 0, "seconds": 0.0, "tools": []}
-    judge = kit.call_judge()
+    judge = app.call_judge()
     begun = time.monotonic()
     try:
         newest = [one.id for one in history.sessions()[:most]]
         counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         for _, rows in history.exchanges(newest):
-            for tool, worked in _calls(rows, judge):
+            for tool, worked in _judge_calls(rows, judge):
                 counts[tool][0 if worked else 1] += 1
     finally:
         history.close()
@@ -151,15 +204,15 @@ def _tools(kit: AgentContext, most: int) -> dict[str, Any]:
     }
 
 
-def _calls(rows: list[Any], judge: CallJudge) -> Iterable[tuple[str, bool]]:
+def _judge_calls(rows: list[Any], judge: CallJudge) -> Iterable[tuple[str, bool]]:
     asked: dict[str, tuple[str, Any]] = {}
     for _, role, content, _, calls, _, call_id, effect, extra in rows:
-        for call in _json(calls) or ():
+        for call in _parse_json(calls) or ():
             function = call.get("function") or {}
-            arguments = _json(function.get("arguments")) if isinstance(function.get("arguments"), str) else {}
+            arguments = _parse_json(function.get("arguments")) if isinstance(function.get("arguments"), str) else {}
             asked[str(call.get("id"))] = (str(function.get("name")), arguments if isinstance(arguments, dict) else {})
         if role == b"tool" and call_id is not None and (found := asked.pop(call_id.decode("utf-8", "replace"), None)):
-            noted = _json(extra)
+            noted = _parse_json(extra)
             result = content.decode("utf-8", "replace") if content is not None else None
             verdict = judge(
                 *found,
@@ -170,7 +223,7 @@ def _calls(rows: list[Any], judge: CallJudge) -> Iterable[tuple[str, bool]]:
             yield found[0], verdict.success
 
 
-def _json(raw: bytes | str | None) -> Any:
+def _parse_json(raw: bytes | str | None) -> Any:
     try:
         return json.loads(raw) if raw else None
     except (ValueError, RecursionError):

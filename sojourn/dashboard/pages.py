@@ -16,13 +16,12 @@ from starlette.routing import request_response
 
 from sojourn.core.errors import MissingPackage, NotFound
 from sojourn.dashboard import plugin_frames
-from sojourn.dashboard.dynamic_routes import Live
-from sojourn.dashboard.host import PluginHost
+from sojourn.dashboard.host import ConditionalRoute, PluginHost
 from sojourn.ports.app import Shared
 
 STATIC = Path(__file__).with_name("static")
 # Where the application has pages; each of them is the same document, and the script shows the right one.
-PLACES = (
+PAGE_PATHS = (
     "/",
     "/chat",
     "/chat/{session}",
@@ -53,18 +52,18 @@ POLICY = "; ".join(
         "object-src 'none'",
     )
 )
-_GUARD = {
+_SECURITY_HEADERS = {
     "Content-Security-Policy": POLICY,
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-_FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}  # the name changes with the content
+_IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable"}  # the name changes with the content
 
 
 @dataclass(slots=True)
-class Built:
+class BuiltPages:
     """The files of one build, by name. Only these can be asked for, so no path leads elsewhere."""
 
     folder: Path
@@ -92,33 +91,33 @@ class Built:
         return self._files[name]
 
 
-def router(kit: Shared) -> APIRouter:
+def router(app: Shared) -> APIRouter:
     """The pages of this installation, and those of plugins that are on."""
-    host = kit.shared(PluginHost)
-    api = routes(Built(STATIC), host.has_tab)
+    host = app.shared(PluginHost)
+    api = page_router(BuiltPages(STATIC), host.has_tab)
     api.add_route(plugin_frames.ADDRESS, plugin_frames.Frames(host).show, methods=["GET"], include_in_schema=False)
     return api
 
 
-def routes(built: Built, has_tab: Callable[[str], bool] = lambda _: False) -> APIRouter:
+def page_router(built: BuiltPages, has_tab: Callable[[str], bool] = lambda _: False) -> APIRouter:
     """The document at each of its places and where plugins have tabs, and its files."""
     api = APIRouter()
 
     async def document(request: Request) -> Response:
-        headers = {**_GUARD, "Cache-Control": "no-cache"}
+        headers = {**_SECURITY_HEADERS, "Cache-Control": "no-cache"}
         return Response(built.document(), headers=headers, media_type="text/html")
 
     async def asset(request: Request) -> Response:
         name: str = request.path_params["name"]
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        return Response(built.asset(name), headers={**_FOR_EVER, "X-Content-Type-Options": "nosniff"}, media_type=kind)
+        return Response(built.asset(name), headers={**_IMMUTABLE, "X-Content-Type-Options": "nosniff"}, media_type=kind)
 
     async def icon(request: Request) -> Response:
         return RedirectResponse("/assets/icon.svg")
 
-    for place in PLACES:
+    for place in PAGE_PATHS:
         api.add_route(place, document, methods=["GET"], include_in_schema=False)
-    api.routes.append(Live(request_response(document), has_tab, ("GET",)))
+    api.routes.append(ConditionalRoute(request_response(document), has_tab, ("GET",)))
     api.add_route("/assets/{name}", asset, methods=["GET"], include_in_schema=False)
     api.add_route("/favicon.ico", icon, methods=["GET"], include_in_schema=False)
     return api

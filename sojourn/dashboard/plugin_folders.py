@@ -11,9 +11,9 @@ from pathlib import Path
 from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.core.plugin_manifest import NAME, Manifest, is_inside, parse_manifest
 
-MOST_MANIFEST = 64 * 1024
+MAX_MANIFEST_BYTES = 64 * 1024
 # Words that stand behind the first slash of our own addresses; a tab of another plugin cannot be there.
-_OURS = (
+_RESERVED_WORDS = (
     "chat",
     "sessions",
     "achievements",
@@ -33,11 +33,11 @@ _OURS = (
     "dashboard-plugins",
     "favicon",
 )
-TAKEN_TABS = frozenset(f"/{word}" for word in _OURS)
+TAKEN_TABS = frozenset(f"/{word}" for word in _RESERVED_WORDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
+class PluginFolder:
     """A plugin as it lies on the disk. Without a manifest it is broken, and `problem` says how."""
 
     name: str
@@ -47,11 +47,11 @@ class Folder:
     hint: str = ""
 
 
-def find_all(home: Path, taken: Collection[str] = ()) -> list[Folder]:
+def find_folders(home: Path, taken: Collection[str] = ()) -> list[PluginFolder]:
     """Every plugin, by name. `taken` are the names of plugins that are built in or installed."""
     tabs: set[str] = set()
-    found: list[Folder] = []
-    for one in _each(home, taken):
+    found: list[PluginFolder] = []
+    for one in _iterate_folders(home, taken):
         if one.manifest and one.manifest.path in tabs:
             path = one.manifest.path
             one = _broken(
@@ -66,7 +66,7 @@ def find_all(home: Path, taken: Collection[str] = ()) -> list[Folder]:
     return found
 
 
-def _each(home: Path, taken: Collection[str]) -> Iterator[Folder]:
+def _iterate_folders(home: Path, taken: Collection[str]) -> Iterator[PluginFolder]:
     shelf = home / "plugins"
     try:
         names = sorted(one.name for one in shelf.iterdir())
@@ -76,18 +76,18 @@ def _each(home: Path, taken: Collection[str]) -> Iterator[Folder]:
         yield _broken("plugins", shelf, f"{shelf} cannot be read: {error.strerror}.", "Check its permissions.")
         return
     for name in names:
-        if one := find(home, name, taken):
+        if one := find_folder(home, name, taken):
             yield one
 
 
-def find(home: Path, name: str, taken: Collection[str] = ()) -> Folder | None:
+def find_folder(home: Path, name: str, taken: Collection[str] = ()) -> PluginFolder | None:
     """One plugin by the name of its folder; None when that folder holds none."""
     place = home / "plugins" / name / "dashboard"
     file = place / "manifest.json"
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise BadInput(f"{file} is not a file.", hint="It must be a text in JSON.")
-        return Folder(name=name, place=place, manifest=_read(file, name, taken))
+        return PluginFolder(name=name, place=place, manifest=_read_manifest(file, name, taken))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except SojournError as error:
@@ -96,19 +96,19 @@ def find(home: Path, name: str, taken: Collection[str] = ()) -> Folder | None:
         return _broken(name, place, f"{file} cannot be read: {error.strerror}.", "Check its permissions.")
 
 
-def _broken(name: str, place: Path, problem: str, hint: str) -> Folder:
-    return Folder(name=name, place=place, problem=problem, hint=hint)
+def _broken(name: str, place: Path, problem: str, hint: str) -> PluginFolder:
+    return PluginFolder(name=name, place=place, problem=problem, hint=hint)
 
 
-def _read(file: Path, name: str, taken: Collection[str]) -> Manifest:
+def _read_manifest(file: Path, name: str, taken: Collection[str]) -> Manifest:
     if not NAME.fullmatch(name):
         raise BadInput(f"{file}: a folder called {name!r} cannot hold a plugin.", hint="Use a-z, 0-9, - and _.")
     if name in taken:
         raise BadInput(f'{file}: the name "{name}" belongs to a built-in plugin.', hint="Rename the folder.")
     with file.open("rb") as opened:
-        raw = opened.read(MOST_MANIFEST + 1)
-    if len(raw) > MOST_MANIFEST:
-        raise BadInput(f"{file} is larger than {MOST_MANIFEST} bytes.", hint="A manifest is a few lines.")
+        raw = opened.read(MAX_MANIFEST_BYTES + 1)
+    if len(raw) > MAX_MANIFEST_BYTES:
+        raise BadInput(f"{file} is larger than {MAX_MANIFEST_BYTES} bytes.", hint="A manifest is a few lines.")
     try:
         told = json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -118,19 +118,19 @@ def _read(file: Path, name: str, taken: Collection[str]) -> Manifest:
         raise BadInput(f"{file}: `tab.path` {made.path!r} is a page of Sojourn.", hint="Give it a path of its own.")
     for field in ("entry", "css", "api"):
         if path := getattr(made, field):
-            _must_be_there(file, field, path)
+            _require_file(file, field, path)
     return made
 
 
-def _must_be_there(file: Path, field: str, path: str) -> None:
+def _require_file(file: Path, field: str, path: str) -> None:
     try:
-        inside(file.parent, path)
+        resolve_inside(file.parent, path)
     except NotFound as error:
         hint = "Put the file there, or correct the name."
         raise BadInput(f"{file}: `{field}` is {path!r}, which is not there.", hint=hint) from error
 
 
-def inside(place: Path, path: str) -> Path:
+def resolve_inside(place: Path, path: str) -> Path:
     """The file of that name below `place`, wherever links lead but never outside. NotFound."""
     if is_inside(path):
         try:

@@ -17,13 +17,13 @@ from starlette.concurrency import run_in_threadpool
 from sojourn.core.errors import NotFound
 from sojourn.core.plugin_manifest import Manifest
 from sojourn.dashboard.host import PluginHost
-from sojourn.dashboard.plugin_folders import inside
+from sojourn.dashboard.plugin_folders import resolve_inside
 
 ADDRESS = "/dashboard-plugins/{name}/{key}/{path:path}"
-OURS = Path(__file__).with_name("frame")  # what every frame is given: the way to the host, and a look
-_OUR_FOLDER = "_sojourn/"
-MOST_FILE = 32 * 1024 * 1024
-KINDS = {
+FRAME_FOLDER = Path(__file__).with_name("frame")  # what every frame is given: the way to the host, and a look
+_FRAME_PREFIX = "_sojourn/"
+MAX_FILE_BYTES = 32 * 1024 * 1024
+MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -69,30 +69,34 @@ class Frames:
             or not hmac.compare_digest(key.encode(), self._host.key(name).encode())
         ):
             raise NotFound("There is no such plugin, or it is off.", hint="Load the page again.")
-        headers = guard(_base(request, self.address(name)))
+        headers = security_headers(_policy_source(request, self.address(name)))
         if not path:
-            return Response(document(folder.manifest), headers=headers, media_type="text/html")
-        if (kind := KINDS.get(Path(path).suffix.lower())) is None:
-            raise NotFound(f"There is no {path!r} here.", hint=f"Files that are served end in {', '.join(KINDS)}.")
-        place, inner = (OURS, path.removeprefix(_OUR_FOLDER)) if path.startswith(_OUR_FOLDER) else (folder.place, path)
+            return Response(render_document(folder.manifest), headers=headers, media_type="text/html")
+        if (kind := MEDIA_TYPES.get(Path(path).suffix.lower())) is None:
+            raise NotFound(
+                f"There is no {path!r} here.", hint=f"Files that are served end in {', '.join(MEDIA_TYPES)}."
+            )
+        place, inner = (
+            (FRAME_FOLDER, path.removeprefix(_FRAME_PREFIX)) if path.startswith(_FRAME_PREFIX) else (folder.place, path)
+        )
         found = await run_in_threadpool(_read, place, inner)
         return Response(found, headers={**headers, "Content-Type": kind})
 
 
-def _base(request: Request, address: str) -> str:
+def _policy_source(request: Request, address: str) -> str:
     """The plugin's own files, as a content policy names them; it has no words for an address like [::1]."""
     host = request.headers["host"]
     return "'self'" if host.startswith("[") else f"{request.url.scheme}://{host}{address}"
 
 
-def document(manifest: Manifest) -> str:
+def render_document(manifest: Manifest) -> str:
     """The page: our way to the host first, then the plugin's script."""
     css = f'<link rel="stylesheet" href="{escape(manifest.css)}">' if manifest.css else ""
     module = ' type="module"' if manifest.entry.endswith(".mjs") else ""
     return _DOCUMENT.format(label=escape(manifest.label), css=css, entry=escape(manifest.entry), module=module)
 
 
-def guard(base: str) -> dict[str, str]:
+def security_headers(base: str) -> dict[str, str]:
     """Its own files and nothing else; no request of any kind to anybody, us included."""
     policy = (
         "sandbox allow-scripts",
@@ -122,13 +126,13 @@ def guard(base: str) -> dict[str, str]:
 
 
 def _read(place: Path, path: str) -> bytes:
-    file = inside(place, path)
+    file = resolve_inside(place, path)
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as opened:
-            found = opened.read(MOST_FILE + 1)
+            found = opened.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise NotFound(f"{path!r} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
-    if len(found) > MOST_FILE:
-        raise NotFound(f"{path!r} is larger than {MOST_FILE} bytes.", hint="A page is made of smaller files.")
+    if len(found) > MAX_FILE_BYTES:
+        raise NotFound(f"{path!r} is larger than {MAX_FILE_BYTES} bytes.", hint="A page is made of smaller files.")
     return found

@@ -25,10 +25,10 @@ from fastapi.responses import JSONResponse
 
 from sojourn.sandbox import restrict_self
 
-ALIVE = "/alive"  # outside of what a plugin is asked for
-RAISED = "sojourn-raised"  # the header of an answer that tells of an exception
-_PARENT_DEATH_SIGNAL = 1
-_SYSTEM = (
+ALIVE_PATH = "/alive"  # outside of what a plugin is asked for
+RAISED_HEADER = "sojourn-raised"  # the header of an answer that tells of an exception
+_PR_SET_PDEATHSIG = 1
+_SYSTEM_PATHS = (
     "/usr",
     "/lib",
     "/lib64",
@@ -46,7 +46,7 @@ _SYSTEM = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class PluginArguments:
     """What the server says on the command line."""
 
     name: str
@@ -60,10 +60,10 @@ class Given:
 
 
 def main() -> None:
-    given = Given(**json.loads(sys.argv[1]))
+    given = PluginArguments(**json.loads(sys.argv[1]))
     listening = socket.socket(fileno=given.socket)
-    _limit(given)
-    app = application(given.name, load(given))
+    _restrict_process(given)
+    app = build_app(given.name, load_router(given))
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -77,7 +77,7 @@ def main() -> None:
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def _limit(given: Given) -> None:
+def _restrict_process(given: PluginArguments) -> None:
     """Before any of the plugin's code runs, and before there is a second thread."""
     os.umask(0o077)
     os.nice(5)
@@ -86,7 +86,7 @@ def _limit(given: Given) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     ours = [
         sys.prefix,
         sys.base_prefix,
@@ -94,12 +94,12 @@ def _limit(given: Given) -> None:
         *sysconfig.get_paths().values(),
         str(Path(__file__).parents[1]),
     ]
-    read = [Path(one) for one in (*_SYSTEM, *ours, *sys.path) if one]
+    read = [Path(one) for one in (*_SYSTEM_PATHS, *ours, *sys.path) if one]
     read.append(Path(given.folder).parent.resolve())
     restrict_self(read, [Path(given.data), Path("/dev/null")], files=given.files, network=given.network)
 
 
-def load(given: Given) -> APIRouter:
+def load_router(given: PluginArguments) -> APIRouter:
     """The `router` of the plugin's file. Whatever it raises ends this process, and its last words are shown."""
     file = Path(given.folder) / given.api
     sys.path.append(str(file.parent))  # its other modules; behind everything, so that none takes our place
@@ -116,17 +116,17 @@ def load(given: Given) -> APIRouter:
     return router
 
 
-def application(name: str, router: APIRouter) -> FastAPI:
+def build_app(name: str, router: APIRouter) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.include_router(router, prefix=f"/api/plugins/{name}")
 
-    @app.get(ALIVE)
+    @app.get(ALIVE_PATH)
     async def alive() -> bool:
         return True
 
     async def raised(request: Request, error: Exception) -> JSONResponse:
         said: dict[str, Any] = {"raised": f"{type(error).__name__}: {error}"[:1000]}
-        return JSONResponse(said, 500, headers={RAISED: "1"})
+        return JSONResponse(said, 500, headers={RAISED_HEADER: "1"})
 
     app.add_exception_handler(Exception, raised)
     return app

@@ -17,7 +17,7 @@ import httpx2
 
 from sojourn.core.errors import PluginDown
 from sojourn.core.settings import CHILD_VARIABLES, Settings
-from sojourn.dashboard.plugin_main import ALIVE, Given
+from sojourn.dashboard.plugin_main import ALIVE_PATH, PluginArguments
 from sojourn.processes import ChildProcess, OutputBuffer, Watch
 from sojourn.processes import start as start_process
 
@@ -26,7 +26,7 @@ READ_PAUSE_SECONDS = 0.05  # a program that floods its output is read no faster 
 _NO_KEEPALIVE = httpx2.Limits(max_keepalive_connections=0)  # a program that raised closes its connections
 
 
-class Running:
+class PluginProcess:
     """One running plugin program and the HTTP client for its private socket."""
 
     def __init__(self, child: ChildProcess, folder: Path, socket_path: str) -> None:
@@ -44,7 +44,7 @@ class Running:
         """Whether it answers within that time."""
         try:
             async with asyncio.timeout(seconds):
-                return bool((await self.http.get(ALIVE)).status_code == 200)
+                return bool((await self.http.get(ALIVE_PATH)).status_code == 200)
         except (httpx2.TransportError, TimeoutError):
             return False
 
@@ -63,7 +63,7 @@ class Running:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-async def start(given: Given, settings: Settings) -> Running:
+async def start_plugin(given: PluginArguments, settings: Settings) -> PluginProcess:
     """Starts the program and fills in `given.socket`. PluginDown when it cannot be started."""
     folder = Path(tempfile.mkdtemp(prefix="sojourn-"))  # a short path: the name of a socket has a length limit
     socket_path = str(folder / "s")
@@ -85,10 +85,10 @@ async def start(given: Given, settings: Settings) -> Running:
         raise PluginDown(
             f'The plugin "{given.name}" cannot be started: {error.strerror}.', hint="Look at the machine's limits."
         ) from error
-    return Running(child, folder, socket_path)
+    return PluginProcess(child, folder, socket_path)
 
 
-def _environment(given: Given, settings: Settings) -> Mapping[str, str]:
+def _environment(given: PluginArguments, settings: Settings) -> Mapping[str, str]:
     """What every program needs, and nothing that could be a secret."""
     seen = {name: value for name, value in settings.for_children.items() if name in CHILD_VARIABLES}
     return {

@@ -11,17 +11,23 @@ from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from sojourn.dashboard.backends import Asked, checked
-from sojourn.dashboard.dynamic_routes import Live
-from sojourn.dashboard.host import PluginHost
+from sojourn.dashboard.backends import BackendRequest, require_plain_path
+from sojourn.dashboard.host import ConditionalRoute, PluginHost
 from sojourn.ports.app import Shared
 
 PREFIX = "/api/plugins/"
-MOST_BODY = 8 * 1024 * 1024
+MAX_BODY_BYTES = 8 * 1024 * 1024
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
-_PASS_IN = ("accept", "accept-language", "content-type", "if-match", "if-none-match", "range")
-_PASS_OUT = ("content-type", "content-disposition", "content-language", "content-range", "etag", "last-modified")
-_GUARD = {
+_REQUEST_HEADERS = ("accept", "accept-language", "content-type", "if-match", "if-none-match", "range")
+_RESPONSE_HEADERS = (
+    "content-type",
+    "content-disposition",
+    "content-language",
+    "content-range",
+    "etag",
+    "last-modified",
+)
+_SECURITY_HEADERS = {
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -29,20 +35,20 @@ _GUARD = {
 }
 
 
-def router(kit: Shared) -> APIRouter:
+def router(app: Shared) -> APIRouter:
     """One route for all of them; it is there for a plugin as long as the plugin is on."""
-    host = kit.shared(PluginHost)
+    host = app.shared(PluginHost)
     api = APIRouter()
-    api.routes.append(Live(_Passing(host), lambda path: host.on(_name(path)) is not None, _METHODS))
+    api.routes.append(ConditionalRoute(_Proxy(host), lambda path: host.on(_plugin_name(path)) is not None, _METHODS))
     return api
 
 
-def _name(path: str) -> str:
+def _plugin_name(path: str) -> str:
     name, slash, _ = path.removeprefix(PREFIX).partition("/")
     return name if path.startswith(PREFIX) and slash else ""
 
 
-class _Passing:
+class _Proxy:
     def __init__(self, host: PluginHost) -> None:
         self._host = host
 
@@ -51,19 +57,19 @@ class _Passing:
         await answer(scope, receive, send)
 
     async def _pass(self, request: Request) -> Response:
-        folder = self._host.on(_name(request.scope["path"]))
+        folder = self._host.on(_plugin_name(request.scope["path"]))
         if folder is None:
             raise HTTPException(404)
         backend = await self._host.backend(folder)
-        asked = Asked(
+        asked = BackendRequest(
             method=request.method,
-            target=checked(_target(request.scope)),
-            headers=_few(request.headers, _PASS_IN),
-            body=await _body(request),
+            target=require_plain_path(_target(request.scope)),
+            headers=_select_headers(request.headers, _REQUEST_HEADERS),
+            body=await _read_body(request),
         )
         told = await backend.ask(asked)
-        headers = {**_few(told.headers, _PASS_OUT), **_GUARD, "Cache-Control": "no-store"}
-        return Response(told.body, _status(told.status), headers)
+        headers = {**_select_headers(told.headers, _RESPONSE_HEADERS), **_SECURITY_HEADERS, "Cache-Control": "no-store"}
+        return Response(told.body, _map_status(told.status), headers)
 
 
 def _target(scope: Scope) -> str:
@@ -72,19 +78,19 @@ def _target(scope: Scope) -> str:
     return (raw.split(b"?")[0] + (b"?" + query if query else b"")).decode("latin-1")
 
 
-async def _body(request: Request) -> bytes:
+async def _read_body(request: Request) -> bytes:
     body = bytearray()
     async for part in request.stream():
         body += part
-        if len(body) > MOST_BODY:
-            raise HTTPException(413, f"A plugin takes at most {MOST_BODY} bytes at once.")
+        if len(body) > MAX_BODY_BYTES:
+            raise HTTPException(413, f"A plugin takes at most {MAX_BODY_BYTES} bytes at once.")
     return bytes(body)
 
 
-def _few(headers: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+def _select_headers(headers: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
     return {name: headers[name] for name in names if name in headers}
 
 
-def _status(status: int) -> int:
+def _map_status(status: int) -> int:
     """Its 401 is not ours: it does not mean that the visitor has to sign in. It leads nobody elsewhere, either."""
     return 403 if status == 401 else 502 if 300 <= status < 400 and status != 304 else status

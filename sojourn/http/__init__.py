@@ -1,9 +1,9 @@
-"""SURFACE: the same sessions over HTTP. Light to import: the web framework comes when `serve` runs."""
+"""Plugin: sessions over HTTP. Light to import: `serve` loads the web framework."""
 
 from sojourn.ports.plugin import Plugin
 
 plugin = Plugin(
     name="http",
     summary="Serves sessions, search and live events over HTTP.",
-    commands=("sojourn.http.serve_command:serve", "sojourn.http.dashboard_command:dashboard"),
+    commands=("sojourn.http.cli:serve", "sojourn.http.cli:dashboard"),
 )

@@ -11,10 +11,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sojourn.core.errors import SojournError
 from sojourn.core.sessions import SessionId
-from sojourn.http.sse_response import Streams
+from sojourn.http.sse import Streams
 from sojourn.ports.app import ServiceAccess
 
-_LOOK = 5.0  # seconds between two looks, at most
+_POLL_SECONDS = 5.0  # seconds between two looks, at most
 
 
 class Activity:
@@ -28,11 +28,11 @@ class Activity:
     def started(self, session: SessionId) -> None:
         self._talking.add(session)
 
-    async def _turns(self, kit: ServiceAccess) -> bool:
+    async def _turns(self, context: ServiceAccess) -> bool:
         """Whether a turn that was started here still runs. What cannot be asked may still be running."""
         for session in list(self._talking):
             try:
-                if await kit.service.running(session) is not None:
+                if await context.service.running(session) is not None:
                     return True
             except SojournError as error:
                 if error.status == 503:
@@ -40,16 +40,16 @@ class Activity:
             self._talking.discard(session)
         return False
 
-    async def until_idle(self, kit: ServiceAccess, streams: Streams, seconds: float) -> None:
+    async def until_idle(self, context: ServiceAccess, streams: Streams, seconds: float) -> None:
         """Returns when for that long, from now on, nobody asked, followed, or was being answered."""
         self.last = time.monotonic()
         while True:
-            if self.requests or len(streams) or await self._turns(kit):
+            if self.requests or len(streams) or await self._turns(context):
                 self.last = time.monotonic()
             left = self.last + seconds - time.monotonic()
             if left <= 0:
                 return
-            await asyncio.sleep(min(left, _LOOK, seconds / 4))
+            await asyncio.sleep(min(left, _POLL_SECONDS, seconds / 4))
 
 
 class ActivityMiddleware:
@@ -74,4 +74,4 @@ async def _activity(request: Request) -> Activity:
     return cast(Activity, request.app.state.activity)
 
 
-ActivityHere = Annotated[Activity, Depends(_activity)]
+ActivityDep = Annotated[Activity, Depends(_activity)]

@@ -9,13 +9,13 @@ from sojourn.http import (
     chat,
     chat_commands,
     completions,
+    event_routes,
     login,
     openapi,
     problems,
     runtimes,
     search,
     sessions,
-    sse_routes,
     status,
     transcripts,
     turns,
@@ -24,25 +24,25 @@ from sojourn.http.activity import Activity, ActivityMiddleware
 from sojourn.http.auth import AuthMiddleware
 from sojourn.http.browser_sessions import BrowserSessions
 from sojourn.http.plugin_routes import PluginRoutes
-from sojourn.http.sse_response import Streams
+from sojourn.http.sse import Streams
 from sojourn.ports.app import AppContext
 
 
-def make_app(kit: AppContext, *, token: str, host: str = "127.0.0.1") -> FastAPI:
+def make_app(context: AppContext, *, token: str, host: str = "127.0.0.1") -> FastAPI:
     """All that is served. `host` is where the server listens; it decides which names it answers to.
 
     The pages that show the document are left out: they would load scripts from elsewhere.
     """
     app = FastAPI(docs_url=None, redoc_url=None, redirect_slashes=False)
-    app.state.kit, app.state.mounts, app.state.activity = kit, PluginRoutes(kit), Activity()
+    app.state.context, app.state.mounts, app.state.activity = context, PluginRoutes(context), Activity()
     app.state.visitors = BrowserSessions(token)
-    app.state.streams = Streams(float(kit.settings["server.heartbeat_seconds"]))
+    app.state.streams = Streams(float(context.settings["server.heartbeat_seconds"]))
     problems.install(app)
-    talking = (turns, chat, chat_commands, sse_routes, runtimes, completions, login)
+    talking = (turns, chat, chat_commands, event_routes, runtimes, completions, login)
     for part in (status, sessions, transcripts, attachments, search, *talking):
         app.include_router(part.router)
     app.state.mounts.mount(app)
-    app.openapi = openapi.describe(app)  # type: ignore[method-assign]
+    app.openapi = openapi.build_openapi(app)  # type: ignore[method-assign]
     app.add_middleware(
         AuthMiddleware, token=token, host=host, visitors=app.state.visitors, shows=app.state.mounts.shows
     )

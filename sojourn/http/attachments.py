@@ -12,13 +12,13 @@ from starlette.datastructures import UploadFile
 
 from sojourn.core.attachments import OBSERVATION, Attachment, list_attachments
 from sojourn.core.errors import BadInput
-from sojourn.http.dependencies import Exact, Named, ServiceHere, StoreHere, faults
-from sojourn.http.json_safe import Plain, Text
+from sojourn.http.dependencies import ExactSession, ResolvedSession, ServiceDep, StoreDep, problem_responses
+from sojourn.http.json_safe import JsonSafe, Text
 
 router = APIRouter(prefix="/api/sessions/{id}/attachments", tags=["attachments"])
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}", re.ASCII)
 _UNKNOWN = "application/octet-stream"
-_SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # pictures that cannot run anything
+_INLINE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # pictures that cannot run anything
 _BINARY = {"type": "string", "format": "binary"}
 _FORM = {"type": "object", "required": ["file"], "properties": {"file": _BINARY}}
 _UPLOAD = {
@@ -32,7 +32,7 @@ Name = Annotated[str, Query(max_length=255, description="What it is called, when
 Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="SHA-256 of its bytes.")]
 
 
-class Kept(BaseModel):
+class AttachmentSchema(BaseModel):
     """A file as it is kept."""
 
     hash: str = Field(description="SHA-256 of its bytes: give it to `attachments` of what you say.")
@@ -41,11 +41,11 @@ class Kept(BaseModel):
     size: int
 
     @classmethod
-    def of(cls, found: Attachment) -> Kept:
+    def of(cls, found: Attachment) -> AttachmentSchema:
         return cls(hash=found.hash, media_type=found.media_type, name=found.name, size=found.size)
 
 
-class FileEntry(Kept):
+class FileEntry(AttachmentSchema):
     """A file of a message."""
 
     type: Literal["file"]
@@ -59,7 +59,7 @@ class ObservationEntry(BaseModel):
     runtime: Text
     turn: Text
     kind: Text
-    data: dict[str, Plain]
+    data: dict[str, JsonSafe]
 
 
 class AttachmentList(BaseModel):
@@ -68,55 +68,59 @@ class AttachmentList(BaseModel):
     attachments: list[FileEntry | ObservationEntry]
 
 
-@router.get("", summary="List the attachments", response_model=AttachmentList, responses=faults(404, 409))
-async def list_all(session: Named, store: StoreHere) -> dict[str, Any]:
+@router.get("", summary="List the attachments", response_model=AttachmentList, responses=problem_responses(404, 409))
+async def list_all(session: ResolvedSession, store: StoreDep) -> dict[str, Any]:
     """Files that came with messages, and observations of runtimes, each tagged with its runtime."""
     rows = [row async for row in store.read(session.id, messages_only=True)]
     records = await store.list_records(OBSERVATION, session=session.id)
     return {"attachments": list_attachments(rows, [(one.created_at, one.value) for one in records])}
 
 
-@router.post("", status_code=201, summary="Upload a file", responses=faults(400, 404, 409), openapi_extra=_UPLOAD)
-async def upload(session: Exact, request: Request, service: ServiceHere, response: Response, name: Name = "") -> Kept:
+@router.post(
+    "", status_code=201, summary="Upload a file", responses=problem_responses(400, 404, 409), openapi_extra=_UPLOAD
+)
+async def upload(
+    session: ExactSession, request: Request, service: ServiceDep, response: Response, name: Name = ""
+) -> AttachmentSchema:
     """The bytes as the body with their `Content-Type`, or a form with one `file`."""
-    data, kind, called = await _given(request, name)
+    data, kind, called = await _read_upload(request, name)
     if not data:
         raise BadInput("The file is empty.", hint="Send its bytes as the body, or as `file` of a form.")
-    kept = Kept.of(await service.attach(session.id, data, media_type=kind, name=_clean(called)))
+    kept = AttachmentSchema.of(await service.attach(session.id, data, media_type=kind, name=_clean_name(called)))
     response.headers["Location"] = f"/api/sessions/{session.id}/attachments/{kept.hash}"
     return kept
 
 
-async def _given(request: Request, name: str) -> tuple[bytes, str, str]:
+async def _read_upload(request: Request, name: str) -> tuple[bytes, str, str]:
     """The bytes, their media type and their name."""
-    kind = _kind(request.headers.get("content-type", ""))
+    kind = _media_type(request.headers.get("content-type", ""))
     if kind != "multipart/form-data":
         return await request.body(), kind, name
     async with request.form(max_files=1, max_fields=10) as form:
         found = next((one for one in form.values() if isinstance(one, UploadFile)), None)
         if found is None:
             raise BadInput("The form has no file.", hint="Name the part `file`, and give it a file name.")
-        return await found.read(), _kind(found.content_type or ""), found.filename or name
+        return await found.read(), _media_type(found.content_type or ""), found.filename or name
 
 
-def _kind(said: str) -> str:
+def _media_type(said: str) -> str:
     bare = said.partition(";")[0].strip().lower()
     return bare if _MEDIA_TYPE.fullmatch(bare) else _UNKNOWN
 
 
-def _clean(name: str) -> str:
+def _clean_name(name: str) -> str:
     """The last part of a path, without what cannot be seen."""
     seen = "".join(c for c in name if unicodedata.category(c)[0] != "C")
     return re.split(r"[/\\]", seen)[-1].strip()[:255]
 
 
-@router.get("/{hash}", summary="An attachment", response_class=Response, responses=_BYTES | faults(404, 409))
-async def attachment(session: Named, store: StoreHere, hash: Hash) -> Response:
+@router.get("/{hash}", summary="An attachment", response_class=Response, responses=_BYTES | problem_responses(404, 409))
+async def attachment(session: ResolvedSession, store: StoreDep, hash: Hash) -> Response:
     """What a stranger attached never runs as a page of ours: only plain pictures are shown, the rest is a download."""
     data, media_type = await store.get_blob(session.id, hash)
-    kind = _kind(media_type)
+    kind = _media_type(media_type)
     guard = {
-        "Content-Disposition": "inline" if kind in _SHOWN else f'attachment; filename="{hash[:12]}"',
+        "Content-Disposition": "inline" if kind in _INLINE_TYPES else f'attachment; filename="{hash[:12]}"',
         "Content-Security-Policy": "default-src 'none'; sandbox",
         "X-Content-Type-Options": "nosniff",
         "Content-Type": kind,

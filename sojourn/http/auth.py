@@ -14,11 +14,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sojourn.core.errors import NotAllowed
 from sojourn.http.browser_sessions import BrowserSessions
-from sojourn.http.problems import of_error, problem
+from sojourn.http.problems import problem_response, to_problem
 
-OPEN = frozenset({"/healthz", "/enter"})  # needs no token
-MAX_BODY = 32 * 1024 * 1024
-_READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+PUBLIC_PATHS = frozenset({"/healthz", "/enter"})  # needs no token
+MAX_BODY_BYTES = 32 * 1024 * 1024
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
 def is_loopback(host: str) -> bool:
@@ -39,7 +39,7 @@ class AuthMiddleware:
         token: str,
         host: str,
         visitors: BrowserSessions | None = None,
-        shows: Callable[[str], bool] = OPEN.__contains__,
+        shows: Callable[[str], bool] = PUBLIC_PATHS.__contains__,
     ) -> None:
         self._app, self._token = app, token.encode()
         self._visitors, self._shows = visitors or BrowserSessions(token), shows
@@ -51,7 +51,7 @@ class AuthMiddleware:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif (refusal := self._refusal(scope)) is None:
-            await self._app(scope, _limited(receive), send)
+            await self._app(scope, _limit_body(receive), send)
         elif scope["type"] == "http":
             await refusal(scope, receive, send)
         else:
@@ -60,7 +60,7 @@ class AuthMiddleware:
     def _refusal(self, scope: Scope) -> Response | None:
         host = _header(scope, b"host")
         if not self._knows(host):
-            return problem(
+            return problem_response(
                 scope,
                 421,
                 "foreign_host",
@@ -69,29 +69,31 @@ class AuthMiddleware:
             )
         by_token = self._has_token(_header(scope, b"authorization"))
         if not (by_token or self._is_open(scope["path"]) or self._is_visitor(scope, host)):
-            return of_error(
+            return to_problem(
                 scope,
                 NotAllowed(
                     "This needs the server's token.",
                     hint="Send `Authorization: Bearer TOKEN`; the token is printed at start and kept in server.json.",
                 ),
             )
-        reads = scope["type"] == "http" and scope["method"] in _READING
+        reads = scope["type"] == "http" and scope["method"] in _SAFE_METHODS
         origin = _header(scope, b"origin")
         if not reads and _netloc(origin) != host.lower() and (origin or not by_token):
-            return problem(
+            return problem_response(
                 scope,
                 403,
                 "foreign_origin",
                 f"A page of {origin!r} may not change things here.",
                 "Only pages this server shows by itself may.",
             )
-        if (size := _header(scope, b"content-length")) and (not size.isdigit() or int(size) > MAX_BODY):
-            return problem(scope, 413, "too_large", f"A body of {size} bytes is too large.", f"At most {MAX_BODY}.")
+        if (size := _header(scope, b"content-length")) and (not size.isdigit() or int(size) > MAX_BODY_BYTES):
+            return problem_response(
+                scope, 413, "too_large", f"A body of {size} bytes is too large.", f"At most {MAX_BODY_BYTES}."
+            )
         return None
 
     def _is_open(self, path: str) -> bool:
-        return path in OPEN or self._shows(path)
+        return path in PUBLIC_PATHS or self._shows(path)
 
     def _knows(self, host: str) -> bool:
         """Names are listed, since a foreign name can be made to point here; a plain address cannot lie."""
@@ -130,7 +132,7 @@ def _netloc(origin: str) -> str:
         return ""
 
 
-def _limited(receive: Receive) -> Receive:
+def _limit_body(receive: Receive) -> Receive:
     """A body without a stated length is counted while it comes."""
     so_far = 0
 
@@ -138,8 +140,8 @@ def _limited(receive: Receive) -> Receive:
         nonlocal so_far
         message = await receive()
         so_far += len(message.get("body", b""))
-        if so_far > MAX_BODY:
-            raise HTTPException(413, f"A body of more than {MAX_BODY} bytes is too large.")
+        if so_far > MAX_BODY_BYTES:
+            raise HTTPException(413, f"A body of more than {MAX_BODY_BYTES} bytes is too large.")
         return message
 
     return counted

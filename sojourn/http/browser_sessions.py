@@ -12,7 +12,7 @@ from http.cookies import CookieError, SimpleCookie
 
 LINK_SECONDS = 3600.0  # a link that nobody followed
 VISIT_SECONDS = 30 * 86_400  # a cookie, as long as the token stays the same
-_MOST_LINKS = 100
+_MAX_LINK_COUNT = 100
 
 
 class BrowserSessions:
@@ -29,7 +29,7 @@ class BrowserSessions:
         with self._lock:
             now = self._clock()
             alive = [(old, until) for old, until in self._links.items() if until > now]
-            self._links = dict(alive[-_MOST_LINKS + 1 :])
+            self._links = dict(alive[-_MAX_LINK_COUNT + 1 :])
             self._links[key] = now + LINK_SECONDS
         return key
 

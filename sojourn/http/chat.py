@@ -11,22 +11,21 @@ from pydantic import Field
 from sojourn.core.errors import Conflict
 from sojourn.core.events import Done
 from sojourn.core.sessions import Recorded, SessionId
-from sojourn.http import sse_format
-from sojourn.http.activity import ActivityHere
-from sojourn.http.dependencies import ServiceHere, SpeakerHere, StoreHere, StreamsHere
-from sojourn.http.sse_response import EventStream
-from sojourn.http.sse_routes import FOLLOWING, told
+from sojourn.http import sse
+from sojourn.http.activity import ActivityDep
+from sojourn.http.dependencies import CallerDep, ServiceDep, StoreDep, StreamsDep
+from sojourn.http.sse import STREAM_RESPONSES, EventStream, to_frames
 from sojourn.http.turn_body import Key, TurnBody
-from sojourn.http.turns import TALKING
+from sojourn.http.turns import TURN_FAULTS
 from sojourn.ports.records import Record
 from sojourn.ports.service import Caller, Service, Turn
 from sojourn.ports.store import Log, Store
 
 router = APIRouter(prefix="/api/chat", tags=["chat"])
-_BEGUN = "begun_by_key"  # a record's kind: under `<principal>/<key>`, the session that a request began
+_SESSION_BY_KEY = "begun_by_key"  # a record's kind: under `<principal>/<key>`, the session that a request began
 
 
-class Chat(TurnBody):
+class ChatBody(TurnBody):
     """Something to say, in a session that is there or in a new one."""
 
     session_id: str | None = Field(
@@ -34,7 +33,7 @@ class Chat(TurnBody):
     )
 
 
-async def of_turn(turn: Turn, log: Log) -> AsyncGenerator[Recorded, None]:
+async def filter_turn(turn: Turn, log: Log) -> AsyncGenerator[Recorded, None]:
     """What belongs to one turn, to its end."""
     async with aclosing(log) as found:
         async for recorded in found:
@@ -44,32 +43,37 @@ async def of_turn(turn: Turn, log: Log) -> AsyncGenerator[Recorded, None]:
                     return
 
 
-async def _opened(wanted: Chat, key: str | None, service: Service, store: Store, speaker: Caller) -> SessionId:
+async def _open_session(
+    wanted: ChatBody, key: str | None, service: Service, store: Store, speaker: Caller
+) -> SessionId:
     """A session for a request that names none: a new one, or the one it got when it was sent before."""
     mark = f"{speaker.principal}/{key}"
-    if key and (known := await store.get_record(_BEGUN, mark)):
+    if key and (known := await store.get_record(_SESSION_BY_KEY, mark)):
         return SessionId(str(known.value))
     opened = await service.open(speaker, model=wanted.model or None, runtime=wanted.runtime, cwd=wanted.cwd)
     if key:
-        record = Record(kind=_BEGUN, key=mark, value=opened.id, principal=speaker.principal, session=opened.id)
+        record = Record(kind=_SESSION_BY_KEY, key=mark, value=opened.id, principal=speaker.principal, session=opened.id)
         try:
             await store.put_record(record, expect=0)
         except Conflict:  # the same request, twice at once
             await store.delete(opened.id)
-            return await _opened(wanted, key, service, store, speaker)
+            return await _open_session(wanted, key, service, store, speaker)
     return opened.id
 
 
 @router.post(
-    "/stream", summary="Say something and stream the answer", response_class=EventStream, responses=FOLLOWING | TALKING
+    "/stream",
+    summary="Say something and stream the answer",
+    response_class=EventStream,
+    responses=STREAM_RESPONSES | TURN_FAULTS,
 )
 async def stream(
-    wanted: Chat,
-    service: ServiceHere,
-    store: StoreHere,
-    speaker: SpeakerHere,
-    streams: StreamsHere,
-    activity: ActivityHere,
+    wanted: ChatBody,
+    service: ServiceDep,
+    store: StoreDep,
+    speaker: CallerDep,
+    streams: StreamsDep,
+    activity: ActivityDep,
     idempotency_key: Key = None,
 ) -> EventStream:
     """The first event is `metadata`, with `session_id` and `turn_id`; the stream ends after this turn's `done`.
@@ -81,7 +85,7 @@ async def stream(
     """
     wanted.must_say_something()
     if wanted.session_id is None:
-        session = await _opened(wanted, idempotency_key, service, store, speaker)
+        session = await _open_session(wanted, idempotency_key, service, store, speaker)
     else:
         session = (await service.get(SessionId(wanted.session_id), principal=speaker.principal)).id
     said = await wanted.said(session, idempotency_key, service, store)
@@ -89,4 +93,4 @@ async def stream(
     activity.started(session)
     log = service.watch(session, after=turn.after, principal=speaker.principal)
     names = {"Sojourn-Session": session, "Sojourn-Turn": turn.id}
-    return EventStream(streams, told(of_turn(turn, log), sse_format.event), names)
+    return EventStream(streams, to_frames(filter_turn(turn, log), sse.event_frame), names)

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import OWNER
-from sojourn.http.dependencies import Asker, Exact, ServiceHere, SpeakerHere, faults
+from sojourn.http.dependencies import CallerDep, ExactSession, PrincipalDep, ServiceDep, problem_responses
 from sojourn.http.json_safe import Text
 from sojourn.service.chat_commands import CommandCall, find_command, list_commands, parse_command, run_command
 
@@ -41,14 +41,16 @@ class CommandAnswer(BaseModel):
 
 
 @router.get("/commands", summary="List chat commands")
-async def commands(asker: Asker) -> list[ChatCommandShape]:
+async def commands(asker: PrincipalDep) -> list[ChatCommandShape]:
     """Those that work in a browser."""
     found = list_commands("browser", is_owner=asker == OWNER)
     return [ChatCommandShape(name=one.name, arguments=one.arguments, help=one.help) for one in found]
 
 
-@router.post("/sessions/{id}/commands", summary="Run a chat command", responses=faults(400, 403, 404, 409, 503))
-async def run(session: Exact, typed: CommandLine, service: ServiceHere, speaker: SpeakerHere) -> CommandAnswer:
+@router.post(
+    "/sessions/{id}/commands", summary="Run a chat command", responses=problem_responses(400, 403, 404, 409, 503)
+)
+async def run(session: ExactSession, typed: CommandLine, service: ServiceDep, speaker: CallerDep) -> CommandAnswer:
     """The same commands as in the terminal and in chats."""
     parsed = parse_command(typed.line)
     if parsed is None:

@@ -18,23 +18,31 @@ from pydantic_core import to_json
 from sojourn.core.errors import NotFound, RuntimeFailed, SojournError, error_class, error_from_code
 from sojourn.core.events import Chunk, Done, Failed, Yielded
 from sojourn.core.sessions import SessionId
-from sojourn.http.activity import ActivityHere
-from sojourn.http.chat import of_turn
-from sojourn.http.dependencies import ServiceHere, SpeakerHere, StoreHere, StreamsHere
-from sojourn.http.json_safe import readable
-from sojourn.http.openai_schemas import Completion, Conversation, Model, Models, Request, chunk, completion, usage
-from sojourn.http.problems import openai_error
-from sojourn.http.sse_response import EventStream
-from sojourn.http.sse_routes import FRAME
-from sojourn.http.turns import TALKING
+from sojourn.http.activity import ActivityDep
+from sojourn.http.chat import filter_turn
+from sojourn.http.dependencies import CallerDep, ServiceDep, StoreDep, StreamsDep
+from sojourn.http.json_safe import replace_surrogates
+from sojourn.http.openai_schemas import (
+    Completion,
+    CompletionInput,
+    CompletionRequest,
+    OpenAIModel,
+    OpenAIModelList,
+    build_chunk,
+    build_completion,
+    usage_of,
+)
+from sojourn.http.problems import to_openai_error
+from sojourn.http.sse import FRAME_SCHEMA, EventStream
+from sojourn.http.turns import TURN_FAULTS
 from sojourn.ports.service import Caller, RuntimeInfo, Service, Turn, TurnRequest
 from sojourn.ports.store import SessionStore
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 DEFAULT = "default"
 SessionName = Annotated[str | None, Header(max_length=255, pattern=r"^[!-~]*$", description="Continue this session.")]
-_ANSWER: dict[int | str, dict[str, Any]] = {
-    200: {"model": Completion, "content": {"text/event-stream": {"itemSchema": FRAME}}}
+_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"model": Completion, "content": {"text/event-stream": {"itemSchema": FRAME_SCHEMA}}}
 }
 
 
@@ -44,43 +52,50 @@ def model_ids(found: RuntimeInfo) -> list[str]:
 
 
 @router.get("/models", summary="Runtimes and their models")
-async def models(service: ServiceHere) -> Models:
+async def models(service: ServiceDep) -> OpenAIModelList:
     known = await service.runtimes()
-    made = [Model(id=DEFAULT, owned_by="sojourn")] if any(one.default for one in known) else []
-    made += [Model(id=readable(name), owned_by=one.name) for one in known if one.ok for name in model_ids(one)]
-    return Models(data=made)
+    made = [OpenAIModel(id=DEFAULT, owned_by="sojourn")] if any(one.default for one in known) else []
+    made += [
+        OpenAIModel(id=replace_surrogates(name), owned_by=one.name)
+        for one in known
+        if one.ok
+        for name in model_ids(one)
+    ]
+    return OpenAIModelList(data=made)
 
 
-@router.post("/chat/completions", summary="A chat completion", responses=_ANSWER | TALKING)
+@router.post("/chat/completions", summary="A chat completion", responses=_RESPONSES | TURN_FAULTS)
 async def complete(
-    wanted: Request,
-    service: ServiceHere,
-    store: StoreHere,
-    speaker: SpeakerHere,
-    streams: StreamsHere,
-    activity: ActivityHere,
+    wanted: CompletionRequest,
+    service: ServiceDep,
+    store: StoreDep,
+    speaker: CallerDep,
+    streams: StreamsDep,
+    activity: ActivityDep,
     sojourn_session: SessionName = None,
     x_sojourn_session: SessionName = None,
 ) -> Response:
     """Streams if asked to. Hanging up stops nothing: the answer is in the session."""
     talk = wanted.conversation()
-    runtime, model = await _chosen(service, wanted.model)
-    session = await _session(service, store, speaker, sojourn_session or x_sojourn_session, talk, runtime, model)
+    runtime, model = await _parse_model(service, wanted.model)
+    session = await _open_session(service, store, speaker, sojourn_session or x_sojourn_session, talk, runtime, model)
     files = [await service.attach(session, one.data, media_type=one.media_type, name=one.name) for one in talk.files]
     turn = await service.say(
         session, TurnRequest(text=talk.said, attachments=tuple(files), runtime=runtime, model=model), speaker
     )
     activity.started(session)
-    items = _items(service, turn, speaker)
+    items = _watch_items(service, turn, speaker)
     names = {"Sojourn-Session": session, "X-Sojourn-Session": session, "Sojourn-Turn": turn.id}
     if wanted.stream:
         with_usage = bool(wanted.stream_options and wanted.stream_options.include_usage)
-        return EventStream(streams, _streamed(turn, wanted.model, items, with_usage=with_usage), names, resumable=False)
-    whole = await _whole(turn, wanted.model, items)
+        return EventStream(
+            streams, _stream_chunks(turn, wanted.model, items, with_usage=with_usage), names, resumable=False
+        )
+    whole = await _collect(turn, wanted.model, items)
     return Response(to_json(whole.model_dump()), media_type="application/json", headers=names)
 
 
-async def _chosen(service: Service, name: str) -> tuple[str, str]:
+async def _parse_model(service: Service, name: str) -> tuple[str, str]:
     """The runtime and model an id stands for; both empty for the default."""
     if name == DEFAULT:
         return "", ""
@@ -91,12 +106,12 @@ async def _chosen(service: Service, name: str) -> tuple[str, str]:
     return runtime, model
 
 
-async def _session(
+async def _open_session(
     service: Service,
     store: SessionStore,
     speaker: Caller,
     name: str | None,
-    talk: Conversation,
+    talk: CompletionInput,
     runtime: str,
     model: str,
 ) -> SessionId:
@@ -110,13 +125,13 @@ async def _session(
     return opened.id
 
 
-async def _items(service: Service, turn: Turn, speaker: Caller) -> AsyncGenerator[Yielded, None]:
+async def _watch_items(service: Service, turn: Turn, speaker: Caller) -> AsyncGenerator[Yielded, None]:
     log = service.watch(turn.session, after=turn.after, principal=speaker.principal)
-    async for recorded in of_turn(turn, log):
+    async for recorded in filter_turn(turn, log):
         yield recorded.item
 
 
-async def _whole(turn: Turn, model: str, items: AsyncGenerator[Yielded, None]) -> Completion:
+async def _collect(turn: Turn, model: str, items: AsyncGenerator[Yielded, None]) -> Completion:
     text: list[str] = []
     failure: Failed | None = None
     done = Done(status="interrupted")
@@ -128,34 +143,34 @@ async def _whole(turn: Turn, model: str, items: AsyncGenerator[Yielded, None]) -
         elif isinstance(item, Done):
             done = item
     if failure is not None:
-        raise _raised(failure)
-    return completion(turn.id, model, readable("".join(text)), done)
+        raise _to_error(failure)
+    return build_completion(turn.id, model, replace_surrogates("".join(text)), done)
 
 
-def _raised(failure: Failed) -> SojournError:
+def _to_error(failure: Failed) -> SojournError:
     """The error a turn ended with, as this answer's own."""
     if error_class(failure.code) is SojournError:
         return RuntimeFailed(failure.message, hint=failure.hint)
     return error_from_code(failure.code, failure.message, hint=failure.hint)
 
 
-async def _streamed(
+async def _stream_chunks(
     turn: Turn, model: str, items: AsyncGenerator[Yielded, None], *, with_usage: bool
 ) -> AsyncGenerator[bytes, None]:
     now = int(time.time())
-    yield _line(chunk(turn.id, model, now, {"role": "assistant", "content": ""}))
+    yield _data_frame(build_chunk(turn.id, model, now, {"role": "assistant", "content": ""}))
     async for item in items:
         if isinstance(item, Chunk):
-            yield _line(chunk(turn.id, model, now, {"content": readable(item.text)}))
+            yield _data_frame(build_chunk(turn.id, model, now, {"content": replace_surrogates(item.text)}))
         elif isinstance(item, Failed):
-            yield _line(json.loads(openai_error(_raised(item))))
+            yield _data_frame(json.loads(to_openai_error(_to_error(item))))
         elif isinstance(item, Done):
             if item.status != "failed":
-                yield _line(chunk(turn.id, model, now, {}, finish="stop"))
+                yield _data_frame(build_chunk(turn.id, model, now, {}, finish="stop"))
             if with_usage:
-                yield _line({**chunk(turn.id, model, now, None), "usage": usage(item).model_dump()})
+                yield _data_frame({**build_chunk(turn.id, model, now, None), "usage": usage_of(item).model_dump()})
     yield b"data: [DONE]\n\n"
 
 
-def _line(values: dict[str, Any]) -> bytes:
+def _data_frame(values: dict[str, Any]) -> bytes:
     return b"data: %b\n\n" % to_json(values)

@@ -11,26 +11,26 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-_LONE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _DATE = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]}
-_DEEPEST = 60  # levels; what is nested deeper goes out as JSON text
+_MAX_DEPTH_LEVELS = 60  # levels; what is nested deeper goes out as JSON text
 
 
-def readable(text: Any) -> Any:
+def replace_surrogates(text: Any) -> Any:
     """Bytes that never were UTF-8 are kept as surrogates; JSON cannot say them, so they show as U+FFFD."""
-    return text if not isinstance(text, str) or text.isascii() else _LONE.sub("\ufffd", text)
+    return text if not isinstance(text, str) or text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def to_json_value(value: Any, depth: int = 0) -> Any:
     """The same value, made only of what JSON has."""
     if isinstance(value, str):
-        return readable(value)
-    if isinstance(value, (list, tuple, Mapping)) and depth >= _DEEPEST:
-        return readable(_as_text(value))
+        return replace_surrogates(value)
+    if isinstance(value, (list, tuple, Mapping)) and depth >= _MAX_DEPTH_LEVELS:
+        return replace_surrogates(_as_text(value))
     if isinstance(value, Mapping):
-        return {str(readable(key)): plain(inner, depth + 1) for key, inner in value.items()}
+        return {str(replace_surrogates(key)): to_json_value(inner, depth + 1) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(inner, depth + 1) for inner in value]
+        return [to_json_value(inner, depth + 1) for inner in value]
     return value
 
 
@@ -41,7 +41,7 @@ def _as_text(value: Any) -> str:
         return "…"
 
 
-def moment(stamp: Any) -> Any:
+def to_iso_date(stamp: Any) -> Any:
     """Seconds as ISO 8601 in UTC; None for a number that is no date, as broken histories have them."""
     return _date(stamp) if isinstance(stamp, (int, float)) else stamp
 
@@ -54,28 +54,28 @@ def _date(stamp: float) -> str | None:
         return None
 
 
-def _dated(text: Any) -> Any:
+def _require_date(text: Any) -> Any:
     """A bare number could mean anything, so it is not taken for a date."""
     if isinstance(text, str) and not re.match(r"\d{4}-", text):
         raise ValueError("a date like 2026-01-31 or 2026-01-31T18:00:00Z is needed")
     return text
 
 
-def _number(value: Any) -> Any:
+def _require_integer(value: Any) -> Any:
     """In a body, `true` and `"3"` are not numbers; `3.0` is, as JSON sees it."""
     if isinstance(value, (bool, str)):
         raise ValueError("a whole number is needed")
     return value
 
 
-def seconds(when: datetime | None) -> float | None:
+def to_timestamp(when: datetime | None) -> float | None:
     """A date as it is kept; one that names no zone means UTC."""
     if when is None:
         return None
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
-def parsed(text: str | None) -> Any:
+def parse_json(text: str | None) -> Any:
     """What a JSON text says; the text itself if it is not JSON."""
     if text is None:
         return None
@@ -85,8 +85,8 @@ def parsed(text: str | None) -> Any:
         return text
 
 
-Text = Annotated[str, BeforeValidator(readable)]
-Plain = Annotated[Any, BeforeValidator(plain)]
-Instant = Annotated[datetime, BeforeValidator(_dated)]
-Revision = Annotated[int, Field(ge=0, lt=10**18), BeforeValidator(_number)]
-Moment = Annotated[str | None, BeforeValidator(moment), WithJsonSchema(_DATE)]
+Text = Annotated[str, BeforeValidator(replace_surrogates)]
+JsonSafe = Annotated[Any, BeforeValidator(to_json_value)]
+Instant = Annotated[datetime, BeforeValidator(_require_date)]
+Revision = Annotated[int, Field(ge=0, lt=10**18), BeforeValidator(_require_integer)]
+IsoDate = Annotated[str | None, BeforeValidator(to_iso_date), WithJsonSchema(_DATE)]

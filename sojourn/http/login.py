@@ -10,27 +10,27 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sojourn.core.errors import NotAllowed
 from sojourn.http.browser_sessions import BrowserSessions
-from sojourn.http.dependencies import faults
+from sojourn.http.dependencies import problem_responses
 
 router = APIRouter(tags=["visits"])
 PATH = "/enter"
 # The page goes on by itself: the cookie of a strict site is sent only when one of its own pages asks.
-_IN = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Sojourn</title>
+_SIGNED_IN_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Sojourn</title>
 <meta http-equiv="refresh" content="0; url=/"><p><a href="/">Go on to Sojourn</a></p></html>"""
-_OUT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Sojourn</title>
+_USED_LINK_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Sojourn</title>
 <p>This link was used already, or is too old. <code>sojourn dashboard</code> makes a new one.</p>
 <p><a href="/">Go on to Sojourn</a></p></html>"""
 _GUARD = {"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Referrer-Policy": "no-referrer"}
 
 
-class Shown(BaseModel):
+class TokenBody(BaseModel):
     """The token, typed in."""
 
     model_config = ConfigDict(extra="forbid")
     token: str = Field(min_length=1, max_length=1000)
 
 
-class Link(BaseModel):
+class OneTimeLink(BaseModel):
     """A link that opens the dashboard once."""
 
     path: str = Field(description="Put it behind the server's address.")
@@ -49,12 +49,12 @@ async def follow(request: Request, key: Annotated[str, Query(max_length=200)] = 
     """What a one-time link leads to."""
     visitors = _visitors(request)
     if not visitors.use(key):
-        return HTMLResponse(_OUT, 403, headers=_GUARD)
-    return HTMLResponse(_IN, headers={**_GUARD, "Set-Cookie": visitors.cookie(_host(request))})
+        return HTMLResponse(_USED_LINK_PAGE, 403, headers=_GUARD)
+    return HTMLResponse(_SIGNED_IN_PAGE, headers={**_GUARD, "Set-Cookie": visitors.cookie(_host(request))})
 
 
 @router.post(PATH, include_in_schema=False, status_code=204)
-async def enter(shown: Shown, request: Request) -> Response:
+async def enter(shown: TokenBody, request: Request) -> Response:
     """The token, from the page that asks for it."""
     visitors = _visitors(request)
     if not visitors.has_token(shown.token.strip()):
@@ -68,7 +68,7 @@ async def leave(request: Request) -> Response:
     return Response(status_code=204, headers={"Set-Cookie": _visitors(request).farewell(_host(request))})
 
 
-@router.post("/api/links", status_code=201, summary="Make a one-time link", responses=faults(401))
-async def link(request: Request) -> Link:
+@router.post("/api/links", status_code=201, summary="Make a one-time link", responses=problem_responses(401))
+async def link(request: Request) -> OneTimeLink:
     """A link that opens the dashboard in a browser, once and within an hour."""
-    return Link(path=f"{PATH}?key={_visitors(request).new_key()}")
+    return OneTimeLink(path=f"{PATH}?key={_visitors(request).new_key()}")

@@ -13,13 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from sojourn.core.errors import BadInput
 from sojourn.core.events import Done
 from sojourn.core.messages import Message, ToolCall, assistant
-from sojourn.http.turn_body import decoded
+from sojourn.http.turn_body import decode_base64
 
 _ROLES = {"developer": "system", "function": "tool"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class InlineFile:
     """A file that came inside a message."""
 
     data: bytes
@@ -28,15 +28,15 @@ class File:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class CompletionInput:
     """A call's messages: what was said before, and what is said now."""
 
     earlier: tuple[Message, ...]
     said: str
-    files: tuple[File, ...] = ()
+    files: tuple[InlineFile, ...] = ()
 
 
-class Speech(BaseModel):
+class CompletionMessage(BaseModel):
     """One message of a call."""
 
     model_config = ConfigDict(extra="allow")
@@ -52,14 +52,16 @@ class Speech(BaseModel):
         found = (part.get("text") or part.get("refusal") for part in self.content or [])
         return "\n".join(text for text in found if isinstance(text, str))
 
-    def files(self) -> list[File]:
+    def files(self) -> list[InlineFile]:
         parts = self.content if isinstance(self.content, list) else []
-        return [found for part in parts if (found := _file(part)) is not None]
+        return [found for part in parts if (found := _parse_file(part)) is not None]
 
     def message(self) -> Message:
         """As it is kept."""
         if self.role == "assistant":
-            return assistant(self.text() or None, [call for raw in self.tool_calls or [] if (call := _call(raw))])
+            return assistant(
+                self.text() or None, [call for raw in self.tool_calls or [] if (call := _parse_tool_call(raw))]
+            )
         role = _ROLES.get(self.role, self.role)
         return Message(role=role, content=self.text(), tool_call_id=self.tool_call_id, tool_name=self.name)
 
@@ -69,16 +71,16 @@ class StreamOptions(BaseModel):
     include_usage: bool | None = None
 
 
-class Request(BaseModel):
+class CompletionRequest(BaseModel):
     """A call. `tools`, `temperature` and the rest may be there; the agent has its own."""
 
     model_config = ConfigDict(extra="allow")
     model: str = Field(min_length=1, max_length=400, description="`default`, or an id of /v1/models.")
-    messages: list[Speech] = Field(min_length=1, max_length=5000)
+    messages: list[CompletionMessage] = Field(min_length=1, max_length=5000)
     stream: bool | None = False
     stream_options: StreamOptions | None = None
 
-    def conversation(self) -> Conversation:
+    def conversation(self) -> CompletionInput:
         *before, last = self.messages
         if last.role != "user":
             raise BadInput(
@@ -87,10 +89,12 @@ class Request(BaseModel):
         files = tuple(last.files())
         if not last.text().strip() and not files:
             raise BadInput("The last message is empty.", hint="Give it some text.")
-        return Conversation(earlier=_paired([one.message() for one in before]), said=last.text(), files=files)
+        return CompletionInput(
+            earlier=_drop_orphan_results([one.message() for one in before]), said=last.text(), files=files
+        )
 
 
-def _paired(messages: Sequence[Message]) -> tuple[Message, ...]:
+def _drop_orphan_results(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Results without a call before them are left out: no model takes them."""
     called: set[str] = set()
     kept: list[Message] = []
@@ -103,14 +107,14 @@ def _paired(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(kept)
 
 
-def _call(raw: Mapping[str, Any]) -> ToolCall | None:
+def _parse_tool_call(raw: Mapping[str, Any]) -> ToolCall | None:
     function = raw.get("function")
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         return None
     return ToolCall(id=str(raw.get("id", "")), name=function["name"], arguments=str(function.get("arguments", "{}")))
 
 
-def _file(part: Mapping[str, Any]) -> File | None:
+def _parse_file(part: Mapping[str, Any]) -> InlineFile | None:
     """A picture or file of a message. Only what came along: we fetch nothing for a caller."""
     inner = part.get("image_url") if part.get("type") == "image_url" else part.get("file")
     if part.get("type") not in ("image_url", "file") or not isinstance(inner, dict):
@@ -120,37 +124,37 @@ def _file(part: Mapping[str, Any]) -> File | None:
         raise BadInput("A picture or file must come as a `data:` address.", hint="Put its bytes there in base64.")
     head, _, body = address.removeprefix("data:").partition(",")
     kind = head.partition(";")[0] or "application/octet-stream"
-    return File(data=decoded(body), media_type=kind, name=str(inner.get("filename") or "")[:255])
+    return InlineFile(data=decode_base64(body), media_type=kind, name=str(inner.get("filename") or "")[:255])
 
 
-class Model(BaseModel):
+class OpenAIModel(BaseModel):
     id: str
     object: str = "model"
     created: int = 0
     owned_by: str
 
 
-class Models(BaseModel):
+class OpenAIModelList(BaseModel):
     """What can be asked for as `model`."""
 
     object: str = "list"
-    data: list[Model]
+    data: list[OpenAIModel]
 
 
-class Usage(BaseModel):
+class CompletionUsage(BaseModel):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     total_tokens: int = 0
 
 
-class Reply(BaseModel):
+class CompletionReply(BaseModel):
     role: str = "assistant"
     content: str
 
 
-class Choice(BaseModel):
+class CompletionChoice(BaseModel):
     index: int = 0
-    message: Reply
+    message: CompletionReply
     finish_reason: str = "stop"
 
 
@@ -161,25 +165,27 @@ class Completion(BaseModel):
     object: str = "chat.completion"
     created: int
     model: str
-    choices: list[Choice]
-    usage: Usage
+    choices: list[CompletionChoice]
+    usage: CompletionUsage
 
 
-def usage(done: Done) -> Usage:
-    given, made = (_tokens(done.usage.get(name)) for name in ("input_tokens", "output_tokens"))
-    return Usage(prompt_tokens=given, completion_tokens=made, total_tokens=given + made)
+def usage_of(done: Done) -> CompletionUsage:
+    given, made = (_token_count(done.usage.get(name)) for name in ("input_tokens", "output_tokens"))
+    return CompletionUsage(prompt_tokens=given, completion_tokens=made, total_tokens=given + made)
 
 
-def _tokens(value: Any) -> int:
+def _token_count(value: Any) -> int:
     return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
 
 
-def completion(turn: str, model: str, text: str, done: Done) -> Completion:
-    choice = Choice(message=Reply(content=text))
-    return Completion(id=f"chatcmpl-{turn}", created=int(time.time()), model=model, choices=[choice], usage=usage(done))
+def build_completion(turn: str, model: str, text: str, done: Done) -> Completion:
+    choice = CompletionChoice(message=CompletionReply(content=text))
+    return Completion(
+        id=f"chatcmpl-{turn}", created=int(time.time()), model=model, choices=[choice], usage=usage_of(done)
+    )
 
 
-def chunk(
+def build_chunk(
     turn: str, model: str, now: int, delta: Mapping[str, Any] | None, finish: str | None = None
 ) -> dict[str, Any]:
     """One piece of a streamed answer; without a delta, the piece that only carries the usage."""

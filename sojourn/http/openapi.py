@@ -1,32 +1,34 @@
-"""The OpenAPI document, complete: who may ask, and every problem an operation may answer with."""
+"""The OpenAPI document: adds authentication, the problems of every operation, and the forms of `progress` events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from sojourn import __version__
-from sojourn.http.auth import OPEN
-from sojourn.http.problems import MEDIA_TYPE, OPENAI, OpenAIProblem, Problem
+from sojourn.core.progress import DETAILS
+from sojourn.http.auth import PUBLIC_PATHS
+from sojourn.http.problems import MEDIA_TYPE, OPENAI_PREFIX, OpenAIProblem, Problem
 
 _ABOUT = """Your agent sessions over HTTP. Everything but `/healthz` needs the token: `Authorization: Bearer …`.
 Errors are problems (RFC 9457) with a stable `code` and a `hint`."""
 _REF = "#/components/schemas/{model}"
-_ALWAYS = (401, 421, 422, 500, 503)
-_WRITING = (400, 403, 413, 507)
+_COMMON_STATUSES = (401, 421, 422, 500, 503)
+_WRITE_STATUSES = (400, 403, 413, 507)
+_JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _OPERATIONS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
 
 
-def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
+def build_openapi(app: FastAPI) -> Callable[[], dict[str, Any]]:
     """A replacement for `app.openapi`; made once, when first asked for."""
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = _complete(
+            app.openapi_schema = _add_problems(
                 get_openapi(title="Sojourn", version=__version__, description=_ABOUT, routes=app.routes)
             )
         return app.openapi_schema
@@ -34,7 +36,7 @@ def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
     return document
 
 
-def _complete(document: dict[str, Any]) -> dict[str, Any]:
+def _add_problems(document: dict[str, Any]) -> dict[str, Any]:
     parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):
@@ -43,13 +45,35 @@ def _complete(document: dict[str, Any]) -> dict[str, Any]:
         problem = kind.model_json_schema(ref_template=_REF, mode="serialization")
         schemas.update(problem.pop("$defs", {}))
         schemas[kind.__name__] = problem
+    stages = [_progress_schema(stage, _to_schema(detail, schemas)) for stage, detail in DETAILS.items()]
+    schemas["Progress"] = {"oneOf": stages, "description": "The data of a `progress` event: one form per `stage`."}
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]
     for path, method, operation in _operations(document):
-        more = _WRITING if method not in ("get", "head", "options") else ()
-        form = ("application/json", "OpenAIProblem") if path.startswith(OPENAI) else (MEDIA_TYPE, "Problem")
-        _with_problems(operation, more, form, open=path in OPEN)
+        more = _WRITE_STATUSES if method not in ("get", "head", "options") else ()
+        form = ("application/json", "OpenAIProblem") if path.startswith(OPENAI_PREFIX) else (MEDIA_TYPE, "Problem")
+        _add_operation_problems(operation, more, form, open=path in PUBLIC_PATHS)
     return document
+
+
+def _progress_schema(stage: str, detail: dict[str, Any]) -> dict[str, Any]:
+    properties = {"stage": {"const": stage}, "detail": detail}
+    return {"type": "object", "required": ["stage", "detail"], "properties": properties}
+
+
+def _to_schema(hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of a type in `core.progress`. pydantic takes no `typing.TypedDict` before Python 3.12."""
+    if is_typeddict(hint):
+        properties = {name: _to_schema(one, schemas) for name, one in get_type_hints(hint).items()}
+        schemas[hint.__name__] = {"type": "object", "description": hint.__doc__, "properties": properties}
+        return {"$ref": _REF.format(model=hint.__name__)}
+    if get_origin(hint) is Literal:
+        return {"type": "string", "enum": list(get_args(hint))}
+    if get_origin(hint) is Sequence:
+        return {"type": "array", "items": _to_schema(get_args(hint)[0], schemas)}
+    if get_origin(hint) is Mapping:
+        return {"type": "object"}
+    return {"type": _JSON_TYPES[hint]} if hint in _JSON_TYPES else {}
 
 
 def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -59,11 +83,13 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, 
                 yield path, method, operation
 
 
-def _with_problems(operation: dict[str, Any], more: tuple[int, ...], form: tuple[str, str], *, open: bool) -> None:
+def _add_operation_problems(
+    operation: dict[str, Any], more: tuple[int, ...], form: tuple[str, str], *, open: bool
+) -> None:
     responses: dict[str, Any] = operation.setdefault("responses", {})
     if open:
         operation["security"] = []
-    for status in (421, 500) if open else (*_ALWAYS, *more):
+    for status in (421, 500) if open else (*_COMMON_STATUSES, *more):
         if status != 422 or operation.get("parameters") or operation.get("requestBody"):
             responses.setdefault(str(status), {"description": HTTPStatus(status).phrase})
     for response in responses.values():

@@ -16,10 +16,10 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sojourn.core.errors import BadInput, NotAllowed, SojournError
-from sojourn.http.json_safe import Plain, Text
+from sojourn.http.json_safe import JsonSafe, Text
 
 MEDIA_TYPE = "application/problem+json"
-OPENAI = "/v1/"
+OPENAI_PREFIX = "/v1/"
 _OPENAI_KINDS = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
 _ABOUT = frozenset(
     {"session", "holder", "surface", "since", "driver", "asked"}
@@ -28,7 +28,7 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 logger = logging.getLogger(__name__)
 
 
-class Flaw(BaseModel):
+class FieldError(BaseModel):
     """One part of a request that has a wrong form."""
 
     where: Text = Field(description="Where it is, e.g. `query.limit`.")
@@ -45,8 +45,8 @@ class Problem(BaseModel):
     code: str = Field(description="Stable; decide by this one.")
     hint: Text = Field(default="", description="What to do next.")
     instance: Text = Field(default="", description="The path that was asked for.")
-    errors: list[Flaw] | None = Field(default=None, description="Only when a request has a wrong form.")
-    about: dict[str, Plain] | None = Field(
+    errors: list[FieldError] | None = Field(default=None, description="Only when a request has a wrong form.")
+    about: dict[str, JsonSafe] | None = Field(
         default=None, description="The values it speaks of: who holds it, since when."
     )
 
@@ -64,20 +64,20 @@ class OpenAIProblem(BaseModel):
     error: OpenAIFailure
 
 
-def problem(
+def problem_response(
     scope: Scope,
     status: int,
     code: str,
     detail: str,
     hint: str = "",
     *,
-    errors: Sequence[Flaw] | None = None,
+    errors: Sequence[FieldError] | None = None,
     headers: Mapping[str, str] | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Response:
     """The answer that tells of a problem; to programs that speak OpenAI's API, in the words they know."""
-    if scope.get("path", "").startswith(OPENAI):
-        return Response(_openai(status, code, detail, hint), status, headers, "application/json")
+    if scope.get("path", "").startswith(OPENAI_PREFIX):
+        return Response(_to_openai_json(status, code, detail, hint), status, headers, "application/json")
     said = Problem(
         type=f"urn:sojourn:problem:{code}",
         title=code.replace("_", " ").capitalize(),
@@ -92,36 +92,38 @@ def problem(
     return Response(said.model_dump_json(exclude_none=True), status, headers, MEDIA_TYPE)
 
 
-def _openai(status: int, code: str, detail: str, hint: str) -> str:
+def _to_openai_json(status: int, code: str, detail: str, hint: str) -> str:
     kind = _OPENAI_KINDS.get(status, "invalid_request_error" if status < 500 else "server_error")
     said = OpenAIFailure(message=f"{detail} {hint}".strip(), type=kind, code=code)
     return OpenAIProblem(error=said).model_dump_json()
 
 
-def openai_error(error: SojournError) -> str:
+def to_openai_error(error: SojournError) -> str:
     """An error as OpenAI's API would put it, for the middle of a stream."""
-    return _openai(error.status, error.code, str(error), error.hint)
+    return _to_openai_json(error.status, error.code, str(error), error.hint)
 
 
-def of_error(scope: Scope, error: SojournError) -> Response:
+def to_problem(scope: Scope, error: SojournError) -> Response:
     headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, NotAllowed) else None
     about = {name: value for name, value in vars(error).items() if name in _ABOUT}
-    return problem(scope, error.status, error.code, str(error), error.hint, headers=headers, about=about)
+    return problem_response(scope, error.status, error.code, str(error), error.hint, headers=headers, about=about)
 
 
-async def _ours(request: Request, error: Exception) -> Response:
-    return of_error(request.scope, cast(SojournError, error))
+async def _handle_sojourn_error(request: Request, error: Exception) -> Response:
+    return to_problem(request.scope, cast(SojournError, error))
 
 
-async def _wrong_form(request: Request, error: Exception) -> Response:
+async def _handle_validation_error(request: Request, error: Exception) -> Response:
     found = cast(RequestValidationError, error).errors()
-    flaws = [Flaw(where=".".join(map(str, one["loc"])), message=one["msg"]) for one in found]
+    flaws = [FieldError(where=".".join(map(str, one["loc"])), message=one["msg"]) for one in found]
     said = "; ".join(f"{flaw.where}: {flaw.message}" for flaw in flaws[:3])
     hint = "/openapi.json says what each request takes."
-    return problem(request.scope, 422, BadInput.code, f"The request has a wrong form. {said}", hint, errors=flaws)
+    return problem_response(
+        request.scope, 422, BadInput.code, f"The request has a wrong form. {said}", hint, errors=flaws
+    )
 
 
-async def _http(request: Request, error: Exception) -> Response:
+async def _handle_http_exception(request: Request, error: Exception) -> Response:
     """What the web framework says by itself: no such route, no such method."""
     raised = cast(HTTPException, error)
     path, hint, headers = request.url.path, "", dict(raised.headers or {})
@@ -134,7 +136,7 @@ async def _http(request: Request, error: Exception) -> Response:
         detail, hint = f"{request.method} does not work on {path}.", f"Allowed: {headers['Allow']}."
     else:
         code = {400: BadInput.code, 413: "too_large"}.get(raised.status_code, code)
-    return problem(request.scope, raised.status_code, code, detail, hint, headers=headers)
+    return problem_response(request.scope, raised.status_code, code, detail, hint, headers=headers)
 
 
 def _methods(request: Request) -> list[str]:
@@ -148,9 +150,9 @@ def _methods(request: Request) -> list[str]:
 
 def install(app: FastAPI) -> None:
     """From now on every error the app knows is answered as a problem."""
-    app.add_exception_handler(SojournError, _ours)
-    app.add_exception_handler(RequestValidationError, _wrong_form)
-    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(SojournError, _handle_sojourn_error)
+    app.add_exception_handler(RequestValidationError, _handle_validation_error)
+    app.add_exception_handler(HTTPException, _handle_http_exception)
 
 
 class ErrorMiddleware:
@@ -181,7 +183,7 @@ class ErrorMiddleware:
             if started:
                 raise ConnectionAbortedError(f"broken off [{mark}]") from error  # half an answer is not an answer
             detail = f"Something went wrong inside Sojourn; it was logged as {mark}."
-            await problem(scope, 500, "internal", detail, "Look for that word in the server's log.")(
+            await problem_response(scope, 500, "internal", detail, "Look for that word in the server's log.")(
                 scope, receive, watched
             )
 

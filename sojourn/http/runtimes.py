@@ -11,15 +11,15 @@ from pydantic import BaseModel, Field
 from sojourn.core.events import Done, Metadata
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Session, TurnId
-from sojourn.http.dependencies import Named, ServiceHere, StoreHere, faults
-from sojourn.http.json_safe import Moment, Plain, Text, moment
-from sojourn.http.schemas import Shape
+from sojourn.http.dependencies import ResolvedSession, ServiceDep, StoreDep, problem_responses
+from sojourn.http.json_safe import IsoDate, JsonSafe, Text, to_iso_date
+from sojourn.http.schemas import AttributeSchema
 from sojourn.ports.store import SessionStore
 
 router = APIRouter(prefix="/api", tags=["runtimes"])
 
 
-class Runtime(Shape):
+class RuntimeSchema(AttributeSchema):
     """What answers: a model, an agent, or the rules that need neither."""
 
     name: Text
@@ -37,13 +37,13 @@ class TurnUsage(BaseModel):
 
     turn_id: str | None
     status: str
-    at: Moment
+    at: IsoDate
     runtime: Text
     model: Text
-    usage: dict[str, Plain]
+    usage: dict[str, JsonSafe]
 
 
-class Usage(BaseModel):
+class UsageReport(BaseModel):
     """What a session used. Imported sessions have figures of their own, in `imported`."""
 
     input_tokens: int
@@ -54,15 +54,15 @@ class Usage(BaseModel):
 
 
 @router.get("/runtimes", summary="What can think here")
-async def runtimes(service: ServiceHere) -> list[Runtime]:
-    return [Runtime.model_validate(one) for one in await service.runtimes()]
+async def runtimes(service: ServiceDep) -> list[RuntimeSchema]:
+    return [RuntimeSchema.model_validate(one) for one in await service.runtimes()]
 
 
-@router.get("/sessions/{id}/usage", summary="Tokens and cost", responses=faults(404, 409))
-async def usage(session: Named, store: StoreHere) -> Usage:
+@router.get("/sessions/{id}/usage", summary="Tokens and cost", responses=problem_responses(404, 409))
+async def usage(session: ResolvedSession, store: StoreDep) -> UsageReport:
     turns = await _turns(store, session)
     costs = [cost for one in turns if (cost := _number(one.usage, "cost_usd")) is not None]
-    return Usage(
+    return UsageReport(
         input_tokens=sum(int(_number(one.usage, "input_tokens") or 0) for one in turns),
         output_tokens=sum(int(_number(one.usage, "output_tokens") or 0) for one in turns),
         cost_usd=sum(costs) if costs else None,
@@ -93,7 +93,7 @@ async def _turns(store: SessionStore, session: Session) -> list[TurnUsage]:
                     TurnUsage(
                         turn_id=recorded.turn,
                         status=recorded.item.status,
-                        at=moment(recorded.at),
+                        at=to_iso_date(recorded.at),
                         runtime=about.runtime,
                         model=about.model,
                         usage=dict(recorded.item.usage),

@@ -10,7 +10,7 @@ from sojourn.core.messages import Message as CoreMessage
 from sojourn.core.messages import parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import Recorded
 from sojourn.core.sessions import Session as CoreSession
-from sojourn.http.json_safe import Moment, Plain, Text, moment, parsed
+from sojourn.http.json_safe import IsoDate, JsonSafe, Text, parse_json, to_iso_date
 from sojourn.ports.store import SearchHit as CoreHit
 
 
@@ -19,16 +19,16 @@ def _missing(value: Any) -> bool:
 
 
 OptionalText = Annotated[Text | None, Field(exclude_if=_missing)]
-OptionalPlain = Annotated[Plain, Field(exclude_if=_missing)]
+OptionalPlain = Annotated[JsonSafe, Field(exclude_if=_missing)]
 
 
-class Shape(BaseModel):
+class AttributeSchema(BaseModel):
     """Read from the values of `core` and `ports` by attribute."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
-class Session(Shape):
+class SessionSchema(AttributeSchema):
     """One conversation, with one id for life."""
 
     id: Text
@@ -40,9 +40,9 @@ class Session(Shape):
     parent_session_id: Text | None = None
     model: Text | None = None
     cwd: Text | None = None
-    started_at: Moment
-    last_active: Moment
-    ended_at: Moment = None
+    started_at: IsoDate
+    last_active: IsoDate
+    ended_at: IsoDate = None
     end_reason: Text | None = None
     message_count: int
     tool_call_count: int
@@ -58,33 +58,33 @@ class Session(Shape):
     preview: Text = Field(default="", description="The opening words of the first thing said.")
 
 
-class WholeSession(Session):
+class SessionDetail(SessionSchema):
     """A session with everything else that is known about it."""
 
-    details: dict[str, Plain] = Field(default={}, description="The other columns of its row, by name.")
+    details: dict[str, JsonSafe] = Field(default={}, description="The other columns of its row, by name.")
 
     @classmethod
-    def of(cls, session: CoreSession) -> WholeSession:
+    def of(cls, session: CoreSession) -> SessionDetail:
         return cls.model_validate(session)
 
 
-class Sessions(BaseModel):
+class SessionPage(BaseModel):
     """A page of a list."""
 
-    sessions: list[Session]
+    sessions: list[SessionSchema]
     next: str | None = Field(default=None, description="Give it back as `before` for the next page; null: no more.")
     total: int | None = Field(default=None, description="How many there are in all; only if `count` was asked for.")
 
 
-class ToolCall(BaseModel):
+class ToolCallSchema(BaseModel):
     """One call an assistant asked for."""
 
     id: Text
     name: Text
-    arguments: Plain = Field(description="Parsed; a text if the model wrote no valid JSON.")
+    arguments: JsonSafe = Field(description="Parsed; a text if the model wrote no valid JSON.")
 
 
-class Message(BaseModel):
+class MessageSchema(BaseModel):
     """One row of a transcript. (active, compacted): (true, false) live; (false, true) summarised; else undone.
 
     What a message does not have is left out, but for what every message has.
@@ -95,13 +95,13 @@ class Message(BaseModel):
     seq: int
     role: Text
     content: Text | None = Field(description="What a person would read.")
-    timestamp: Moment
+    timestamp: IsoDate
     active: bool
     compacted: bool
-    parts: list[Plain] | None = Field(
+    parts: list[JsonSafe] | None = Field(
         default=None, exclude_if=_missing, description="Structured content, part by part."
     )
-    tool_calls: list[ToolCall] | None = Field(default=None, exclude_if=_missing)
+    tool_calls: list[ToolCallSchema] | None = Field(default=None, exclude_if=_missing)
     tool_call_id: OptionalText = None
     tool_name: OptionalText = None
     turn_id: OptionalText = None
@@ -120,16 +120,19 @@ class Message(BaseModel):
     extra: OptionalPlain = Field(default=None, description="What else came with it.")
 
     @classmethod
-    def of(cls, recorded: Recorded, message: CoreMessage) -> Message:
+    def of(cls, recorded: Recorded, message: CoreMessage) -> MessageSchema:
         values: dict[str, Any] = {name: getattr(message, name) for name in _SAME}
-        values |= {name: parsed(getattr(message, name)) for name in _JSON_TEXT}
-        asked = [ToolCall(id=one.id, name=one.name, arguments=parsed(one.arguments)) for one in tool_calls_of(message)]
+        values |= {name: parse_json(getattr(message, name)) for name in _JSON_TEXT}
+        asked = [
+            ToolCallSchema(id=one.id, name=one.name, arguments=parse_json(one.arguments))
+            for one in tool_calls_of(message)
+        ]
         return cls(
             id=recorded.public_id,
             session=recorded.session,
             seq=recorded.seq,
             content=None if message.content is None else text_of(message),
-            timestamp=moment(message.timestamp or recorded.at),
+            timestamp=to_iso_date(message.timestamp or recorded.at),
             parts=parts_of(message) if message.structured else None,
             tool_calls=asked if message.tool_calls else None,
             turn_id=message.turn_id or recorded.turn,
@@ -139,59 +142,59 @@ class Message(BaseModel):
 
 _JSON_TEXT = frozenset({"reasoning_details", "codex_reasoning_items", "codex_message_items", "extra"})
 _MADE = frozenset({"id", "session", "seq", "content", "timestamp", "parts", "tool_calls", "turn_id"})
-_SAME = frozenset(Message.model_fields) - _JSON_TEXT - _MADE
+_SAME = frozenset(MessageSchema.model_fields) - _JSON_TEXT - _MADE
 
 
-class Messages(BaseModel):
+class MessagePage(BaseModel):
     """A page of a transcript."""
 
-    messages: list[Message]
+    messages: list[MessageSchema]
     next: int | None = Field(default=None, description="Give it back as `after` for the next page; null: no more.")
 
 
-class Snippet(Shape):
+class SnippetSchema(AttributeSchema):
     """The part of a text that answers. Marks are (start, end) in characters of it."""
 
     text: Text
     marks: list[tuple[int, int]]
 
 
-class Hit(BaseModel):
+class HitSchema(BaseModel):
     """One message that answers, or a title (then `message` is null and `role` is `title`)."""
 
     session: Text
     message: Text | None = Field(description="`<session>:<seq>`.")
     seq: int
     role: Text
-    timestamp: Moment
+    timestamp: IsoDate
     title: Text | None
     source: Text
     tool_name: Text | None
-    snippet: Snippet
+    snippet: SnippetSchema
 
     @classmethod
-    def of(cls, hit: CoreHit) -> Hit:
+    def of(cls, hit: CoreHit) -> HitSchema:
         return cls(
             session=hit.session,
             message=f"{hit.session}:{hit.seq}" if hit.seq else None,
             seq=hit.seq,
             role=hit.role,
-            timestamp=moment(hit.timestamp),
+            timestamp=to_iso_date(hit.timestamp),
             title=hit.title,
             source=hit.source,
             tool_name=hit.tool_name,
-            snippet=Snippet.model_validate(hit.snippet),
+            snippet=SnippetSchema.model_validate(hit.snippet),
         )
 
 
-class Hits(BaseModel):
+class HitPage(BaseModel):
     """A page of what was found, most recently kept first."""
 
-    hits: list[Hit]
+    hits: list[HitSchema]
     next: int | None = Field(default=None, description="Give it back as `before` for the next page; null: no more.")
 
 
-class Removed(Shape):
+class RemovalSchema(AttributeSchema):
     """What was taken away."""
 
     session: Text
@@ -201,7 +204,7 @@ class Removed(Shape):
     left: list[Text] = Field(default=[], validation_alias="remaining", description="What could not be reached.")
 
 
-class Health(Shape):
+class HealthSchema(AttributeSchema):
     """How the store is, with the real error and the next step."""
 
     state: str = Field(description="healthy, degraded, read-only or recovering.")
@@ -213,7 +216,7 @@ class Health(Shape):
     version: str = Field(default="", description="Sojourn's own.")
 
 
-class WholeHealth(Health):
+class HealthDetail(HealthSchema):
     """Health with what only the owner need know."""
 
     home: Text
@@ -221,7 +224,7 @@ class WholeHealth(Health):
     plugins_failed: list[Text] = []
 
 
-class Stats(Shape):
+class StatsSchema(AttributeSchema):
     """The store in figures."""
 
     kind: str
@@ -238,7 +241,7 @@ class Stats(Shape):
     records: int
 
 
-class Source(Shape):
+class HistorySchema(AttributeSchema):
     """A history of another program on this machine. With a problem it is not empty, it is unreadable."""
 
     source: str
@@ -249,7 +252,7 @@ class Source(Shape):
     problem: Text
 
 
-class PluginInfo(BaseModel):
+class PluginSchema(BaseModel):
     """What a plugin offers, and why it does not if it failed to load."""
 
     name: Text

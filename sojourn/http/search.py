@@ -10,16 +10,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.http import schemas
-from sojourn.http.dependencies import BIGGEST, Asker, Exactly, StoreHere, exactly, faults
-from sojourn.http.json_safe import Instant, seconds
-from sojourn.http.sessions import ARCHIVED, whole
+from sojourn.http.dependencies import MAX_INTEGER, ExactForm, PrincipalDep, StoreDep, exact_response, problem_responses
+from sojourn.http.json_safe import Instant, to_timestamp
+from sojourn.http.sessions import ARCHIVED, session_response
 from sojourn.ports.store import SearchQuery
 
 router = APIRouter(prefix="/api", tags=["search"])
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Asked(BaseModel):
+class SearchParams(BaseModel):
     """What to look for. Undone rows are never found; summarised and archived ones are."""
 
     model_config = ConfigDict(extra="forbid")
@@ -38,7 +38,7 @@ class Asked(BaseModel):
         default=None, min_length=1, max_length=255, description="Id, beginning of it, or title."
     )
     limit: int = Field(default=20, ge=1, le=200)
-    before: int | None = Field(default=None, ge=0, le=BIGGEST, description="The `next` of the page before.")
+    before: int | None = Field(default=None, ge=0, le=MAX_INTEGER, description="The `next` of the page before.")
 
     def search(self, inside: SessionId | None, asker: Principal) -> SearchQuery:
         return SearchQuery(
@@ -51,31 +51,36 @@ class Asked(BaseModel):
             model=self.model,
             archived=ARCHIVED[self.archived],
             tool=self.tool,
-            since=seconds(self.since),
-            until=seconds(self.until),
+            since=to_timestamp(self.since),
+            until=to_timestamp(self.until),
             limit=self.limit + 1,
             before=self.before,
         )
 
 
-@router.get("/resolve", summary="Find one session", response_model=schemas.WholeSession, responses=faults(404, 409))
+@router.get(
+    "/resolve", summary="Find one session", response_model=schemas.SessionDetail, responses=problem_responses(404, 409)
+)
 async def resolve(
-    store: StoreHere,
-    asker: Asker,
+    store: StoreDep,
+    asker: PrincipalDep,
     response: Response,
-    form: Exactly,
+    form: ExactForm,
     words: Annotated[str, Query(min_length=1, max_length=1000, description="Id, beginning of it, or title.")],
-) -> schemas.WholeSession | Response:
+) -> schemas.SessionDetail | Response:
     """As `/api/sessions/{id}`, also for titles with a `/` in them."""
-    return whole(await store.resolve(words, principal=asker), response, form)
+    return session_response(await store.resolve(words, principal=asker), response, form)
 
 
 @router.get(
-    "/search", summary="Search messages and titles", response_model=schemas.Hits, responses=faults(400, 404, 409)
+    "/search",
+    summary="Search messages and titles",
+    response_model=schemas.HitPage,
+    responses=problem_responses(400, 404, 409),
 )
 async def search(
-    asked: Annotated[Asked, Query()], store: StoreHere, asker: Asker, form: Exactly
-) -> schemas.Hits | Response:
+    asked: Annotated[SearchParams, Query()], store: StoreDep, asker: PrincipalDep, form: ExactForm
+) -> schemas.HitPage | Response:
     if not asked.q and not asked.tool:
         raise BadInput("Nothing is looked for.", hint="Give words as `q`, or the name of a `tool`.")
     inside = (await store.resolve(asked.session, principal=asker)).id if asked.session else None
@@ -83,5 +88,5 @@ async def search(
     shown = found[: asked.limit]
     more = shown[-1].at if len(found) > asked.limit else None
     if form:
-        return exactly({"hits": shown, "next": more})
-    return schemas.Hits(hits=[schemas.Hit.of(one) for one in shown], next=more)
+        return exact_response({"hits": shown, "next": more})
+    return schemas.HitPage(hits=[schemas.HitSchema.of(one) for one in shown], next=more)

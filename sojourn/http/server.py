@@ -1,4 +1,4 @@
-"""Runs the application: a listening socket first, `ready` when it answers, a clean end within two seconds."""
+"""Runs the application: opens the socket, reports when it answers, and stops cleanly within two seconds."""
 
 from __future__ import annotations
 
@@ -21,49 +21,49 @@ from fastapi import FastAPI
 from sojourn import __version__
 from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed
 from sojourn.core.settings import Settings
-from sojourn.http import login, server_file
+from sojourn.http import login
 from sojourn.http.activity import Activity
 from sojourn.http.app import make_app
 from sojourn.http.auth import is_loopback
-from sojourn.http.server_file import Announcement
-from sojourn.http.sse_response import Streams
+from sojourn.http.sse import Streams
 from sojourn.ports.app import AgentContext, AppContext
+from sojourn.server_file import FILE_NAME, Server, is_serving, read_server_file, remove_server_file, write_server_file
 
-_GIVE_WAY = 0.001  # seconds after which a busy thread lets another one run: the one that writes must not starve
-_PATIENCE = 1  # seconds that requests under way may take after the word to stop
+_SWITCH_SECONDS = 0.001  # the thread switch interval: the writer thread must not starve
+_SHUTDOWN_SECONDS = 1  # for requests in progress, after the signal to stop
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
-    """What a person is told once the server answers."""
+class ServerReady:
+    """What `report` prints once the server answers."""
 
-    said: Announcement
+    server: Server
     own_token: bool  # the token comes from the settings
     warning: str = ""
     link: str = ""  # opens the dashboard, once
 
 
-async def serve(kit: AppContext, told: Callable[[Ready], None], *, until_idle: bool = False) -> None:
-    """Serves until SIGTERM or SIGINT, or until nobody needs it. `told` hears when it is ready."""
-    settings = kit.settings
+async def serve(context: AppContext, report: Callable[[ServerReady], None], *, until_idle: bool = False) -> None:
+    """Serves until SIGTERM or SIGINT, or until it is idle. Calls `report` when the server answers."""
+    settings = context.settings
     host, port = str(settings["server.host"]), int(settings["server.port"])
     token, own = _token(settings, host)
     refuse_second(settings)
     with _listen(host, port) as listening:
-        app = make_app(kit, token=token, host=host)
-        sys.setswitchinterval(_GIVE_WAY)
+        app = make_app(context, token=token, host=host)
+        sys.setswitchinterval(_SWITCH_SECONDS)
         config = uvicorn.Config(
             app,
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=_PATIENCE,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
             lifespan="on",
             ws="none",
             proxy_headers=False,
         )
-        said = Announcement(
+        record = Server(
             address=_address(host, listening),
             token=token,
             pid=os.getpid(),
@@ -72,33 +72,33 @@ async def serve(kit: AppContext, told: Callable[[Ready], None], *, until_idle: b
         )
         ready = asyncio.Event()
 
-        def answers() -> None:
-            link = f"{said.address}{login.PATH}?key={app.state.visitors.new_key()}"
-            told(replace(_announce(settings, said, own), link=link))
+        def on_ready() -> None:
+            link = f"{record.address}{login.PATH}?key={app.state.visitors.new_key()}"
+            report(replace(_announce(settings, record, own), link=link))
             ready.set()
 
-        server = _Server(config, app.state.streams, answers)
+        server = _Uvicorn(config, app.state.streams, on_ready)
         try:
-            with _signals(server):
-                async with asyncio.TaskGroup() as together:
-                    rest = together.create_task(_rest(server, app, kit, ready)) if until_idle else None
+            with _handle_signals(server):
+                async with asyncio.TaskGroup() as tasks:
+                    idle_task = tasks.create_task(_stop_when_idle(server, app, context, ready)) if until_idle else None
                     await server.serve([listening])
-                    if rest is not None:
-                        rest.cancel()
+                    if idle_task is not None:
+                        idle_task.cancel()
         finally:
-            server_file.remove(settings.home, said)
+            remove_server_file(settings.home, record)
 
 
-async def _rest(server: uvicorn.Server, app: FastAPI, kit: AgentContext, ready: asyncio.Event) -> None:
-    """Stops a server that was started for somebody who has gone."""
+async def _stop_when_idle(server: uvicorn.Server, app: FastAPI, context: AgentContext, ready: asyncio.Event) -> None:
+    """Stops the server when no client needs it any more."""
     await ready.wait()
     activity: Activity = app.state.activity
-    await activity.until_idle(kit, app.state.streams, float(kit.settings["server.idle_seconds"]))
+    await activity.until_idle(context, app.state.streams, float(context.settings["server.idle_seconds"]))
     server.should_exit = True
 
 
-class _Server(uvicorn.Server):
-    """Tells when it is ready, and ends open streams when it is asked to stop."""
+class _Uvicorn(uvicorn.Server):
+    """Calls `ready` when it answers, and ends open streams when it stops."""
 
     def __init__(self, config: uvicorn.Config, streams: Streams, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -114,8 +114,8 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def _signals(server: uvicorn.Server) -> Iterator[None]:
-    """uvicorn raises a signal again once it has obeyed; being told to stop is no failure, so nobody dies of it."""
+def _handle_signals(server: uvicorn.Server) -> Iterator[None]:
+    """Replaces uvicorn's handlers: they raise the signal again, but a requested stop is no failure."""
 
     def stop(sig: int, frame: FrameType | None) -> None:
         server.should_exit = True
@@ -134,19 +134,19 @@ def _token(settings: Settings, host: str) -> tuple[str, bool]:
         raise BadConfig("server.token has characters no header can carry.", hint="Use letters, digits and signs.")
     if not own and not is_loopback(host):
         raise NotAllowed(
-            f"{host} can be reached from other machines, and no token was set.",
+            f"{host} can be reached from running machines, and no token was set.",
             hint="Choose one and set it as SOJOURN_TOKEN (or server.token in config.toml).",
         )
     return own or secrets.token_urlsafe(32), bool(own)
 
 
 def refuse_second(settings: Settings) -> None:
-    """One server per home; what a dead one left behind is no obstacle."""
-    other = server_file.read(settings.home)
-    if other is not None and server_file.is_serving(other):
+    """Conflict when another server of this home is running."""
+    running = read_server_file(settings.home)
+    if running is not None and is_serving(running):
         raise Conflict(
-            f"This home is already served at {other.address} (pid {other.pid}).",
-            hint=f"Use that one, stop it with `kill {other.pid}`, or give this one another --home.",
+            f"This home is already served at {running.address} (pid {running.pid}).",
+            hint=f"Use that one, stop it with `kill {running.pid}`, or give this one another --home.",
         )
 
 
@@ -155,19 +155,21 @@ def _listen(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         raise BadInput(f"{host!r} is not an address of this machine.", hint="Usual is --host 127.0.0.1.") from error
-    family, kind, protocol, _, place = found[0]
-    opened = socket.socket(family, kind, protocol)  # only a socket that says TCP is spared the 40 ms of Nagle's delay
+    family, kind, protocol, _, address = found[0]
+    opened = socket.socket(
+        family, kind, protocol
+    )  # the protocol must be TCP explicitly, or Nagle's delay of 40 ms applies
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind(place)
+        opened.bind(address)
         opened.listen(2048)
     except OSError as error:
         opened.close()
-        raise _not_there(host, port, error) from error
+        raise _to_listen_error(host, port, error) from error
     return opened
 
 
-def _not_there(host: str, port: int, error: OSError) -> Exception:
+def _to_listen_error(host: str, port: int, error: OSError) -> Exception:
     if error.errno == errno.EADDRINUSE:
         return Conflict(f"Port {port} on {host} is taken by another program.", hint="--port 0 takes a free one.")
     if error.errno == errno.EACCES:
@@ -176,14 +178,14 @@ def _not_there(host: str, port: int, error: OSError) -> Exception:
 
 
 def _address(host: str, listening: socket.socket) -> str:
-    """The address for clients on this machine."""
+    """The URL for clients on this machine."""
     name = _WILDCARDS.get(host, host)
     return f"http://{f'[{name}]' if ':' in name else name}:{listening.getsockname()[1]}"
 
 
-def _announce(settings: Settings, said: Announcement, own: bool) -> Ready:
+def _announce(settings: Settings, server: Server, own: bool) -> ServerReady:
     try:
-        server_file.write(settings.home, said)
+        write_server_file(settings.home, server)
     except OSError as error:
-        return Ready(said=said, own_token=own, warning=f"{settings.home}/{server_file.FILE}: {error.strerror}.")
-    return Ready(said=said, own_token=own)
+        return ServerReady(server=server, own_token=own, warning=f"{settings.home}/{FILE_NAME}: {error.strerror}.")
+    return ServerReady(server=server, own_token=own)

@@ -14,22 +14,22 @@ from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.sessions import Principal, Session, SessionId
 from sojourn.http import schemas
 from sojourn.http.dependencies import (
-    CURSOR,
-    SURFACE,
-    Asker,
-    Exact,
-    Exactly,
-    KitHere,
-    Named,
-    ServiceHere,
-    SpeakerHere,
-    StoreHere,
-    etag,
-    exactly,
-    faults,
-    revision,
+    CURSOR_PATTERN,
+    SURFACE_PATTERN,
+    CallerDep,
+    ContextDep,
+    ExactForm,
+    ExactSession,
+    PrincipalDep,
+    ResolvedSession,
+    ServiceDep,
+    StoreDep,
+    etag_header,
+    exact_response,
+    parse_if_match,
+    problem_responses,
 )
-from sojourn.http.json_safe import Instant, Revision, seconds
+from sojourn.http.json_safe import Instant, Revision, to_timestamp
 from sojourn.ports.store import Listing, SessionStore
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
@@ -38,7 +38,7 @@ ARCHIVED = {"yes": True, "no": False, "any": None}
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Asked(BaseModel):
+class SessionListParams(BaseModel):
     """Which sessions a list shows, newest activity first."""
 
     model_config = ConfigDict(extra="forbid")
@@ -54,7 +54,7 @@ class Asked(BaseModel):
     archived: Literal["yes", "no", "any"] = "no"
     pinned: bool | None = None
     limit: int = Field(default=50, ge=1, le=1000)
-    before: str | None = Field(default=None, pattern=CURSOR, description="The `next` of the page before.")
+    before: str | None = Field(default=None, pattern=CURSOR_PATTERN, description="The `next` of the page before.")
     skip: int = Field(
         default=0, ge=0, le=10**9, description="Rows to leave out first, to look at the middle of a list."
     )
@@ -68,8 +68,8 @@ class Asked(BaseModel):
             tags=tuple(self.tag),
             model=self.model,
             parent=SessionId(self.parent) if self.parent else None,
-            since=seconds(self.since),
-            until=seconds(self.until),
+            since=to_timestamp(self.since),
+            until=to_timestamp(self.until),
             archived=ARCHIVED[self.archived],
             pinned=self.pinned,
             limit=self.limit + 1,
@@ -83,14 +83,14 @@ class NewSession(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     title: str | None = Field(default=None, max_length=1000)
-    source: str | None = Field(default=None, pattern=SURFACE, description="The surface it begins on; `api`.")
+    source: str | None = Field(default=None, pattern=SURFACE_PATTERN, description="The surface it begins on; `api`.")
     runtime: str = Field(default="", max_length=200, description="What shall answer; left out: the default.")
     parent: str | None = Field(default=None, min_length=1, max_length=255)
     model: str | None = Field(default=None, max_length=200)
     cwd: str | None = Field(default=None, max_length=4096)
 
 
-class Changes(BaseModel):
+class SessionChanges(BaseModel):
     """What to change; what is left out stays."""
 
     model_config = ConfigDict(extra="forbid")
@@ -109,23 +109,23 @@ class Changes(BaseModel):
         return replace(session, **asked)
 
 
-class Forgetting(BaseModel):
+class ForgetOptions(BaseModel):
     """How far forgetting goes."""
 
     model_config = ConfigDict(extra="forbid")
     purge_backups: StrictBool = Field(default=False, description="Also remove the copies that hold it.")
 
 
-def whole(session: Session, response: Response, form: bool) -> schemas.WholeSession | Response:
+def session_response(session: Session, response: Response, form: bool) -> schemas.SessionDetail | Response:
     """One session as an answer."""
-    response.headers.update(etag(session))
-    return exactly(session) if form else schemas.WholeSession.of(session)
+    response.headers.update(etag_header(session))
+    return exact_response(session) if form else schemas.SessionDetail.of(session)
 
 
-@router.get("", summary="List sessions", response_model=schemas.Sessions, responses=faults(400))
+@router.get("", summary="List sessions", response_model=schemas.SessionPage, responses=problem_responses(400))
 async def list_sessions(
-    asked: Annotated[Asked, Query()], store: StoreHere, asker: Asker, form: Exactly
-) -> schemas.Sessions | Response:
+    asked: Annotated[SessionListParams, Query()], store: StoreDep, asker: PrincipalDep, form: ExactForm
+) -> schemas.SessionPage | Response:
     """`skip` jumps into the list; `next` goes on from where a page ended, whatever happens meanwhile."""
     listing = asked.listing(asker)
     found: Sequence[Session] = await store.find(listing)
@@ -133,16 +133,22 @@ async def list_sessions(
     more = make_cursor(shown[-1].last_active, shown[-1].id) if len(found) > asked.limit else None
     total = await store.count(listing) if asked.count else None
     if form:
-        return exactly({"sessions": shown, "next": more, "total": total})
-    return schemas.Sessions(sessions=[schemas.Session.model_validate(one) for one in shown], next=more, total=total)
+        return exact_response({"sessions": shown, "next": more, "total": total})
+    return schemas.SessionPage(
+        sessions=[schemas.SessionSchema.model_validate(one) for one in shown], next=more, total=total
+    )
 
 
 @router.post(
-    "", status_code=201, summary="Begin a session", response_model=schemas.WholeSession, responses=faults(400, 404, 409)
+    "",
+    status_code=201,
+    summary="Begin a session",
+    response_model=schemas.SessionDetail,
+    responses=problem_responses(400, 404, 409),
 )
 async def create_session(
-    wanted: NewSession, service: ServiceHere, speaker: SpeakerHere, response: Response, form: Exactly
-) -> schemas.WholeSession | Response:
+    wanted: NewSession, service: ServiceDep, speaker: CallerDep, response: Response, form: ExactForm
+) -> schemas.SessionDetail | Response:
     """`source` is the surface it begins on, and that drives it."""
     made = await service.open(
         replace(speaker, surface=wanted.source or speaker.surface),
@@ -153,33 +159,40 @@ async def create_session(
         parent=SessionId(wanted.parent) if wanted.parent else None,
     )
     response.headers["Location"] = f"/api/sessions/{made.id}"
-    return whole(made, response, form)
+    return session_response(made, response, form)
 
 
-@router.get("/{id}", summary="Show a session", response_model=schemas.WholeSession, responses=faults(404, 409))
-async def get_session(session: Named, response: Response, form: Exactly) -> schemas.WholeSession | Response:
-    return whole(session, response, form)
+@router.get(
+    "/{id}", summary="Show a session", response_model=schemas.SessionDetail, responses=problem_responses(404, 409)
+)
+async def get_session(
+    session: ResolvedSession, response: Response, form: ExactForm
+) -> schemas.SessionDetail | Response:
+    return session_response(session, response, form)
 
 
 @router.patch(
-    "/{id}", summary="Title, tag, pin or archive", response_model=schemas.WholeSession, responses=faults(400, 404, 409)
+    "/{id}",
+    summary="Title, tag, pin or archive",
+    response_model=schemas.SessionDetail,
+    responses=problem_responses(400, 404, 409),
 )
 async def change_session(
-    session: Exact,
-    wanted: Changes,
-    store: StoreHere,
+    session: ExactSession,
+    wanted: SessionChanges,
+    store: StoreDep,
     response: Response,
-    form: Exactly,
+    form: ExactForm,
     if_match: Annotated[str | None, Header(description="The revision, if it is not in the body.")] = None,
-) -> schemas.WholeSession | Response:
-    by_header = revision(if_match)
+) -> schemas.SessionDetail | Response:
+    by_header = parse_if_match(if_match)
     if None not in (by_header, wanted.revision) and by_header != wanted.revision:
         raise BadInput("If-Match and `revision` disagree.", hint="Give one of them.")
     changed = await _change(store, session, wanted, wanted.revision if by_header is None else by_header)
-    return whole(changed, response, form)
+    return session_response(changed, response, form)
 
 
-async def _change(store: SessionStore, session: Session, wanted: Changes, expected: int | None) -> Session:
+async def _change(store: SessionStore, session: Session, wanted: SessionChanges, expected: int | None) -> Session:
     """Who names a revision is told of a conflict; who does not wants it done, whatever else changed meanwhile."""
     if expected is not None:
         return await store.change(replace(session, revision=expected), wanted.applied_to(session))
@@ -193,12 +206,14 @@ async def _change(store: SessionStore, session: Session, wanted: Changes, expect
     return await store.change(session, wanted.applied_to(session))
 
 
-@router.delete("/{id}", summary="Delete a session and its sub-agents", responses=faults(404, 409))
-async def delete_session(session: Exact, store: StoreHere) -> schemas.Removed:
-    return schemas.Removed.model_validate(await store.delete(session.id))
+@router.delete("/{id}", summary="Delete a session and its sub-agents", responses=problem_responses(404, 409))
+async def delete_session(session: ExactSession, store: StoreDep) -> schemas.RemovalSchema:
+    return schemas.RemovalSchema.model_validate(await store.delete(session.id))
 
 
-@router.post("/{id}/forget", summary="Forget a session everywhere, for good", responses=faults(404, 409))
-async def forget_session(session: Exact, kit: KitHere, how: Forgetting | None = None) -> schemas.Removed:
+@router.post("/{id}/forget", summary="Forget a session everywhere, for good", responses=problem_responses(404, 409))
+async def forget_session(
+    session: ExactSession, context: ContextDep, how: ForgetOptions | None = None
+) -> schemas.RemovalSchema:
     purge = how.purge_backups if how else False
-    return schemas.Removed.model_validate(await kit.forget(session.id, purge_backups=purge))
+    return schemas.RemovalSchema.model_validate(await context.forget(session.id, purge_backups=purge))

@@ -13,24 +13,24 @@ from sojourn import __version__
 from sojourn.core.errors import SojournError
 from sojourn.core.health import Health
 from sojourn.http import schemas
-from sojourn.http.dependencies import KitHere, StoreHere
+from sojourn.http.dependencies import ContextDep, StoreDep
 from sojourn.http.plugin_routes import PluginRoutes
 from sojourn.ports.app import HasStore
 
 router = APIRouter(tags=["status"])
-_WORKING = ("healthy", "read-only")
-_PATIENCE = 5.0  # seconds a health check may take before slow counts as broken
-_SICK = {503: {"description": "The store cannot be used now; says why.", "model": schemas.Health}}
+_WORKING_STATES = ("healthy", "read-only")
+_HEALTH_TIMEOUT_SECONDS = 5.0  # seconds a health check may take before slow counts as broken
+_UNHEALTHY = {503: {"description": "The store cannot be used now; says why.", "model": schemas.HealthSchema}}
 
 
-async def health_of(kit: HasStore) -> Health:
+async def check_health(context: HasStore) -> Health:
     """The store's health, also when there is no store to ask."""
     try:
-        return await asyncio.wait_for(kit.store.health(), _PATIENCE)
+        return await asyncio.wait_for(context.store.health(), _HEALTH_TIMEOUT_SECONDS)
     except SojournError as error:
         return Health(
             state="degraded",
-            store=str(kit.settings.home),
+            store=str(context.settings.home),
             readable=False,
             code=error.code,
             error=str(error),
@@ -39,24 +39,24 @@ async def health_of(kit: HasStore) -> Health:
     except TimeoutError:
         return Health(
             state="degraded",
-            store=str(kit.settings.home),
+            store=str(context.settings.home),
             code="store_locked",
-            error=f"The store did not answer within {_PATIENCE:g} seconds.",
+            error=f"The store did not answer within {_HEALTH_TIMEOUT_SECONDS:g} seconds.",
             hint="Another program may hold it. Wait, or look with `sojourn doctor`.",
         )
 
 
 @router.head("/healthz", include_in_schema=False)
-@router.get("/healthz", summary="Is it working?", responses={503: _SICK[503]})
-async def healthz(kit: KitHere, response: Response) -> schemas.Health:
+@router.get("/healthz", summary="Is it working?", responses={503: _UNHEALTHY[503]})
+async def healthz(context: ContextDep, response: Response) -> schemas.HealthSchema:
     """Needs no token. 200 when sessions can be read, 503 with the real error and the next step when not. Only
     `/api/health` tells where the store is."""
-    found = _without_places(await health_of(kit), kit.settings.home)
-    response.status_code = 200 if found.state in _WORKING else 503
-    return schemas.Health.model_validate(found).model_copy(update={"version": __version__})
+    found = _hide_paths(await check_health(context), context.settings.home)
+    response.status_code = 200 if found.state in _WORKING_STATES else 503
+    return schemas.HealthSchema.model_validate(found).model_copy(update={"version": __version__})
 
 
-def _without_places(found: Health, home: Path) -> Health:
+def _hide_paths(found: Health, home: Path) -> Health:
     """For strangers: no path, no user, no machine."""
     kind, is_address, _ = found.store.partition("://")
     short = kind if is_address else Path(found.store).name
@@ -65,32 +65,32 @@ def _without_places(found: Health, home: Path) -> Health:
 
 
 @router.get("/api/health", summary="Health in detail")
-async def health(kit: KitHere, request: Request) -> schemas.WholeHealth:
+async def health(context: ContextDep, request: Request) -> schemas.HealthDetail:
     mounts: PluginRoutes = request.app.state.mounts
-    known = schemas.Health.model_validate(await health_of(kit))
+    known = schemas.HealthSchema.model_validate(await check_health(context))
     failed = [info.name for info in mounts.plugins() if info.problem]
-    return schemas.WholeHealth(
+    return schemas.HealthDetail(
         **known.model_dump(exclude={"version"}),
         version=__version__,
-        home=str(kit.settings.home),
+        home=str(context.settings.home),
         pid=os.getpid(),
         plugins_failed=failed,
     )
 
 
 @router.get("/api/stats", summary="The store in figures")
-async def stats(store: StoreHere) -> schemas.Stats:
-    return schemas.Stats.model_validate(await store.stats())
+async def stats(store: StoreDep) -> schemas.StatsSchema:
+    return schemas.StatsSchema.model_validate(await store.stats())
 
 
 @router.get("/api/sources", summary="Histories of other programs on this machine")
-async def sources(kit: KitHere) -> list[schemas.Source]:
+async def sources(context: ContextDep) -> list[schemas.HistorySchema]:
     """Looks in the usual places and brings nothing in."""
-    found = await asyncio.to_thread(kit.find_histories)
-    return [schemas.Source.model_validate(one) for one in found]
+    found = await asyncio.to_thread(context.find_histories)
+    return [schemas.HistorySchema.model_validate(one) for one in found]
 
 
 @router.get("/api/plugins", summary="Who offers what")
-async def plugins(request: Request) -> list[schemas.PluginInfo]:
+async def plugins(request: Request) -> list[schemas.PluginSchema]:
     mounts: PluginRoutes = request.app.state.mounts
     return mounts.plugins()

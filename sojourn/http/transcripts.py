@@ -14,18 +14,25 @@ from sojourn.core.codec import encode_recorded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session
 from sojourn.http import schemas
-from sojourn.http.dependencies import BIGGEST, Exactly, Named, StoreHere, exactly, faults
-from sojourn.http.json_safe import readable
+from sojourn.http.dependencies import (
+    MAX_INTEGER,
+    ExactForm,
+    ResolvedSession,
+    StoreDep,
+    exact_response,
+    problem_responses,
+)
+from sojourn.http.json_safe import replace_surrogates
 from sojourn.ports.store import SessionStore
 from sojourn.text.export import to_markdown
 
 router = APIRouter(prefix="/api/sessions/{id}", tags=["transcripts"])
 _KINDS = r"^(undone|summarised)(,(undone|summarised))*$"
-_LARGE = 4_000_000  # characters
+_PAGE_CHARACTERS = 4_000_000  # characters
 Include = Annotated[str | None, Query(pattern=_KINDS, description="Also `undone`, `summarised` rows, or both.")]
 
 
-def _is_shown(message: Message, also: set[str]) -> bool:
+def _is_included(message: Message, also: set[str]) -> bool:
     if message.active:
         return True
     return ("summarised" if message.compacted else "undone") in also
@@ -37,25 +44,30 @@ async def _rows(
     also = set(include.split(",")) if include else set()
     async with aclosing(store.read(session.id, after=after, messages_only=True)) as found:
         async for recorded in found:
-            if isinstance(recorded.item, Message) and _is_shown(recorded.item, also):
+            if isinstance(recorded.item, Message) and _is_included(recorded.item, also):
                 yield recorded, recorded.item
 
 
-@router.get("/messages", summary="Read the transcript", response_model=schemas.Messages, responses=faults(404, 409))
+@router.get(
+    "/messages",
+    summary="Read the transcript",
+    response_model=schemas.MessagePage,
+    responses=problem_responses(404, 409),
+)
 async def messages(
-    session: Named,
-    store: StoreHere,
-    form: Exactly,
+    session: ResolvedSession,
+    store: StoreDep,
+    form: ExactForm,
     include: Include = None,
-    after: Annotated[int, Query(ge=0, le=BIGGEST, description="The `next` of the page before.")] = 0,
+    after: Annotated[int, Query(ge=0, le=MAX_INTEGER, description="The `next` of the page before.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> schemas.Messages | Response:
+) -> schemas.MessagePage | Response:
     """In order. A page of long messages ends early, so that nobody else has to wait for it."""
     page, more = await _page(_rows(store, session, after, include), limit)
     if form:
         told = [(recorded.seq, encode_recorded(recorded)[1]) for recorded, _ in page]
-        return exactly({"messages": told, "next": more})
-    return schemas.Messages(messages=[schemas.Message.of(*one) for one in page], next=more)
+        return exact_response({"messages": told, "next": more})
+    return schemas.MessagePage(messages=[schemas.MessageSchema.of(*one) for one in page], next=more)
 
 
 async def _page(
@@ -66,14 +78,14 @@ async def _page(
     size = 0
     async with aclosing(rows) as found:
         async for recorded, message in found:
-            if len(page) == limit or size > _LARGE:
+            if len(page) == limit or size > _PAGE_CHARACTERS:
                 return page, page[-1][0].seq
             page.append((recorded, message))
             size += len(message.content or "") + len(message.tool_calls or "")
     return page, None
 
 
-_FILES: dict[int | str, dict[str, Any]] = {
+_EXPORT_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "content": {
             "application/jsonl": {"schema": {"type": "string"}},
@@ -83,8 +95,15 @@ _FILES: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/export", summary="Download", response_class=StreamingResponse, responses=_FILES | faults(404, 409))
-async def export(session: Named, store: StoreHere, format: Literal["jsonl", "markdown"] = "jsonl") -> StreamingResponse:
+@router.get(
+    "/export",
+    summary="Download",
+    response_class=StreamingResponse,
+    responses=_EXPORT_RESPONSES | problem_responses(404, 409),
+)
+async def export(
+    session: ResolvedSession, store: StoreDep, format: Literal["jsonl", "markdown"] = "jsonl"
+) -> StreamingResponse:
     """JSONL: one line, the session with all its messages. Markdown: to be read, without what was undone."""
     lines, media, ending = (
         (_jsonl(session, _rows(store, session, 0, "undone,summarised")), "application/jsonl", "jsonl")
@@ -100,15 +119,15 @@ async def export(session: Named, store: StoreHere, format: Literal["jsonl", "mar
 async def _markdown(session: Session, rows: AsyncGenerator[tuple[Recorded, Message], None]) -> AsyncIterator[str]:
     async with aclosing(rows) as found:
         for line in to_markdown(session, [recorded async for recorded, _ in found]):
-            yield readable(line)
+            yield replace_surrogates(line)
 
 
 async def _jsonl(session: Session, rows: AsyncGenerator[tuple[Recorded, Message], None]) -> AsyncIterator[str]:
     """Piece by piece, so that a session of any length fits into memory."""
-    yield schemas.WholeSession.of(session).model_dump_json().removesuffix("}") + ',"messages":['
+    yield schemas.SessionDetail.of(session).model_dump_json().removesuffix("}") + ',"messages":['
     comma = ""
     async with aclosing(rows) as found:
         async for recorded, message in found:
-            yield comma + schemas.Message.of(recorded, message).model_dump_json()
+            yield comma + schemas.MessageSchema.of(recorded, message).model_dump_json()
             comma = ","
     yield "]}\n"

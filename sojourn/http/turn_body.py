@@ -52,7 +52,7 @@ class TurnBody(BaseModel):
             raise BadInput("There is nothing to say.", hint="`message` needs at least one letter, or an attachment.")
 
     async def said(self, session: SessionId, key: str | None, service: Service, blobs: BlobStore) -> TurnRequest:
-        attached = [await _attachment(one, session, service, blobs) for one in self.attachments]
+        attached = [await _to_attachment(one, session, service, blobs) for one in self.attachments]
         return TurnRequest(
             text=self.message,
             attachments=tuple(attached),
@@ -66,7 +66,7 @@ class TurnBody(BaseModel):
         )
 
 
-async def _attachment(wanted: AttachmentBody, session: SessionId, service: Service, blobs: BlobStore) -> Attachment:
+async def _to_attachment(wanted: AttachmentBody, session: SessionId, service: Service, blobs: BlobStore) -> Attachment:
     if (wanted.hash is None) == (wanted.data is None):
         raise BadInput("An attachment has either `hash` or `data`.", hint="Upload it first, or send it as base64.")
     if wanted.hash is not None:
@@ -74,13 +74,13 @@ async def _attachment(wanted: AttachmentBody, session: SessionId, service: Servi
         return Attachment(hash=wanted.hash, media_type=kind, name=wanted.name, size=len(data))
     return await service.attach(
         session,
-        decoded(wanted.data or ""),
+        decode_base64(wanted.data or ""),
         media_type=wanted.media_type or "application/octet-stream",
         name=wanted.name,
     )
 
 
-def decoded(text: str) -> bytes:
+def decode_base64(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:

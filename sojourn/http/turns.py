@@ -10,9 +10,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from sojourn.core.errors import NotFound
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.http import schemas
-from sojourn.http.activity import ActivityHere
-from sojourn.http.dependencies import Exact, ExactId, Exactly, ServiceHere, SpeakerHere, StoreHere, faults
-from sojourn.http.sessions import whole
+from sojourn.http.activity import ActivityDep
+from sojourn.http.dependencies import (
+    CallerDep,
+    ExactForm,
+    ExactId,
+    ExactSession,
+    ServiceDep,
+    StoreDep,
+    problem_responses,
+)
+from sojourn.http.sessions import session_response
 from sojourn.http.turn_body import Key, TurnBody
 from sojourn.ports.tool import Reply
 
@@ -21,10 +29,10 @@ RUNNING = "running"
 TurnName = Annotated[
     str, Path(pattern="^(running|t_[0-9a-f]{16})$", description="A turn's id, or `running` for the one that runs.")
 ]
-TALKING = faults(400, 402, 404, 409, 429, 501, 502, 504)
+TURN_FAULTS = problem_responses(400, 402, 404, 409, 429, 501, 502, 504)
 
 
-class Started(BaseModel):
+class TurnStarted(BaseModel):
     """A turn that was started. Follow it from `after` to see all of it."""
 
     turn_id: str
@@ -32,19 +40,19 @@ class Started(BaseModel):
     after: int = Field(description="Give it to `/events` as `after`.")
 
 
-class Running(BaseModel):
+class RunningTurn(BaseModel):
     """Which turn runs."""
 
     turn_id: str | None = Field(description="null: none.")
 
 
-class Stopped(BaseModel):
+class StopResult(BaseModel):
     """Whether there was something to stop."""
 
     stopped: bool
 
 
-class Answer(BaseModel):
+class ApprovalBody(BaseModel):
     """What a person chose when a turn asked (`progress`, stage `approval`)."""
 
     model_config = ConfigDict(extra="forbid")
@@ -53,51 +61,53 @@ class Answer(BaseModel):
     why: str = Field(default="", max_length=2000)
 
 
-class Steering(BaseModel):
+class SteerBody(BaseModel):
     """Something to tell a running turn."""
 
     model_config = ConfigDict(extra="forbid")
     text: str = Field(min_length=1, max_length=100_000)
 
 
-class Undone(BaseModel):
+class UndoResult(BaseModel):
     """How many messages are hidden now."""
 
     hidden: int
 
 
-@router.post("/turns", status_code=202, summary="Say something", responses=TALKING)
+@router.post("/turns", status_code=202, summary="Say something", responses=TURN_FAULTS)
 async def say(
-    session: Exact,
+    session: ExactSession,
     wanted: TurnBody,
-    service: ServiceHere,
-    store: StoreHere,
-    speaker: SpeakerHere,
-    activity: ActivityHere,
+    service: ServiceDep,
+    store: StoreDep,
+    speaker: CallerDep,
+    activity: ActivityDep,
     idempotency_key: Key = None,
-) -> Started:
+) -> TurnStarted:
     """What was said is kept when this answers; the turn runs on by itself."""
     wanted.must_say_something()
     said = await wanted.said(session.id, idempotency_key, service, store)
     turn = await service.say(session.id, said, speaker, when_busy=wanted.when_busy)
     activity.started(turn.session)
-    return Started(turn_id=turn.id, session_id=turn.session, after=turn.after)
+    return TurnStarted(turn_id=turn.id, session_id=turn.session, after=turn.after)
 
 
-@router.get("/turns/running", summary="Which turn runs", responses=faults(404, 409))
-async def running(session: Exact, service: ServiceHere) -> Running:
-    return Running(turn_id=await service.running(session.id))
+@router.get("/turns/running", summary="Which turn runs", responses=problem_responses(404, 409))
+async def running(session: ExactSession, service: ServiceDep) -> RunningTurn:
+    return RunningTurn(turn_id=await service.running(session.id))
 
 
-@router.post("/turns/{turn}/stop", summary="Stop a turn", responses=faults(404, 409))
-async def stop(session: Exact, turn: TurnName, service: ServiceHere, speaker: SpeakerHere) -> Stopped:
+@router.post("/turns/{turn}/stop", summary="Stop a turn", responses=problem_responses(404, 409))
+async def stop(session: ExactSession, turn: TurnName, service: ServiceDep, speaker: CallerDep) -> StopResult:
     """Asks it to stop, wherever it runs. One that is over already is no mistake: `stopped` is false."""
     wanted = None if turn == RUNNING else TurnId(turn)
-    return Stopped(stopped=await service.stop(session.id, speaker, turn=wanted))
+    return StopResult(stopped=await service.stop(session.id, speaker, turn=wanted))
 
 
-@router.post("/turns/{turn}/approval", status_code=204, summary="Answer a question", responses=faults(400, 404, 409))
-async def approve(id: ExactId, turn: TurnName, answer: Answer, service: ServiceHere, speaker: SpeakerHere) -> None:
+@router.post(
+    "/turns/{turn}/approval", status_code=204, summary="Answer a question", responses=problem_responses(400, 404, 409)
+)
+async def approve(id: ExactId, turn: TurnName, answer: ApprovalBody, service: ServiceDep, speaker: CallerDep) -> None:
     """Only the owner may; who asked and whose session it is makes no difference."""
     session = SessionId(id)
     if turn != RUNNING and turn != await service.running(session):
@@ -106,19 +116,21 @@ async def approve(id: ExactId, turn: TurnName, answer: Answer, service: ServiceH
     await service.answer(session, answer.question, reply, speaker)
 
 
-@router.post("/steer", status_code=204, summary="Tell a running turn something", responses=faults(400, 404, 409))
-async def steer(session: Exact, what: Steering, service: ServiceHere, speaker: SpeakerHere) -> None:
+@router.post(
+    "/steer", status_code=204, summary="Tell a running turn something", responses=problem_responses(400, 404, 409)
+)
+async def steer(session: ExactSession, what: SteerBody, service: ServiceDep, speaker: CallerDep) -> None:
     await service.steer(session.id, what.text, speaker)
 
 
-@router.post("/take", summary="Take the wheel", response_model=schemas.WholeSession, responses=faults(404, 409))
+@router.post("/take", summary="Take over", response_model=schemas.SessionDetail, responses=problem_responses(404, 409))
 async def take(
-    session: Exact, service: ServiceHere, speaker: SpeakerHere, response: Response, form: Exactly
-) -> schemas.WholeSession | Response:
-    """From now on this surface drives."""
-    return whole(await service.take_over(session.id, speaker), response, form)
+    session: ExactSession, service: ServiceDep, speaker: CallerDep, response: Response, form: ExactForm
+) -> schemas.SessionDetail | Response:
+    """The calling surface becomes the driver."""
+    return session_response(await service.take_over(session.id, speaker), response, form)
 
 
-@router.post("/undo", summary="Hide the last request and its answer", responses=faults(404, 409))
-async def undo(session: Exact, service: ServiceHere, speaker: SpeakerHere) -> Undone:
-    return Undone(hidden=await service.undo(session.id, speaker))
+@router.post("/undo", summary="Hide the last request and its answer", responses=problem_responses(404, 409))
+async def undo(session: ExactSession, service: ServiceDep, speaker: CallerDep) -> UndoResult:
+    return UndoResult(hidden=await service.undo(session.id, speaker))

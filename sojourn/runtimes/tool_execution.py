@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json, Message, ToolCall, tool_result
+from sojourn.core.progress import ToolDetail
 from sojourn.ports.tool import Tool, ToolResult, Workspace
 from sojourn.text.ansi import strip_control
 
@@ -105,12 +106,12 @@ def render_preview(call: ToolCall) -> str:
     return line if len(line) <= _MAX_PREVIEW_CHARS else line[: _MAX_PREVIEW_CHARS - 1] + "…"
 
 
-def _describe_call(call: ToolCall) -> dict[str, Json]:
+def _describe_call(call: ToolCall) -> ToolDetail:
     return {"call_id": call.id, "tool": call.name, "preview": render_preview(call)}
 
 
 def _to_ended_progress(call: ToolCall, result: ToolResult, seconds: float) -> Progress:
-    shown: dict[str, Json] = {
+    shown: ToolDetail = {
         **_describe_call(call),
         "status": "completed" if result.ok else "failed",
         "duration": round(seconds, 3),

@@ -19,6 +19,7 @@ from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json, Message
+from sojourn.core.progress import PrepareDetail, ToolDetail
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId, TurnId
 from sojourn.core.settings import Settings
 from sojourn.core.template_examples import render_examples
@@ -119,7 +120,7 @@ class AgentService:
                 await writer(*contribution.shown)
                 given.append(contribution)
         blocks = [block for one in given for block in one.blocks]
-        shown: dict[str, Json] = {
+        shown: PrepareDetail = {
             "blocks": [
                 {"kind": one.kind, "title": one.title, "origin": one.origin, "reason": one.reason, "tokens": one.tokens}
                 for one in blocks
@@ -144,7 +145,7 @@ class AgentService:
             logger.exception("context source %s failed", source.name)
             problem = f"{type(error).__name__}: {error}"
         logger.warning("session %s goes on without %s: %s", request.session.id, source.name, problem)
-        await writer(Progress("prepare", {"source": source.name, "problem": problem}))
+        await writer(Progress("prepare", PrepareDetail(source=source.name, problem=problem)))
         return ContextContribution()
 
     async def learn(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
@@ -236,7 +237,7 @@ class TurnWorkspace:
     def tell(self, line: str) -> None:
         """Shows a line of tool output. Drops lines while the writer is behind: they are not part of the result."""
         if not self._full or not self.writer.is_behind:
-            self._full = not self.writer.enqueue(Progress("tool", {"line": line}))
+            self._full = not self.writer.enqueue(Progress("tool", ToolDetail(line=line)))
 
 
 def find_root(session: Session, cwd: str, settings: Settings) -> Path:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from sojourn.core.errors import Interrupted, LeaseLost, NotDriving, RuntimeFailed, SojournError, StoreUnavailable
 from sojourn.core.events import Done, Failed, Progress, empty_mapping, encode_event
 from sojourn.core.messages import Json
+from sojourn.core.progress import RunningDetail
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextRequest
 from sojourn.ports.runtime import RuntimeOutput
@@ -85,7 +86,7 @@ class TurnExecutor:
         runtime, store = await self._plugins.runtime(record.runtime), RuntimeSink(self._kit.store, record, writer)
         prepared = await self._agent.prepare(started, runtime, controls)
         ending.request = prepared.request
-        await writer(Progress("running", {"runtime": record.runtime, "model": record.model}))
+        await writer(Progress("running", RunningDetail(runtime=record.runtime, model=record.model)))
         async with _closing(runtime.run(prepared.turn)) as yielded:
             async for item in yielded:
                 if isinstance(item, (Done, Failed)):

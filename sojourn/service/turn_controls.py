@@ -14,6 +14,7 @@ from dataclasses import replace
 from sojourn.core.errors import LeaseLost, NotDriving, StoreUnavailable
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json, user
+from sojourn.core.progress import ApprovalDetail, HandoffDetail, QueuedDetail, RunningDetail
 from sojourn.core.sessions import OWNER, Control, Principal, SessionId
 from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.tool import Question, Reply
@@ -56,9 +57,9 @@ class TurnControls:
             self._resolve(payload, control.by)
         elif control.kind == "steer":
             self._steered.append(str(payload["text"]))
-            self._writer.enqueue(Progress("running", {"steer": payload["text"], "by": control.by}))
+            self._writer.enqueue(Progress("running", RunningDetail(steer=payload["text"], by=control.by)))
         elif control.kind == "queued":
-            self._writer.enqueue(Progress("queued", {"queued": payload["queued"], "by": control.by}))
+            self._writer.enqueue(Progress("queued", QueuedDetail(queued=payload["queued"], by=control.by)))
         elif control.kind == "take":
             was = self._writer.lease.surface
             await self._writer.move(str(payload["surface"]))
@@ -79,8 +80,10 @@ class TurnControls:
             reply = Reply(choice="deny", why=f"Nobody answered within {self._timeout_seconds:g} seconds.")
         finally:
             del self._pending[question.id]
-        settled = {"question": question.id, "choice": reply.choice, "by": reply.by, "why": reply.why}
-        await self._writer(Progress("approval", {"status": "answered", **settled}))
+        settled = ApprovalDetail(
+            status="answered", question=question.id, choice=reply.choice, by=reply.by, why=reply.why
+        )
+        await self._writer(Progress("approval", settled))
         await self._approvals.save(question, reply)
         return reply
 
@@ -99,10 +102,10 @@ class TurnControls:
 
     def unread_steering(self) -> list[Progress]:
         """Steering that the runtime never took, as events, so that a surface can send it again."""
-        return [Progress("running", {"steer": text, "heard": False}) for text in self._steered]
+        return [Progress("running", RunningDetail(steer=text, heard=False)) for text in self._steered]
 
 
-def _to_detail(question: Question, seconds: float) -> dict[str, Json]:
+def _to_detail(question: Question, seconds: float) -> ApprovalDetail:
     return {
         "status": "asked",
         "question": question.id,
@@ -116,7 +119,8 @@ def _to_detail(question: Question, seconds: float) -> dict[str, Json]:
 
 
 def to_driver_changed(was: str | None, to: str, by: str) -> Progress:
-    return Progress("handoff", {"from": was or "", "to": to, "by": by})
+    detail: HandoffDetail = {"from": was or "", "to": to, "by": by}
+    return Progress("handoff", detail)
 
 
 class Approvals:

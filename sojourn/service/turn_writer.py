@@ -15,6 +15,7 @@ from itertools import count
 from sojourn.core.errors import LeaseLost, NotDriving, NotFound, StoreUnavailable
 from sojourn.core.events import Done, Metadata, Progress, Yielded
 from sojourn.core.messages import Json, Message
+from sojourn.core.progress import CompactionDetail
 from sojourn.core.sessions import Lease, Recorded, Session, TurnId
 from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.runtime import Compaction, Observation, RuntimeOutput, SaveState
@@ -220,7 +221,7 @@ class RuntimeSink:
         summary = int(self._writer.state.ids[-1].rpartition(":")[2])
         async with self._writer.lock:
             await self._writer.store.set_flags(self._writer.lease, item.seqs, active=False, compacted=True)
-        shown: dict[str, Json] = {
+        shown: CompactionDetail = {
             "status": "kept",
             "messages": len(item.seqs),
             "from": first,

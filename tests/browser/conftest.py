@@ -149,7 +149,7 @@ def talking(chromium: Browser, scripted: Serving) -> Iterator[Site]:
 
 
 def say(page: Page, words: str) -> None:
-    box = page.get_by_label("Say something")
+    box = page.get_by_label("Write a message")
     box.fill(words)
     box.press("Enter")
 

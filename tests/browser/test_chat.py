@@ -6,7 +6,7 @@ from tests.browser.conftest import BAD, say
 
 def test_from_an_empty_home_to_a_first_answer(site):
     page = site.visitor()
-    page.get_by_role("link", name="Start talking").click()
+    page.get_by_role("link", name="Start a chat").click()
     say(page, "help")
     page.wait_for_url("**/chat/*")
     page.get_by_text("This is what I understand").first.wait_for(timeout=60_000)
@@ -120,8 +120,8 @@ def test_a_session_driven_elsewhere_says_so_and_can_be_taken(talking, model):
     made = client.post("/api/sessions", json={"source": "cli"}, headers=surface).json()
     client.post(f"/api/sessions/{made['id']}/take", headers=surface)
     page = talking.open(f"/chat/{made['id']}")
-    page.get_by_text("This session is driven from cli.").wait_for()
-    page.get_by_role("button", name="Take the wheel").click()
+    page.get_by_text("This session is controlled from cli.").wait_for()
+    page.get_by_role("button", name="Take over").click()
     page.locator("[data-driver=web]").wait_for()
     say(page, "mine now")
     page.get_by_text("From here.").wait_for()
@@ -169,7 +169,7 @@ def test_two_tabs_agree_who_drives_and_either_can_go_on(talking, model):
     talking.server.client.post(f"/api/sessions/{session}/take", headers={"Sojourn-Surface": "cli"})
     for page in (first, second):
         page.locator("[data-driver=cli]").wait_for()
-    second.get_by_role("button", name="Take the wheel").click()
+    second.get_by_role("button", name="Take over").click()
     for page in (first, second):
         page.locator("[data-driver=web]").wait_for()
     say(first, "go on")

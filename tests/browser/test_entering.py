@@ -38,10 +38,10 @@ def test_a_link_opens_the_door_once(site):
 def test_who_has_no_cookie_is_asked_for_the_token(site):
     page = site.open("/sessions", signed_in=False)
     page.get_by_label("token").fill("wrong")
-    page.get_by_role("button", name="Come in").click()
+    page.get_by_role("button", name="Sign in").click()
     assert "not this server's token" in page.get_by_role("alert").inner_text()
     page.get_by_label("token").fill(site.server.token)
-    page.get_by_role("button", name="Come in").click()
+    page.get_by_role("button", name="Sign in").click()
     page.get_by_role("heading", name="Sessions").wait_for()
 
 

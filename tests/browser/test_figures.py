@@ -25,7 +25,7 @@ def history(chromium, server):
 
 def test_insights_show_the_figures_of_the_store_and_draw_them(history):
     page = history.open("/insights")
-    page.get_by_label("How far back").select_option("3660")
+    page.get_by_label("Time range").select_option("3660")
     page.locator(".tiles dd").first.wait_for()
     figures = history.server.client.get(f"{FIGURES}?days=3660").json()
     totals = figures["totals"]
@@ -46,7 +46,7 @@ def test_insights_show_the_figures_of_the_store_and_draw_them(history):
 def test_a_pattern_is_found_approved_looked_at_and_deleted(history):
     page = history.open("/templates")
     page.get_by_text("No templates yet.").wait_for()
-    page.get_by_role("button", name="Look for patterns").click()
+    page.get_by_role("button", name="Find patterns").click()
     page.get_by_role("heading", name="Suggestions").wait_for(timeout=60_000)
     [first, *_] = history.server.client.get("/api/plugins/templates/suggestions").json()["suggestions"]
     links = page.locator(".proof").first.get_by_role("link").evaluate_all("(all) => all.map((one) => one.pathname)")

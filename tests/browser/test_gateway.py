@@ -12,10 +12,10 @@ from tests.e2e.http_server import Serving
 def hand_over(page, to="local", chat=""):
     page.get_by_role("button", name="Hand off to…").click()
     dialog = page.get_by_role("dialog", name="Hand off to…")
-    dialog.get_by_label("Where to").select_option(to)
+    dialog.get_by_label("Destination").select_option(to)
     if chat:
-        dialog.get_by_label("Which chat there").fill(chat)
-    dialog.get_by_role("button", name="Hand over").click()
+        dialog.get_by_label("Chat").fill(chat)
+    dialog.get_by_role("button", name="Hand off").click()
     return dialog
 
 
@@ -32,13 +32,13 @@ def test_a_session_goes_to_a_room_talks_there_and_comes_back(talking, model):
     dialog = hand_over(page)
     dialog.locator("[data-step=completed][data-state=done]").wait_for()
     assert [one.split()[1:] for one in dialog.locator("[data-step]").all_inner_texts()] == [
-        [one, "(done)"] for one in ("requested", "claimed", "thread", "bound", "spoken", "delivered", "completed")
+        [one, "(done)"] for one in ("requested", "claimed", "thread", "bound", "answered", "delivered", "completed")
     ]
     for tab in (page, other):  # the one that asked, and one that only looks on
         tab.locator("[data-driver=local]").wait_for()
-        tab.get_by_text("This session is driven from local.").wait_for()
+        tab.get_by_text("This session is controlled from local.").wait_for()
 
-    dialog.get_by_role("link", name="Go there").click()
+    dialog.get_by_role("link", name="Open").click()
     page.wait_for_url("**/gateway/home")
     thread = page.locator("[data-thread]").last
     thread.get_by_text("Hello from the room.").wait_for()
@@ -49,7 +49,7 @@ def test_a_session_goes_to_a_room_talks_there_and_comes_back(talking, model):
 
     assert other.locator(".bubble").all_inner_texts() == ["plan a herb garden", "add mint"]  # our own word is none
     other.get_by_text("The session was handed over").wait_for()
-    other.get_by_role("button", name="Take the wheel").click()
+    other.get_by_role("button", name="Take over").click()
     other.locator("[data-driver=web]").wait_for()
     say(other, "thanks")
     other.get_by_text("Back again.").wait_for()
@@ -122,13 +122,13 @@ def test_a_stranger_is_let_in_by_code_and_another_is_turned_away(talking):
     first = re.findall(r"\b[A-HJ-NP-Z2-9]{8}\b", said)[0]
     ann, other = page.locator("[data-waiting=ann]"), page.locator("[data-waiting]", has_text=BAD)
     ann.get_by_label("Code of ann").fill("WRONGONE")
-    ann.get_by_role("button", name="Let in").click()
+    ann.get_by_role("button", name="Approve").click()
     page.get_by_text("Nobody waits with that code.").wait_for()
     ann.get_by_label("Code of ann").fill(first)
-    ann.get_by_role("button", name="Let in").click()
-    page.get_by_role("button", name="Let out").wait_for()
-    other.get_by_role("button", name="Turn away").click()
-    page.get_by_text("Nobody waits to be let in.").wait_for()
+    ann.get_by_role("button", name="Approve").click()
+    page.get_by_role("button", name="Revoke access").wait_for()
+    other.get_by_role("button", name="Deny").click()
+    page.get_by_text("No pairing requests.").wait_for()
     people = talking.server.client.get("/api/plugins/gateway/people").json()
     assert [(one["sender"], one["principal"]) for one in people["paired"]] == [("ann", "guest:local-ann")]
     assert page.evaluate("window.hurt") is None

@@ -174,7 +174,7 @@ def test_a_page_that_throws_leaves_the_rest_standing(filled):
     page = filled.visitor()
     page.route("**/api/plugins/dashboard/insights*", lambda route: route.fulfill(json={"totals": None}))
     page.goto(filled.server.address + "/insights")
-    page.get_by_text("This page stumbled").wait_for()
+    page.get_by_text("This page ran into an error").wait_for()
     page.get_by_role("link", name="Sessions").first.click()
     page.locator(".session-row").first.wait_for()
 

@@ -60,7 +60,7 @@ def test_a_switch_shows_what_is_needed_then_the_page_is_there_and_goes_again(fil
     switch.click()
     asked = page.get_by_role("dialog", name="Turn on Garden?")
     assert asked.get_by_role("listitem").all_inner_texts() == [
-        "Run a program of its own on this machine.",
+        "Run its own program on this machine.",
         "List and read your sessions in its page.",
     ]
     assert violations(page) == []

@@ -48,7 +48,7 @@ def test_no_page_runs_what_stands_in_a_title_a_message_a_tool_or_a_model(poisone
         page.get_by_text(words, exact=False).first.wait_for(state="attached")
         assert page.locator("main img[src=x], main svg[onload]").count() == 0, path
     page.goto(poisoned.server.address + "/sessions")
-    page.get_by_label("Search everything that was ever said").fill("result")
+    page.get_by_label("Search all messages and titles").fill("result")
     page.locator(".hits mark").first.wait_for()
     page.keyboard.press("Control+k")
     page.keyboard.type("title")

@@ -25,6 +25,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Message, text_of
+from sojourn.core.progress import QueuedDetail
 from sojourn.ports.tool import Tool
 from sojourn.runtimes.models.selection import ModelChoice
 from sojourn.runtimes.native.errors import FOREIGN, to_error
@@ -86,7 +87,7 @@ class ModelClient:
                 if delay is None:
                     raise to_error(error, self.choice) from error
                 reason = str(to_error(error, self.choice))
-            yield Progress("queued", {"reason": reason, "attempt": attempt, "seconds": round(delay, 2)})
+            yield Progress("queued", QueuedDetail(reason=reason, attempt=attempt, seconds=round(delay, 2)))
             await asyncio.sleep(delay)
 
     async def _ask_once(

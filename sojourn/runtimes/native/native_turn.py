@@ -10,6 +10,7 @@ from pydantic_ai.messages import ModelMessage
 
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Json, text_of
+from sojourn.core.progress import CompactionDetail
 from sojourn.core.tasks import TaskGraph, to_json
 from sojourn.ports.runtime import Compaction, HistoryEntry, RuntimeOutput, SaveState, TurnInput
 from sojourn.runtimes.native.compaction import SUMMARISE, message_tokens, split_history, to_pages
@@ -91,12 +92,14 @@ class NativeTurn:
         if not found.old:
             return
         before = sum(message_tokens(past.message) for past in found.old)
-        yield Progress("compaction", {"status": "started", "messages": len(found.old), "tokens": before})
+        yield Progress("compaction", CompactionDetail(status="started", messages=len(found.old), tokens=before))
         self._summary = await self._summarise(found.old, int(loop.room * 0.6 / loop.ratio))
         self._history = found.kept
         loop.opening = await self._build_opening()
         yield Compaction(seqs=tuple(past.seq for past in found.old), summary=self._summary)
-        yield Progress("compaction", {"status": "completed", "messages": len(found.old), "left": loop.tokens_needed()})
+        yield Progress(
+            "compaction", CompactionDetail(status="completed", messages=len(found.old), left=loop.tokens_needed())
+        )
 
     async def _summarise(self, old: tuple[HistoryEntry, ...], room: int) -> str:
         summary = self._summary

@@ -19,7 +19,7 @@ from sojourn.achievements.plugin import plugin
 from sojourn.achievements.plugin_api import routes
 from sojourn.achievements.scan_job import ScanSettings
 from sojourn.core.errors import SojournError, SourceUnreadable
-from sojourn.http.problems import of_error
+from sojourn.http.problems import to_problem
 from tests.unit.achievements.worlds import BOOK, ListedHistory, scanner
 
 BASE = "/api/plugins/hermes-achievements"
@@ -110,7 +110,7 @@ class World:
 
         @app.exception_handler(SojournError)
         async def problem(request: Request, error: SojournError):
-            return of_error(request.scope, error)
+            return to_problem(request.scope, error)
 
         self.client = TestClient(app)
 

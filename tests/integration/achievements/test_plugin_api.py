@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from sojourn.achievements.plugin_api import routes
 from sojourn.core.errors import SojournError, StoreUnavailable
-from sojourn.http.problems import of_error
+from sojourn.http.problems import to_problem
 from tests.integration.achievements.test_achievements_plugin import World
 
 
@@ -41,7 +41,7 @@ def test_a_plugin_that_failed_to_start_refuses_every_route(world):
 
     app = FastAPI()
     app.include_router(routes(lambda: world.scans), dependencies=[Depends(refuse)])
-    app.add_exception_handler(SojournError, lambda request, error: of_error(request.scope, error))
+    app.add_exception_handler(SojournError, lambda request, error: to_problem(request.scope, error))
     client = TestClient(app)
     for path in ("achievements", "scan-status", "recent-unlocks", "sessions/s0/badges"):
         assert client.get(f"/{path}").status_code == StoreUnavailable.status

@@ -4,7 +4,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from sojourn.dashboard.pages import PLACES, Built, routes
+from sojourn.dashboard.pages import PAGE_PATHS, BuiltPages, page_router
 from sojourn.http import problems
 
 
@@ -20,13 +20,13 @@ def built(tmp_path):
 def browser(folder):
     app = FastAPI()
     problems.install(app)
-    app.include_router(routes(Built(folder)))
+    app.include_router(page_router(BuiltPages(folder)))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
 
 
 async def test_every_place_is_the_same_document_under_a_strict_policy(built):
     async with browser(built) as client:
-        for place in PLACES:
+        for place in PAGE_PATHS:
             answer = await client.get(place.replace("{session}", "x"))
             assert (answer.status_code, answer.text) == (200, "<!doctype html>the page")
             assert "default-src 'none'" in answer.headers["content-security-policy"]

@@ -5,21 +5,21 @@ import json
 import pytest
 
 from sojourn.core.errors import BadConfig, NotFound
-from sojourn.dashboard.consents import Consents
-from sojourn.dashboard.pages import PLACES
-from sojourn.dashboard.plugin_folders import TAKEN_TABS, find, find_all, inside
+from sojourn.dashboard.pages import PAGE_PATHS
+from sojourn.dashboard.plugin_folders import TAKEN_TABS, find_folder, find_folders, resolve_inside
+from sojourn.dashboard.plugin_state import Consents
 from tests.e2e.plugin_folders import write
 
 
 def problems(home, taken=()):
-    return {one.name: one.problem for one in find_all(home, taken)}
+    return {one.name: one.problem for one in find_folders(home, taken)}
 
 
 def test_a_home_without_plugins_has_none(home):
-    assert find_all(home) == []
+    assert find_folders(home) == []
     (home / "plugins" / "hermes-achievements").mkdir(parents=True)  # what a built-in one keeps is no plugin
     (home / "plugins" / "a-file").write_text("")
-    assert find_all(home) == []
+    assert find_folders(home) == []
 
 
 def test_each_is_found_and_one_that_is_broken_hides_nobody(home):
@@ -62,7 +62,7 @@ def test_a_folder_that_cannot_be_read_is_a_problem_not_an_empty_one(home):
 
 
 def test_no_tab_takes_the_place_of_a_page_of_ours(home):
-    assert {"/" + place.split("/")[1] for place in PLACES} - {"/"} <= TAKEN_TABS
+    assert {"/" + place.split("/")[1] for place in PAGE_PATHS} - {"/"} <= TAKEN_TABS
     write(home, "greedy", tab={"path": "/chat"})
     assert "is a page of Sojourn" in problems(home)["greedy"]
 
@@ -73,10 +73,10 @@ def test_links_may_lead_around_inside_and_never_out(home):
     (place / "loop.js").symlink_to("loop.js")
     (place / "out.js").symlink_to("../../../config.toml")
     (home / "config.toml").write_text("")
-    assert inside(place, "again.js") == (place / "index.js").resolve()
+    assert resolve_inside(place, "again.js") == (place / "index.js").resolve()
     for path in ("out.js", "loop.js", "../manifest.json", "nowhere.js", "", "."):
         with pytest.raises(NotFound):
-            inside(place, path)
+            resolve_inside(place, path)
 
 
 def test_a_person_may_link_a_plugin_from_elsewhere(home, tmp_path):
@@ -84,22 +84,22 @@ def test_a_person_may_link_a_plugin_from_elsewhere(home, tmp_path):
     (home / "plugins").mkdir(parents=True)
     (home / "plugins" / "garden").symlink_to(tmp_path / "plugins" / "garden")
     assert problems(home) == {"garden": ""}
-    assert inside(home / "plugins" / "garden" / "dashboard", "index.js")
+    assert resolve_inside(home / "plugins" / "garden" / "dashboard", "index.js")
 
 
 def test_what_was_agreed_to_is_remembered_and_more_is_asked_for(home):
     consents = Consents(home)
     place = write(home, "keen", needs=["network"])
-    assert consents.state(find(home, "keen")) == "off"
+    assert consents.state(find_folder(home, "keen")) == "off"
     consents.give("keen", ["network"])
-    assert consents.state(find(home, "keen")) == "on"
+    assert consents.state(find_folder(home, "keen")) == "on"
     (place / "manifest.json").write_text(json.dumps({"entry": "index.js"}))
-    assert consents.state(find(home, "keen")) == "on"  # less is fine
+    assert consents.state(find_folder(home, "keen")) == "on"  # less is fine
     (place / "manifest.json").write_text(json.dumps({"entry": "index.js", "needs": ["network", "files"]}))
-    assert consents.state(find(home, "keen")) == "asks"
+    assert consents.state(find_folder(home, "keen")) == "asks"
     assert consents.take_back("keen")
     assert not consents.take_back("keen")
-    assert consents.state(find(home, "keen")) == "off"
+    assert consents.state(find_folder(home, "keen")) == "off"
 
 
 @pytest.mark.parametrize("torn", ["", "{", "[]", '{"needs": 3}'])
@@ -108,7 +108,7 @@ def test_a_torn_consent_is_no_consent_and_not_silence(home, torn):
     Consents(home).give("keen", [])
     (home / "plugins-enabled" / "keen.json").write_text(torn)
     with pytest.raises(BadConfig, match=r"keen\.json"):
-        Consents(home).state(find(home, "keen"))
+        Consents(home).state(find_folder(home, "keen"))
 
 
 def test_no_name_leads_out_of_the_folder_of_consents(home):

@@ -18,7 +18,7 @@ from sojourn.core.events import Yielded
 from sojourn.core.sessions import Session, SessionId
 from sojourn.http.app import make_app
 from sojourn.http.plugin_routes import PluginRoutes
-from sojourn.http.sse_response import Streams
+from sojourn.http.sse import Streams
 from sojourn.ports.app import AppContext
 from sojourn.ports.context import ContextSource
 from sojourn.ports.importer import FoundHistory
@@ -121,7 +121,7 @@ def one_app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
 
 @pytest.fixture
 def app(one_app: FastAPI, kit: SmallKit) -> FastAPI:
-    one_app.state.kit, one_app.state.streams = kit, Streams()
+    one_app.state.context, one_app.state.streams = kit, Streams()
     one_app.state.mounts = PluginRoutes(cast(AppContext, kit))
     return one_app
 

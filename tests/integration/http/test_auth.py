@@ -77,7 +77,7 @@ async def test_our_own_page_and_programs_can_write(client):
 
 
 async def test_a_body_that_is_too_large_is_refused_before_it_is_read(client, monkeypatch):
-    monkeypatch.setattr(auth, "MAX_BODY", 100)
+    monkeypatch.setattr(auth, "MAX_BODY_BYTES", 100)
     stated = await client.post("/api/sessions", content=b"x" * 101)
     assert (stated.status_code, stated.json()["code"]) == (413, "too_large")
 

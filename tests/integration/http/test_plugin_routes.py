@@ -105,7 +105,7 @@ async def test_a_plugin_begins_and_ends_with_the_server(kit):
 
 @pytest.mark.parametrize("begin", [fail, never])
 async def test_a_plugin_that_cannot_begin_says_why_and_the_rest_stands(kit, begin, monkeypatch):
-    monkeypatch.setattr(plugin_routes, "_BEGINNING", 0.01)
+    monkeypatch.setattr(plugin_routes, "_START_SECONDS", 0.01)
     offer(kit, "bad", lambda kit: living(kit, [], begin=begin))
     offer(kit, "good")
     app = make_app(kit, token=TOKEN)
@@ -117,7 +117,7 @@ async def test_a_plugin_that_cannot_begin_says_why_and_the_rest_stands(kit, begi
 
 @pytest.mark.parametrize("end", [fail, never])
 async def test_a_plugin_that_does_not_end_well_holds_nobody_up(kit, end, monkeypatch):
-    monkeypatch.setattr(plugin_routes, "_END", 0.01)
+    monkeypatch.setattr(plugin_routes, "_STOP_SECONDS", 0.01)
     words = []
     offer(kit, "first", lambda kit: living(kit, words))
     offer(kit, "bad", lambda kit: living(kit, [], end=end))

@@ -9,7 +9,7 @@ from sojourn.core.codec import decode_recorded
 from sojourn.core.errors import StoreLocked
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import assistant, user
-from sojourn.http.sse_response import EventStream, Streams
+from sojourn.http.sse import EventStream, Streams
 from tests.integration.http.conftest import Listener, say
 
 

@@ -88,7 +88,7 @@ async def test_a_store_that_does_not_answer_is_not_waited_for(client, kit, monke
         await asyncio.Event().wait()
 
     kit.real_store.health = health
-    monkeypatch.setattr(status, "_PATIENCE", 0.01)
+    monkeypatch.setattr(status, "_HEALTH_TIMEOUT_SECONDS", 0.01)
     answer = await client.get("/healthz")
     assert (answer.status_code, answer.json()["code"]) == (503, "store_locked")
 

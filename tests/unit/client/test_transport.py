@@ -6,11 +6,11 @@ import httpx2
 import pytest
 
 from sojourn.client import Server, find_server
-from sojourn.client.discovery import announced
 from sojourn.client.transport import caller_headers, error_from_response
 from sojourn.core.errors import NotFound, ServerUnreachable, SessionBusy, SojournError
 from sojourn.core.sessions import Principal
 from sojourn.ports.service import Caller
+from sojourn.server_file import read_server_file
 
 SAID = {"address": "http://127.0.0.1:1", "token": "t", "pid": 2**22 + 1, "version": "1"}
 
@@ -22,16 +22,16 @@ def answer(status, content):
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", json.dumps({**SAID, "pid": "x"})])
 async def test_what_is_no_announcement_is_none(home, text):
     home.mkdir()
-    assert announced(home) is None
+    assert read_server_file(home) is None
     (home / "server.json").write_text(text)
-    assert announced(home) is None
+    assert read_server_file(home) is None
     assert await find_server(home) is None
 
 
 async def test_a_server_that_is_dead_is_not_found(home):
     home.mkdir()
     (home / "server.json").write_text(json.dumps(SAID))
-    assert announced(home) == Server(address="http://127.0.0.1:1", token="t", pid=2**22 + 1)
+    assert read_server_file(home) == Server(address="http://127.0.0.1:1", token="t", pid=2**22 + 1, version="1")
     assert await find_server(home) is None
 
 

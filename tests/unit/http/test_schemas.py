@@ -24,7 +24,7 @@ FULL = Message(**EVERYTHING)
 
 def test_a_session_has_the_same_keys_and_values():
     session = Session(id=ID, title="x", tags=("a",), started_at=1.7e9, last_active=1.7e9 + 0.1239, ended_at=None)
-    assert schemas.Session.model_validate(session).model_dump() == session_to_json(session)
+    assert schemas.SessionSchema.model_validate(session).model_dump() == session_to_json(session)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_session_has_the_same_keys_and_values():
 )
 def test_a_message_has_the_same_keys_and_values(message):
     kept = Recorded(session=ID, seq=7, at=1.7e9, item=message, turn=TurnId("t_1") if message is FULL else None)
-    assert schemas.Message.of(kept, message).model_dump() == message_to_json(kept)
+    assert schemas.MessageSchema.of(kept, message).model_dump() == message_to_json(kept)
 
 
 def test_hits_and_removals_have_the_same_keys_and_values():
@@ -42,6 +42,6 @@ def test_hits_and_removals_have_the_same_keys_and_values():
         hit = SearchHit(
             session=ID, seq=seq, role="user", timestamp=1.7e9, snippet=Snippet("a b", ((0, 1),)), source="cli"
         )
-        assert schemas.Hit.of(hit).model_dump(mode="json") == cli.encode_hit(hit)
+        assert schemas.HitSchema.of(hit).model_dump(mode="json") == cli.encode_hit(hit)
     removed = Removed(session=ID, rows={"messages": 2}, files=("f",), backups=("b",), remaining=("l",))
-    assert schemas.Removed.model_validate(removed).model_dump() == cli.encode_removal(removed)
+    assert schemas.RemovalSchema.model_validate(removed).model_dump() == cli.encode_removal(removed)

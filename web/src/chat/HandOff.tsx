@@ -10,7 +10,7 @@ import { follow } from "@/router";
 
 const DESKS = ["cli"]; // where a session can wait to be picked up
 
-/** "Hand off to …": where to, then every step as it is taken. `moved` is called when the wheel may have gone. */
+/** "Hand off to …": where to, then every step as it is taken. `moved` is called when the driver may have changed. */
 export function HandOff({ session, ours, busy, leaving, moved }: { session: string; ours: boolean; busy: boolean; leaving: boolean; moved: () => void }) {
   const { t } = useWords();
   const [open, setOpen] = useState(false);

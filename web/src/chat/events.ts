@@ -1,4 +1,5 @@
 // The five events of a turn, and the rows of the transcript between them. Stages that are not known are passed over.
+import type { ProgressData } from "@/api/progress";
 import type { Message } from "@/api/types";
 
 export interface Task {
@@ -25,7 +26,7 @@ interface Common {
 
 export type ChatEvent = { seq: number } & (
   | ({ name: "metadata"; session_id: string; runtime: string; model: string } & Common)
-  | ({ name: "progress"; stage: string; detail: Record<string, unknown> } & Common)
+  | ({ name: "progress" } & ProgressData & Common)
   | ({ name: "chunk"; text: string } & Common)
   | ({ name: "error"; code: string; message: string; hint: string; retryable: boolean } & Common)
   | ({ name: "done"; status: string; usage: Record<string, unknown> } & Common)

@@ -1,4 +1,5 @@
 // What a conversation looks like, made of its events alone. Pure: the same events give the same view, however they came.
+import type { ProgressData, ToolDetail } from "@/api/progress";
 import type { Message } from "@/api/types";
 import type { ChatEvent, Question, Task } from "@/chat/events";
 
@@ -71,7 +72,7 @@ export function advance(view: ChatView, events: ChatEvent[]): ChatView {
       if (event.message.role === "user" && !event.turn_id) turns.push(newTurn(`m${seq}`));
       addMessage(turnOf(event.turn_id ?? (event.message.role === "user" ? `m${seq}` : undefined), true)!, event.message);
     } else if (event.name === "progress" && event.stage === "handoff") {
-      driver = String(event.detail["to"] ?? "") || driver;
+      driver = event.detail.to || driver;
     } else {
       const turn = turnOf(event.turn_id, event.name === "metadata");
       if (turn) addEvent(turn, event);
@@ -117,31 +118,30 @@ function addEvent(turn: TurnView, event: ChatEvent): void {
   } else if (event.name === "done") {
     Object.assign(turn, { status: event.status, usage: event.usage, stage: "", question: null, thinking: "" });
   } else if (event.name === "progress") {
-    addProgress(turn, event.stage, event.detail);
+    addProgress(turn, event);
   }
 }
 
-function addProgress(turn: TurnView, stage: string, detail: Record<string, unknown>): void {
-  if (stage === "queued" && detail["queued"]) return; // another request waits for this turn; that changes nothing here
+function addProgress(turn: TurnView, { stage, detail }: ProgressData): void {
+  if (stage === "queued" && detail.queued) return; // another request waits for this turn; that changes nothing here
   turn.stage = stage;
-  if (stage === "thinking") turn.thinking = (turn.thinking + String(detail["text"] ?? "")).slice(-4000);
-  else if (stage === "task" && Array.isArray(detail["tasks"])) turn.tasks = detail["tasks"] as Task[];
-  else if (stage === "memory") turn.blocks = [...turn.blocks, { kind: String(detail["kind"]), title: String(detail["title"]), reason: String(detail["reason"] ?? "") }];
-  else if (stage === "template") turn.blocks = [...turn.blocks, { kind: "template", title: String(detail["name"]), reason: String(detail["because"] ?? "") }];
-  else if (stage === "approval") turn.question = detail["status"] === "asked" ? (detail as unknown as Question) : null;
-  else if (stage === "running" && detail["steer"]) turn.notes = [...turn.notes, String(detail["steer"])];
+  if (stage === "thinking") turn.thinking = (turn.thinking + (detail.text ?? "")).slice(-4000);
+  else if (stage === "task" && detail.tasks) turn.tasks = detail.tasks as Task[];
+  else if (stage === "memory") turn.blocks = [...turn.blocks, { kind: detail.kind ?? "", title: detail.title ?? "", reason: detail.reason ?? "" }];
+  else if (stage === "template") turn.blocks = [...turn.blocks, { kind: "template", title: detail.name ?? "", reason: detail.because ?? "" }];
+  else if (stage === "approval") turn.question = detail.status === "asked" ? (detail as Question) : null;
+  else if (stage === "running" && detail.steer) turn.notes = [...turn.notes, detail.steer];
   else if (stage === "tool") addTool(turn, detail);
 }
 
-function addTool(turn: TurnView, detail: Record<string, unknown>): void {
-  const id = detail["call_id"] ? String(detail["call_id"]) : "";
-  const found = id ? tool(turn, id, String(detail["tool"] ?? "")) : lastTool(turn);
+function addTool(turn: TurnView, detail: ToolDetail): void {
+  const found = detail.call_id ? tool(turn, detail.call_id, detail.tool ?? "") : lastTool(turn);
   if (!found) return;
-  if (detail["line"] !== undefined) found.lines = [...found.lines, String(detail["line"])].slice(-200);
-  if (detail["preview"]) found.preview = String(detail["preview"]);
-  if (detail["error"]) found.error = String(detail["error"]);
-  if (typeof detail["duration"] === "number") found.seconds = detail["duration"];
-  if (detail["status"] === "completed" || detail["status"] === "failed") found.status = detail["status"];
+  if (detail.line !== undefined) found.lines = [...found.lines, detail.line].slice(-200);
+  if (detail.preview) found.preview = detail.preview;
+  if (detail.error) found.error = detail.error;
+  if (detail.duration !== undefined) found.seconds = detail.duration;
+  if (detail.status === "completed" || detail.status === "failed") found.status = detail.status;
 }
 
 function tool(turn: TurnView, id: string, name: string): ToolView {

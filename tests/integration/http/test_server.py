@@ -8,38 +8,38 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn import config
+from sojourn import config, server_file
 from sojourn.core.errors import BadConfig, BadInput, Conflict, NotAllowed
 from sojourn.core.settings import Settings
-from sojourn.http import server, server_file
-from sojourn.http.server_file import Announcement
+from sojourn.http import server
+from sojourn.server_file import Server
 
-SAID = Announcement(address="http://127.0.0.1:1", token="t", pid=os.getpid(), started_at="now", version="0")
+SAID = Server(address="http://127.0.0.1:1", token="t", pid=os.getpid(), started_at="now", version="0")
 
 
 def test_what_is_written_is_private_and_can_be_read_back(home):
-    server_file.write(home, SAID)
+    server_file.write_server_file(home, SAID)
     file = home / "server.json"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert set(json.loads(file.read_text())) == {"address", "token", "pid", "started_at", "version"}
-    assert server_file.read(home) == SAID
+    assert server_file.read_server_file(home) == SAID
     assert [one.name for one in home.iterdir()] == ["server.json"]
 
 
 def test_only_its_own_server_takes_it_back(home):
-    server_file.write(home, SAID)
-    server_file.remove(home, replace(SAID, started_at="earlier"))
-    assert server_file.read(home) == SAID
-    server_file.remove(home, SAID)
-    assert server_file.read(home) is None
-    server_file.remove(home, SAID)
+    server_file.write_server_file(home, SAID)
+    server_file.remove_server_file(home, replace(SAID, started_at="earlier"))
+    assert server_file.read_server_file(home) == SAID
+    server_file.remove_server_file(home, SAID)
+    assert server_file.read_server_file(home) is None
+    server_file.remove_server_file(home, SAID)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 3}', "\udcff"])
 def test_what_cannot_be_read_is_as_good_as_nothing(home, text):
     home.mkdir()
     (home / "server.json").write_bytes(text.encode("utf-8", "surrogateescape"))
-    assert server_file.read(home) is None
+    assert server_file.read_server_file(home) is None
 
 
 def test_a_dead_server_does_not_serve():

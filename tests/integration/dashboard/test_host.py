@@ -5,7 +5,7 @@ import pytest
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import PlainTextResponse
 
-from sojourn.dashboard.dynamic_routes import Live
+from sojourn.dashboard.host import ConditionalRoute
 from sojourn.http import problems
 
 
@@ -15,7 +15,7 @@ async def client():
     app, ours, theirs = FastAPI(), APIRouter(), APIRouter()
     problems.install(app)
     ours.add_api_route("/garden/plants", lambda: "ours", methods=["GET"])
-    theirs.routes.append(Live(PlainTextResponse("theirs"), lambda path: path in wanted, ("GET",)))
+    theirs.routes.append(ConditionalRoute(PlainTextResponse("theirs"), lambda path: path in wanted, ("GET",)))
     app.include_router(ours)
     app.include_router(theirs, prefix="/garden")
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as made:

@@ -1,0 +1,146 @@
+"""`sojourn serve` and `sojourn dashboard`: start the server; `dashboard` also opens a browser."""
+
+from __future__ import annotations
+
+import json
+import sys
+import webbrowser
+from collections.abc import Callable, Coroutine
+from http.client import HTTPConnection, HTTPException
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+from sojourn.core.errors import ServerUnreachable
+from sojourn.lazy import Lazy
+from sojourn.ports.app import AppContext
+from sojourn.ports.cli import CliContext
+from sojourn.server_file import Server, is_serving, read_server_file
+
+if TYPE_CHECKING:
+    from sojourn.http.server import ServerReady
+
+_LINK_TIMEOUT_SECONDS = 5.0
+# Lazy: `--help` needs no web framework.
+SERVE: Lazy[Callable[..., Coroutine[Any, Any, None]]] = Lazy("sojourn.http.server:serve")
+_host_option = click.option("--host", metavar="ADDRESS", help="Where to listen (SOJOURN_HOST; 127.0.0.1).")
+_port_option = click.option("--port", metavar="NUMBER", help="0 takes a free one (SOJOURN_PORT; 8790).")
+
+
+@click.command()
+@_host_option
+@_port_option
+@click.option("--json", "as_json", is_flag=True, help="Print what is ready as JSON, for scripts.")
+@click.option("--no-gateway", is_flag=True, help="Leave chat networks alone (gateway.embedded).")
+@click.option("--until-idle", is_flag=True, hidden=True)  # `sojourn chat` starts its server so
+@click.pass_obj
+def serve(
+    cli: CliContext, host: str | None, port: str | None, as_json: bool, no_gateway: bool, until_idle: bool
+) -> None:
+    """Serve your sessions over HTTP, until stopped.
+
+    Everything but /healthz needs the token that is printed at start: Authorization: Bearer TOKEN.
+    It is also in server.json in the home. SOJOURN_TOKEN sets one of your own.
+    """
+    _set_address(cli, host, port)
+    if no_gateway:
+        cli.flags["gateway.embedded"] = False
+    if until_idle:  # a network that needs a steady connection is not served by a server that stops when idle
+        cli.flags["gateway.platforms"] = "local"
+    cli.json = cli.json or as_json
+    report = _print_address if until_idle else _print_json if cli.json else _print_ready
+    cli.run(lambda app: SERVE.load()(app, report, until_idle=until_idle))
+
+
+@click.command()
+@_host_option
+@_port_option
+@click.option("--no-open", is_flag=True, help="Only print the link.")
+@click.pass_obj
+def dashboard(cli: CliContext, host: str | None, port: str | None, no_open: bool) -> None:
+    """Serve your sessions, and open them in a browser.
+
+    The printed link works once, within an hour. If a server of this home is already running, that server makes a new
+    link and no other is started.
+    """
+    _set_address(cli, host, port)
+    cli.run(lambda app: _open_dashboard(app, no_open=no_open))
+
+
+def _set_address(cli: CliContext, host: str | None, port: str | None) -> None:
+    flags = {"server.host": host, "server.port": port}
+    cli.flags.update({name: value for name, value in flags.items() if value is not None})
+
+
+def _print_address(ready: ServerReady) -> None:
+    """For a log, where no token belongs."""
+    click.echo(f"ready {ready.server.address}")
+
+
+def _print_json(ready: ServerReady) -> None:
+    server = ready.server
+    values = {"address": server.address, "pid": server.pid, "started_at": server.started_at, "version": server.version}
+    click.echo(json.dumps(values if ready.own_token else {**values, "token": server.token}))
+    sys.stdout.flush()
+
+
+def _print_ready(ready: ServerReady) -> None:
+    server = ready.server
+    click.echo(f"ready {server.address}")
+    click.echo("token is the one you set" if ready.own_token else f"token {server.token}")
+    if sys.stdout.isatty():
+        token = "$SOJOURN_TOKEN" if ready.own_token else server.token
+        click.echo(f'\n  curl -H "Authorization: Bearer {token}" {server.address}/api/sessions\n\nCtrl-C stops it.')
+    if ready.warning:
+        click.echo(f"! Others cannot find this server: {ready.warning}", err=True)
+    sys.stdout.flush()
+
+
+async def _open_dashboard(app: AppContext, *, no_open: bool) -> None:
+    running = read_server_file(app.settings.home)
+    if running is not None and is_serving(running):
+        return _show_link(running.address, _request_link(running), no_open=no_open)
+
+    def report(ready: ServerReady) -> None:
+        _show_link(ready.server.address, ready.link, no_open=no_open)
+        if sys.stdout.isatty():
+            click.echo("\nCtrl-C stops it.")
+
+    await SERVE.load()(app, report)
+
+
+def _show_link(address: str, link: str, *, no_open: bool) -> None:
+    click.echo(f"ready {address}")
+    click.echo(f"open {link}")
+    sys.stdout.flush()
+    if not no_open:
+        _open_browser(link)
+
+
+def _open_browser(link: str) -> None:
+    """Opens a graphical browser if there is one. A browser inside the terminal would take the terminal over."""
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return
+    if not isinstance(browser, webbrowser.GenericBrowser) or isinstance(browser, webbrowser.BackgroundBrowser):
+        browser.open(link)
+
+
+def _request_link(server: Server) -> str:
+    """Asks the running server for a new one-time link. ServerUnreachable."""
+    address = urlsplit(server.address)
+    connection = HTTPConnection(address.hostname or "", address.port, timeout=_LINK_TIMEOUT_SECONDS)
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Length": "0"}
+    try:
+        connection.request("POST", "/api/links", headers=headers)
+        path = json.loads(connection.getresponse().read())["path"]
+    except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
+        raise ServerUnreachable(
+            f"The server at {server.address} did not make a link.",
+            hint=f"It may be an older version: stop it with `kill {server.pid}`.",
+        ) from error
+    finally:
+        connection.close()
+    return f"{server.address}{path}"

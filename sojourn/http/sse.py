@@ -1,0 +1,190 @@
+"""Server-sent events: frames with an event name, one line of JSON and a number as `id:`, and the streaming response.
+
+The same item always gives the same bytes, so a client that reconnects ends up with the same data as one that stayed.
+Closing a stream stops only the stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager, suppress
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from fastapi import Response
+from pydantic_core import to_json
+from starlette.types import Receive, Scope, Send
+
+from sojourn.core.codec import encode_recorded
+from sojourn.core.errors import SojournError
+from sojourn.core.events import Chunk, Event, Metadata
+from sojourn.core.messages import Message
+from sojourn.core.sessions import Change, Recorded
+from sojourn.http import schemas
+from sojourn.http.json_safe import replace_surrogates, to_iso_date, to_json_value
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+HEARTBEAT_FRAME = b":\n\n"
+RETRY_FRAME = b"retry: 1000\n\n"  # milliseconds until a browser that lost the line comes back
+
+
+def event_frame(recorded: Recorded) -> bytes | None:
+    """One of the five events, with its own fields, when it was kept and in which turn. None for a message."""
+    item = recorded.item
+    return None if isinstance(item, Message) else _format(item.name, _encode(recorded, item), recorded.seq)
+
+
+def log_frame(recorded: Recorded) -> bytes:
+    """An event, or a row of the transcript under the name `message`."""
+    item = recorded.item
+    if isinstance(item, Message):
+        return _format("message", schemas.MessageSchema.of(recorded, item).model_dump_json().encode(), recorded.seq)
+    return _format(item.name, _encode(recorded, item), recorded.seq)
+
+
+def exact_frame(recorded: Recorded) -> bytes:
+    """For a client of ours, see `core.wire`."""
+    name, values = encode_recorded(recorded)
+    return _format(name, json.dumps(values).encode(), recorded.seq)
+
+
+def change_frame(found: Change) -> bytes:
+    values = {"n": found.n, "session": to_json_value(found.session), "kind": found.kind, "at": to_iso_date(found.at)}
+    return _format(found.kind, to_json(values), found.n)
+
+
+def cursor_frame(number: int) -> bytes:
+    """Only a number: where a client that heard nothing yet can come back to."""
+    return b": from here\nid: %d\n\n" % number
+
+
+def _format(name: str, data: bytes, number: int) -> bytes:
+    return b"event: %b\ndata: %b\nid: %d\n\n" % (name.encode(), data, number)
+
+
+def _encode(recorded: Recorded, item: Event) -> bytes:
+    if isinstance(item, Chunk):  # nearly all of them
+        values: dict[str, Any] = {"text": replace_surrogates(item.text)}
+    else:
+        values = {one.name: to_json_value(getattr(item, one.name)) for one in fields(item)}
+    if isinstance(item, Metadata):
+        values["session_id"] = values["session_id"] or recorded.session
+    values["at"], values["turn_id"] = to_iso_date(recorded.at), recorded.turn or values.get("turn_id")
+    return to_json(values, inf_nan_mode="null")
+
+
+FRAME_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string"},
+        "data": {"type": "string"},
+        "id": {"type": "string"},
+        "retry": {"type": "integer"},
+    },
+}
+STREAM_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Frames, as they come.", "content": {"text/event-stream": {"itemSchema": FRAME_SCHEMA}}}
+}
+
+
+async def to_frames(
+    source: AsyncGenerator[T, None], frame: Callable[[T], bytes | None], first: bytes = b""
+) -> AsyncGenerator[bytes, None]:
+    """A frame for each item that has one."""
+    async with aclosing(source) as items:
+        if first:
+            yield first
+        async for item in items:
+            if (made := frame(item)) is not None:
+                yield made
+
+
+class Streams:
+    """The open streams of a server, so that it can end them and stop, and knows that it is needed."""
+
+    def __init__(self, heartbeat: float = 15.0) -> None:
+        self.heartbeat = heartbeat
+        self._open: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def close(self) -> None:
+        """Every stream ends at once, and cleanly; new ones end before they begin."""
+        self._closed = True
+        for stream in self._open:
+            stream.cancel()
+
+    @contextmanager
+    def holding(self, stream: asyncio.Task[None]) -> Iterator[None]:
+        self._open.add(stream)
+        if self._closed:
+            stream.cancel()
+        try:
+            yield
+        finally:
+            self._open.discard(stream)
+
+
+class EventStream(Response):
+    """Server-sent events. The source yields whole frames; when it fails, the client comes back and is told why."""
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self,
+        streams: Streams,
+        source: AsyncGenerator[bytes, None],
+        headers: Mapping[str, str] | None = None,
+        *,
+        resumable: bool = True,
+        status_code: int = 200,
+    ) -> None:
+        super().__init__(status_code=status_code, headers={"X-Accel-Buffering": "no", **(headers or {})})
+        del self.headers["content-length"]
+        self._streams, self._source, self._quiet, self._resumable = streams, source, True, resumable
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        tell = asyncio.create_task(self._tell(send))
+        others = [asyncio.create_task(self._beat(send)), asyncio.create_task(_wait_for_disconnect(receive))]
+        try:
+            with self._streams.holding(tell):
+                await asyncio.wait([tell, others[1]], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (tell, *others):
+                task.cancel()
+            ended = await asyncio.gather(tell, *others, return_exceptions=True)
+        if isinstance(ended[0], Exception):
+            raise ended[0]
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _tell(self, send: Send) -> None:
+        async with aclosing(self._source) as frames:
+            if self._resumable:
+                await send({"type": "http.response.body", "body": RETRY_FRAME, "more_body": True})
+            try:
+                async for frame in frames:
+                    self._quiet = False
+                    await send({"type": "http.response.body", "body": frame, "more_body": True})
+            except SojournError as error:
+                logger.warning("a stream ended early: %s", error)
+
+    async def _beat(self, send: Send) -> None:
+        while True:
+            self._quiet = True
+            await asyncio.sleep(self._streams.heartbeat / 2)  # twice as often as promised: a frame may just have come
+            if self._quiet:
+                await send({"type": "http.response.body", "body": HEARTBEAT_FRAME, "more_body": True})
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    """Ends when the client has hung up."""
+    with suppress(OSError):
+        while (await receive())["type"] != "http.disconnect":
+            pass
