@@ -17,8 +17,7 @@ from sojourn.core.codec import decode_recorded, decode_value, encode_value, make
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.core.skills import Skill, SkillProblem
-from sojourn.ports.libraries import Fact, TemplateInfo
+from sojourn.ports.libraries import Fact, Skill, SkillProblem, TemplateInfo
 from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
 from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply

@@ -15,10 +15,10 @@ from urllib.parse import unquote
 import httpx2
 
 from sojourn.core.errors import BadInput, PluginDown, PluginTimeout, StoreReadOnly
-from sojourn.core.plugin_manifest import Manifest
 from sojourn.core.settings import Settings
 from sojourn.dashboard.plugin_main import RAISED, Given
 from sojourn.dashboard.plugin_process import Running, start
+from sojourn.ports.pages import Manifest
 
 MOST_ANSWER = 16 * 1024 * 1024
 MOST_AT_ONCE = 16

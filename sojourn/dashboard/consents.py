@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Literal
 
 from sojourn.core.errors import BadConfig, StoreReadOnly
-from sojourn.core.plugin_manifest import NAME
 from sojourn.dashboard.plugin_folders import Folder
+from sojourn.dashboard.plugin_manifest import NAME
 
 State = Literal["on", "off", "asks", "broken"]  # asks: it needs more than was agreed to, and is off until then
 

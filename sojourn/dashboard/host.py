@@ -7,10 +7,10 @@ import secrets
 from contextlib import suppress
 
 from sojourn.core.errors import NotFound, SojournError
-from sojourn.core.plugin_manifest import NAME
 from sojourn.dashboard.backends import Backend, stamp
 from sojourn.dashboard.consents import Consents
 from sojourn.dashboard.plugin_folders import Folder, find
+from sojourn.dashboard.plugin_manifest import NAME
 from sojourn.dashboard.plugin_state import Listed, listed
 from sojourn.ports.app import PluginAccess
 

@@ -9,11 +9,11 @@ from fastapi import APIRouter
 from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
 
-from sojourn.core.plugin_manifest import NEEDS
 from sojourn.dashboard.host import PluginHost
 from sojourn.dashboard.plugin_frames import Frames
 from sojourn.dashboard.plugin_state import Listed, turn_off, turn_on
 from sojourn.ports.app import PluginContext
+from sojourn.ports.pages import NEEDS
 from sojourn.sandbox import landlock_version
 
 Name = Annotated[str, InPath(min_length=1, max_length=64)]

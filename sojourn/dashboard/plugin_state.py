@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.core.errors import BadConfig, BadInput, Conflict, NotFound
-from sojourn.core.plugin_manifest import NAME, Manifest, parse_manifest
 from sojourn.dashboard.consents import Consents, State
 from sojourn.dashboard.plugin_folders import Folder, find_all
+from sojourn.dashboard.plugin_manifest import NAME, parse_manifest
 from sojourn.ports.app import PluginAccess
+from sojourn.ports.pages import Manifest
 from sojourn.ports.plugin import Plugin
 
 

@@ -110,7 +110,9 @@ class Gateway:
             for line in self.lines:
                 line.changed.clear()
             with suppress(SojournError):
-                await self._desk.store.heartbeat(self._heartbeat(await self.health()), seconds=HEARTBEAT_SECONDS * _DEAD)
+                await self._desk.store.heartbeat(
+                    self._heartbeat(await self.health()), seconds=HEARTBEAT_SECONDS * _DEAD
+                )
             if all(line.state != "starting" for line in self.lines):
                 self.ready.set()
             waiting = [asyncio.ensure_future(line.changed.wait()) for line in self.lines]

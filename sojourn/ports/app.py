@@ -72,7 +72,6 @@ class HasStore(HasSettings, Protocol):
     @property
     def store(self) -> Store:
         """The store; it is opened on first use."""
-        ...
 
 
 class PluginAccess(HasSettings, Protocol):
@@ -80,11 +79,9 @@ class PluginAccess(HasSettings, Protocol):
 
     def plugins(self) -> Sequence[Plugin]:
         """The plugins that could be loaded, built-in ones first."""
-        ...
 
     def plugin_problems(self) -> Mapping[str, SojournError]:
         """What is wrong with the other plugins, by their names."""
-        ...
 
     @overload
     def load(self, part: Lazy[T]) -> T: ...
@@ -95,11 +92,9 @@ class PluginAccess(HasSettings, Protocol):
 
         Raises Missing when the part needs a package that is not installed.
         """
-        ...
 
     def configured(self, plugin: str) -> Any:
         """The settings of the plugin of that name, in its own dataclass; None for a plugin without settings."""
-        ...
 
 
 class Shared(Protocol):
@@ -110,7 +105,6 @@ class Shared(Protocol):
 
         It is closed with the application if it has a `close`.
         """
-        ...
 
 
 class PluginContext(HasStore, PluginAccess, Shared, Protocol):
@@ -122,23 +116,18 @@ class AgentParts(Protocol):
 
     def runtime_names(self) -> tuple[str, ...]:
         """The names of all runtimes, in the order of their plugins."""
-        ...
 
     def runtime(self, name: str) -> Runtime:
         """The runtime of that name, made on first use. Raises NotFound, Missing or BadConfig."""
-        ...
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools of all plugins, each behind the guard that asks before it acts."""
-        ...
 
     def context(self) -> tuple[ContextSource, ...]:
         """The context sources of all plugins."""
-        ...
 
     def call_judge(self) -> CallJudge:
         """The function that tells from a tool's result whether its call worked."""
-        ...
 
 
 class Histories(Protocol):
@@ -146,7 +135,6 @@ class Histories(Protocol):
 
     def find_histories(self, path: Path | None = None, source: str = "") -> list[FoundHistory]:
         """Finds histories in their usual places, or the one at `path`; `source` narrows to one program."""
-        ...
 
     async def import_history(
         self,
@@ -157,15 +145,12 @@ class Histories(Protocol):
         progress: Progress | None = None,
     ) -> ImportReport:
         """Copies what is new in a history into the store. `dry_run`: only reports what it would do."""
-        ...
 
     def open_hermes_history(self, home: Path) -> History:
         """Opens the history of a Hermes home for scanners, read-only."""
-        ...
 
     def open_history(self, home: Path) -> History:
         """Opens the history of a home folder, of Sojourn or of Hermes, read-only. Raises NotFound."""
-        ...
 
 
 class ScanContext(PluginContext, Histories, Protocol):
@@ -177,27 +162,21 @@ class StoreMaintenance(Protocol):
 
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
         """Erases a session from the store and from every plugin; `purge_backups` deletes the copies that hold it."""
-        ...
 
     def purge(self, removed: Removed) -> Removed:
         """Deletes the copies that still hold a forgotten session."""
-        ...
 
     async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
         """Copies the whole store into one file at `target`, or into a new file of that folder."""
-        ...
 
     async def restore(self, source: Path, *, progress: Progress | None = None) -> None:
         """Puts the copy at `source` in the place of the store."""
-        ...
 
     async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
         """Copies the store into an empty one: a PostgreSQL address, or the path of a home folder."""
-        ...
 
     async def add_samples(self) -> int:
         """Adds a few sample sessions and returns their number."""
-        ...
 
 
 class ServiceAccess(Protocol):
@@ -206,11 +185,9 @@ class ServiceAccess(Protocol):
     @property
     def service(self) -> Service:
         """The service that runs turns in this process."""
-        ...
 
     async def connect(self, *, in_process: bool = False) -> Service:
         """The service of this home's server, which is started if none runs; `in_process`: the one of this process."""
-        ...
 
 
 class PageHost(Protocol):
@@ -218,7 +195,6 @@ class PageHost(Protocol):
 
     def plugin_pages(self) -> PluginPages:
         """Lists dashboard plugins and turns them on and off; no server needs to run."""
-        ...
 
 
 class Libraries(Protocol):
@@ -241,4 +217,3 @@ class AppContext(AgentContext, ScanContext, StoreMaintenance, PageHost, Protocol
 
     async def close(self) -> None:
         """Closes the service, the runtimes, the shared objects and the store, as far as they were opened."""
-        ...

@@ -139,11 +139,9 @@ class Inbox(Protocol):
         self, platform: str, account: str, message_id: str, *, place: str, payload: Json, files: Sequence[File] = ()
     ) -> Incoming | None:
         """On disk when this returns; None if that message was kept before. Acknowledge it either way."""
-        ...
 
     async def incoming_files(self, item: Incoming) -> tuple[File, ...]:
         """What came along, as it came; gone when it is done, because by then the session has them."""
-        ...
 
     async def claim_incoming(
         self,
@@ -156,20 +154,17 @@ class Inbox(Protocol):
         seconds: float = 60.0,
     ) -> list[Incoming]:
         """The oldest, one of each place. `ahead` takes what waits behind a running one (to steer or to stop it)."""
-        ...
 
     async def update_incoming(
         self, item: Incoming, *, seconds: float = 60.0, session: SessionId | None = None, turn: TurnId | None = None
     ) -> Incoming:
         """Renews, and keeps what it became: that is what an heir needs to know. LeaseLost, NotFound."""
-        ...
 
     async def finish_incoming(
         self, item: Incoming, state: Literal["done", "failed"] = "done", *, error: str = "", turn: TurnId | None = None
     ) -> Incoming: ...  # `turn`: which answered it
     async def release_incoming(self, item: Incoming, *, seconds: float = 0.0, error: str = "") -> Incoming:
         """Lets it wait again, for at least so long."""
-        ...
 
     async def incoming(
         self,
@@ -186,13 +181,11 @@ class Outbox(Protocol):
 
     async def put_outgoing(self, drafts: Sequence[OutgoingDraft]) -> list[Outgoing]:
         """All of them or none, in this order; one whose key is known comes back as it stands. NotFound."""
-        ...
 
     async def claim_outgoing(
         self, owner: str, *, lines: Sequence[AccountKey] | None = None, limit: int = 1, seconds: float = 60.0
     ) -> list[Outgoing]:
         """The next of each place; a place waits for its first one. One whose sender died is a possible duplicate."""
-        ...
 
     async def renew_outgoing(self, item: Outgoing, *, seconds: float = 60.0) -> Outgoing: ...
     async def finish_outgoing(
@@ -208,7 +201,6 @@ class Outbox(Protocol):
         self, item: Outgoing, *, seconds: float, error: str = "", maybe_sent: bool = False
     ) -> Outgoing:
         """Tries again after so long (what the platform asked for). `maybe_sent`: no answer came, it may be there."""
-        ...
 
     async def outgoing(
         self,
@@ -235,7 +227,6 @@ class Bindings(Protocol):
     ) -> Binding:
         """The session that was there becomes `previous`. `expect` is the revision that was seen (0: none there).
         NotFound for another person's session, Conflict."""
-        ...
 
     async def binding(self, place: str) -> Binding | None: ...
     async def bindings(
@@ -252,7 +243,6 @@ class Gateways(Protocol):
     async def retire_gateway(self, id: str) -> bool: ...
     async def lease_credential(self, credential: str, owner: str, *, seconds: float = 30.0) -> CredentialLease | None:
         """None while another one has it; its owner may ask again to renew."""
-        ...
 
     async def renew_credential(
         self, hold: CredentialLease, *, seconds: float = 30.0
@@ -260,7 +250,6 @@ class Gateways(Protocol):
     async def line_health(self) -> list[ConnectionHealth]: ...  # by platform and account
     async def prune_journal(self, before: float) -> int:
         """Removes finished rows and dead gateways older than that; returns how many."""
-        ...
 
 
 class GatewayStore(Inbox, Outbox, Bindings, Gateways, Protocol):
@@ -269,4 +258,3 @@ class GatewayStore(Inbox, Outbox, Bindings, Gateways, Protocol):
     def watch_gateway(self, *topics: Topic, seconds: float = 2.0) -> AsyncGenerator[None, None]:
         """Yields at once, then whenever one of these may have changed, in any process, and at least every so many
         seconds. What happens while a reader is busy is told when it comes back."""
-        ...

@@ -69,26 +69,21 @@ class History(Protocol):
 
         Asking is cheap: this is how a scanner in a running process sees that there is nothing to do.
         """
-        ...
 
     def sessions(self) -> list[SessionFacts]:
         """Every session, newest start first, ties in order of insertion. Archived ones too."""
-        ...
 
     def messages(self, sessions: Sequence[str]) -> Iterator[tuple[str, list[RawMessage]]]:
         """The live rows of each session, in order, one session at a time.
 
         A damaged session raises `StoreCorrupt`; the caller may go on with the sessions after it.
         """
-        ...
 
     def previews(self, sessions: Sequence[str]) -> dict[str, str]:
         """The opening words of the first user message of each session that has one."""
-        ...
 
     def close(self) -> None:
         """Lets go of files and connections; using the object again opens them again."""
-        ...
 
 
 @runtime_checkable
@@ -100,7 +95,6 @@ class HasToolExchanges(Protocol):
 
         What an assistant says beside its calls is left out: its `content` is None.
         """
-        ...
 
 
 @runtime_checkable
@@ -109,7 +103,6 @@ class HasSize(Protocol):
 
     def size(self) -> int:
         """Bytes on disk, roughly; 0 when that cannot be told."""
-        ...
 
 
 @runtime_checkable
@@ -118,4 +111,3 @@ class HasChangeFeed(Protocol):
 
     def changes(self) -> Changes | None:
         """Since `sessions` or this was last asked, of this very object; None when all have to be listed again."""
-        ...

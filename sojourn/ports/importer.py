@@ -48,7 +48,6 @@ class HistoryReader(Protocol):
 
     def sessions(self) -> Iterator[SessionEntry]:
         """Oldest start first; parents before children."""
-        ...
 
     def read(self, native_id: str) -> Transcript: ...  # SourceUnreadable
 
@@ -68,10 +67,8 @@ class Importer(Protocol):
 
     def find(self, user_home: Path, environment: Mapping[str, str]) -> list[FoundHistory]:
         """Looks in the usual places; opens nothing for writing, reads no credentials."""
-        ...
 
     def claims(self, path: Path) -> FoundHistory | None:
         """Whether a path given by the person is such a history."""
-        ...
 
     def open(self, home: Path) -> AbstractContextManager[HistoryReader]: ...  # SourceUnreadable

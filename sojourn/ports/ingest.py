@@ -30,18 +30,14 @@ class Ingest(Protocol):
 
     async def known(self, source: str, home: str) -> dict[str, str]:
         """The fingerprint under which each session of a history was last brought in."""
-        ...
 
     async def forgotten(self, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
         """Those sessions of a history that were forgotten here, and will not be brought in."""
-        ...
 
     async def ingest(
         self, source: str, home: str, batch: Sequence[tuple[str, Transcript]], *, principal: Principal
     ) -> list[Ingested]:
         """Brings in what is new of each (fingerprint, transcript), all of the batch or nothing of it."""
-        ...
 
     async def index(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Makes everything findable that is not yet; returns how many messages that were."""
-        ...

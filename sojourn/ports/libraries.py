@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sojourn.core.sessions import OWNER, Principal, SessionId
-from sojourn.core.skills import Skill, SkillProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +20,24 @@ class Fact:
     revision: int = 0
     created_at: float = 0.0
     updated_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """A skill: `body` says what to do, `path` is its SKILL.md."""
+
+    name: str
+    description: str
+    body: str
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillProblem:
+    """A SKILL.md that cannot be used, and why."""
+
+    path: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +57,9 @@ class FactLibrary(Protocol):
 
     async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> Sequence[Fact]:
         """All facts, oldest first; with `text`, those that share words with it, best first."""
-        ...
 
     async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
         """Adds a fact; a known one is returned as it is. BadInput if it is empty, too long or holds a secret."""
-        ...
 
     async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact: ...  # NotFound, BadInput
     async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact: ...  # NotFound
@@ -55,7 +70,6 @@ class SkillLibrary(Protocol):
 
     async def list_skills(self) -> Sequence[Skill | SkillProblem]:
         """Every skill, without its body, and every SKILL.md that cannot be used."""
-        ...
 
     async def get_skill(self, name: str) -> Skill: ...  # NotFound
 
@@ -65,4 +79,3 @@ class TemplateLibrary(Protocol):
 
     async def list_templates(self) -> Sequence[TemplateInfo]:
         """All templates, newest first; unreadable ones come last and name their problem."""
-        ...

@@ -73,22 +73,18 @@ class PlatformAdapter(Protocol):
     @property
     def account(self) -> str:
         """Which account this is, without giving its credential away: one process at a time uses it."""
-        ...
 
     def listen(self) -> AsyncGenerator[Inbound, None]:
         """What comes in, until closed. When the generator is resumed after an item, that item is safely kept: only
         then is it acknowledged to the network. Losing the line is raised as PlatformDown; a wrong credential as
         KeyRefused. Own messages and those of other bots are left out."""
-        ...
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         """One message of at most max_chars, Markdown unless `plain`. SendRefused, PlatformDown. A call that is cut off
         by a lost line raises PlatformDown: the gateway marks it as possibly delivered."""
-        ...
 
     def home(self, chat: str) -> Place:
         """The place a person names in words or settings, built as for inbound messages. BadInput."""
-        ...
 
     async def close(self) -> None: ...
 
@@ -98,14 +94,12 @@ class CanThread(Protocol):
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
         """A fresh thread, as a Place with the key its next message will have. ThreadsUnsupported says why not, and
         NoThreadHere what `parent` is instead."""
-        ...
 
 
 @runtime_checkable
 class CanEdit(Protocol):
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
         """Shows this instead; buttons that stood under it are gone. SendRefused."""
-        ...
 
 
 @runtime_checkable
@@ -117,7 +111,6 @@ class CanAsk(Protocol):
     ) -> Sent:
         """Like `send`, with buttons. Who presses one is heard like who writes: an Inbound with `pressed`, kept before
         the network is told that it was heard."""
-        ...
 
 
 @runtime_checkable
@@ -129,7 +122,6 @@ class CanType(Protocol):
 class CanReact(Protocol):
     async def react(self, sent: Sent, sign: str) -> None:
         """Puts an emoji to a message, ours or another's. SendRefused for a sign the network does not have."""
-        ...
 
 
 @runtime_checkable

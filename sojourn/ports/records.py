@@ -34,7 +34,6 @@ class RecordStore(Protocol):
         """Keeps it, redacted like messages. `expect` is the revision it must have now (0: it must not exist),
         else Conflict; None replaces whatever is there. With `lease`, only while that is held (LeaseLost, NotDriving).
         """
-        ...
 
     async def get_record(self, kind: str, key: str) -> Record | None: ...
     async def list_records(

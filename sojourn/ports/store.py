@@ -118,13 +118,11 @@ class SessionStore(Protocol):
     ) -> Session: ...  # with details; NotFound
     async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
         """By id, unique beginning of an id, or title. NotFound, Ambiguous."""
-        ...
 
     async def find(self, listing: Listing) -> list[Session]: ...
     async def count(self, listing: Listing) -> int: ...  # how many there are, whatever `limit`, `skip` and `before` say
     async def change(self, old: Session, new: Session) -> Session:
         """Title, tags, pin, archive, model, cwd: compare-and-swap on `revision`. Conflict, TitleTaken."""
-        ...
 
     async def search(self, search: SearchQuery) -> list[SearchHit]: ...
 
@@ -134,29 +132,23 @@ class SessionStore(Protocol):
     ) -> list[Recorded]:
         """Kept, in order, before this returns; numbered 1, 2, 3 … for ever. LeaseLost, NotDriving. With nothing to add,
         nothing is done."""
-        ...
 
     def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Log: ...
     def watch(self, session: SessionId, *, after: int = 0) -> Log:
         """`read`, then everything that follows, from any process, until the iterator is closed."""
-        ...
 
     async def set_flags(self, lease: Lease, seqs: Sequence[int], *, active: bool, compacted: bool) -> int:
         """Undoes, restores or summarises messages; returns how many rows changed."""
-        ...
 
     async def end(self, lease: Lease, reason: str) -> Session:
         """First writer wins: an ended session keeps its reason."""
-        ...
 
     # who may write
     async def set_driver(self, session: SessionId, surface: str, *, fence: int | None = None) -> Session:
         """Makes a surface the driver. With `fence`, only if that is still the driver's number. Conflict."""
-        ...
 
     async def lease(self, session: SessionId, *, holder: str, surface: str, seconds: float = 30.0) -> Lease:
         """The turn lease. A session without driver gets this surface. SessionBusy, NotDriving."""
-        ...
 
     async def renew(self, lease: Lease, seconds: float = 30.0) -> Lease: ...  # 0 lets go. LeaseLost
 
@@ -164,7 +156,6 @@ class SessionStore(Protocol):
     async def send_control(self, session: SessionId, kind: str, payload: Json = None, *, by: str = "") -> Control: ...
     def controls(self, lease: Lease) -> AsyncGenerator[Control, None]:
         """What others say to this turn, each once, until closed. LeaseLost."""
-        ...
 
     # the feed of all sessions
     async def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]: ...
@@ -174,15 +165,12 @@ class SessionStore(Protocol):
     # taking away
     async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed:
         """Removes a session and its sub-agents. SessionBusy while a turn runs."""
-        ...
 
     async def forget(self, session: SessionId) -> Removed:
         """`delete`, and no byte of it stays in the store's own files; a hashed tombstone keeps it away."""
-        ...
 
     async def health(self) -> Health:
         """Never raises."""
-        ...
 
     async def close(self) -> None: ...
 
@@ -192,4 +180,3 @@ class Store(SessionStore, Ingest, StoreAdmin, BlobStore, RecordStore, HandoffSto
 
     def history(self) -> History:
         """Opens the same data for scanners: synchronous, picklable, read-only."""
-        ...

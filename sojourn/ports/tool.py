@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId
-from sojourn.ports.tool_schema import schema_for, validate_arguments
 
 Effect = Literal["reads", "writes", "runs"]
 
@@ -62,7 +60,6 @@ class Workspace(Protocol):
     async def ask(self, question: Question) -> Reply: ...
     def tell(self, line: str) -> None:
         """A line of progress for whoever watches: a long command's output, a page's address."""
-        ...
 
 
 Run = Callable[[Workspace, Mapping[str, Json]], Awaitable[ToolResult]]
@@ -83,48 +80,6 @@ class Tool:
 
     def for_whom(self, principal: Principal) -> bool:
         return principal == OWNER or self.guests
-
-
-def tool(
-    *,
-    effect: Effect = "reads",
-    asks_first: bool = False,
-    asks: Asks | None = None,
-    guests: bool = False,
-    name: str = "",
-) -> Callable[[Callable[..., Awaitable[str | ToolResult]]], Tool]:
-    """Makes a Tool of `async def name(at: Workspace, …) -> str`.
-
-    The docstring describes it; a line `path: where the file is` in it describes a parameter. Hints give the
-    schema: str, int, float, bool, Literal, list[…], dict, … | None. `asks_first` asks before every call, also of
-    a tool that only reads. A call with other arguments than these is refused with BadInput before the function runs.
-    """
-
-    def made(function: Callable[..., Awaitable[str | ToolResult]]) -> Tool:
-        about, parameters = schema_for(function)
-        called = name or function.__name__
-
-        async def run(at: Workspace, given: Mapping[str, Json]) -> ToolResult:
-            arguments, problems = validate_arguments(parameters, given)
-            if problems:
-                raise BadInput(" ".join(problems), hint=f"Call {called} again with corrected arguments.")
-            told: Any = await function(at, **arguments)
-            return told if isinstance(told, ToolResult) else ToolResult(text=str(told))
-
-        first = asks or (_asks_plainly(called) if asks_first else None)
-        return Tool(
-            name=called, description=about, parameters=parameters, run=run, effect=effect, asks=first, guests=guests
-        )
-
-    return made
-
-
-def _asks_plainly(called: str) -> Asks:
-    def question(_: Workspace, given: Mapping[str, Json]) -> Question:
-        detail = ", ".join(f"{key}: {value}" for key, value in given.items())
-        return Question(id="", text=f"May I use {called}?", tool=called, detail=detail)
-
-    return question
 
 
 class CallVerdict(Protocol):
@@ -152,4 +107,3 @@ class CallJudge(Protocol):
         result: the text the tool returned; None if it returned nothing.
         extra: what the runtime noted beside the result. effect: what the tool says it changed.
         """
-        ...

@@ -21,7 +21,6 @@ from sojourn.core.events import Progress
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId, TurnId
 from sojourn.core.settings import Settings
-from sojourn.core.template_examples import render_examples
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import CONTEXT_STAGES, ContextBlock, ContextContribution, ContextRequest, ContextSource
 from sojourn.ports.runtime import HasOwnTools, HistoryEntry, Runtime, TurnInput
@@ -31,6 +30,7 @@ from sojourn.service.plugin_cache import PluginCache
 from sojourn.service.turn_controls import TurnControls
 from sojourn.service.turn_record import TurnRecord
 from sojourn.service.turn_writer import STATE_KIND, StartedTurn, TurnWriter
+from sojourn.text.template_examples import render_examples
 from sojourn.text.token_count import estimate_tokens
 
 SOURCE_SECONDS = 1.0  # a slower context source is left out of the turn

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from sojourn.core.errors import BadInput, NotAllowed, NotFound
 from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import OWNER, Session, SessionId, clean_title
-from sojourn.core.skills import Skill
+from sojourn.ports.libraries import Skill
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Listing
 from sojourn.service.handoffs import LOCAL_SURFACES

@@ -15,9 +15,8 @@ from sojourn.core.events import Progress
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.core.skills import Skill, SkillProblem
 from sojourn.ports.app import AgentContext
-from sojourn.ports.libraries import Fact, TemplateInfo
+from sojourn.ports.libraries import Fact, Skill, SkillProblem, TemplateInfo
 from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
 from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply

@@ -24,10 +24,10 @@ from sojourn.ports.app import AgentContext
 from sojourn.ports.runtime import CanComplete
 from sojourn.ports.service import Turn
 from sojourn.ports.store import SideWrites
+from sojourn.process_identity import is_dead
 from sojourn.service import idempotency, titles
 from sojourn.service.agent import AgentService
 from sojourn.service.plugin_cache import PluginCache
-from sojourn.service.process_identity import is_dead
 from sojourn.service.recovery import Recovery
 from sojourn.service.turn import TurnEnd, TurnExecutor
 from sojourn.service.turn_record import (

@@ -16,7 +16,7 @@ from sojourn.core.sessions import Lease, Principal, SessionId, TurnId, new_turn_
 from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.service import Caller, Turn, TurnRequest
 from sojourn.ports.store import Store
-from sojourn.service.process_identity import is_dead, this_process
+from sojourn.process_identity import is_dead, this_process
 
 KIND = "turn"
 LEASE_SECONDS = 30.0

@@ -10,7 +10,8 @@ from pathlib import Path
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.tool_schema import tool
 from sojourn.tools.danger import FIND_CODE_DANGERS
 from sojourn.tools.run_command import run_command, working_folder
 

@@ -14,8 +14,9 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasStore
 from sojourn.ports.records import Record
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.text.redaction import redact
+from sojourn.tool_schema import tool
 
 KIND = "fact"
 MAX_FACT_CHARS = 2000

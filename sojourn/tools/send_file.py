@@ -12,7 +12,8 @@ from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.ports.app import PluginContext
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.tool_schema import tool
 from sojourn.tools.files import ReadApprovals
 from sojourn.tools.safe_open import Place, open_file
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.tool_schema import tool
 from sojourn.tools.danger import FIND_DANGERS
 from sojourn.tools.run_command import run_command, shell_argv, working_folder
 

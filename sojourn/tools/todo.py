@@ -8,7 +8,8 @@ from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasStore
 from sojourn.ports.records import Record
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.tool_schema import tool
 
 KIND = "todo"
 STATES = {"open": "[ ]", "doing": "[~]", "done": "[x]", "dropped": "[-]"}

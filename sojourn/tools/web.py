@@ -13,7 +13,8 @@ from html_to_markdown import ConversionError, ConversionOptions, PreprocessingOp
 
 from sojourn.core.errors import BadInput, PlatformDown
 from sojourn.ports.app import HasSettings
-from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Tool, ToolResult, Workspace
+from sojourn.tool_schema import tool
 from sojourn.tools.url_policy import Target, resolve_url
 
 MAX_PAGE_BYTES = 5 << 20

@@ -11,7 +11,6 @@ import pytest
 from sojourn import config
 from sojourn.app import App
 from sojourn.core.messages import Message
-from sojourn.core.template_examples import is_example
 from sojourn.plugins import BUILT_INS, Registry
 from sojourn.templates import ToolCallExample
 from sojourn.templates.file_library import FolderLibrary
@@ -19,6 +18,7 @@ from sojourn.testing.hermes_rig import HermesRig
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.model_steps import Say
 from sojourn.testing.service_steps import ended, opened, shown, stages, talk
+from sojourn.text.template_examples import is_example
 from tests.integration.templates.test_templates_wire import ASKED, TEMPLATE
 
 ROOT = Path(__file__).resolve().parents[2]

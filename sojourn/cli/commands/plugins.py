@@ -11,8 +11,7 @@ from sojourn.cli.options import Section, yes_option
 from sojourn.cli.views.console import render
 from sojourn.cli.views.plugins import print_plugins
 from sojourn.core.errors import BadInput
-from sojourn.core.plugin_manifest import NEEDS
-from sojourn.ports.pages import PluginPage
+from sojourn.ports.pages import NEEDS, PluginPage
 from sojourn.ports.plugin import Plugin, dotted_name
 
 

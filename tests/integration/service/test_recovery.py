@@ -10,8 +10,8 @@ from sojourn.core.events import Chunk, Done, Failed, Metadata
 from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.sessions import new_turn_id
 from sojourn.ports.service import TurnRequest
+from sojourn.process_identity import this_process
 from sojourn.service import idempotency, local, turn, turn_writer
-from sojourn.service.process_identity import this_process
 from sojourn.service.recovery import Recovery
 from sojourn.service.turn_record import TurnRecord, break_lease, list_active_turns
 from sojourn.testing.scripted import Gate, Say, ScriptedRuntime

@@ -10,7 +10,6 @@ from sojourn import config
 from sojourn.achievements.factory import of_store
 from sojourn.app import App
 from sojourn.core.messages import Message
-from sojourn.core.template_examples import is_example
 from sojourn.plugins import BUILT_INS, Registry
 from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.file_library import FolderLibrary
@@ -20,6 +19,7 @@ from sojourn.templates.miner import mine
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.model_steps import Call, Say
 from sojourn.testing.service_steps import ended, opened, stages, talk
+from sojourn.text.template_examples import is_example
 
 ASKED = "deploy the blog to staging"
 EXAMPLES = [
