@@ -38,7 +38,6 @@ from sojourn.stores.erase import Eraser, erase_logs, forget, purge
 from sojourn.stores.migrate import migrate
 
 if TYPE_CHECKING:
-    from sojourn.ports.admin import Progress
     from sojourn.ports.app import ImportReport, MoveReport
     from sojourn.ports.context import ContextSource
     from sojourn.ports.history import History
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from sojourn.ports.runtime import Runtime
     from sojourn.ports.service import Service
     from sojourn.ports.store import Removed, Store
+    from sojourn.ports.store_admin import Progress
     from sojourn.ports.tool import CallJudge
 
 T = TypeVar("T")

@@ -18,9 +18,8 @@ from sojourn.http.sse_response import EventStream
 from sojourn.http.sse_routes import FOLLOWING, told
 from sojourn.http.turn_body import Key, TurnBody
 from sojourn.http.turns import TALKING
-from sojourn.ports.records import Record
 from sojourn.ports.service import Caller, Service, Turn
-from sojourn.ports.store import Log, Store
+from sojourn.ports.store import Log, Record, Store
 
 router = APIRouter(prefix="/api/chat", tags=["chat"])
 _BEGUN = "begun_by_key"  # a record's kind: under `<principal>/<key>`, the session that a request began

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 
 from sojourn.core.errors import SojournError, SourceUnreadable
 from sojourn.core.sessions import OWNER, Principal
-from sojourn.ports.admin import Progress
 from sojourn.ports.app import ImportReport
 from sojourn.ports.importer import FoundHistory, HistoryReader, Importer, SessionEntry, Transcript
-from sojourn.ports.ingest import Ingest, Ingested
+from sojourn.ports.store_admin import Ingest, Ingested, Progress
 
 _BATCH_BYTES = 2_000_000  # a transaction holds about this much text, so that no other writer waits long
 _BATCH_SESSIONS = 50

@@ -61,13 +61,13 @@ class PluginPages(Protocol):
     """The dashboard plugins of one home."""
 
     def list_pages(self) -> Sequence[PluginPage]:
-        """Every plugin with a manifest, built-in ones first, in whatever state it is."""
+        """Every plugin with a manifest, in any state, built-in ones first."""
 
     def find_page(self, name: str) -> PluginPage:
-        """The third-party plugin of that name. Raises NotFound; BadInput for a built-in one."""
+        """The third-party plugin of that name. NotFound; BadInput for a built-in one."""
 
     def enable(self, name: str, needs: Sequence[str] | None = None) -> PluginPage:
-        """Turns a plugin on. `needs`: what its owner agreed to; raises Conflict if the plugin needs something else."""
+        """Turns a plugin on. `needs`: what the owner agreed to; Conflict if it needs something else."""
 
     def disable(self, name: str) -> bool:
-        """Turns a plugin off and tells whether it was on."""
+        """Turns a plugin off; False if it was off."""

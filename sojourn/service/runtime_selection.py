@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from sojourn.core.errors import Conflict, NotFound, RuntimeFailed, SojournError
 from sojourn.core.sessions import Session, SessionId
 from sojourn.ports.app import AgentContext
-from sojourn.ports.records import Record
 from sojourn.ports.runtime import CanSteer, RuntimeStatus
 from sojourn.ports.service import RuntimeInfo, TurnRequest
+from sojourn.ports.store import Record
 from sojourn.service.plugin_cache import PluginCache
 
 _READY_TIMEOUT_SECONDS = 2.0

@@ -15,7 +15,7 @@ from sojourn.core.errors import LeaseLost, NotDriving, StoreUnavailable
 from sojourn.core.events import Progress
 from sojourn.core.messages import Json, user
 from sojourn.core.sessions import OWNER, Control, Principal, SessionId
-from sojourn.ports.records import Record, RecordStore
+from sojourn.ports.store import Record, RecordStore
 from sojourn.ports.tool import Question, Reply
 from sojourn.service.turn_writer import TurnWriter
 

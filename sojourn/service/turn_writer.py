@@ -16,9 +16,8 @@ from sojourn.core.errors import LeaseLost, NotDriving, NotFound, StoreUnavailabl
 from sojourn.core.events import Done, Metadata, Progress, Yielded
 from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Lease, Recorded, Session, TurnId
-from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.runtime import Compaction, Observation, RuntimeOutput, SaveState
-from sojourn.ports.store import SessionStore, SideWrites
+from sojourn.ports.store import Record, RecordStore, SessionStore, SideWrites
 from sojourn.service.turn_record import LEASE_SECONDS, TurnRecord
 from sojourn.service.turn_state import TurnState
 

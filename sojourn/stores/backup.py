@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 
 from sojourn.core.errors import BadInput
-from sojourn.ports.admin import Progress, StoreAdmin
 from sojourn.ports.store import Store
+from sojourn.ports.store_admin import Progress, StoreAdmin
 from sojourn.stores.migrate import migrate
 
 OpenAt = Callable[[Path], Store]  # the file store of a home folder

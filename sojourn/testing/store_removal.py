@@ -7,8 +7,7 @@ import pytest
 from sojourn.core.errors import Forgotten, NotFound, SessionBusy
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.sessions import OWNER, SessionId
-from sojourn.ports.records import Record
-from sojourn.ports.store import Listing, Store
+from sojourn.ports.store import Listing, Record, Store
 from sojourn.testing.store_steps import (
     GUEST,
     begin,

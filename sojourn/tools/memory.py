@@ -13,7 +13,7 @@ from typing import Literal
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasStore
-from sojourn.ports.records import Record
+from sojourn.ports.store import Record
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.text.redaction import redact
 from sojourn.tool_schema import tool

@@ -19,8 +19,8 @@ from rich.progress import (
 from rich.text import Text
 
 from sojourn.cli.views.console import make_console
-from sojourn.ports.admin import Progress as Report
 from sojourn.ports.cli import CliContext
+from sojourn.ports.store_admin import Progress as Report
 
 
 class RateColumn(ProgressColumn):

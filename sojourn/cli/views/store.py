@@ -10,8 +10,8 @@ from rich.text import Text
 
 from sojourn.cli.formatting import format_bytes, format_duration, pluralize
 from sojourn.cli.views.style import format_source
-from sojourn.ports.admin import StoreStats, VerifyReport
 from sojourn.ports.app import MoveReport
+from sojourn.ports.store_admin import StoreStats, VerifyReport
 
 
 def _make_grid() -> Table:

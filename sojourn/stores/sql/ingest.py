@@ -9,7 +9,7 @@ from sojourn.core.errors import BadInput, BadTitle
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Principal, SessionId, check_session_id, clean_title, new_session_id
 from sojourn.ports.importer import Transcript
-from sojourn.ports.ingest import Ingested
+from sojourn.ports.store_admin import Ingested
 from sojourn.stores.sql.db import Db, Row, insert_statement
 from sojourn.stores.sql.log import LOG_COLUMNS
 from sojourn.stores.sql.rows import (

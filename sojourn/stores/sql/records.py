@@ -6,7 +6,7 @@ from typing import Any
 
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.sessions import Lease, Principal, SessionId
-from sojourn.ports.records import Record
+from sojourn.ports.store import Record
 from sojourn.stores.sql.db import Db, Row, SqlPart, end_of_prefix, insert_statement
 from sojourn.stores.sql.lease_guard import check_lease
 from sojourn.stores.sql.rows import decode_json, encode_json, session_id_from
@@ -161,7 +161,7 @@ def delete_record(
 
 
 class SqlRecords(SqlPart):
-    """ports.records.RecordStore over SQL."""
+    """ports.RecordStore over SQL."""
 
     async def put_record(self, record: Record, *, expect: int | None = None, lease: Lease | None = None) -> Record:
         return await self._write(lambda db: put_record(db, record, expect=expect, lease=lease))

@@ -12,8 +12,8 @@ from sojourn.core.events import Yielded
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Recorded, Session, SessionId, TurnId
 from sojourn.ports.importer import Transcript
-from sojourn.ports.ingest import Ingested
 from sojourn.ports.store import Listing, Log, Removed, SearchHit, SearchQuery, SideWrites
+from sojourn.ports.store_admin import Ingested
 from sojourn.stores.sql import admin, ingest, leases, log, removal, sessions
 from sojourn.stores.sql.bindings import SqlBindings
 from sojourn.stores.sql.gateways import SqlGateways

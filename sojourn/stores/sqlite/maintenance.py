@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, StoreLocked
-from sojourn.ports.admin import Progress, StoreStats, VerifyReport
+from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.sql import admin
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sqlite import index

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from sojourn.core.errors import StoreCorrupt, StoreReadOnly
-from sojourn.ports.admin import SQLITE_APPLICATION_ID
+from sojourn.ports.store_admin import SQLITE_APPLICATION_ID
 from sojourn.stores.sqlite.connect import check_ours, connect, translate_errors
 
 Migration = tuple[int, str, str]  # number, name, SQL
