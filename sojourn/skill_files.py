@@ -23,7 +23,7 @@ from sojourn.ports.libraries import Skill, SkillProblem
 
 MAX_DEPTH = 4  # folders below a skill folder: Hermes sorts skills into categories
 MAX_FILE_BYTES = 256 * 1024
-MAX_SKILLS = 2000
+MAX_SKILLS = 2000  # skills
 MAX_NAME_CHARS = 64
 MAX_DESCRIPTION_CHARS = 1024
 _KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")

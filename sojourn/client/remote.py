@@ -236,7 +236,7 @@ class RemoteService:
         path = _plugin("gateway", "sessions", session, "handoff")
         to = f"{platform}:{target}" if target else platform
         if not to:
-            raise BadInput("Hand it to whom?", hint="Name a platform: local, telegram, discord … or cli.")
+            raise BadInput("Hand it off to where?", hint="Name a platform: local, telegram, discord … or cli.")
         body = {"to": to, "surface": by.surface, "wait": wait}
         return decode_value(
             Handoff, await self._line.ask("POST", path, headers=caller_headers(by), safe=False, json=body)

@@ -14,7 +14,7 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 
 TaskState = Literal["waiting", "running", "done", "failed", "skipped"]
-MAX_TASKS = 24
+MAX_TASKS = 24  # tasks
 _STEPS: Mapping[str, tuple[str, ...]] = {
     "waiting": ("running", "done", "failed", "skipped"),
     "running": ("done", "failed", "skipped", "waiting"),  # waiting again: it was interrupted

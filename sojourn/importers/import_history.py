@@ -62,8 +62,8 @@ async def import_history(
             with source.open(found.home) as reader:
                 listed = list(reader.sessions())
                 counts.found = len(listed)
-                todo = _select_changed(listed, await store.known(source.name, home), counts)
-                forgotten = await store.forgotten(source.name, home, [one.native_id for one in todo])
+                todo = _select_changed(listed, await store.list_fingerprints(source.name, home), counts)
+                forgotten = await store.list_forgotten(source.name, home, [one.native_id for one in todo])
                 counts.skipped += [(one.native_id, FORGOTTEN) for one in todo if one.native_id in forgotten]
                 todo = [one for one in todo if one.native_id not in forgotten]
                 if dry_run:

@@ -45,7 +45,7 @@ class SessionFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class HistoryChanges:
     """Sessions that changed since the last call."""
 
     facts: tuple[SessionFacts, ...]  # new and changed sessions
@@ -100,5 +100,5 @@ class HasSize(Protocol):
 class HasChangeFeed(Protocol):
     """A history that can list only what changed."""
 
-    def changes(self) -> Changes | None:
+    def changes(self) -> HistoryChanges | None:
         """Changes since the last call of this or `sessions` on this object; None if all must be listed again."""

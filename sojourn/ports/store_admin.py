@@ -73,10 +73,10 @@ class StoreAdmin(Protocol):
 class Ingest(Protocol):
     """Bulk import, idempotent by (source, source home, native session id, native message id)."""
 
-    async def known(self, source: str, home: str) -> dict[str, str]:
+    async def list_fingerprints(self, source: str, home: str) -> dict[str, str]:
         """The fingerprint under which each session of a history was last imported."""
 
-    async def forgotten(self, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
+    async def list_forgotten(self, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
         """Those of `native_ids` that were forgotten here and must not be imported again."""
 
     async def ingest(

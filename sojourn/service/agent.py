@@ -51,8 +51,8 @@ class Prepared:
 class AgentService:
     """Prepares turns."""
 
-    def __init__(self, kit: HasStore, plugins: PluginCache, costs: CostBook) -> None:
-        self._kit, self._plugins, self._costs = kit, plugins, costs
+    def __init__(self, app: HasStore, plugins: PluginCache, costs: CostBook) -> None:
+        self._app, self._plugins, self._costs = app, plugins, costs
 
     async def prepare(self, started: StartedTurn, runtime: Runtime, controls: TurnControls) -> Prepared:
         record, session, writer = started.record, started.session, started.writer
@@ -98,7 +98,7 @@ class AgentService:
     async def history(self, record: TurnRecord) -> tuple[HistoryEntry, ...]:
         """The active messages before this request. A summary takes the place of the first message it replaces."""
         live: list[tuple[int, HistoryEntry]] = []
-        async with aclosing(self._kit.store.read(record.session, messages_only=True)) as log:
+        async with aclosing(self._app.store.read(record.session, messages_only=True)) as log:
             async for kept in log:
                 if kept.seq > record.after:
                     break
@@ -158,11 +158,11 @@ class AgentService:
 
     # the rest of the input
     async def _state(self, record: TurnRecord) -> dict[str, Json]:
-        found = await self._kit.store.get_record(STATE_KIND, f"{record.session}/{record.runtime}")
+        found = await self._app.store.get_record(STATE_KIND, f"{record.session}/{record.runtime}")
         return dict(found.value) if found else {}
 
     def _workspace(self, started: StartedTurn, controls: TurnControls) -> TurnWorkspace:
-        record, session, settings = started.record, started.session, self._kit.settings
+        record, session, settings = started.record, started.session, self._app.settings
         return TurnWorkspace(
             root=find_root(session, record.said.cwd, settings),
             session=session.id,
@@ -176,7 +176,7 @@ class AgentService:
 
     def _reader(self, session: Session) -> Callable[[Attachment], Awaitable[bytes]]:
         async def read(attachment: Attachment) -> bytes:
-            return (await self._kit.store.get_blob(session.id, attachment.hash))[0]
+            return (await self._app.store.get_blob(session.id, attachment.hash))[0]
 
         return read
 

@@ -26,7 +26,7 @@ CommandSurface = Literal["terminal", "chat", "browser"]
 _ANYWHERE: tuple[CommandSurface, ...] = ("terminal", "chat", "browser")
 _ALIASES = {"start": "help", "reset": "new", "cancel": "stop"}
 _IDLE_WAIT_SECONDS = 5.0  # the last words of an answer are read before its turn has ended
-_LISTED_SESSIONS, _LISTED_MODELS = 15, 20
+_LISTED_SESSIONS, _LISTED_MODELS = 15, 20  # rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,22 +151,22 @@ def _name_of(session: Session) -> str:
 async def _get_session(call: CommandCall) -> Session:
     """The conversation's session as it is now. BadInput if it has none."""
     if call.session is None:
-        raise BadInput("There is no session here yet.", hint="It begins with your first words.")
+        raise BadInput("There is no session here yet.", hint="Your first message begins one.")
     return await call.service.get(call.session, principal=call.by.principal)
 
 
-@_command("These commands.")
+@_command("List the commands.")
 async def _help(call: CommandCall) -> CommandResult:
     found = list_commands(call.surface, is_owner=call.by.principal == OWNER)
     return CommandResult(rows=tuple((f"/{one.name} {one.arguments}".rstrip(), one.help) for one in found))
 
 
-@_command("Begin a new session with your next words.")
+@_command("Begin a new session with your next message.")
 async def _new(call: CommandCall) -> CommandResult:
-    return CommandResult(lines=("A new session begins with your next words.",), change="new")
+    return CommandResult(lines=("Your next message begins a new session.",), change="new")
 
 
-@_command("Your newest sessions, or those with these words.", "[words]")
+@_command("List your newest sessions, or search their titles.", "[words]")
 async def _sessions(call: CommandCall) -> CommandResult:
     listing = Listing(principal=call.by.principal, text=call.arguments, limit=_LISTED_SESSIONS)
     rows = tuple(
@@ -181,16 +181,16 @@ async def _sessions(call: CommandCall) -> CommandResult:
     return CommandResult(rows=rows) if rows else _say("No sessions yet.")
 
 
-@_command("Go on here with a session, by title or id; take the wheel.", "<session>")
+@_command("Continue a session here, by title or id.", "<session>")
 async def _resume(call: CommandCall) -> CommandResult:
     wanted = call.arguments or call.previous or ""
     if not wanted:
         raise BadInput("Which session?", hint="/resume and a title or id; /sessions lists them.")
     found = await call.service.resolve(wanted, principal=call.by.principal)
     taken = await take_session(call.service, found, call.by)
-    lines = [f"Here is {_name_of(found)}, with {pluralize(found.message_count, 'message')}. Go on."]
+    lines = [f"Here is {_name_of(found)}, with {pluralize(found.message_count, 'message')}."]
     if taken is not found:
-        lines.insert(0, f"{found.driver} drove this session; you have the wheel now.")
+        lines.insert(0, f"You have taken this session over from {found.driver}.")
     return CommandResult(lines=tuple(lines), change="drive", session=taken)
 
 
@@ -235,7 +235,7 @@ async def _runtime(call: CommandCall) -> CommandResult:
     return CommandResult(lines=(line,), choices={"runtime": call.arguments})
 
 
-@_command("Show templates; use one or none; run without.", "[name|none|again]")
+@_command("List templates, use one or none, or run again without.", "[name|none|again]")
 async def _template(call: CommandCall) -> CommandResult:
     wanted = call.arguments
     if wanted == "again" and call.surface == "terminal":
@@ -250,7 +250,7 @@ async def _template(call: CommandCall) -> CommandResult:
     return CommandResult(rows=rows) if rows else _say("There are no templates yet.")
 
 
-@_command("What is remembered about you.", "[list|search|add|edit|delete …]", private_only=True)
+@_command("Show or change what is remembered about you.", "[list|search|add|edit|delete …]", private_only=True)
 async def _memory(call: CommandCall) -> CommandResult:
     service, principal = call.service, call.by.principal
     match _split(call.arguments):
@@ -277,7 +277,7 @@ async def _memory(call: CommandCall) -> CommandResult:
     )
 
 
-@_command("The skills there are.", "[list|view …]", owner_only=True)
+@_command("List or view the skills.", "[list|view …]", owner_only=True)
 async def _skills(call: CommandCall) -> CommandResult:
     match _split(call.arguments):
         case [] | ["list"]:
@@ -293,7 +293,7 @@ async def _skills(call: CommandCall) -> CommandResult:
     raise BadInput("That is not how /skills works.", hint="/skills list, or view NAME.")
 
 
-@_command("Tokens and cost of this session.")
+@_command("Show tokens and cost of this session.")
 async def _usage(call: CommandCall) -> CommandResult:
     session = await _get_session(call)
     cost = session.estimated_cost_usd
@@ -301,11 +301,11 @@ async def _usage(call: CommandCall) -> CommandResult:
     return _say(f"In this session: {session.input_tokens:,} tokens in, {session.output_tokens:,} out, {shown}.")
 
 
-@_command("Take back the last request and what followed.", is_quick=False)
+@_command("Undo the last request and what followed.", is_quick=False)
 async def _undo(call: CommandCall) -> CommandResult:
     session = await _get_session(call)
     hidden = await call.service.undo(session.id, call.by)
-    return _say(f"Took back {pluralize(hidden, 'message')}." if hidden else "There is nothing to take back.")
+    return _say(f"Undid {pluralize(hidden, 'message')}." if hidden else "There is nothing to undo.")
 
 
 @_command("Stop the running turn.")
@@ -314,13 +314,13 @@ async def _stop(call: CommandCall) -> CommandResult:
     return _say("Stopping." if stopped else "Nothing is running.")
 
 
-@_command("Take the wheel of this session from another surface.")
+@_command("Take this session over from another surface.")
 async def _take(call: CommandCall) -> CommandResult:
     session = await take_session(call.service, await _get_session(call), call.by)
-    return CommandResult(lines=(f"You have the wheel of {_name_of(session)}.",), change="drive", session=session)
+    return CommandResult(lines=(f"You now drive {_name_of(session)}.",), change="drive", session=session)
 
 
-@_command("Which session this is, who drives it, and whether a turn runs.")
+@_command("Show this session, its driver and its running turn.")
 async def _status(call: CommandCall) -> CommandResult:
     session = await _get_session(call)
     turn = await call.service.running(session.id)
@@ -330,24 +330,24 @@ async def _status(call: CommandCall) -> CommandResult:
     )
 
 
-@_command("Watch a session here; /take takes the wheel.", "<session>")
+@_command("Watch a session here; /take takes it over.", "<session>")
 async def _attach(call: CommandCall) -> CommandResult:
     if not call.arguments:
         raise BadInput("Watch which session?", hint="/attach and a title or id; /sessions lists them.")
     found = await call.service.resolve(call.arguments, principal=call.by.principal)
     if found.id == call.session and not call.is_watching and found.driver in (None, call.by.surface):
-        raise BadInput("That session is driven from here.", hint="Just go on.")
-    line = f"You watch {_name_of(found)}, driven from {found.driver or 'nowhere'}. /take takes the wheel."
+        raise BadInput("That session is driven from here already.", hint="Just continue.")
+    line = f"You are watching {_name_of(found)}, driven from {found.driver or 'nowhere'}. /take takes it over."
     return CommandResult(lines=(line,), change="watch", session=found)
 
 
 @_command("Move this session somewhere else.", "<platform[:chat]|cli|web>", is_quick=False, opens_session=True)
 async def _handoff(call: CommandCall) -> CommandResult:
     if not call.arguments:
-        raise BadInput("Hand it to whom?", hint="/handoff and a platform: local, telegram:42 …")
+        raise BadInput("Hand it off to where?", hint="/handoff and a platform: local, telegram:42 …")
     session = await _get_session(call)
     if call.is_watching:
-        raise BadInput("You only watch this session.", hint="/take takes the wheel first.")
+        raise BadInput("You are only watching this session.", hint="Take it over first with /take.")
     deadline = time.monotonic() + _IDLE_WAIT_SECONDS
     while await call.service.running(session.id):
         if time.monotonic() > deadline:
@@ -363,7 +363,7 @@ async def _handoff(call: CommandCall) -> CommandResult:
     return CommandResult(lines=lines, session=session, handoff=handoff)
 
 
-@_command("Write the session as Markdown (or JSONL, by the name).", "[file]", surfaces=("terminal",))
+@_command("Export the session as Markdown, or as JSONL if the file name says so.", "[file]", surfaces=("terminal",))
 async def _export(call: CommandCall) -> CommandResult:
     session = await _get_session(call)
     name = call.arguments or f"{session.id}.md"
@@ -372,17 +372,17 @@ async def _export(call: CommandCall) -> CommandResult:
     return CommandResult(lines=(f"1 session written to {name}.",), file=text, file_name=name)
 
 
-@_command("Leave. A running turn goes on without you.", surfaces=("terminal",))
+@_command("Leave. A running turn continues.", surfaces=("terminal",))
 async def _quit(call: CommandCall) -> CommandResult:
     return CommandResult(leave=True)
 
 
-@_command("Let hand-offs land in this chat.", surfaces=("chat",))
+@_command("Make this chat the home channel for hand-offs.", surfaces=("chat",))
 async def _sethome(call: CommandCall) -> CommandResult:
-    return _say("Hand-offs to this network land here from now on.")  # the gateway knows the place and saves it
+    return _say("Hand-offs to this network arrive here from now on.")  # the gateway knows the place and saves it
 
 
-@_command("Who you are to Sojourn.", surfaces=("chat",))
+@_command("Show who you are to Sojourn.", surfaces=("chat",))
 async def _whoami(call: CommandCall) -> CommandResult:
     kind = "the owner" if call.by.principal == OWNER else "a guest"
     return _say(f"You are {kind} ({call.by.principal}); here you are {call.by.name or 'somebody'}.")

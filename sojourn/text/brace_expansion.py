@@ -9,7 +9,7 @@ from itertools import islice
 OPEN, CLOSE, COMMA = "\ue001", "\ue002", "\ue003"
 _INNERMOST = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 _WITHOUT_COMMA = re.compile(f"{OPEN}([^{OPEN}{CLOSE}{COMMA}]*){CLOSE}")
-MAX_BRACE_WORDS, MAX_BRACE_PAIRS, MAX_WORD_CHARS = 200, 20, 10_000
+MAX_BRACE_WORDS, MAX_BRACE_PAIRS, MAX_WORD_CHARS = 200, 20, 10_000  # words, pairs, characters
 
 
 def expand_braces(word: str) -> Iterator[str]:

@@ -26,7 +26,7 @@ _SIGNS, _STEMS = (
     ("pass", "key", "token", "secret", "bearer", "cookie", "author", "login", "curl", "mysql"),
 )
 # A key is one long word. Most words are short, and the few long ones are searched in a moment.
-_SHORTEST = 14
+_MIN_CHARS = 14
 _OF_KEYS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/+=")
 _APART = bytes(one if one in _OF_KEYS else ord(" ") for one in range(256))
 # What stands where a secret would, but is none: stars and dots, and the names of variables.
@@ -57,7 +57,7 @@ def _beginning() -> re.Pattern[bytes]:
 
 def _may_hold_keys(text: str) -> bool:
     words = text.encode("ascii", "replace").translate(_APART).split()
-    long_ones = b" ".join([word for word in words if len(word) >= _SHORTEST])
+    long_ones = b" ".join([word for word in words if len(word) >= _MIN_CHARS])
     return _beginning().search(long_ones) is not None
 
 

@@ -25,7 +25,7 @@ TOKENIZER_VERSION = 1  # grows when the meaning changes; stores then build their
 MAX_TERM_CHARS = 64
 MAX_TERMS = 4096
 MAX_CHARS = 60_000
-TOOL_HEAD, TOOL_TAIL = 6_000, 2_000
+TOOL_HEAD_CHARS, TOOL_TAIL_CHARS = 6_000, 2_000
 
 _RUN = LazyPattern(r"\w+")
 _UNSPACED = (
@@ -147,6 +147,6 @@ def tool_term(name: str) -> str:
 
 def clip_indexed_text(text: str, *, tool_output: bool) -> str:
     """The part of a text that is indexed: long tool output keeps its head and its tail."""
-    if tool_output and len(text) > TOOL_HEAD + TOOL_TAIL:
-        return text[:TOOL_HEAD] + "\n…\n" + text[-TOOL_TAIL:]
+    if tool_output and len(text) > TOOL_HEAD_CHARS + TOOL_TAIL_CHARS:
+        return text[:TOOL_HEAD_CHARS] + "\n…\n" + text[-TOOL_TAIL_CHARS:]
     return text[:MAX_CHARS]

@@ -102,4 +102,6 @@ def _wants_samples(context: CommandContext) -> bool:
 
 async def _find_unimported(app: AppContext, found: Sequence[FoundHistory]) -> list[FoundHistory]:
     """Histories of which nothing was brought in yet."""
-    return [one for one in found if not one.problem and not await app.store.known(one.source, str(one.home))]
+    return [
+        one for one in found if not one.problem and not await app.store.list_fingerprints(one.source, str(one.home))
+    ]

@@ -203,10 +203,10 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
         return await self._read(lambda db: sessions.get_blob(db, session, hash))
 
     # import
-    async def known(self, source: str, home: str) -> dict[str, str]:
+    async def list_fingerprints(self, source: str, home: str) -> dict[str, str]:
         return await self._read(lambda db: ingest.read_fingerprints(db, source, home))
 
-    async def forgotten(self, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
+    async def list_forgotten(self, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
         return await self._read(lambda db: ingest.find_forgotten(db, source, home, native_ids))
 
     async def ingest(
