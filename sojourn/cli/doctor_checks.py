@@ -12,8 +12,8 @@ from typing import Literal
 from sojourn.cli.context import CommandContext
 from sojourn.cli.formatting import format_bytes, pluralize
 from sojourn.core.errors import MissingPackage, SojournError
-from sojourn.core.health import Health
 from sojourn.core.settings import Settings
+from sojourn.ports.store import Health
 
 State = Literal["ok", "warning", "problem"]
 _LOW_DISK_BYTES = 1_000_000_000

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from sojourn.cli.formatting import to_iso
 
 if TYPE_CHECKING:  # every listing passes through here and shows none of them
-    from sojourn.core.health import Health
     from sojourn.ports.app import ImportReport, MoveReport
     from sojourn.ports.importer import FoundHistory
-    from sojourn.ports.store import Removed, SearchHit
+    from sojourn.ports.store import Health, Removed, SearchHit
     from sojourn.ports.store_admin import StoreStats, VerifyReport
 
 

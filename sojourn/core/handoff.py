@@ -21,31 +21,9 @@ from sojourn.core.sessions import SessionId
 
 HandoffId = NewType("HandoffId", str)
 Step = Literal["thread_ready", "bound", "turn_done", "delivered"]
-State = Literal[
-    "requested",
-    "claimed",
-    "thread_ready",
-    "bound",
-    "turn_done",
-    "delivered",
-    "completed",
-    "failed",
-    "cancelled",
-    "expired",
-]
-Signal = Literal[
-    "claim",
-    "renew",
-    "thread_ready",
-    "bound",
-    "turn_done",
-    "delivered",
-    "complete",
-    "fail",
-    "cancel",  # a person called it off
-    "expire",  # nobody claimed it in time
-    "abandon",  # its owner is gone and its deadline has passed
-]
+State = Literal["requested", "claimed", Step, "completed", "failed", "cancelled", "expired"]
+# `cancel`: by a person; `expire`: nobody claimed it in time; `abandon`: its owner is gone and its deadline has passed
+Signal = Literal["claim", "renew", Step, "complete", "fail", "cancel", "expire", "abandon"]
 
 BEFORE_BOUND: tuple[State, ...] = ("requested", "claimed", "thread_ready")
 AFTER_BOUND: tuple[State, ...] = ("bound", "turn_done", "delivered")

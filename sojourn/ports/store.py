@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from sojourn.core.events import Yielded
-from sojourn.core.health import Health
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Recorded, Session, SessionId, TurnId
 from sojourn.ports.gateway_store import GatewayStore
@@ -17,6 +16,7 @@ from sojourn.ports.store_admin import Ingest, StoreAdmin
 from sojourn.text.query import Snippet
 
 Log = AsyncGenerator[Recorded, None]
+HealthState = Literal["healthy", "degraded", "read-only", "recovering"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +82,18 @@ class Removed:
     files: tuple[str, ...] = ()
     backups: tuple[str, ...] = ()  # copies that may still hold it
     remaining: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """The state of the store, the error behind it and the next step."""
+
+    state: HealthState
+    store: str  # its address, without passwords
+    readable: bool = True
+    code: str = "ok"
+    error: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

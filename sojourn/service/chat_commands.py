@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -140,8 +140,13 @@ async def take_session(service: Service, found: Session, by: Caller) -> Session:
     return found if found.driver in (None, by.surface) else await service.take_over(found.id, by)
 
 
-def _say(*lines: str) -> CommandResult:
-    return CommandResult(lines=lines)
+def _say(*lines: str, **changes: Any) -> CommandResult:
+    return CommandResult(lines=lines, **changes)
+
+
+def _list(rows: Iterable[tuple[str, ...]], *, if_empty: str) -> CommandResult:
+    shown = tuple(rows)
+    return CommandResult(rows=shown) if shown else _say(if_empty)
 
 
 def _name_of(session: Session) -> str:
@@ -163,22 +168,17 @@ async def _help(call: CommandCall) -> CommandResult:
 
 @_command("Begin a new session with your next message.")
 async def _new(call: CommandCall) -> CommandResult:
-    return CommandResult(lines=("Your next message begins a new session.",), change="new")
+    return _say("Your next message begins a new session.", change="new")
 
 
 @_command("List your newest sessions, or search their titles.", "[words]")
 async def _sessions(call: CommandCall) -> CommandResult:
     listing = Listing(principal=call.by.principal, text=call.arguments, limit=_LISTED_SESSIONS)
-    rows = tuple(
-        (
-            "●" if one.id == call.session else "○",
-            one_line(one.title or one.preview or "(empty)", 60),
-            one.id,
-            format_age(one.last_active, time.time()),
-        )
-        for one in await call.service.find(listing)
-    )
-    return CommandResult(rows=rows) if rows else _say("No sessions yet.")
+    found, now = await call.service.find(listing), time.time()
+    marks = ["●" if one.id == call.session else "○" for one in found]
+    titles = [one_line(one.title or one.preview or "(empty)", 60) for one in found]
+    ages = [format_age(one.last_active, now) for one in found]
+    return _list(zip(marks, titles, [one.id for one in found], ages, strict=True), if_empty="No sessions yet.")
 
 
 @_command("Continue a session here, by title or id.", "<session>")
@@ -191,7 +191,7 @@ async def _resume(call: CommandCall) -> CommandResult:
     lines = [f"Here is {_name_of(found)}, with {pluralize(found.message_count, 'message')}."]
     if taken is not found:
         lines.insert(0, f"You have taken this session over from {found.driver}.")
-    return CommandResult(lines=tuple(lines), change="drive", session=taken)
+    return _say(*lines, change="drive", session=taken)
 
 
 @_command("Show or set the title.", "[words]")
@@ -200,39 +200,29 @@ async def _title(call: CommandCall) -> CommandResult:
     if not call.arguments:
         return _say(session.title or "This session has no title yet.")
     changed = await call.service.change(session, replace(session, title=clean_title(call.arguments)))
-    return CommandResult(lines=(f"This session is called {_name_of(changed)} now.",), session=changed)
+    return _say(f"This session is now called {_name_of(changed)}.", session=changed)
 
 
 @_command("Show the models, or use one from now on.", "[name]")
 async def _model(call: CommandCall) -> CommandResult:
     if call.arguments:
         model = "" if call.arguments == "default" else call.arguments
-        return CommandResult(lines=(f"From now on: {model or 'the default model'}.",), choices={"model": model})
+        return _say(f"From now on: {model or 'the default model'}.", choices={"model": model})
     usable = [one for one in await call.service.runtimes() if one.ok and one.models]
-    return CommandResult(
-        rows=tuple((one.name, ", ".join(one.models[:_LISTED_MODELS])) for one in usable),
-        lines=(f"In use: {call.model or 'the default'}. /model NAME changes it, /model default goes back.",),
-    )
+    rows = tuple((one.name, ", ".join(one.models[:_LISTED_MODELS])) for one in usable)
+    return _say(f"In use: {call.model or 'the default'}. /model NAME changes it, /model default resets it.", rows=rows)
 
 
 @_command("Show the runtimes, or use one from now on.", "[name]", owner_only=True)
 async def _runtime(call: CommandCall) -> CommandResult:
     found = await call.service.runtimes()
     if not call.arguments:
-        return CommandResult(
-            rows=tuple(
-                (
-                    "✓" if one.ok else "–",
-                    f"{one.name} (default)" if one.default else one.name,
-                    one.detail if one.ok else f"{one.detail} {one.hint}".strip(),
-                )
-                for one in found
-            )
-        )
+        names = [f"{one.name} (default)" if one.default else one.name for one in found]
+        details = [one.detail if one.ok else f"{one.detail} {one.hint}".strip() for one in found]
+        return CommandResult(rows=tuple(zip(["✓" if one.ok else "–" for one in found], names, details, strict=True)))
     if call.arguments not in (names := [one.name for one in found]):
         raise NotFound(f'There is no runtime "{call.arguments}".', hint=f"There are: {', '.join(names)}.")
-    line = f"From now on {call.arguments} answers. The transcript stays."
-    return CommandResult(lines=(line,), choices={"runtime": call.arguments})
+    return _say(f"From now on {call.arguments} answers. The transcript stays.", choices={"runtime": call.arguments})
 
 
 @_command("List templates, use one or none, or run again without.", "[name|none|again]")
@@ -241,13 +231,13 @@ async def _template(call: CommandCall) -> CommandResult:
     if wanted == "again" and call.surface == "terminal":
         return CommandResult(rerun=True)
     if wanted:
-        line = f"Template: {wanted}. /template auto lets it be chosen again."
-        return CommandResult(lines=(line,), choices={"template": "" if wanted == "auto" else wanted})
+        choices = {"template": "" if wanted == "auto" else wanted}
+        return _say(f"Template: {wanted}. /template auto chooses one automatically.", choices=choices)
     if call.by.principal != OWNER:
         raise BadInput("Which template?", hint="/template and its name, none, or auto.")
     found = await call.service.list_templates()
-    rows = tuple((one.name, one.kind, one.problem or one.description) for one in found)
-    return CommandResult(rows=rows) if rows else _say("There are no templates yet.")
+    rows = ((one.name, one.kind, one.problem or one.description) for one in found)
+    return _list(rows, if_empty="There are no templates yet.")
 
 
 @_command("Show or change what is remembered about you.", "[list|search|add|edit|delete …]", private_only=True)
@@ -256,14 +246,11 @@ async def _memory(call: CommandCall) -> CommandResult:
     match _split(call.arguments):
         case [] | ["list"]:
             facts = await service.list_facts(principal=principal)
-            rows = tuple((one.id, f"{one.text}  ({one.why})" if one.why else one.text) for one in facts)
-            return (
-                CommandResult(rows=rows) if rows else _say("Nothing is remembered yet. /memory add TEXT adds a fact.")
-            )
+            rows = ((one.id, f"{one.text}  ({one.why})" if one.why else one.text) for one in facts)
+            return _list(rows, if_empty="Nothing is remembered yet. /memory add TEXT adds a fact.")
         case ["search", *words] if words:
             facts = await service.list_facts(text=" ".join(words), principal=principal)
-            rows = tuple((one.id, one.text) for one in facts)
-            return CommandResult(rows=rows) if rows else _say("No fact has these words.")
+            return _list(((one.id, one.text) for one in facts), if_empty="No fact has these words.")
         case ["add", *words] if words:
             fact = await service.add_fact(" ".join(words), principal=principal)
             return _say(f"Remembered as {fact.id}: {fact.text}")
@@ -272,9 +259,8 @@ async def _memory(call: CommandCall) -> CommandResult:
             return _say(f"{fact.id} is now: {fact.text}")
         case ["delete", id] | ["delete", id, "--yes"]:
             return _say(f"Forgotten: {(await service.delete_fact(id, principal=principal)).text}")
-    raise BadInput(
-        "That is not how /memory works.", hint="/memory list, search WORDS, add TEXT, edit ID TEXT, or delete ID."
-    )
+    hint = "/memory list, search WORDS, add TEXT, edit ID TEXT, or delete ID."
+    raise BadInput("That is not how /memory works.", hint=hint)
 
 
 @_command("List or view the skills.", "[list|view …]", owner_only=True)
@@ -282,11 +268,11 @@ async def _skills(call: CommandCall) -> CommandResult:
     match _split(call.arguments):
         case [] | ["list"]:
             found = await call.service.list_skills()
-            rows = tuple(
+            rows = (
                 (one.name, one.description) if isinstance(one, Skill) else ("✗", f"{one.path}: {one.why}")
                 for one in found
             )
-            return CommandResult(rows=rows) if rows else _say("There are no skills yet.")
+            return _list(rows, if_empty="There are no skills yet.")
         case ["view", name]:
             skill = await call.service.get_skill(name)
             return _say(skill.name, skill.description, "", skill.body, "", skill.path)
@@ -317,7 +303,7 @@ async def _stop(call: CommandCall) -> CommandResult:
 @_command("Take this session over from another surface.")
 async def _take(call: CommandCall) -> CommandResult:
     session = await take_session(call.service, await _get_session(call), call.by)
-    return CommandResult(lines=(f"You now drive {_name_of(session)}.",), change="drive", session=session)
+    return _say(f"You now drive {_name_of(session)}.", change="drive", session=session)
 
 
 @_command("Show this session, its driver and its running turn.")
@@ -338,7 +324,7 @@ async def _attach(call: CommandCall) -> CommandResult:
     if found.id == call.session and not call.is_watching and found.driver in (None, call.by.surface):
         raise BadInput("That session is driven from here already.", hint="Just continue.")
     line = f"You are watching {_name_of(found)}, driven from {found.driver or 'nowhere'}. /take takes it over."
-    return CommandResult(lines=(line,), change="watch", session=found)
+    return _say(line, change="watch", session=found)
 
 
 @_command("Move this session somewhere else.", "<platform[:chat]|cli|web>", is_quick=False, opens_session=True)
@@ -357,10 +343,10 @@ async def _handoff(call: CommandCall) -> CommandResult:
     handoff = await call.service.hand_off(
         session.id, platform, by=call.by, target=target, wait=call.surface == "terminal"
     )
-    lines: tuple[str, ...] = ()
-    if call.surface != "terminal" and platform not in LOCAL_SURFACES:
-        lines = (f"On its way to {call.arguments}. Come back with /resume {session.title or session.id}.",)
-    return CommandResult(lines=lines, session=session, handoff=handoff)
+    if call.surface == "terminal" or platform in LOCAL_SURFACES:
+        return CommandResult(session=session, handoff=handoff)
+    line = f"On its way to {call.arguments}. Come back with /resume {session.title or session.id}."
+    return _say(line, session=session, handoff=handoff)
 
 
 @_command("Export the session as Markdown, or as JSONL if the file name says so.", "[file]", surfaces=("terminal",))
@@ -369,7 +355,7 @@ async def _export(call: CommandCall) -> CommandResult:
     name = call.arguments or f"{session.id}.md"
     kind: Literal["jsonl", "markdown"] = "jsonl" if name.endswith(".jsonl") else "markdown"
     text = await call.service.export(session.id, kind, principal=call.by.principal)
-    return CommandResult(lines=(f"1 session written to {name}.",), file=text, file_name=name)
+    return _say(f"1 session written to {name}.", file=text, file_name=name)
 
 
 @_command("Leave. A running turn continues.", surfaces=("terminal",))

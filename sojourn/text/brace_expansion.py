@@ -1,4 +1,4 @@
-"""Brace expansion of a shell: `{a,b}c` is `ac bc`. Unquoted braces and commas come as marks, so quoted ones stay."""
+"""Brace expansion of a shell: `{a,b}c` is `ac bc`. Marks stand for unquoted braces and commas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_BRACE_WORDS, MAX_BRACE_PAIRS, MAX_WORD_CHARS = 200, 20, 10_000  # words, pai
 
 
 def expand_braces(word: str) -> Iterator[str]:
-    """Brace expansion: `{a,b}c` is `ac bc`, up to a limit. Nothing when there are too many braces."""
+    """Expands the braces of a word, up to a limit; yields nothing if there are too many."""
     if OPEN not in word:
         yield _without_marks(word)
     elif len(word) <= MAX_WORD_CHARS:

@@ -16,10 +16,9 @@ from sojourn.cli.options import JsonCommand
 from sojourn.cli.views.console import render
 from sojourn.cli.views.sessions import print_sessions
 from sojourn.cli.views.welcome import print_greeting, print_next_steps
-from sojourn.core.health import Health
 from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.importer import FoundHistory
-from sojourn.ports.store import Listing
+from sojourn.ports.store import Health, Listing
 from sojourn.text.export import session_to_json
 
 _MAX_SESSIONS = 10
