@@ -18,8 +18,8 @@ from sojourn.app import App
 from sojourn.context.bm25 import Bm25Index, query_weights
 from sojourn.context.embeddings import Embedders
 from sojourn.context.skill_ranking import Shortlist, name_to_words
-from sojourn.core.skills import Skill
-from sojourn.ports.skills import read_skills
+from sojourn.ports.libraries import Skill
+from sojourn.skill_files import read_skills
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "skills"
 Rank = Callable[[str], list[str]]  # names, best first

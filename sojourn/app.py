@@ -38,7 +38,6 @@ from sojourn.stores.erase import Eraser, erase_logs, forget, purge
 from sojourn.stores.migrate import migrate
 
 if TYPE_CHECKING:
-    from sojourn.ports.admin import Progress
     from sojourn.ports.app import ImportReport, MoveReport
     from sojourn.ports.context import ContextSource
     from sojourn.ports.history import History
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from sojourn.ports.runtime import Runtime
     from sojourn.ports.service import Service
     from sojourn.ports.store import Removed, Store
+    from sojourn.ports.store_admin import Progress
     from sojourn.ports.tool import CallJudge
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ class App:
         return self._open(self.settings)
 
     def make_home(self) -> None:
-        """The home folder, private to its owner."""
+        """Creates the home folder, private to its owner."""
         home = self.settings.home
         try:
             home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -78,7 +78,7 @@ class App:
                 home.chmod(0o700)
         except OSError as error:
             raise StoreUnavailable(
-                f"The home folder {home} cannot be made: {error.strerror}.",
+                f"The home folder {home} cannot be created: {error.strerror}.",
                 hint="Choose another one with SOJOURN_HOME.",
             ) from error
 
@@ -124,7 +124,7 @@ class App:
 
     @cached_property
     def _runtimes(self) -> dict[str, Part]:
-        """What makes the runtime of each name; the first plugin to claim a name keeps it."""
+        """The factory of each runtime by name; the first plugin that offers a name wins."""
         found: dict[str, Part] = {}
         for plugin in self.registry.offering("runtimes"):
             for name, part in parts_by_name(plugin.runtimes).items():
@@ -153,7 +153,7 @@ class App:
         return INSTALLED_PAGES.load()(self)
 
     def _make_parts(self, kind: str) -> Iterator[Any]:
-        """Makes the parts of a kind. A part that cannot be made is recorded as a problem of its plugin."""
+        """Creates the parts of a kind. A part that fails is recorded as a problem of its plugin."""
         for plugin in self.registry.offering(kind):
             for part in getattr(plugin, kind):
                 try:
@@ -176,7 +176,7 @@ class App:
         return {source.name: source for source in made}
 
     def find_histories(self, path: Path | None = None, source: str = "") -> list[FoundHistory]:
-        """Histories in their usual places, or the one at `path`; `source` narrows to one program."""
+        """Finds histories in their usual places, or the one at `path`; `source` limits it to one program."""
         if source and source not in self._sources:
             raise NotFound(f'"{source}" is not a known source.', hint=f"Known are: {', '.join(sorted(self._sources))}.")
         asked = [self._sources[source]] if source else list(self._sources.values())
@@ -192,7 +192,7 @@ class App:
         return claimed
 
     def _claim_path(self, source: Importer, path: Path) -> Iterator[FoundHistory]:
-        """What a path is to a program: a history, and those of its profiles."""
+        """Yields the history of a program at a path, and those of its profiles."""
         if found := source.claims(path):
             yield found
         if isinstance(source, HasProfiles):
@@ -242,7 +242,7 @@ class App:
             await target.close()
 
     async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
-        """A copy of the whole store in one file, wherever the store is."""
+        """Copies the whole store into one file."""
         if self.settings["database_url"]:
             return await save_backup(self.store, self._open_at, target, progress)
         return await self.store.backup(target, progress)
@@ -262,7 +262,7 @@ class App:
             values["database_url"] = Secret(to)
         elif "://" in to and not to.startswith("sqlite://"):
             raise BadConfig(
-                f"{to} is not an address we can move to.", hint="postgresql://… or the path of a home folder."
+                f"{to} is not a store that can be opened.", hint="Use postgresql://… or the path of a home folder."
             )
         else:
             path = Path(to.removeprefix("sqlite://")).absolute()
@@ -287,7 +287,7 @@ class App:
 
 
 def _resolve_homes(found: Iterable[FoundHistory]) -> list[FoundHistory]:
-    """Each history once, under its real path: through a symlink it is still the same one."""
+    """Lists each history once, under its real path, without symlinks."""
     real = (replace(one, home=one.home.resolve()) for one in found)
     return list({(one.source, one.home): one for one in real}.values())
 

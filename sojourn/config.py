@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.core.errors import BadConfig
-from sojourn.core.settings import CHILD_VARIABLES, HOME_VARIABLES, SETTINGS, SETTINGS_BY_NAME, Secret, Setting, Settings
+from sojourn.core.settings import CHILD_VARIABLES, SETTINGS, SETTINGS_BY_NAME, Secret, Setting, Settings
 
+# Variables that move the homes of other agents, whose histories can be imported.
+_HOME_VARIABLES = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME")
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -38,7 +40,7 @@ def load(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] 
         raw, origin, where = _choose_value(setting, given, env, written, file)
         values[setting.name] = home if setting.name == "home" else _parse_value(setting, raw, where, user_home)
         origins[setting.name] = origin
-    places = {name: env[name] for name in HOME_VARIABLES if env.get(name)}
+    places = {name: env[name] for name in _HOME_VARIABLES if env.get(name)}
     variables = {name: value for name, value in env.items() if name.startswith("SOJOURN_") and value}
     seen = {*CHILD_VARIABLES, *(one.strip() for one in str(values["tools.environment"]).split(","))}
     for_children = {name: value for name, value in env.items() if name in seen}

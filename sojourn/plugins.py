@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sojourn.achievements.plugin import plugin as hermes_achievements
-    from sojourn.client import connect
+    from sojourn.client.launch import connect
     from sojourn.context.facts import FactRecords
     from sojourn.context.plugin import memory, skills, tasks
     from sojourn.context.skills import SkillFolders
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from sojourn.service.local import LocalService
     from sojourn.stores.postgres import plugin as postgres
     from sojourn.stores.sqlite import plugin as sqlite
-    from sojourn.templates.judge import judge
+    from sojourn.templates.judge.verdict import judge
     from sojourn.templates.plugin import plugin as templates
     from sojourn.templates.template_list import TemplateList
     from sojourn.tools.guard import guard
@@ -263,7 +263,7 @@ class Registry:
     def load(self, part: Any) -> Any:
         """Imports a part that is given by its dotted name; any other object is returned as it is.
 
-        Raises Missing when the part needs a package that is not installed.
+        MissingPackage if the part needs a package that is not installed.
         """
         if not isinstance(part, (str, Lazy)):
             return part
@@ -289,7 +289,7 @@ class Registry:
         return f'pip install "sojourn[{extra}]"' if extra else "Install it with pip, or remove the plugin."
 
     def plugin(self, name: str) -> Plugin:
-        """The plugin of that name. NotFound, Missing, or what else is wrong with it."""
+        """The plugin of that name. NotFound, MissingPackage, or the error that its import raised."""
         if name in self._loaded:
             return self._loaded[name]
         if name in self.problems:
@@ -309,18 +309,18 @@ class Registry:
         if name in self.third_party():
             dotted = self.third_party()[name].dotted
         else:
-            raise NotFound(f'There is no plugin "{name}".', hint="`sojourn plugins` shows what there is.")
+            raise NotFound(f'There is no plugin "{name}".', hint="`sojourn plugins` lists them.")
         found = self.load(dotted if ":" in dotted else f"{dotted}:plugin")
         if not isinstance(found, Plugin):
             raise BadInput(f"{dotted} is not a Plugin.", hint="The module has to end in `plugin = Plugin(...)`.")
         return found
 
     def third_party(self) -> dict[str, ThirdParty]:
-        """Plugins of others by name; ours cannot be replaced by one of the same name."""
+        """Third-party plugins by name. One with the name of a built-in plugin is a problem."""
         if self._third_party is None:
-            told = list(self._list_third_party())
-            self._third_party = {one.name: one for one in told if one.name not in self._built_ins}
-            for one in told:
+            announced = list(self._list_third_party())
+            self._third_party = {one.name: one for one in announced if one.name not in self._built_ins}
+            for one in announced:
                 if one.name in self._built_ins:
                     self.problems[f"{one.name} ({one.dotted})"] = BadInput(
                         f'The name "{one.name}" belongs to a built-in plugin.', hint="It needs another name."
@@ -333,15 +333,15 @@ class Registry:
             try:
                 found.append(self.plugin(name))
             except SojournError:
-                continue  # kept in `problems`
+                continue  # recorded in `problems`
         return found
 
     def all(self) -> list[Plugin]:
-        """Every plugin that works; ours first."""
+        """Every plugin that could be loaded, built-in ones first."""
         return self._load_working([*self._built_ins, *self.third_party()])
 
     def offering(self, what: str) -> list[Plugin]:
-        """The plugins that bring something of a kind: sources, runtimes, platforms, tools, context."""
+        """The plugins that offer parts of a kind: sources, runtimes, platforms, tools, context."""
         ours = [one.name for one in self._built_ins.values() if what in one.offers]
         return [plugin for plugin in self._load_working([*ours, *self.third_party()]) if getattr(plugin, what)]
 
@@ -350,7 +350,7 @@ class Registry:
         return self.offering("sources")
 
     def commands(self) -> dict[str, str]:
-        """The commands plugins bring, with one line about each. Imports none of ours."""
+        """The commands of plugins, with one line about each. Imports no built-in plugin."""
         found: dict[str, str] = {}
         for one in self._built_ins.values():
             found.update(one.commands)
@@ -360,7 +360,7 @@ class Registry:
         return found
 
     def command(self, name: str) -> Any:
-        """The click command of that name, or None when no plugin brings it."""
+        """The click command of that name; None if no plugin offers it."""
         ours = [one.name for one in self._built_ins.values() if name in one.commands]
         for plugin in [self.plugin(ours[0])] if ours else self._load_working(self.third_party()):
             for part in plugin.commands:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sojourn.core.badges import TIER_NAMES, Achievement
+from sojourn.achievements.metrics import TIER_NAMES
+from sojourn.core.badges import Achievement
 
 State = Literal["unlocked", "discovered", "secret"]
 HIDDEN = "???"

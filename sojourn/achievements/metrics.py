@@ -7,8 +7,23 @@ oddities included. Adding a metric is adding a value here, or in a plugin's `met
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
-from sojourn.core.badges import Gate, MetricRule, Pattern, Total, tool_named, words
+from sojourn.core.badges import Gate, MetricRule, Pattern, tool_named, words
+
+TIER_NAMES = ("Copper", "Silver", "Gold", "Diamond", "Olympian")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """Aggregate of a metric over all sessions: its sum or maximum."""
+
+    key: str
+    of: str
+    how: Literal["sum", "max"] = "sum"
+    label: str = ""
+
 
 ERRORS = words(
     "[b]{error,failed,failure,traceback,exception,permission denied,not found,eaddrinuse}[b]",

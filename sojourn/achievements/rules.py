@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sojourn.achievements.catalogue import load_badges
-from sojourn.achievements.metrics import LISTED_TOTALS, METRICS, READING_FIELDS, TOTALS
-from sojourn.core.badges import TIER_NAMES, Achievement, MetricRule, Total
+from sojourn.achievements.metrics import LISTED_TOTALS, METRICS, READING_FIELDS, TIER_NAMES, TOTALS, Total
+from sojourn.core.badges import Achievement, MetricRule
 from sojourn.core.errors import BadInput
 
 # Grows when the scanner itself counts differently with unchanged rules.

@@ -19,7 +19,7 @@ from sojourn.achievements.session_cache import CachedSession, SessionCache
 from sojourn.achievements.session_scanner import SessionScanner
 from sojourn.achievements.snapshot import BuiltSnapshot, Snapshot, SnapshotStore, build_snapshot
 from sojourn.achievements.unlocks import Unlock
-from sojourn.ports.history import Changes, HasChangeFeed, History
+from sojourn.ports.history import HasChangeFeed, History, HistoryChanges
 
 logger = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ class ScanJob:
         self._aggregate = None if result.damaged else ledger  # a damaged session may be repaired without a sign
         return ledger, result
 
-    def _find_few_changes(self) -> Changes | None:
+    def _find_few_changes(self) -> HistoryChanges | None:
         """The changes the history reports; None if it cannot or if they are many."""
         told = self._history.changes() if isinstance(self._history, HasChangeFeed) else None
         return told if told is not None and len(told.facts) < self._settings.progress_every else None

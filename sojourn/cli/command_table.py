@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     )
     from sojourn.cli.views.sessions import print_hits, print_sessions, print_transcript
     from sojourn.cli.views.status import print_checks, print_greeting, print_next_steps, print_plugins, print_settings
-    from sojourn.ports.admin import Progress
+    from sojourn.ports.store_admin import Progress
 
     LazyCommand = Lazy[click.Command]
     LazyView = Lazy[Callable[..., None]]  # a function that prints values on a rich console

@@ -19,9 +19,9 @@ from sojourn.core.errors import BadInput, SojournError
 if TYPE_CHECKING:  # `sojourn --help` needs none of them
     from sojourn.cli.command_table import LazyView
     from sojourn.core.settings import Settings
-    from sojourn.ports.admin import Progress
     from sojourn.ports.app import AppContext
     from sojourn.ports.plugin import Plugin
+    from sojourn.ports.store_admin import Progress
 
 T = TypeVar("T")
 Flags = Mapping[str, Any]

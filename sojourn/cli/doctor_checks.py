@@ -11,8 +11,8 @@ from typing import Literal
 
 from sojourn.cli.context import CommandContext
 from sojourn.core.errors import MissingPackage, SojournError
-from sojourn.core.health import Health
 from sojourn.core.settings import Settings
+from sojourn.ports.store import Health
 from sojourn.text.formatting import format_bytes, pluralize
 
 State = Literal["ok", "warning", "problem"]

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from sojourn.text.formatting import to_iso
 
 if TYPE_CHECKING:  # types only: a listing needs none of these modules
-    from sojourn.core.health import Health
-    from sojourn.ports.admin import StoreStats, VerifyReport
     from sojourn.ports.app import ImportReport, MoveReport
     from sojourn.ports.importer import FoundHistory
-    from sojourn.ports.store import Removed, SearchHit
+    from sojourn.ports.store import Health, Removed, SearchHit
+    from sojourn.ports.store_admin import StoreStats, VerifyReport
 
 
 def encode_hit(one: SearchHit) -> dict[str, Any]:

@@ -23,8 +23,7 @@ from sojourn.core.codec import decode_recorded, decode_value, encode_value, make
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.core.skills import Skill, SkillProblem
-from sojourn.ports.libraries import Fact, TemplateInfo
+from sojourn.ports.libraries import Fact, Skill, SkillProblem, TemplateInfo
 from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
 from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
@@ -251,7 +250,7 @@ class RemoteService:
         path = _plugin_path("gateway", "sessions", session, "handoff")
         to = f"{platform}:{target}" if target else platform
         if not to:
-            raise BadInput("Hand it to whom?", hint="Name a platform: local, telegram, discord … or cli.")
+            raise BadInput("Hand it off to where?", hint="Name a platform: local, telegram, discord … or cli.")
         body = {"to": to, "surface": by.surface, "wait": wait}
         return decode_value(
             Handoff, await self._line.ask("POST", path, headers=caller_headers(by), safe=False, json=body)

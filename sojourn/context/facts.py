@@ -14,7 +14,7 @@ from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.ports.app import HasStore
 from sojourn.ports.libraries import Fact
-from sojourn.ports.records import Record, RecordStore
+from sojourn.ports.store import Record, RecordStore
 from sojourn.text.redaction import redact
 
 KIND = "fact"

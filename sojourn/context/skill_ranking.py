@@ -9,7 +9,7 @@ from math import sqrt
 from sojourn.context.bm25 import Bm25Index
 from sojourn.context.embeddings import Embedder
 from sojourn.context.query_expansion import expand_query, spoken_forms, translate_chinese
-from sojourn.core.skills import Skill
+from sojourn.ports.libraries import Skill
 
 # Weights of the two scores, tuned on the tuning half of tests/data/skills.
 _SIMILARITY_WEIGHT, _BM25_WEIGHT = 1.0, 0.3

@@ -13,10 +13,10 @@ from sojourn.context.embeddings import Embedders
 from sojourn.context.skill_ranking import RankedSkill, Shortlist
 from sojourn.context.stemming import stem_words
 from sojourn.core.errors import NotFound
-from sojourn.core.skills import Skill, SkillProblem
 from sojourn.ports.app import PluginContext, Shared
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
-from sojourn.ports.skills import read_skills, skill_folders
+from sojourn.ports.libraries import Skill, SkillProblem
+from sojourn.skill_files import read_skills, skill_folders
 from sojourn.text.token_count import truncate_to_tokens
 
 MAX_TOKENS = 2000  # upper limit, whatever the budget of the source

@@ -11,9 +11,9 @@ from sojourn.context.skill_ranking import RankedSkill
 from sojourn.context.skills import SkillIndex
 from sojourn.core.errors import NotFound
 from sojourn.core.messages import Json
-from sojourn.core.skills import Skill, SkillProblem
 from sojourn.ports.cli import CliContext
-from sojourn.ports.skills import skill_folders
+from sojourn.ports.libraries import Skill, SkillProblem
+from sojourn.skill_files import skill_folders
 
 MAX_RANKED = 10
 

@@ -18,8 +18,8 @@ from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, text_of
 from sojourn.ports.app import AgentContext
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
-from sojourn.ports.records import Record
 from sojourn.ports.runtime import CanComplete
+from sojourn.ports.store import Record
 from sojourn.text.token_count import estimate_tokens, truncate_to_tokens
 
 KIND = "summary"

@@ -28,7 +28,7 @@ from sojourn.core.tasks import (
 )
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
-from sojourn.ports.records import Record
+from sojourn.ports.store import Record
 
 KIND = "tasks"
 _CONTINUES = re.compile(

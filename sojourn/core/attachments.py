@@ -26,10 +26,10 @@ def user_message(text: str, attachments: tuple[Attachment, ...] = (), *, by: str
     """Builds a user message with attachments."""
     if not attachments:
         return user(text, by=by)
-    shown = [{"type": "text", "text": text}, *({"type": "attachment", **asdict(one)} for one in attachments)]
+    parts = [{"type": "text", "text": text}, *({"type": "attachment", **asdict(one)} for one in attachments)]
     return Message(
         role="user",
-        content=json.dumps(shown, ensure_ascii=False),
+        content=json.dumps(parts, ensure_ascii=False),
         structured=True,
         extra=json.dumps({"by": by}) if by else None,
     )
@@ -37,7 +37,7 @@ def user_message(text: str, attachments: tuple[Attachment, ...] = (), *, by: str
 
 def attachments_of(message: Message) -> tuple[Attachment, ...]:
     """Lists the attachments of a message."""
-    found = [part for part in parts_of(message) if isinstance(part, dict) and part.get("type") == "attachment"]
+    parts = [part for part in parts_of(message) if isinstance(part, dict) and part.get("type") == "attachment"]
     return tuple(
         Attachment(
             hash=str(part.get("hash", "")),
@@ -45,16 +45,12 @@ def attachments_of(message: Message) -> tuple[Attachment, ...]:
             name=str(part.get("name", "")),
             size=int(part.get("size") or 0),
         )
-        for part in found
+        for part in parts
     )
 
 
 def list_attachments(rows: Iterable[Recorded], observations: Iterable[tuple[float, Json]]) -> list[dict[str, Json]]:
-    """Lists the files of messages, then the observations of runtimes, each tagged with its runtime.
-
-    rows: the session's messages
-    observations: time and value of its records of kind OBSERVATION
-    """
+    """Lists the files of messages, then the observations of runtimes: time and value of the OBSERVATION records."""
     files = [
         {"type": "file", "message_id": row.public_id, **asdict(one)}
         for row in rows

@@ -1,23 +1,16 @@
-"""Values that describe badges: metrics, totals and achievements. Nothing here reads a message.
-
-A *metric* is a number per session, computed by a rule. A *total* aggregates a metric over the whole history. An
-*achievement* is a badge for a total that has grown large enough.
-"""
+"""Badges as data: rules that count something per session, and achievements for large enough totals of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-TIER_NAMES = ("Copper", "Silver", "Gold", "Diamond", "Olympian")
-
 
 @dataclass(frozen=True, slots=True)
 class WordPattern:
-    """Text to look for: ordered alternatives in the syntax of `achievements/pattern_syntax.py`.
+    """Alternatives to find in text, in the syntax of `achievements/pattern_syntax.py`, ignoring case.
 
-    Case does not matter. `lowered` lower-cases the text first, which differs from ignoring case
-    for a handful of letters (the long s, the dotless i).
+    `lowered` lower-cases the text first, which differs for a few letters (long s, dotless i).
     """
 
     alternatives: tuple[str, ...]
@@ -52,11 +45,10 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricRule:
-    """A rule that counts something in one session, as data.
+    """Counts hits in one session; several patterns add up.
 
-    Several patterns add up. `count` is the number of hits, `exists` is 0 or 1, `messages` is the number
-    of messages with at least one hit. `reported` is false for rules that only serve as gates. `version`
-    grows when the meaning changes without the pattern, so that all sessions are counted again.
+    mode: `count` all hits, `exists` 0 or 1, `messages` the messages with a hit. reported: False for a mere gate.
+    version: raise it when the meaning changes without the pattern, so that all sessions are counted again.
     """
 
     key: str
@@ -69,16 +61,6 @@ class MetricRule:
     @property
     def patterns(self) -> tuple[Pattern, ...]:
         return self.pattern if isinstance(self.pattern, tuple) else (self.pattern,)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Total:
-    """Aggregate of a metric over all sessions: its sum or maximum."""
-
-    key: str
-    of: str
-    how: Literal["sum", "max"] = "sum"
-    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from sojourn.core.messages import Json, Message
 from sojourn.core.sessions import Recorded, SessionId, TurnId
 
 T = TypeVar("T")
-Make = Callable[[Json], Any]
+Decoder = Callable[[Json], Any]
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
@@ -37,8 +37,8 @@ def encode_value(value: Any) -> Json:
 
 def decode_value(kind: type[T], raw: Mapping[str, Json]) -> T:
     """Decodes a dataclass; unknown fields are dropped."""
-    makes: dict[str, Make | None] = _makes(kind)  # type: ignore[arg-type]  # a class is hashable
-    return kind(**{name: _made(makes[name], value) for name, value in raw.items() if name in makes})
+    decoders: dict[str, Decoder | None] = _decoders(kind)  # type: ignore[arg-type]  # a class is hashable
+    return kind(**{name: _decode(decoders[name], value) for name, value in raw.items() if name in decoders})
 
 
 @lru_cache(maxsize=1024)
@@ -48,27 +48,27 @@ def _fields(kind: type) -> tuple[str, ...] | None:
 
 
 @lru_cache(maxsize=1024)
-def _makes(kind: type) -> dict[str, Make | None]:
+def _decoders(kind: type) -> dict[str, Decoder | None]:
     """Maps each field to its decoder; None where the raw value is used. Type hints are resolved once."""
     known = _fields(kind) or ()
-    return {name: _make(hint) for name, hint in get_type_hints(kind).items() if name in known}
+    return {name: _find_decoder(hint) for name, hint in get_type_hints(kind).items() if name in known}
 
 
-def _make(hint: Any) -> Make | None:
+def _find_decoder(hint: Any) -> Decoder | None:
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        return _make(next(arg for arg in args if arg is not type(None)))
+        return _find_decoder(next(arg for arg in args if arg is not type(None)))
     if origin is tuple and args[-1] is Ellipsis:
-        each = _make(args[0])
-        return lambda raw: tuple(_made(each, inner) for inner in raw)
+        each = _find_decoder(args[0])
+        return lambda raw: tuple(_decode(each, inner) for inner in raw)
     if origin is tuple:
-        makes = [_make(one) for one in args]
-        return lambda raw: tuple(_made(one, inner) for one, inner in zip(makes, raw, strict=True))
+        decoders = [_find_decoder(one) for one in args]
+        return lambda raw: tuple(_decode(one, inner) for one, inner in zip(decoders, raw, strict=True))
     return partial(decode_value, hint) if isinstance(hint, type) and is_dataclass(hint) else None
 
 
-def _made(make: Make | None, raw: Json) -> Any:
-    return raw if make is None or raw is None else make(raw)
+def _decode(decoder: Decoder | None, raw: Json) -> Any:
+    return raw if decoder is None or raw is None else decoder(raw)
 
 
 def make_cursor(last_active: float, session: str) -> str:

@@ -225,7 +225,7 @@ class PlatformDown(PlatformFailed):
 
 
 class SendRefused(PlatformFailed):
-    """The network did not take a message. `kind` says whether trying again, or plainer, makes sense."""
+    """The network did not accept a message. `kind` says whether a retry, or plainer text, can help."""
 
     code = "send_refused"
 
@@ -239,7 +239,7 @@ class ThreadsUnsupported(PlatformFailed):
 
 
 class NoThreadHere(ThreadsUnsupported):
-    """There is no thread, and asking has shown what the place really is: its name alone did not tell."""
+    """There is no thread; `place` is what the given place turned out to be."""
 
     def __init__(self, message: str, *, place: Place, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -281,7 +281,7 @@ def error_class(code: str) -> type[SojournError]:
 def error_from_code(code: str, message: str, *, hint: str = "", about: Mapping[str, Any] | None = None) -> SojournError:
     """Rebuilds an error that another process raised; `about` holds its attributes."""
     kind = error_class(code)
-    made = kind.__new__(kind)
-    SojournError.__init__(made, message, hint=hint)
-    vars(made).update(about or {})
-    return made
+    error = kind.__new__(kind)
+    SojournError.__init__(error, message, hint=hint)
+    vars(error).update(about or {})
+    return error

@@ -21,31 +21,9 @@ from sojourn.core.sessions import SessionId
 
 HandoffId = NewType("HandoffId", str)
 Step = Literal["thread_ready", "bound", "turn_done", "delivered"]
-State = Literal[
-    "requested",
-    "claimed",
-    "thread_ready",
-    "bound",
-    "turn_done",
-    "delivered",
-    "completed",
-    "failed",
-    "cancelled",
-    "expired",
-]
-Signal = Literal[
-    "claim",
-    "renew",
-    "thread_ready",
-    "bound",
-    "turn_done",
-    "delivered",
-    "complete",
-    "fail",
-    "cancel",  # a person called it off
-    "expire",  # nobody claimed it in time
-    "abandon",  # its owner is gone and its deadline has passed
-]
+State = Literal["requested", "claimed", Step, "completed", "failed", "cancelled", "expired"]
+# `cancel`: by a person; `expire`: nobody claimed it in time; `abandon`: its owner is gone and its deadline has passed
+Signal = Literal["claim", "renew", Step, "complete", "fail", "cancel", "expire", "abandon"]
 
 BEFORE_BOUND: tuple[State, ...] = ("requested", "claimed", "thread_ready")
 AFTER_BOUND: tuple[State, ...] = ("bound", "turn_done", "delivered")
@@ -83,16 +61,16 @@ _WORDS: dict[State, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handoff:
-    """One attempt, kept for good. `fence` grows with every claim: only who holds the newest one goes on with it."""
+    """One attempt, stored for good. `fence` grows with every claim; only the holder of the newest one may continue."""
 
     id: HandoffId
     session: SessionId
     from_surface: str
     platform: str
     target: str = ""  # where on the platform, if not its home channel
-    by: str = ""  # a person's word for who asked
+    by: str = ""  # the person who asked
     state: State = "requested"
-    surface: str = ""  # who drives from `bound` on
+    surface: str = ""  # the driver from `bound` on
     fence: int = 0
     owner: str = ""  # the gateway that claimed it
     until: float = 0.0  # when that claim expires

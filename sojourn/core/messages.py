@@ -81,11 +81,11 @@ def tool_result(call: ToolCall, text: str, **fields: Any) -> Message:
 
 def dump_calls(calls: Sequence[ToolCall]) -> str | None:
     """Encodes tool calls in the stored form, which Hermes' tools can read; None for no calls."""
-    shaped = [
+    encoded = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
         for call in calls
     ]
-    return json.dumps(shaped, ensure_ascii=False) if shaped else None
+    return json.dumps(encoded, ensure_ascii=False) if encoded else None
 
 
 def tool_calls_of(message: Message) -> tuple[ToolCall, ...]:
@@ -96,11 +96,11 @@ def tool_calls_of(message: Message) -> tuple[ToolCall, ...]:
         found = json.loads(message.tool_calls)
     except (ValueError, RecursionError):  # RecursionError: nested too deeply
         return ()
-    made = (_call(one) for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
-    return tuple(call for call in made if call is not None)
+    calls = (_parse_call(one) for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
+    return tuple(call for call in calls if call is not None)
 
 
-def _call(raw: dict[str, Json]) -> ToolCall | None:
+def _parse_call(raw: dict[str, Json]) -> ToolCall | None:
     inner = raw.get("function")
     function = inner if isinstance(inner, dict) else raw
     name = raw.get("name") or function.get("name")

@@ -186,31 +186,12 @@ def _parse(head: str, meaning: str) -> Setting:
 _LINES = _TABLE.strip().split("\n")
 SETTINGS = tuple(map(_parse, _LINES[::2], _LINES[1::2]))
 SETTINGS_BY_NAME = {setting.name: setting for setting in SETTINGS}
-
-# Variables that move the homes of other agents, whose histories can be imported.
-HOME_VARIABLES = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME")
-
-# The variables of our environment that a tool's command sees. Any other may hold a secret.
-CHILD_VARIABLES = (
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TZ",
-    "TMPDIR",
-    "VIRTUAL_ENV",
-    "CONDA_PREFIX",
-    "JAVA_HOME",
-    "GOPATH",
-    "CARGO_HOME",
-    "RUSTUP_HOME",
-    "NVM_DIR",
-    "PYENV_ROOT",
+# The variables that a tool's command sees. Any other may hold a secret.
+CHILD_VARIABLES = tuple(
+    """
+    PATH HOME USER LOGNAME SHELL LANG LANGUAGE LC_ALL LC_CTYPE TZ TMPDIR VIRTUAL_ENV CONDA_PREFIX JAVA_HOME GOPATH
+    CARGO_HOME RUSTUP_HOME NVM_DIR PYENV_ROOT
+    """.split()  # noqa: SIM905  a list literal would take a line per name
 )
 
 
@@ -221,10 +202,10 @@ class Settings:
     values: Mapping[str, Any]
     origins: Mapping[str, str]  # default, file, environment, flag
     user_home: Path
-    places: Mapping[str, str]  # the HOME_VARIABLES that are set
+    places: Mapping[str, str]  # variables that move the homes of other agents
     plugins: Mapping[str, Mapping[str, Any]]  # the tables [plugins.<name>]
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)  # SOJOURN_…, for settings of plugins
-    for_children: Mapping[str, str] = field(default_factory=dict, repr=False)  # the environment of commands tools start
+    for_children: Mapping[str, str] = field(default_factory=dict, repr=False)  # environment of tools' commands
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]

@@ -1,21 +1,21 @@
-"""The task graph of one request: what there is to do, in which order, and what can run now.
+"""Task graph of one request: its tasks, their dependencies and states.
 
-A graph is a value: `advance` gives a new one. `graph_of` is the way in, and refuses what is not a graph:
-too many tasks, a need nobody meets, a circle.
+A graph is a value; `advance` returns a new one. `build_graph` rejects too many tasks, unknown needs and cycles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from sojourn.core.codec import decode_value, encode_value
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.core.progress import TaskDetail, TaskEntry
 
 TaskState = Literal["waiting", "running", "done", "failed", "skipped"]
-MAX_TASKS = 24  # tasks in a graph
+MAX_TASKS = 24  # tasks
 _STEPS: Mapping[str, tuple[str, ...]] = {
     "waiting": ("running", "done", "failed", "skipped"),
     "running": ("done", "failed", "skipped", "waiting"),  # waiting again: it was interrupted
@@ -27,7 +27,7 @@ _STEPS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One thing to do. It can run when everything it `needs` is done."""
+    """One task. It can run when all it `needs` are done."""
 
     id: str
     title: str
@@ -39,20 +39,18 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskGraph:
-    """Bounded: at most MOST tasks. `parallel` is the judgement whether working at once is worth it."""
+    """At most MAX_TASKS tasks. `parallel`: whether running them at once is worth it, `because` says why."""
 
     tasks: tuple[Task, ...] = ()
     parallel: bool = False
-    because: str = ""  # the reason for that judgement
+    because: str = ""
 
 
 def build_graph(tasks: Iterable[Task], *, parallel: bool = False, because: str = "") -> TaskGraph:
-    """A graph that holds together. BadInput names what is wrong."""
+    """Builds a valid graph. BadInput names what is wrong."""
     found = tuple(tasks)
     if len(found) > MAX_TASKS:
-        raise BadInput(
-            f"{len(found)} tasks are more than a graph holds.", hint=f"At most {MAX_TASKS}; join the small ones."
-        )
+        raise BadInput(f"{len(found)} tasks are too many.", hint=f"Use at most {MAX_TASKS}; join the small ones.")
     known = {task.id for task in found}
     if len(known) < len(found):
         raise BadInput("Two tasks have the same id.", hint="Give each task an id of its own.")
@@ -60,13 +58,13 @@ def build_graph(tasks: Iterable[Task], *, parallel: bool = False, because: str =
         for need in task.needs:
             if need not in known:
                 raise BadInput(f'"{task.id}" needs "{need}", which is no task.', hint=f"There are: {', '.join(known)}.")
-    if circle := _circle(found):
-        raise BadInput(f"These tasks wait for each other: {' → '.join(circle)}.", hint="Take one of the needs away.")
+    if cycle := _find_cycle(found):
+        raise BadInput(f"These tasks wait for each other: {' → '.join(cycle)}.", hint="Remove one of the needs.")
     return TaskGraph(tasks=found, parallel=parallel, because=because)
 
 
-def _circle(tasks: tuple[Task, ...]) -> tuple[str, ...]:
-    """The tasks of a circle, in order; none if whatever is needed can come first."""
+def _find_cycle(tasks: tuple[Task, ...]) -> tuple[str, ...]:
+    """The ids of a cycle, in order; empty if there is none."""
     left = {task.id: task.needs for task in tasks}
     while free := [id for id, needs in left.items() if not any(need in left for need in needs)]:
         for id in free:
@@ -87,12 +85,12 @@ def find_task(graph: TaskGraph, id: str) -> Task:
 
 
 def list_ready(graph: TaskGraph) -> tuple[Task, ...]:
-    """What can run now, in order."""
+    """The tasks that can run now, in order."""
     return tuple(task for task in graph.tasks if not explain_waiting(graph, task.id))
 
 
 def explain_waiting(graph: TaskGraph, id: str) -> str:
-    """Why a task cannot run now, as a sentence; empty when it can."""
+    """Why a task cannot run now, as a sentence; empty if it can."""
     task = find_task(graph, id)
     if task.state == "running":
         return "It is running."
@@ -106,7 +104,7 @@ def explain_waiting(graph: TaskGraph, id: str) -> str:
 
 
 def advance(graph: TaskGraph, id: str, state: TaskState, *, result: str = "", why: str = "") -> TaskGraph:
-    """The graph after a task changed its state. A step that makes no sense is refused."""
+    """The graph after a task changed its state. BadInput for a change that is not allowed."""
     task = find_task(graph, id)
     if state not in _STEPS[task.state]:
         raise BadInput(f'"{id}" is {task.state} and cannot become {state}.', hint="`ready` says what can run.")
@@ -117,7 +115,7 @@ def advance(graph: TaskGraph, id: str, state: TaskState, *, result: str = "", wh
 
 
 def is_over(graph: TaskGraph) -> bool:
-    """Whether nothing runs and nothing can: all done, or what is left waits for something that failed."""
+    """Whether nothing runs and nothing can run: all is done, or the rest waits for a failed task."""
     return not list_ready(graph) and not any(task.state == "running" for task in graph.tasks)
 
 
@@ -145,29 +143,16 @@ def to_progress_detail(graph: TaskGraph) -> TaskDetail:
 
 
 def to_json(graph: TaskGraph) -> Json:
-    """The graph as it is kept."""
-    tasks = [{**asdict(task), "needs": list(task.needs)} for task in graph.tasks]
-    return {"tasks": tasks, "parallel": graph.parallel, "because": graph.because}
+    """Encodes a graph for the store."""
+    return encode_value(graph)
 
 
 def from_json(value: Json) -> TaskGraph:
-    """The graph that was kept; BadInput if that is not what it is."""
+    """Decodes a stored graph. BadInput."""
     try:
-        tasks = [
-            Task(
-                id=str(one["id"]),
-                title=str(one["title"]),
-                needs=tuple(map(str, one.get("needs", ()))),
-                state=one["state"],
-                result=str(one.get("result", "")),
-                why=str(one.get("why", "")),
-            )
-            for one in value["tasks"]
-        ]
-        if any(task.state not in get_args(TaskState) for task in tasks):
-            raise ValueError("a state that is none")
-        return build_graph(tasks, parallel=bool(value.get("parallel")), because=str(value.get("because", "")))
+        graph = decode_value(TaskGraph, value)
+        if any(task.state not in get_args(TaskState) for task in graph.tasks):
+            raise ValueError("unknown state")
+        return build_graph(graph.tasks, parallel=graph.parallel, because=graph.because)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise BadInput(
-            f"This is not a task graph: {error!r}.", hint="It is made anew with the next request."
-        ) from error
+        raise BadInput(f"This is not a task graph: {error!r}.", hint="The next request builds a new one.") from error

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Query
 from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict, Field
 
-from sojourn.core.plugin_manifest import NEEDS
 from sojourn.core.settings import SETTINGS, Secret
 from sojourn.dashboard.host import PluginHost
 from sojourn.dashboard.import_job import ImportJobs, ImportState
@@ -18,6 +17,7 @@ from sojourn.dashboard.insights import Insights
 from sojourn.dashboard.plugin_frames import Frames
 from sojourn.dashboard.plugin_state import PluginPage, turn_off, turn_on
 from sojourn.ports.app import AppContext, PluginContext
+from sojourn.ports.pages import NEEDS
 from sojourn.sandbox import landlock_version
 
 Name = Annotated[str, PathParam(min_length=1, max_length=64)]

@@ -15,10 +15,10 @@ from urllib.parse import unquote
 import httpx2
 
 from sojourn.core.errors import BadInput, PluginDown, PluginTimeout, StoreReadOnly
-from sojourn.core.plugin_manifest import Manifest
 from sojourn.core.settings import Settings
 from sojourn.dashboard.plugin_main import RAISED_HEADER, PluginArguments
 from sojourn.dashboard.plugin_process import PluginProcess, start_plugin
+from sojourn.ports.pages import Manifest
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 MAX_REQUEST_COUNT = 16

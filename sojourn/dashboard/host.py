@@ -13,9 +13,9 @@ from starlette.routing import Match, Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sojourn.core.errors import NotFound, SojournError
-from sojourn.core.plugin_manifest import NAME
 from sojourn.dashboard.backends import Backend, fingerprint
 from sojourn.dashboard.plugin_folders import PluginFolder, find_folder
+from sojourn.dashboard.plugin_manifest import NAME
 from sojourn.dashboard.plugin_state import Consents, PluginPage, list_pages
 from sojourn.ports.app import PluginAccess
 

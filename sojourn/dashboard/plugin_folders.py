@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, NotFound, SojournError
-from sojourn.core.plugin_manifest import NAME, Manifest, is_inside, parse_manifest
+from sojourn.dashboard.plugin_manifest import NAME, is_inside, parse_manifest
+from sojourn.ports.pages import Manifest
 
 MAX_MANIFEST_BYTES = 64 * 1024
 # Words that stand behind the first slash of our own addresses; a tab of another plugin cannot be there.

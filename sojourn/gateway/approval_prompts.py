@@ -31,8 +31,8 @@ from sojourn.gateway.render import (
 from sojourn.gateway.sent_message import SentMessage
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
 from sojourn.ports.platform import Button, CanAsk
-from sojourn.ports.records import Record
 from sojourn.ports.service import Caller, Turn
+from sojourn.ports.store import Record
 from sojourn.ports.tool import Reply
 
 _KIND = "gateway_question"

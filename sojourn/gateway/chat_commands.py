@@ -13,8 +13,8 @@ from sojourn.gateway.pairing import Identity
 from sojourn.gateway.payloads import InboundPayload
 from sojourn.gateway.watchers import find_watched, start_watch, stop_watch
 from sojourn.ports.gateway_store import Incoming
-from sojourn.ports.records import Record
 from sojourn.ports.service import Caller
+from sojourn.ports.store import Record
 from sojourn.service.chat_commands import COMMANDS, CommandCall, CommandResult, find_command, run_command
 from sojourn.service.handoffs import LOCAL_SURFACES, summary_text
 

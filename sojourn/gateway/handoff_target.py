@@ -11,7 +11,7 @@ from sojourn.core.places import Place
 from sojourn.core.sessions import Session
 from sojourn.gateway.context import GatewayContext
 from sojourn.ports.platform import CanThread, PlatformAdapter
-from sojourn.ports.records import Record
+from sojourn.ports.store import Record
 from sojourn.service.home_channels import HomeChannel, place_from
 
 _KIND = "handoff_place"

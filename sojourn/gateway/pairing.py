@@ -21,7 +21,7 @@ from sojourn.core.places import Sender
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
 from sojourn.ports.platform import PlatformInfo
-from sojourn.ports.records import Record, RecordStore
+from sojourn.ports.store import Record, RecordStore
 from sojourn.service.home_channels import parse_pairs
 
 IDENTITY, PAIRING, MISTAKES = "gateway_identity", "gateway_pairing", "gateway_pairing_mistakes"

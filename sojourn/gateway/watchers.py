@@ -13,7 +13,7 @@ from sojourn.core.places import Place
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.payloads import ReplyTarget
-from sojourn.ports.records import Record, RecordStore
+from sojourn.ports.store import Record, RecordStore
 
 _KIND = "gateway_watch"
 

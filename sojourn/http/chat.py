@@ -17,9 +17,8 @@ from sojourn.http.dependencies import CallerDep, ServiceDep, StoreDep, StreamsDe
 from sojourn.http.sse import STREAM_RESPONSES, EventStream, to_frames
 from sojourn.http.turn_body import Key, TurnBody
 from sojourn.http.turns import TURN_FAULTS
-from sojourn.ports.records import Record
 from sojourn.ports.service import Caller, Service, Turn
-from sojourn.ports.store import Log, Store
+from sojourn.ports.store import Log, Record, Store
 
 router = APIRouter(prefix="/api/chat", tags=["chat"])
 _SESSION_BY_KEY = "begun_by_key"  # a record's kind: under `<principal>/<key>`, the session that a request began

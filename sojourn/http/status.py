@@ -11,11 +11,11 @@ from fastapi import APIRouter, Request, Response
 
 from sojourn import __version__
 from sojourn.core.errors import SojournError
-from sojourn.core.health import Health
 from sojourn.http import schemas
 from sojourn.http.dependencies import ContextDep, StoreDep
 from sojourn.http.plugin_routes import PluginRoutes
 from sojourn.ports.app import HasStore
+from sojourn.ports.store import Health
 
 router = APIRouter(tags=["status"])
 _WORKING_STATES = ("healthy", "read-only")

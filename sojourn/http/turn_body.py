@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import SessionId
-from sojourn.ports.blobs import BlobStore
 from sojourn.ports.service import Service, TurnRequest
+from sojourn.ports.store import BlobStore
 
 MEDIA_TYPE = r"^[\w.+-]{1,100}/[\w.+-]{1,100}$"
 Word = Annotated[str, Field(max_length=200)]

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from sojourn.core.errors import SourceUnreadable, StoreCorrupt
 from sojourn.importers.hermes_sessions import SessionIndex, SessionQueries
 from sojourn.importers.sqlite_reader import Damaged, ForeignDb, list_columns
-from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
+from sojourn.ports.history import HistoryChanges, RawExchange, RawMessage, SessionFacts
 from sojourn.text.escape import first_words
 
 _Answer = TypeVar("_Answer")
@@ -67,7 +67,7 @@ class HermesHistory:
         self.changes()
         return self._index.list_sessions()
 
-    def changes(self) -> Changes | None:
+    def changes(self) -> HistoryChanges | None:
         changes = self._query(self._compare)
         self._index.confirm()
         return changes
@@ -86,7 +86,7 @@ class HermesHistory:
     def close(self) -> None:
         self._file.close()
 
-    def _compare(self, db: sqlite3.Connection, queries: _Queries) -> Changes | None:
+    def _compare(self, db: sqlite3.Connection, queries: _Queries) -> HistoryChanges | None:
         db.execute("BEGIN")
         try:
             return self._index.compare(db, queries.sessions)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.importers.sqlite_reader import list_columns
-from sojourn.ports.history import Changes, Moment, SessionFacts
+from sojourn.ports.history import HistoryChanges, Moment, SessionFacts
 
 _Row = tuple[Any, ...]  # rowid, id, source, title, model, started_at, rewind_count, is_archived
 _Summary = tuple[int, int, Any, int, int]  # messages, live messages, newest timestamp, highest id, inactive messages
@@ -68,7 +68,7 @@ class SessionIndex:
     def list_sessions(self) -> list[SessionFacts]:
         return sorted(self._facts.values(), key=lambda facts: facts.order)
 
-    def compare(self, db: sqlite3.Connection, queries: SessionQueries) -> Changes | None:
+    def compare(self, db: sqlite3.Connection, queries: SessionQueries) -> HistoryChanges | None:
         """What changed since the previous call; None on the first call and after one that was not confirmed."""
         is_first = not self._is_valid
         if is_first:
@@ -84,7 +84,7 @@ class SessionIndex:
         """Accepts the last `compare`: the file did not change while it was read."""
         self._is_valid = True
 
-    def _update_facts(self, changed: set[bytes]) -> Changes:
+    def _update_facts(self, changed: set[bytes]) -> HistoryChanges:
         """Drops sessions whose facts are equal after all."""
         new, gone = list[SessionFacts](), list[str]()
         for id_ in changed:
@@ -97,7 +97,7 @@ class SessionIndex:
             elif before is not None:
                 del self._facts[id_]
                 gone.append(before.id)
-        return Changes(tuple(new), tuple(gone))
+        return HistoryChanges(tuple(new), tuple(gone))
 
     def _update_rows(self, db: sqlite3.Connection, queries: SessionQueries) -> set[bytes]:
         before = self._rows

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 
 from sojourn.core.errors import SojournError, SourceUnreadable
 from sojourn.core.sessions import OWNER, Principal
-from sojourn.ports.admin import Progress
 from sojourn.ports.app import ImportReport
 from sojourn.ports.importer import FoundHistory, HistoryReader, Importer, SessionEntry, Transcript
-from sojourn.ports.ingest import Ingest, Ingested
+from sojourn.ports.store_admin import Ingest, Ingested, Progress
 
 _BATCH_BYTES = 2_000_000  # a transaction holds about this much text, so that no other writer waits long
 _BATCH_SESSIONS = 50
@@ -63,8 +62,8 @@ async def import_history(
             with source.open(found.home) as reader:
                 listed = list(reader.sessions())
                 counts.found = len(listed)
-                todo = _select_changed(listed, await store.read_fingerprints(source.name, home), counts)
-                forgotten = await store.find_forgotten(source.name, home, [one.native_id for one in todo])
+                todo = _select_changed(listed, await store.list_fingerprints(source.name, home), counts)
+                forgotten = await store.list_forgotten(source.name, home, [one.native_id for one in todo])
                 counts.skipped += [(one.native_id, FORGOTTEN) for one in todo if one.native_id in forgotten]
                 todo = [one for one in todo if one.native_id not in forgotten]
                 if dry_run:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from sojourn.core.messages import Message
 from sojourn.core.sessions import OWNER
 from sojourn.ports.importer import Transcript
-from sojourn.ports.ingest import Ingest
+from sojourn.ports.store_admin import Ingest
 
 
 def load_samples() -> list[Transcript]:

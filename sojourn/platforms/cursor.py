@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sojourn.ports.records import Record, RecordStore
+from sojourn.ports.store import Record, RecordStore
 
 KIND = "platform_position"
 _MAX_REMEMBERED = 200

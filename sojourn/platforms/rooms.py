@@ -21,7 +21,7 @@ from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.places import Sender
 from sojourn.ports.app import HasStore
 from sojourn.ports.platform import Button
-from sojourn.ports.records import Record
+from sojourn.ports.store import Record
 
 LOCAL = "local"
 TO_HEAR = "local_to_hear"

@@ -1,13 +1,12 @@
 """The application as its parts see it: small protocols, and AppContext as their sum. `sojourn.app` implements it.
 
-A part annotates the smallest protocol that has what it uses. Only the composition root and the command line take the
-whole AppContext.
+A part annotates the smallest protocol it can use; only the composition root and the command line take AppContext.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:  # every command imports this module, and few need all of thes
     from sojourn.core.errors import SojournError
     from sojourn.core.settings import Settings
     from sojourn.lazy import Lazy
-    from sojourn.ports.admin import Progress
     from sojourn.ports.context import ContextSource
     from sojourn.ports.history import History
     from sojourn.ports.importer import FoundHistory
@@ -27,6 +25,7 @@ if TYPE_CHECKING:  # every command imports this module, and few need all of thes
     from sojourn.ports.runtime import Runtime
     from sojourn.ports.service import Service
     from sojourn.ports.store import Removed, Store
+    from sojourn.ports.store_admin import Progress
     from sojourn.ports.tool import CallJudge, Tool
 
 T = TypeVar("T")
@@ -34,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
-    """What an import did: found N, imported N, unchanged N, skipped N because …"""
+    """The result of an import."""
 
     source: str
     home: str
@@ -42,18 +41,18 @@ class ImportReport:
     imported: int = 0
     updated: int = 0
     unchanged: int = 0
-    skipped: tuple[tuple[str, str], ...] = ()  # (native id, because)
+    skipped: tuple[tuple[str, str], ...] = ()  # (native id, reason)
     new_messages: int = 0
     removed_upstream: int = 0
     notes: tuple[str, ...] = ()
-    problem: str = ""  # the whole history is there but cannot be read
+    problem: str = ""  # why the whole history cannot be read
     dry_run: bool = False
-    seconds: float = field(default=0.0)
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveReport:
-    """What `store migrate` moved, and the proof that both sides agree."""
+    """The result of `store migrate`: both sides have these rows."""
 
     rows: tuple[tuple[str, int, str], ...]  # table, rows, content hash
     seconds: float
@@ -67,86 +66,54 @@ class HasSettings(Protocol):
 
 
 class HasStore(HasSettings, Protocol):
-    """The settings, and the store they name."""
+    """The settings, and the store they name, opened on first use."""
 
     @property
-    def store(self) -> Store:
-        """The store; it is opened on first use."""
-        ...
+    def store(self) -> Store: ...
 
 
 class PluginAccess(HasSettings, Protocol):
     """The plugins of this process and their parts."""
 
-    def plugins(self) -> Sequence[Plugin]:
-        """The plugins that could be loaded, built-in ones first."""
-        ...
-
-    def plugin_problems(self) -> Mapping[str, SojournError]:
-        """What is wrong with the other plugins, by their names."""
-        ...
-
+    def plugins(self) -> Sequence[Plugin]: ...  # those that could be loaded, built-in ones first
+    def plugin_problems(self) -> Mapping[str, SojournError]: ...  # why the others could not be loaded, by name
     @overload
     def load(self, part: Lazy[T]) -> T: ...
     @overload
     def load(self, part: Part) -> object: ...
     def load(self, part: Any) -> Any:
-        """Imports a part that is given by its dotted name; any other object is returned as it is.
-
-        Raises Missing when the part needs a package that is not installed.
-        """
-        ...
+        """Imports a part given by its dotted name; returns any other object unchanged. MissingPackage."""
 
     def configured(self, plugin: str) -> Any:
-        """The settings of the plugin of that name, in its own dataclass; None for a plugin without settings."""
-        ...
+        """The settings of a plugin in its own dataclass; None for a plugin without settings."""
 
 
 class Shared(Protocol):
-    """Objects of which one application has exactly one."""
+    """Objects of which an application has exactly one."""
 
     def shared(self, kind: type[T]) -> T:
-        """The one `kind(app)` of this application, made on first use from any thread.
-
-        It is closed with the application if it has a `close`.
-        """
-        ...
+        """The only `kind(app)`, created on first use from any thread, and closed with the application."""
 
 
 class PluginContext(HasStore, PluginAccess, Shared, Protocol):
-    """What most parts of a plugin are made with: settings, store, plugins and shared objects."""
+    """What most parts of a plugin are created with: settings, store, plugins and shared objects."""
 
 
 class AgentParts(Protocol):
-    """What a turn is run with."""
+    """What turns are run with, from all plugins."""
 
-    def runtime_names(self) -> tuple[str, ...]:
-        """The names of all runtimes, in the order of their plugins."""
-        ...
-
-    def runtime(self, name: str) -> Runtime:
-        """The runtime of that name, made on first use. Raises NotFound, Missing or BadConfig."""
-        ...
-
-    def tools(self) -> tuple[Tool, ...]:
-        """The tools of all plugins, each behind the guard that asks before it acts."""
-        ...
-
-    def context(self) -> tuple[ContextSource, ...]:
-        """The context sources of all plugins."""
-        ...
-
-    def call_judge(self) -> CallJudge:
-        """The function that tells from a tool's result whether its call worked."""
-        ...
+    def runtime_names(self) -> tuple[str, ...]: ...  # in the order of the plugins
+    def runtime(self, name: str) -> Runtime: ...  # created on first use. NotFound, MissingPackage, BadConfig
+    def tools(self) -> tuple[Tool, ...]: ...  # each behind the guard that asks before it acts
+    def context(self) -> tuple[ContextSource, ...]: ...
+    def call_judge(self) -> CallJudge: ...
 
 
 class Histories(Protocol):
-    """Histories of other agents: on disk, and brought into our store."""
+    """Histories of other agents: on disk, and imported into our store."""
 
     def find_histories(self, path: Path | None = None, source: str = "") -> list[FoundHistory]:
-        """Finds histories in their usual places, or the one at `path`; `source` narrows to one program."""
-        ...
+        """Finds histories in their usual places, or the one at `path`; `source` limits it to one program."""
 
     async def import_history(
         self,
@@ -156,73 +123,38 @@ class Histories(Protocol):
         principal: Principal = OWNER,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Copies what is new in a history into the store. `dry_run`: only reports what it would do."""
-        ...
+        """Copies what is new in a history into the store; `dry_run` only reports what it would do."""
 
-    def open_hermes_history(self, home: Path) -> History:
-        """Opens the history of a Hermes home for scanners, read-only."""
-        ...
-
+    def open_hermes_history(self, home: Path) -> History: ...
     def open_history(self, home: Path) -> History:
-        """Opens the history of a home folder, of Sojourn or of Hermes, read-only. Raises NotFound."""
-        ...
+        """Opens the history of a home folder of Sojourn or Hermes, read-only. NotFound."""
 
 
 class ScanContext(PluginContext, Histories, Protocol):
-    """What a scanner of histories is made with: our own store's history, and those of Hermes homes."""
+    """What a scanner of histories is created with."""
 
 
 class StoreMaintenance(Protocol):
     """Work on the store as a whole."""
 
     async def forget(self, session: SessionId, *, purge_backups: bool = False) -> Removed:
-        """Erases a session from the store and from every plugin; `purge_backups` deletes the copies that hold it."""
-        ...
+        """Erases a session from the store and every plugin; `purge_backups` deletes the backups that hold it."""
 
-    def purge(self, removed: Removed) -> Removed:
-        """Deletes the copies that still hold a forgotten session."""
-        ...
-
+    def purge(self, removed: Removed) -> Removed: ...  # deletes the backups that still hold a forgotten session
     async def backup(self, target: Path, *, progress: Progress | None = None) -> Path:
-        """Copies the whole store into one file at `target`, or into a new file of that folder."""
-        ...
+        """Copies the whole store into the file `target`, or into a new file of that folder."""
 
     async def restore(self, source: Path, *, progress: Progress | None = None) -> None:
-        """Puts the copy at `source` in the place of the store."""
-        ...
+        """Replaces the store with a backup."""
 
     async def migrate(self, to: str, *, progress: Progress | None = None) -> MoveReport:
         """Copies the store into an empty one: a PostgreSQL address, or the path of a home folder."""
-        ...
 
-    async def add_samples(self) -> int:
-        """Adds a few sample sessions and returns their number."""
-        ...
-
-
-class ServiceAccess(Protocol):
-    """The service, in this process or in a server."""
-
-    @property
-    def service(self) -> Service:
-        """The service that runs turns in this process."""
-        ...
-
-    async def connect(self, *, in_process: bool = False) -> Service:
-        """The service of this home's server, which is started if none runs; `in_process`: the one of this process."""
-        ...
-
-
-class PageHost(Protocol):
-    """The plugins with a dashboard page."""
-
-    def plugin_pages(self) -> PluginPages:
-        """Lists dashboard plugins and turns them on and off; no server needs to run."""
-        ...
+    async def add_samples(self) -> int: ...  # adds a few sample sessions; returns their number
 
 
 class Libraries(Protocol):
-    """What the service tells about facts, skills and templates."""
+    """The libraries behind the service's facts, skills and templates."""
 
     @property
     def facts(self) -> FactLibrary: ...
@@ -232,13 +164,21 @@ class Libraries(Protocol):
     def templates(self) -> TemplateLibrary: ...
 
 
+class ServiceAccess(Protocol):
+    """The service, in this process or in a server."""
+
+    @property
+    def service(self) -> Service: ...  # runs turns in this process
+    async def connect(self, *, in_process: bool = False) -> Service:
+        """The service of this home's server, started if none runs; `in_process`: that of this process."""
+
+
 class AgentContext(PluginContext, AgentParts, Libraries, ServiceAccess, Protocol):
     """What the service runs turns with."""
 
 
-class AppContext(AgentContext, ScanContext, StoreMaintenance, PageHost, Protocol):
+class AppContext(AgentContext, ScanContext, StoreMaintenance, Protocol):
     """The whole application: the sum of the protocols above."""
 
-    async def close(self) -> None:
-        """Closes the service, the runtimes, the shared objects and the store, as far as they were opened."""
-        ...
+    def plugin_pages(self) -> PluginPages: ...  # works without a server
+    async def close(self) -> None: ...  # closes whatever was opened

@@ -22,17 +22,13 @@ class CliContext(Protocol):
     @property
     def app(self) -> AppContext:
         """The application of this run, built on first use from the flags."""
-        ...
 
     @property
     def settings(self) -> Settings:
         """The settings of this run, without building the application."""
-        ...
 
     def run(self, work: Callable[[AppContext], Coroutine[Any, Any, T]]) -> T:
         """Runs the coroutine `work(app)` to its end, then closes the application."""
-        ...
 
     def confirm(self, question: str, *, yes: bool) -> None:
         """Asks `question` and ends the command on a no. `yes`: the person agreed in advance (`--yes`)."""
-        ...

@@ -1,4 +1,4 @@
-"""Context: what is put before a runtime besides the conversation, and why each piece is there."""
+"""Context sources: what a runtime gets besides the conversation, and why."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from sojourn.core.sessions import Session
 from sojourn.core.tasks import TaskGraph
 
 Stage = Literal["memory", "skills", "template", "tasks"]
-CONTEXT_STAGES: tuple[Stage, ...] = ("memory", "skills", "template", "tasks")  # asked in this order
+CONTEXT_STAGES: tuple[Stage, ...] = ("memory", "skills", "template", "tasks")  # in this order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRequest:
-    """What a source looks at: the session, what was said, and what was said before."""
+    """What a context source sees of a turn."""
 
     session: Session
     said: str
     history: tuple[Message, ...] = ()
     runtime: str = ""
-    tools: tuple[str, ...] = ()  # the names this session has; () = the runtime brings its own
-    drop: tuple[str, ...] = ()  # what the person does not want this time: names of sources or of a template
-    template: str = ""  # the template the person asked for; "" = choose
-    budget: int = 2000  # tokens this source may use
+    tools: tuple[str, ...] = ()  # names; () = the runtime has its own
+    drop: tuple[str, ...] = ()  # names of sources or of a template that are not wanted
+    template: str = ""  # the requested template; "" = choose
+    budget: int = 2000  # tokens per source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextBlock:
-    """Words for the runtime. `origin` says where they came from, `reason` why they are here."""
+    """A text for the runtime, where it comes from and why it is there."""
 
     kind: str  # summary, recall, fact, note, skill, template, tasks
     title: str
@@ -43,17 +43,17 @@ class ContextBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextContribution:
-    """What one source brings. `examples` are ephemeral: sent, never kept as history."""
+    """The result of one source. `examples` are sent but never stored as history."""
 
     blocks: tuple[ContextBlock, ...] = ()
     examples: tuple[Message, ...] = ()
     graph: TaskGraph | None = None
-    shown: tuple[Progress, ...] = ()  # what surfaces are told: used template X because …
-    left_out: tuple[str, ...] = ()  # what the budget had no room for, in words
+    shown: tuple[Progress, ...] = ()  # for surfaces, e.g. which template is used and why
+    left_out: tuple[str, ...] = ()  # what did not fit the budget, for people
 
 
 class ContextSource(Protocol):
-    """Answers within a second or says nothing; a failing source never fails the turn."""
+    """Contributes to turns within a second. A slow or failing source is left out of the turn."""
 
     name: str
     stage: Stage
@@ -63,6 +63,6 @@ class ContextSource(Protocol):
 
 @runtime_checkable
 class CanLearn(Protocol):
-    """A source that looks at a turn when it is over: to summarise, to count what helped."""
+    """A source that learns from finished turns."""
 
     async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None: ...

@@ -1,7 +1,7 @@
-"""The gateway's journal: what came in, what goes out, which chat talks to which session, and who is at work.
+"""Gateway store: inbox, outbox, bindings of chats to sessions, heartbeats and credential leases.
 
-Nothing is acknowledged before it is in the inbox, and nothing is sent that is not in the outbox. Whoever works on a
-row holds it for a while; if its time runs out, somebody else takes it up. Texts are redacted like messages.
+A gateway acknowledges a message after storing it in the inbox and sends only what is in the outbox. It claims a row
+for a limited time; when that expires, another gateway may claim the row. Payloads are redacted like messages.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId
 from sojourn.ports.platform import File
 
 AccountKey = tuple[str, str]  # platform and account: one credential, one connection
-Topic = Literal[
-    "inbox", "outbox", "bindings", "gateways", "handoffs", "records"  # those that belong to no session
-]
+Topic = Literal["inbox", "outbox", "bindings", "gateways", "handoffs", "records"]  # records: those without a session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incoming:
-    """A message of a chat: waiting → running → done | failed. Rows of a place are worked on one after another."""
+    """An incoming chat message: waiting → running → done | failed. Messages of one place are processed in order."""
 
     id: int
     platform: str
@@ -32,7 +30,7 @@ class Incoming:
     place: str  # the key of the conversation it belongs to
     payload: Json
     state: Literal["waiting", "running", "done", "failed"] = "waiting"
-    attempts: int = 0  # how often it was taken up; more than once: look first what became of the last time
+    attempts: int = 0  # claims so far; after the first, check what the last one did
     owner: str = ""
     fence: int = 0
     until: float = 0.0
@@ -46,7 +44,7 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutgoingDraft:
-    """Something to be sent. The same key is sent once, however often it is put."""
+    """A message to send. Its key makes it idempotent."""
 
     key: str
     platform: str
@@ -58,7 +56,7 @@ class OutgoingDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """Something on its way: pending → sending → sent → delivered, or failed. Each place keeps its order."""
+    """An outgoing message: pending → sending → sent → delivered, or failed. Each place keeps its order."""
 
     id: int
     key: str
@@ -69,7 +67,7 @@ class Outgoing:
     session: SessionId | None = None
     state: Literal["pending", "sending", "sent", "delivered", "failed"] = "pending"
     attempts: int = 0
-    possible_duplicate: bool = False  # it may have been sent before: whoever sent it died, or heard no answer
+    possible_duplicate: bool = False  # it may have been sent: the sender died or got no reply
     owner: str = ""
     fence: int = 0
     until: float = 0.0
@@ -83,10 +81,10 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """A place and the session it talks to. What was there before can be brought back."""
+    """The session that a chat place talks to, and the one it talked to before."""
 
     place: str
-    session: SessionId | None  # None: it went to another place
+    session: SessionId | None  # None: bound to another place now
     previous: SessionId | None = None
     principal: Principal = OWNER
     details: Mapping[str, Json] = field(default_factory=empty_mapping)  # how to reach the place
@@ -96,7 +94,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
-    """A gateway that is alive. `health` says per platform how it gets on."""
+    """A live gateway and the health of its connections."""
 
     id: str
     host: str = ""
@@ -109,7 +107,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CredentialLease:
-    """The right to use one credential. One process has it at a time."""
+    """The exclusive right of one process to use a credential."""
 
     credential: str  # a name or a hash, never the secret itself
     owner: str
@@ -119,7 +117,7 @@ class CredentialLease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionHealth:
-    """Whether a line makes progress: what came last, what went last, what waits and since when."""
+    """Progress of one connection: last message in and out, waiting messages and since when."""
 
     platform: str
     account: str
@@ -133,17 +131,15 @@ class ConnectionHealth:
 
 
 class Inbox(Protocol):
-    """Claims go to exactly one owner; a row whose owner died is claimed again. LeaseLost tells a late owner."""
+    """Incoming messages. Exactly one owner claims a row; an owner whose claim expired gets LeaseLost."""
 
     async def add_incoming(
         self, platform: str, account: str, message_id: str, *, place: str, payload: Json, files: Sequence[File] = ()
     ) -> Incoming | None:
-        """On disk when this returns; None if that message was kept before. Acknowledge it either way."""
-        ...
+        """Stores a message durably; None if it was stored before. The caller acknowledges it either way."""
 
     async def incoming_files(self, item: Incoming) -> tuple[File, ...]:
-        """What came along, as it came; gone when it is done, because by then the session has them."""
-        ...
+        """The attached files; deleted when the message is done, because the session has them by then."""
 
     async def claim_incoming(
         self,
@@ -155,21 +151,18 @@ class Inbox(Protocol):
         limit: int = 1,
         seconds: float = 60.0,
     ) -> list[Incoming]:
-        """The oldest, one of each place. `ahead` takes what waits behind a running one (to steer or to stop it)."""
-        ...
+        """Claims the oldest message of each place; `out_of_turn`: even behind a running one, to steer or stop it."""
 
     async def update_incoming(
         self, item: Incoming, *, seconds: float = 60.0, session: SessionId | None = None, turn: TurnId | None = None
     ) -> Incoming:
-        """Renews, and keeps what it became: that is what an heir needs to know. LeaseLost, NotFound."""
-        ...
+        """Renews the claim and records session and turn for the next owner. LeaseLost, NotFound."""
 
     async def finish_incoming(
         self, item: Incoming, state: Literal["done", "failed"] = "done", *, error: str = "", turn: TurnId | None = None
     ) -> Incoming: ...  # `turn`: which answered it
     async def release_incoming(self, item: Incoming, *, seconds: float = 0.0, error: str = "") -> Incoming:
-        """Lets it wait again, for at least so long."""
-        ...
+        """Returns a message to the queue for at least `seconds`."""
 
     async def incoming(
         self,
@@ -182,17 +175,15 @@ class Inbox(Protocol):
 
 
 class Outbox(Protocol):
-    """What is put is sent once; where that cannot be known, the row says so."""
+    """Outgoing messages, sent once; `possible_duplicate` marks a row where that is not certain."""
 
     async def put_outgoing(self, drafts: Sequence[OutgoingDraft]) -> list[Outgoing]:
-        """All of them or none, in this order; one whose key is known comes back as it stands. NotFound."""
-        ...
+        """Stores all drafts in one transaction, in order; a known key returns its existing row. NotFound."""
 
     async def claim_outgoing(
         self, owner: str, *, lines: Sequence[AccountKey] | None = None, limit: int = 1, seconds: float = 60.0
     ) -> list[Outgoing]:
-        """The next of each place; a place waits for its first one. One whose sender died is a possible duplicate."""
-        ...
+        """Claims the next message of each place. One whose sender died is a possible duplicate."""
 
     async def renew_outgoing(self, item: Outgoing, *, seconds: float = 60.0) -> Outgoing: ...
     async def finish_outgoing(
@@ -207,8 +198,7 @@ class Outbox(Protocol):
     async def release_outgoing(
         self, item: Outgoing, *, seconds: float, error: str = "", maybe_sent: bool = False
     ) -> Outgoing:
-        """Tries again after so long (what the platform asked for). `maybe_sent`: no answer came, it may be there."""
-        ...
+        """Schedules a retry. `maybe_sent`: the platform did not reply, so the message may have arrived."""
 
     async def outgoing(
         self,
@@ -222,7 +212,7 @@ class Outbox(Protocol):
 
 
 class Bindings(Protocol):
-    """A session is bound to one place at most: binding it elsewhere frees the first."""
+    """Bindings of places to sessions. A session has one place at most; binding it elsewhere frees the first."""
 
     async def bind(
         self,
@@ -233,9 +223,8 @@ class Bindings(Protocol):
         details: Mapping[str, Json] | None = None,
         expect: int | None = None,
     ) -> Binding:
-        """The session that was there becomes `previous`. `expect` is the revision that was seen (0: none there).
-        NotFound for another person's session, Conflict."""
-        ...
+        """Binds a session; the earlier one becomes `previous`. `expect`: the revision it must have now (0: none).
+        Conflict; NotFound for another person's session."""
 
     async def binding(self, place: str) -> Binding | None: ...
     async def bindings(
@@ -245,28 +234,24 @@ class Bindings(Protocol):
 
 
 class Gateways(Protocol):
-    """Who is at work, and who may use which credential."""
+    """Live gateways and their credential leases."""
 
     async def heartbeat(self, heartbeat: Heartbeat, *, seconds: float = 15.0) -> Heartbeat: ...
     async def gateways(self, *, alive: bool = True) -> list[Heartbeat]: ...  # by id
     async def retire_gateway(self, id: str) -> bool: ...
     async def lease_credential(self, credential: str, owner: str, *, seconds: float = 30.0) -> CredentialLease | None:
-        """None while another one has it; its owner may ask again to renew."""
-        ...
+        """None while another owner holds it; the owner may call again to renew."""
 
-    async def renew_credential(
-        self, hold: CredentialLease, *, seconds: float = 30.0
-    ) -> CredentialLease: ...  # 0 lets go. LeaseLost
+    async def renew_credential(self, hold: CredentialLease, *, seconds: float = 30.0) -> CredentialLease:
+        """Renews a credential lease; 0 seconds release it. LeaseLost."""
+
     async def line_health(self) -> list[ConnectionHealth]: ...  # by platform and account
     async def prune_journal(self, before: float) -> int:
-        """Removes finished rows and dead gateways older than that; returns how many."""
-        ...
+        """Deletes finished rows and dead gateways older than `before`; returns how many."""
 
 
 class GatewayStore(Inbox, Outbox, Bindings, Gateways, Protocol):
-    """All of it, and a bell."""
+    """All of the gateway's tables."""
 
     def watch_gateway(self, *topics: Topic, seconds: float = 2.0) -> AsyncGenerator[None, None]:
-        """Yields at once, then whenever one of these may have changed, in any process, and at least every so many
-        seconds. What happens while a reader is busy is told when it comes back."""
-        ...
+        """Yields at once, then after each change of a topic in any process, and at least every `seconds`."""

@@ -1,8 +1,8 @@
-"""HandoffStore: every step of a hand-off is a compare-and-swap, and the wheel moves with it.
+"""HandoffStore: stores hand-offs; every step is a compare-and-swap that also moves the driver.
 
-While one is before `bound`, nobody gets a turn lease on the session, takes its wheel or deletes it (Conflict): the
-giver can read, retitle and cancel. From `bound` on the receiver drives, and whatever the giver still wants to write,
-end or delete with a lease is refused (NotDriving). Taking the wheel back ends the hand-off.
+Before `bound`, leasing, taking over or deleting the session raises Conflict; the sender may read, rename and cancel.
+From `bound` on the receiver drives, and writes under the sender's lease raise NotDriving. Taking the session over
+ends the hand-off.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sojourn.core.sessions import SessionId
 
 
 class HandoffStore(Protocol):
-    """Each change is told in the feed of changes as `handoff`. An id never rotates, so none is lost on the way."""
+    """Hand-offs of all sessions. Each change appears in the change feed as `handoff`."""
 
     async def request_handoff(
         self,
@@ -27,26 +27,21 @@ class HandoffStore(Protocol):
         by: str = "",
         seconds: float = 3600.0,
     ) -> Handoff:
-        """Asks for it, for so many seconds. SessionBusy mid-turn, NotDriving from another surface than the driver,
-        Conflict while one is under way, NotFound."""
-        ...
+        """Requests a hand-off that gateways may claim for `seconds`. SessionBusy during a turn, NotDriving if `surface`
+        is not the driver, Conflict during another hand-off, NotFound."""
 
     async def get_handoff(self, id: HandoffId) -> Handoff: ...  # NotFound
     async def get_handoff_state(self, session: SessionId) -> Handoff | None: ...  # the newest attempt; NotFound
     async def handoffs(self, session: SessionId | None, *, limit: int = 100) -> list[Handoff]:
-        """Newest first; None: of all sessions. NotFound."""
-        ...
+        """The hand-offs of a session (None: of all), newest first. NotFound."""
 
     async def list_pending_handoffs(self, platforms: Sequence[str] | None = None) -> list[Handoff]:
-        """Those that may be claimed, oldest first: asked for, or given up by an owner whose time ran out."""
-        ...
+        """The hand-offs that may be claimed, oldest first: requested ones, and those whose claim expired."""
 
     async def claim_handoff(
         self, owner: str, *, platforms: Sequence[str] | None = None, id: HandoffId | None = None, seconds: float = 30.0
     ) -> Handoff | None:
-        """The oldest that may be claimed (or that one), for one owner of many; None when there is none.
-        One that was under way keeps the step it had reached."""
-        ...
+        """Claims the oldest pending hand-off, or `id`; None if there is none. It keeps the step it had reached."""
 
     async def renew_handoff(self, handoff: Handoff, seconds: float = 30.0) -> Handoff: ...  # LeaseLost, Conflict
     async def advance_handoff(
@@ -60,21 +55,17 @@ class HandoffStore(Protocol):
         message_id: str = "",
         note: str = "",
     ) -> Handoff:
-        """The next step, from the state and fence in `handoff`; what is given is kept. At `bound` the wheel goes to
-        `surface` (the platform, if none is named). LeaseLost, Conflict."""
-        ...
+        """Takes the next step from the state and fence in `handoff`, and stores the other arguments that are not empty.
+        At `bound`, `surface` becomes the driver (default: the platform). LeaseLost, Conflict."""
 
     async def complete_handoff(self, handoff: Handoff, *, message_id: str = "", note: str = "") -> Handoff: ...
     async def fail_handoff(self, handoff: Handoff, code: str, error: str = "") -> Handoff:
-        """By its owner. Before anything was delivered the wheel goes back to the giver, in the same transaction."""
-        ...
+        """Ends it as failed. If nothing was delivered yet, the sender drives again, in the same transaction."""
 
     async def cancel_handoff(
         self, id: HandoffId, *, as_: Literal["cancelled", "expired"] = "cancelled", error: str = ""
     ) -> Handoff:
-        """By whoever waits. `cancelled` until it is bound; `expired` only while nobody has picked it up. Conflict."""
-        ...
+        """Ends it without its owner: as `cancelled` before `bound`, as `expired` while nobody claimed it. Conflict."""
 
     async def expire_handoffs(self) -> list[Handoff]:
-        """Ends those that nobody may pick up any more and nobody carries."""
-        ...
+        """Expires the hand-offs that nobody may claim any more and nobody holds."""

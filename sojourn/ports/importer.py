@@ -1,4 +1,4 @@
-"""Foreign histories: found, read, never written."""
+"""Importer: finds and reads the histories of other programs, read-only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sojourn.core.messages import Message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundHistory:
-    """A history on this machine. `problem` says why it cannot be read; then it is not empty, it is unreadable."""
+    """A history on this machine. `problem` says why it cannot be read."""
 
     source: str  # hermes, claude-code, codex, opencode
     home: Path
@@ -25,7 +25,7 @@ class FoundHistory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEntry:
-    """A session of a history, before it is read. The fingerprint changes when the session does."""
+    """A session of a history before it is read. Its fingerprint changes with the session."""
 
     native_id: str
     fingerprint: str
@@ -39,39 +39,36 @@ class Transcript:
     native_id: str
     fields: Mapping[str, Any]
     messages: Sequence[Message]
-    records: Sequence[tuple[str, str]] = ()  # (kind, JSON text): what is not a message, kept verbatim
+    records: Sequence[tuple[str, str]] = ()  # (kind, JSON text) of everything that is not a message, verbatim
     warnings: tuple[str, ...] = field(default=())
 
 
 class HistoryReader(Protocol):
-    """An opened history."""
+    """An open history."""
 
     def sessions(self) -> Iterator[SessionEntry]:
-        """Oldest start first; parents before children."""
-        ...
+        """The sessions, oldest start first, parents before children."""
 
     def read(self, native_id: str) -> Transcript: ...  # SourceUnreadable
 
 
 @runtime_checkable
 class HasProfiles(Protocol):
-    """A program whose home may hold further homes of its own."""
+    """A program whose home may contain further homes."""
 
     def profiles(self, home: Path) -> list[FoundHistory]: ...
 
 
 class Importer(Protocol):
-    """One foreign program."""
+    """The importer of one program."""
 
     name: str
     label: str
 
     def find(self, user_home: Path, environment: Mapping[str, str]) -> list[FoundHistory]:
-        """Looks in the usual places; opens nothing for writing, reads no credentials."""
-        ...
+        """Finds histories in the usual places; opens nothing for writing and reads no credentials."""
 
     def claims(self, path: Path) -> FoundHistory | None:
-        """Whether a path given by the person is such a history."""
-        ...
+        """The history at a path that a person named; None if it is not one."""
 
     def open(self, home: Path) -> AbstractContextManager[HistoryReader]: ...  # SourceUnreadable

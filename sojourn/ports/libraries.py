@@ -1,4 +1,4 @@
-"""Libraries of facts, skills and templates. Plugins implement them; the service asks them for every surface."""
+"""Libraries of facts, skills and templates: plugins implement them, the service offers them to surfaces."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sojourn.core.sessions import OWNER, Principal, SessionId
-from sojourn.core.skills import Skill, SkillProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """One thing to remember about a person, and the session in which it was said."""
+    """A remembered fact about a person, and the session it comes from."""
 
     id: str  # 8 hex digits, unique per person
     text: str
@@ -24,8 +23,26 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """A skill: `body` says what to do, `path` is its SKILL.md."""
+
+    name: str
+    description: str
+    body: str
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillProblem:
+    """A SKILL.md that cannot be used, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateInfo:
-    """A session template as a list shows it. `problem` says why an unreadable one cannot be used."""
+    """A session template in a list. `problem` says why an unreadable one cannot be used."""
 
     name: str
     kind: str = ""  # code, file, research, terminal, mixed
@@ -36,15 +53,13 @@ class TemplateInfo:
 
 
 class FactLibrary(Protocol):
-    """The facts of every person; `principal` says whose."""
+    """The facts of each person."""
 
     async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> Sequence[Fact]:
         """All facts, oldest first; with `text`, those that share words with it, best first."""
-        ...
 
     async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
         """Adds a fact; a known one is returned as it is. BadInput if it is empty, too long or holds a secret."""
-        ...
 
     async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact: ...  # NotFound, BadInput
     async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact: ...  # NotFound
@@ -54,8 +69,7 @@ class SkillLibrary(Protocol):
     """The skills of this installation."""
 
     async def list_skills(self) -> Sequence[Skill | SkillProblem]:
-        """Every skill, without its body, and every SKILL.md that cannot be used."""
-        ...
+        """All skills, without their bodies, and every SKILL.md that cannot be used."""
 
     async def get_skill(self, name: str) -> Skill: ...  # NotFound
 
@@ -64,5 +78,4 @@ class TemplateLibrary(Protocol):
     """The session templates of this installation."""
 
     async def list_templates(self) -> Sequence[TemplateInfo]:
-        """All templates, newest first; unreadable ones come last and name their problem."""
-        ...
+        """All templates, newest first; unreadable ones last."""

@@ -1,5 +1,7 @@
-"""PlatformAdapter: a chat network, translated. Reconnecting, retrying, splitting, de-duplicating and routing are
-the gateway's; an adapter decides nothing. An ability is a method; lacking it is not failing."""
+"""PlatformAdapter: translates one chat network. The gateway reconnects, retries, splits, de-duplicates and routes.
+
+An optional ability is a protocol of its own (`CanThread`, `CanEdit` …).
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,20 @@ Counting = Literal["characters", "utf16", "bytes"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformInfo:
-    """What the gateway has to know about a network."""
+    """Properties of a network."""
 
     name: str
     label: str
     max_chars: int = 4000
     counting: Counting = "characters"  # what max_chars counts
-    prefix: str = "/"  # how commands begin where / belongs to the network itself
-    owner: str = ""  # the sender the network itself proves to be the owner of this installation, if it can
-    system: bool = False  # events of a machine, not words of a person: no pairing, no answer to strangers
+    prefix: str = "/"  # of commands, where the network itself uses /
+    owner: str = ""  # the sender whom the network proves to be the owner
+    system: bool = False  # a machine sends events: no pairing, no reply to strangers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A file that came with a message or goes with one."""
+    """A file attached to a message."""
 
     name: str
     media_type: str
@@ -36,7 +38,7 @@ class File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Button:
-    """Something to press under a message. `value` comes back then: at most 60 letters, digits and signs of ASCII."""
+    """A button under a message; a press returns `value`, at most 60 ASCII characters."""
 
     label: str
     value: str
@@ -44,7 +46,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inbound:
-    """Something that was written. `id` is the network's own and the same when it is told again."""
+    """An incoming message. `id` is the network's, the same on redelivery."""
 
     id: str
     place: Place
@@ -53,13 +55,13 @@ class Inbound:
     files: tuple[File, ...] = ()
     at: float = 0.0
     reply_to: str = ""
-    mentioned: bool = True  # whether it speaks to us; in groups often only what names us does
-    pressed: str = ""  # the value of a button; then `text` is its label, and `reply_to` the message it stood under
+    mentioned: bool = True  # whether it addresses us; in groups often only a mention does
+    pressed: str = ""  # the value of a button; then `text` is its label and `reply_to` its message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """Where it went, and what the network calls it."""
+    """A sent message: its place and the network's id."""
 
     place: Place
     id: str
@@ -72,23 +74,18 @@ class PlatformAdapter(Protocol):
 
     @property
     def account(self) -> str:
-        """Which account this is, without giving its credential away: one process at a time uses it."""
-        ...
+        """Identifies the account without revealing its credential; one process at a time uses it."""
 
     def listen(self) -> AsyncGenerator[Inbound, None]:
-        """What comes in, until closed. When the generator is resumed after an item, that item is safely kept: only
-        then is it acknowledged to the network. Losing the line is raised as PlatformDown; a wrong credential as
-        KeyRefused. Own messages and those of other bots are left out."""
-        ...
+        """Yields incoming messages until closed, without our own and those of other bots. The last item is stored when
+        the generator is resumed: acknowledge it only then. PlatformDown on a lost connection, KeyRefused."""
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
-        """One message of at most max_chars, Markdown unless `plain`. SendRefused, PlatformDown. A call that is cut off
-        by a lost line raises PlatformDown: the gateway marks it as possibly delivered."""
-        ...
+        """Sends one message of at most `max_chars`, Markdown unless `plain`. SendRefused; PlatformDown if the
+        connection breaks during the call: the gateway marks the message as possibly delivered."""
 
     def home(self, chat: str) -> Place:
-        """The place a person names in words or settings, built as for inbound messages. BadInput."""
-        ...
+        """The place of a chat that a person or a setting names, built as for inbound messages. BadInput."""
 
     async def close(self) -> None: ...
 
@@ -96,28 +93,24 @@ class PlatformAdapter(Protocol):
 @runtime_checkable
 class CanThread(Protocol):
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
-        """A fresh thread, as a Place with the key its next message will have. ThreadsUnsupported says why not, and
-        NoThreadHere what `parent` is instead."""
-        ...
+        """Creates a thread and returns its Place, whose key its next message will have. ThreadsUnsupported;
+        NoThreadHere also says what `parent` really is."""
 
 
 @runtime_checkable
 class CanEdit(Protocol):
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
-        """Shows this instead; buttons that stood under it are gone. SendRefused."""
-        ...
+        """Replaces the text of a message and removes its buttons. SendRefused."""
 
 
 @runtime_checkable
 class CanAsk(Protocol):
-    """Has buttons. Whoever has them can also `edit`, so that a question can be shown as answered."""
+    """Shows buttons. Such an adapter can also `edit`, to show a question as answered."""
 
     async def ask(
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
     ) -> Sent:
-        """Like `send`, with buttons. Who presses one is heard like who writes: an Inbound with `pressed`, kept before
-        the network is told that it was heard."""
-        ...
+        """Sends a message with buttons. A press arrives as an Inbound with `pressed`."""
 
 
 @runtime_checkable
@@ -128,8 +121,7 @@ class CanType(Protocol):
 @runtime_checkable
 class CanReact(Protocol):
     async def react(self, sent: Sent, sign: str) -> None:
-        """Puts an emoji to a message, ours or another's. SendRefused for a sign the network does not have."""
-        ...
+        """Adds an emoji to any message. SendRefused for one that the network does not have."""
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""Plugin: what a module offers. Built-in and third-party plugins are declared the same way."""
+"""Plugin: declares the parts that a module offers, built-in and third-party alike."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Part: TypeAlias = "str | Callable[..., Any]"
 
 
 class NamedPart(Protocol):
-    """A class with a name, such as a runtime: it is called with the application and makes one."""
+    """A class with a name, such as a runtime, that is called with the application."""
 
     name: str
 
@@ -32,8 +32,8 @@ Parts: TypeAlias = "Mapping[str, Part] | Sequence[NamedPart]"
 class Plugin:
     """A module declares what it offers in `plugin = Plugin(...)`.
 
-    A part is an object, or its dotted name `package.module:attribute`. A dotted name is imported when the part is
-    used, so a plugin gives by name what is heavy. Parts are called with the application (`sojourn.ports.app`):
+    A part is an object, or its dotted name `package.module:attribute`, which is imported when the part is used. Parts
+    are called with the application (`sojourn.ports.app`):
 
     runtimes, platforms: by their names, each `make(app)`; or a list of classes that have a `name`.
     tools: each a Tool, or `make(app) -> list[Tool]`. context: each `make(app) -> ContextSource`.

@@ -1,4 +1,4 @@
-"""Runtime: one prepared input in, events and messages out. Stopping it is closing the generator."""
+"""Runtime: takes one prepared input, yields events and messages. Closing the generator stops it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from sojourn.ports.tool import Question, Reply, Tool, Workspace
 
 @dataclass(frozen=True, slots=True)
 class SaveState:
-    """What this runtime wants to find again next time: the whole of its own state, replaced at once.
-    No other runtime sees or changes it."""
+    """Replaces the state that this runtime gets back in its next turn of the session."""
 
     state: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Something worth keeping about how the runtime worked, never part of the visible answer."""
+    """A note about how the runtime worked, stored beside the answer."""
 
     kind: str
     data: Mapping[str, Json]
@@ -33,7 +32,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction:
-    """Older messages were summarised: these numbers leave the live transcript, `summary` takes their place."""
+    """Replaces the messages `seqs` in the live transcript with a summary."""
 
     seqs: tuple[int, ...]
     summary: str
@@ -44,7 +43,7 @@ RuntimeOutput = Yielded | SaveState | Observation | Compaction
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """A message of the live transcript and its number."""
+    """A message of the live transcript and its sequence number."""
 
     seq: int
     message: Message
@@ -52,12 +51,12 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnInput:
-    """Everything a runtime is told. It is prepared before; a runtime asks for nothing else."""
+    """Everything a runtime needs for a turn."""
 
     session: Session
     turn: TurnId
     said: str
-    internal: bool = False  # an announcement of ours (a hand-off), not a person's words
+    internal: bool = False  # Sojourn wrote it (a hand-off notice), not a person
     attachments: tuple[Attachment, ...] = ()
     history: tuple[HistoryEntry, ...] = ()  # the live transcript before this request, oldest first
     blocks: tuple[ContextBlock, ...] = ()
@@ -66,16 +65,16 @@ class TurnInput:
     tools: tuple[Tool, ...] = ()
     workspace: Workspace
     model: str = ""  # "" = the runtime's default
-    state: Mapping[str, Json] = field(default_factory=empty_mapping)  # what this runtime remembered last time
+    state: Mapping[str, Json] = field(default_factory=empty_mapping)  # from its last SaveState
     read_attachment: Callable[[Attachment], Awaitable[bytes]]
     ask: Callable[[Question], Awaitable[Reply]]
-    steered: Callable[[], tuple[str, ...]] = tuple  # what the person said meanwhile; each once
-    may_spend: Callable[[float], None] = lambda _: None  # called with the cost so far; raises SpendingLimit
+    steered: Callable[[], tuple[str, ...]] = tuple  # takes the texts a person sent meanwhile
+    may_spend: Callable[[float], None] = lambda _: None  # takes the cost so far. SpendingLimit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeStatus:
-    """Whether a runtime can work now, found out within two seconds and without side effects."""
+    """Whether a runtime can work now."""
 
     ok: bool
     detail: str = ""  # "llama3 on http://127.0.0.1:11434", or what is missing
@@ -84,37 +83,38 @@ class RuntimeStatus:
 
 
 class Runtime(Protocol):
-    """`run` yields Chunk, Progress and Message as things happen, and ends with exactly one Done (usage filled in).
-    Failing is raising a SojournError; the service turns it into `error` and `done`. Every tool call in a yielded
-    assistant Message is followed by its tool Message before the next assistant Message, also when it is stopped."""
+    """Answers turns. `run` yields Chunk, Progress and Message, and ends with one Done that has the usage.
+
+    It fails by raising a SojournError, which the service turns into `error` and `done`. The tool Message of every call
+    comes before the next assistant Message.
+    """
 
     name: str
     label: str
-    takes_tool_history: bool  # whether `examples` can be sent as messages; else they come as a block
+    takes_tool_history: bool  # False: `examples` come as a text block
 
-    async def ready(self) -> RuntimeStatus: ...
+    async def ready(self) -> RuntimeStatus: ...  # within two seconds, without side effects
     def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]: ...
     async def close(self) -> None: ...
 
 
 @runtime_checkable
 class CanSteer(Protocol):
-    """A runtime that hears what is said to a running turn: it asks `turn.steered()` now and then.
-    Where it cannot, such words wait and become the next turn."""
+    """A runtime that takes text during a turn by calling `turn.steered()`."""
 
     steers: Literal[True]
 
 
 @runtime_checkable
 class HasOwnTools(Protocol):
-    """A runtime whose agent has tools of its own. Ours are not given to it, and which ones it has we do not know."""
+    """A runtime whose agent has tools of its own, unknown to us; it does not get ours."""
 
     brings_tools: Literal[True]
 
 
 @runtime_checkable
 class CanComplete(Protocol):
-    """A runtime that can answer one plain question outside any turn: for titles and summaries."""
+    """A runtime that can complete text outside any turn, for titles and summaries."""
 
     async def complete(self, instructions: str, text: str, *, most_tokens: int = 400) -> str: ...
 

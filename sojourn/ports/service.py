@@ -79,17 +79,14 @@ class SessionService(Protocol):
         parent: SessionId | None = None,
     ) -> Session:
         """Creates a session that `by.surface` drives. `parent` is the session of which it is a sub-agent's."""
-        ...
 
     async def get(self, session: SessionId, *, principal: Principal = OWNER) -> Session: ...  # NotFound
     async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
         """The session with this id, unique beginning of an id, or title. NotFound, Conflict if several match."""
-        ...
 
     async def find(self, listing: Listing) -> list[Session]: ...
     async def change(self, old: Session, new: Session) -> Session:
         """Sets title, tags, pin, archive, model or folder. Conflict if `old` is stale, TitleTaken."""
-        ...
 
 
 class TranscriptService(Protocol):
@@ -97,18 +94,15 @@ class TranscriptService(Protocol):
 
     async def messages(self, session: SessionId, *, principal: Principal = OWNER) -> Sequence[Recorded]:
         """Every message in order, undone and summarised ones included."""
-        ...
 
     def watch(self, session: SessionId, *, after: int = 0, principal: Principal = OWNER) -> Log:
         """Yields messages and events after the sequence number `after`, then each new one as it is stored."""
-        ...
 
     async def search(self, search: SearchQuery) -> list[SearchHit]: ...
     async def export(
         self, session: SessionId, format: ExportFormat = "markdown", *, principal: Principal = OWNER
     ) -> str:
         """The session as one Markdown document without undone messages, or as one JSON line with all of them."""
-        ...
 
 
 class TurnService(Protocol):
@@ -118,11 +112,9 @@ class TurnService(Protocol):
         self, session: SessionId, said: TurnRequest, by: Caller, *, when_busy: Literal["refuse", "wait"] = "refuse"
     ) -> Turn:
         """Stores the request before it returns; the turn runs in the background. SessionBusy, NotDriving, NotFound."""
-        ...
 
     async def attach(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> Attachment:
         """Stores a file with the session, to be named in the next request. BadInput if it is too large."""
-        ...
 
     async def running(self, session: SessionId) -> TurnId | None: ...
     async def runtimes(self) -> Sequence[RuntimeInfo]: ...
@@ -133,20 +125,16 @@ class TurnControlService(Protocol):
 
     async def stop(self, session: SessionId, by: Caller, *, turn: TurnId | None = None) -> bool:
         """Asks the running turn to stop, wherever it runs. False if none is running."""
-        ...
 
     async def answer(self, session: SessionId, question: str, reply: Reply, by: Caller) -> None:
         """Answers an approval question of a turn (`progress`, stage `approval`). Only the owner may.
         NotAllowed, NotFound."""
-        ...
 
     async def steer(self, session: SessionId, text: str, by: Caller) -> None:
         """Passes text to the running turn. CannotSteer if its runtime does not listen: say it as the next turn."""
-        ...
 
     async def undo(self, session: SessionId, by: Caller) -> int:
         """Hides the last request and everything after it; returns the number of hidden messages."""
-        ...
 
 
 class HandoffService(Protocol):
@@ -154,7 +142,6 @@ class HandoffService(Protocol):
 
     async def take_over(self, session: SessionId, by: Caller) -> Session:
         """Makes `by.surface` the driver at once, also in the middle of a turn."""
-        ...
 
     async def hand_off(
         self, session: SessionId, platform: str, *, by: Caller, target: str = "", wait: bool = False
@@ -167,12 +154,10 @@ class HandoffService(Protocol):
         SessionBusy during a turn, NotDriving, Conflict during another hand-off, NotAllowed for a guest who names a
         target; PlatformDown, NotFound or BadInput if it could not arrive.
         """
-        ...
 
     def follow_handoff(self, handoff: Handoff) -> AsyncGenerator[Handoff, None]:
         """Yields the hand-off now and after each step until it is over. Expires it if no gateway picks it up in
         time."""
-        ...
 
     async def get_handoff(self, id: HandoffId) -> Handoff: ...  # NotFound
     async def cancel_handoff(self, id: HandoffId) -> Handoff: ...  # Conflict from `bound` on

@@ -1,30 +1,27 @@
-"""SessionStore: keeps, numbers, guards. Knows no models, chats or screens."""
+"""Store: sessions, their numbered log, leases and records, as a sum of small protocols."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from sojourn.core.events import Yielded
-from sojourn.core.health import Health
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Change, Control, Lease, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.ports.admin import StoreAdmin
-from sojourn.ports.blobs import BlobStore
 from sojourn.ports.gateway_store import GatewayStore
 from sojourn.ports.handoffs import HandoffStore
 from sojourn.ports.history import History
-from sojourn.ports.ingest import Ingest
-from sojourn.ports.records import Record, RecordStore
+from sojourn.ports.store_admin import Ingest, StoreAdmin
 from sojourn.text.query import Snippet
 
-Log = AsyncGenerator[Recorded, None]  # closing it ends the reading
+Log = AsyncGenerator[Recorded, None]
+HealthState = Literal["healthy", "degraded", "read-only", "recovering"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Which sessions a list shows. Newest activity first; `before` pages on from the last one shown."""
+    """Filter and page of a session list, newest activity first."""
 
     principal: Principal = OWNER
     text: str = ""  # words of the title
@@ -34,35 +31,35 @@ class Listing:
     parent: SessionId | None = None
     since: float | None = None
     until: float | None = None
-    archived: bool | None = False  # None = both
+    archived: bool | None = False  # None: both
     pinned: bool | None = None
     limit: int = 50
-    before: tuple[float, str] | None = None  # (last_active, id)
-    skip: int = 0  # rows left out first: for whoever jumps; paging on is `before`'s
+    before: tuple[float, str] | None = None  # (last_active, id) of the last session shown
+    skip: int = 0  # offset, for jumping to a page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
-    """What to look for. Undone rows are never found; summarised and archived ones are."""
+    """A message search. It never finds undone messages; it does find summarised and archived ones."""
 
     text: str
     principal: Principal = OWNER
     session: SessionId | None = None
     roles: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()  # of the session: all of them
+    tags: tuple[str, ...] = ()  # the session has all of them
     model: str = ""  # of the session
     archived: bool | None = None  # None: both
     tool: str = ""
     since: float | None = None
     until: float | None = None
     limit: int = 20
-    before: int | None = None  # pages on: the `at` of the last hit
+    before: int | None = None  # the `at` of the last hit shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """One message (or title, then seq is 0) that answers, most recently kept first."""
+    """A message or title that matches, most recently stored first; the `seq` of a title is 0."""
 
     session: SessionId
     seq: int
@@ -72,33 +69,59 @@ class SearchHit:
     title: str | None = None
     source: str = ""
     tool_name: str | None = None
-    at: int = 0  # where to page on from
+    at: int = 0  # cursor for the next page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """What a deletion took away: rows per table, files, and what could not be reached."""
+    """The result of a deletion: rows per table, files, and what could not be reached."""
 
     session: SessionId
     rows: Mapping[str, int]
-    sessions: tuple[SessionId, ...] = ()  # it, and the sub-agents that went with it
+    sessions: tuple[SessionId, ...] = ()  # the session and its sub-agents
     files: tuple[str, ...] = ()
     backups: tuple[str, ...] = ()  # copies that may still hold it
     remaining: tuple[str, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """The state of the store, the error behind it and the next step."""
+
+    state: HealthState
+    store: str  # its address, without passwords
+    readable: bool = True
+    code: str = "ok"
+    error: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A small JSON document under a kind and a key: a runtime's state, a fact, a pairing …"""
+
+    kind: str
+    key: str
+    value: Json
+    principal: Principal = OWNER
+    session: SessionId | None = None  # the record is deleted together with this session
+    revision: int = 0  # 1 for a new record; grows with each change
+    created_at: float = 0.0
+    updated_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SideWrites:
-    """What is kept in the same moment as words in the log: all of it, or nothing."""
+    """Records written in the same transaction as items of the log."""
 
-    new: tuple[Record, ...] = ()  # Conflict when one is there already
+    new: tuple[Record, ...] = ()  # Conflict if one exists already
     put: tuple[Record, ...] = ()
-    drop: tuple[tuple[str, str], ...] = ()  # kind and key of records that go
-    release_lease: bool = False  # the lease ends with it
+    drop: tuple[tuple[str, str], ...] = ()  # kind and key
+    release_lease: bool = False
 
 
-class SessionStore(Protocol):
-    """The sessions, their numbered log, and who may write to it."""
+class SessionTable(Protocol):
+    """Creates, finds, changes and deletes sessions."""
 
     async def create(
         self,
@@ -113,83 +136,108 @@ class SessionStore(Protocol):
         details: Mapping[str, Json] | None = None,
     ) -> Session: ...  # TitleTaken, Forgotten
 
-    async def get(
-        self, session: SessionId, *, principal: Principal | None = None
-    ) -> Session: ...  # with details; NotFound
+    async def get(self, session: SessionId, *, principal: Principal | None = None) -> Session:
+        """The session with its details. NotFound, also if it is not `principal`'s."""
+
     async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
-        """By id, unique beginning of an id, or title. NotFound, Ambiguous."""
-        ...
+        """The session with this id, unique beginning of an id, or title. NotFound, Ambiguous."""
 
     async def find(self, listing: Listing) -> list[Session]: ...
-    async def count(self, listing: Listing) -> int: ...  # how many there are, whatever `limit`, `skip` and `before` say
+    async def count(self, listing: Listing) -> int: ...  # regardless of `limit`, `skip` and `before`
     async def change(self, old: Session, new: Session) -> Session:
-        """Title, tags, pin, archive, model, cwd: compare-and-swap on `revision`. Conflict, TitleTaken."""
-        ...
+        """Sets title, tags, pin, archive, model and folder if `old.revision` is current. Conflict, TitleTaken."""
 
-    async def search(self, search: SearchQuery) -> list[SearchHit]: ...
+    async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed:
+        """Deletes a session and its sub-agents. SessionBusy while a turn runs."""
 
-    # the log
+    async def forget(self, session: SessionId) -> Removed:
+        """Deletes a session, overwrites its bytes in the store's files, and leaves a hash that blocks re-import."""
+
+
+class SessionLog(Protocol):
+    """Appends to, reads and searches the log of sessions. Items are numbered 1, 2, 3 … per session."""
+
     async def append(
         self, lease: Lease, items: Sequence[Yielded], *, turn: TurnId | None = None, along: SideWrites | None = None
     ) -> list[Recorded]:
-        """Kept, in order, before this returns; numbered 1, 2, 3 … for ever. LeaseLost, NotDriving. With nothing to add,
-        nothing is done."""
-        ...
+        """Stores items and `along` in one transaction before it returns. Does nothing without items.
+        LeaseLost, NotDriving."""
 
     def read(self, session: SessionId, *, after: int = 0, messages_only: bool = False) -> Log: ...
     def watch(self, session: SessionId, *, after: int = 0) -> Log:
-        """`read`, then everything that follows, from any process, until the iterator is closed."""
-        ...
+        """Reads, then yields each new item from any process until the iterator is closed."""
 
+    async def search(self, search: SearchQuery) -> list[SearchHit]: ...
     async def set_flags(self, lease: Lease, seqs: Sequence[int], *, active: bool, compacted: bool) -> int:
-        """Undoes, restores or summarises messages; returns how many rows changed."""
-        ...
+        """Undoes, restores or marks messages as summarised; returns the number of changed rows."""
 
-    async def end(self, lease: Lease, reason: str) -> Session:
-        """First writer wins: an ended session keeps its reason."""
-        ...
+    async def end(self, lease: Lease, reason: str) -> Session: ...  # an ended session keeps its first reason
 
-    # who may write
+
+class Leases(Protocol):
+    """The driver of a session, its turn lease, and controls for the process that holds the lease."""
+
     async def set_driver(self, session: SessionId, surface: str, *, fence: int | None = None) -> Session:
-        """Makes a surface the driver. With `fence`, only if that is still the driver's number. Conflict."""
-        ...
+        """Makes a surface the driver. `fence`: only if this is still the driver's fence, else Conflict."""
 
     async def lease(self, session: SessionId, *, holder: str, surface: str, seconds: float = 30.0) -> Lease:
-        """The turn lease. A session without driver gets this surface. SessionBusy, NotDriving."""
-        ...
+        """Acquires the turn lease. A session without a driver gets this surface. SessionBusy, NotDriving."""
 
-    async def renew(self, lease: Lease, seconds: float = 30.0) -> Lease: ...  # 0 lets go. LeaseLost
-
-    # talking to a running turn
+    async def renew(self, lease: Lease, seconds: float = 30.0) -> Lease: ...  # 0 releases it. LeaseLost
     async def send_control(self, session: SessionId, kind: str, payload: Json = None, *, by: str = "") -> Control: ...
     def controls(self, lease: Lease) -> AsyncGenerator[Control, None]:
-        """What others say to this turn, each once, until closed. LeaseLost."""
-        ...
+        """Yields each control of this turn once, until closed. LeaseLost."""
 
-    # the feed of all sessions
+
+class ChangeFeed(Protocol):
+    """The feed of changes to all sessions."""
+
     async def changes(self, *, after: int = 0, limit: int = 1000) -> list[Change]: ...
     def watch_changes(self, *, after: int = 0) -> AsyncGenerator[Change, None]: ...
     async def last_change(self) -> int: ...
 
-    # taking away
-    async def delete(self, session: SessionId, *, lease: Lease | None = None) -> Removed:
-        """Removes a session and its sub-agents. SessionBusy while a turn runs."""
-        ...
 
-    async def forget(self, session: SessionId) -> Removed:
-        """`delete`, and no byte of it stays in the store's own files; a hashed tombstone keeps it away."""
-        ...
+class SessionStore(SessionTable, SessionLog, Leases, ChangeFeed, Protocol):
+    """Sessions and everything in them."""
 
-    async def health(self) -> Health:
-        """Never raises."""
-        ...
-
+    async def health(self) -> Health: ...  # never raises
     async def close(self) -> None: ...
 
 
+class RecordStore(Protocol):
+    """Records by kind and key. Keys are compared exactly and listed in order."""
+
+    async def put_record(self, record: Record, *, expect: int | None = None, lease: Lease | None = None) -> Record:
+        """Stores a record, redacted like messages.
+
+        expect: the revision it must have now (0: it must not exist), else Conflict; None overwrites any
+        lease: write only while this lease is held; else LeaseLost, NotDriving
+        """
+
+    async def get_record(self, kind: str, key: str) -> Record | None: ...
+    async def list_records(
+        self,
+        kind: str,
+        *,
+        principal: Principal | None = None,
+        session: SessionId | None = None,
+        prefix: str = "",
+        after: str = "",
+        limit: int = 1000,
+    ) -> list[Record]: ...
+
+    async def delete_record(self, kind: str, key: str, *, expect: int | None = None) -> bool: ...
+
+
+class BlobStore(Protocol):
+    """Attachments by content hash, each stored once and deleted with the last session that has it."""
+
+    async def put_blob(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> str: ...
+    async def get_blob(self, session: SessionId, hash: str) -> tuple[bytes, str]: ...  # bytes, media type; NotFound
+
+
 class Store(SessionStore, Ingest, StoreAdmin, BlobStore, RecordStore, HandoffStore, GatewayStore, Protocol):
-    """A database of ours: the sum of the store ports. A part asks for the smaller port it uses."""
+    """A whole database: the sum of the store ports. A part asks for the smallest port it uses."""
 
     def history(self) -> History:
         """Opens the same data for scanners: synchronous, picklable, read-only."""
-        ...

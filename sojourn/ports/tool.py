@@ -1,4 +1,4 @@
-"""Tools: what an agent can do, each a plain function. Its name, docstring and hints are its schema."""
+"""Tools that an agent may call, the workspace they get, and the questions they ask."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.core.sessions import OWNER, Principal, SessionId, TurnId
-from sojourn.ports.tool_schema import schema_for, validate_arguments
 
 Effect = Literal["reads", "writes", "runs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a turn asks a person before it goes on. `choices` always holds "deny"."""
+    """A question that a turn asks a person. `choices` always contains "deny"."""
 
     id: str
-    text: str  # what is about to happen, in a sentence
+    text: str  # what is going to happen, as a sentence
     tool: str = ""
     detail: str = ""  # the command, the path, the difference
     choices: tuple[str, ...] = ("once", "session", "deny")
@@ -29,7 +27,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What the person chose. No answer in time is "deny", and says so."""
+    """A person's answer; "deny" if none came in time."""
 
     choice: str
     by: str = ""
@@ -42,7 +40,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a tool gives back: the words for the model, and facts about them for the screen."""
+    """The result of a call: text for the model, facts for the screen."""
 
     text: str
     ok: bool = True
@@ -50,19 +48,18 @@ class ToolResult:
 
 
 class Workspace(Protocol):
-    """What a tool is given: where it may work, for whom, and whom to ask."""
+    """Where a tool works, for whom, within which limits, and how it asks."""
 
     root: Path  # nothing outside is written; reading outside asks first
     session: SessionId
     turn: TurnId
     principal: Principal
-    seconds: float  # the time one call may take
-    most: int  # the characters one result may have
+    seconds: float  # time limit of one call
+    most: int  # characters of one result
 
     async def ask(self, question: Question) -> Reply: ...
     def tell(self, line: str) -> None:
-        """A line of progress for whoever watches: a long command's output, a page's address."""
-        ...
+        """Shows a line of progress, such as the output of a long command."""
 
 
 Run = Callable[[Workspace, Mapping[str, Json]], Awaitable[ToolResult]]
@@ -71,60 +68,18 @@ Asks = Callable[[Workspace, Mapping[str, Json]], Question | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool as a runtime sees it. Whoever calls it uses `tools.guard`, which asks, limits and redacts."""
+    """A tool as a runtime sees it. It is called through `tools.guard`, which asks, limits and redacts."""
 
     name: str
     description: str
     parameters: Mapping[str, Json]  # JSON Schema of an object
     run: Run
     effect: Effect = "reads"
-    asks: Asks | None = None  # the question to put first, or None when this call needs none
+    asks: Asks | None = None  # returns the question to ask first, or None
     guests: bool = False  # whether guests may use it
 
     def for_whom(self, principal: Principal) -> bool:
         return principal == OWNER or self.guests
-
-
-def tool(
-    *,
-    effect: Effect = "reads",
-    asks_first: bool = False,
-    asks: Asks | None = None,
-    guests: bool = False,
-    name: str = "",
-) -> Callable[[Callable[..., Awaitable[str | ToolResult]]], Tool]:
-    """Makes a Tool of `async def name(at: Workspace, …) -> str`.
-
-    The docstring describes it; a line `path: where the file is` in it describes a parameter. Hints give the
-    schema: str, int, float, bool, Literal, list[…], dict, … | None. `asks_first` asks before every call, also of
-    a tool that only reads. A call with other arguments than these is refused with BadInput before the function runs.
-    """
-
-    def made(function: Callable[..., Awaitable[str | ToolResult]]) -> Tool:
-        about, parameters = schema_for(function)
-        called = name or function.__name__
-
-        async def run(at: Workspace, given: Mapping[str, Json]) -> ToolResult:
-            arguments, problems = validate_arguments(parameters, given)
-            if problems:
-                raise BadInput(" ".join(problems), hint=f"Call {called} again with corrected arguments.")
-            told: Any = await function(at, **arguments)
-            return told if isinstance(told, ToolResult) else ToolResult(text=str(told))
-
-        first = asks or (_asks_plainly(called) if asks_first else None)
-        return Tool(
-            name=called, description=about, parameters=parameters, run=run, effect=effect, asks=first, guests=guests
-        )
-
-    return made
-
-
-def _asks_plainly(called: str) -> Asks:
-    def question(_: Workspace, given: Mapping[str, Json]) -> Question:
-        detail = ", ".join(f"{key}: {value}" for key, value in given.items())
-        return Question(id="", text=f"May I use {called}?", tool=called, detail=detail)
-
-    return question
 
 
 class CallVerdict(Protocol):
@@ -135,7 +90,7 @@ class CallVerdict(Protocol):
 
 
 class CallJudge(Protocol):
-    """Tells from a tool's result whether its call worked."""
+    """Decides from a tool's result whether its call worked."""
 
     def __call__(
         self,
@@ -146,10 +101,4 @@ class CallJudge(Protocol):
         extra: Mapping[str, Any] | None = None,
         effect: str | None = None,
     ) -> CallVerdict:
-        """Judges one call.
-
-        tool, arguments: the call as the model made it.
-        result: the text the tool returned; None if it returned nothing.
-        extra: what the runtime noted beside the result. effect: what the tool says it changed.
-        """
-        ...
+        """Judges one call. extra: the runtime's notes on the result; effect: the tool's declared effect."""

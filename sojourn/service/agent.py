@@ -22,7 +22,6 @@ from sojourn.core.messages import Json, Message
 from sojourn.core.progress import PrepareDetail, ToolDetail
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId, TurnId
 from sojourn.core.settings import Settings
-from sojourn.core.template_examples import render_examples
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import CONTEXT_STAGES, ContextBlock, ContextContribution, ContextRequest, ContextSource
 from sojourn.ports.runtime import HasOwnTools, HistoryEntry, Runtime, TurnInput
@@ -32,6 +31,7 @@ from sojourn.service.plugin_cache import PluginCache
 from sojourn.service.turn_controls import TurnControls
 from sojourn.service.turn_record import TurnRecord
 from sojourn.service.turn_writer import STATE_KIND, StartedTurn, TurnWriter
+from sojourn.text.template_examples import render_examples
 from sojourn.text.token_count import estimate_tokens
 
 SOURCE_SECONDS = 1.0  # a slower context source is left out of the turn
@@ -52,8 +52,8 @@ class Prepared:
 class AgentService:
     """Prepares turns."""
 
-    def __init__(self, kit: HasStore, plugins: PluginCache, costs: CostBook) -> None:
-        self._kit, self._plugins, self._costs = kit, plugins, costs
+    def __init__(self, app: HasStore, plugins: PluginCache, costs: CostBook) -> None:
+        self._app, self._plugins, self._costs = app, plugins, costs
 
     async def prepare(self, started: StartedTurn, runtime: Runtime, controls: TurnControls) -> Prepared:
         record, session, writer = started.record, started.session, started.writer
@@ -99,7 +99,7 @@ class AgentService:
     async def history(self, record: TurnRecord) -> tuple[HistoryEntry, ...]:
         """The active messages before this request. A summary takes the place of the first message it replaces."""
         live: list[tuple[int, HistoryEntry]] = []
-        async with aclosing(self._kit.store.read(record.session, messages_only=True)) as log:
+        async with aclosing(self._app.store.read(record.session, messages_only=True)) as log:
             async for kept in log:
                 if kept.seq > record.after:
                     break
@@ -159,11 +159,11 @@ class AgentService:
 
     # the rest of the input
     async def _state(self, record: TurnRecord) -> dict[str, Json]:
-        found = await self._kit.store.get_record(STATE_KIND, f"{record.session}/{record.runtime}")
+        found = await self._app.store.get_record(STATE_KIND, f"{record.session}/{record.runtime}")
         return dict(found.value) if found else {}
 
     def _workspace(self, started: StartedTurn, controls: TurnControls) -> TurnWorkspace:
-        record, session, settings = started.record, started.session, self._kit.settings
+        record, session, settings = started.record, started.session, self._app.settings
         return TurnWorkspace(
             root=find_root(session, record.said.cwd, settings),
             session=session.id,
@@ -177,7 +177,7 @@ class AgentService:
 
     def _reader(self, session: Session) -> Callable[[Attachment], Awaitable[bytes]]:
         async def read(attachment: Attachment) -> bytes:
-            return (await self._kit.store.get_blob(session.id, attachment.hash))[0]
+            return (await self._app.store.get_blob(session.id, attachment.hash))[0]
 
         return read
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from sojourn.core.errors import BadInput, NotAllowed, NotFound
 from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import OWNER, Session, SessionId, clean_title
-from sojourn.core.skills import Skill
+from sojourn.ports.libraries import Skill
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Listing
 from sojourn.service.handoffs import LOCAL_SURFACES
@@ -26,7 +26,7 @@ CommandSurface = Literal["terminal", "chat", "browser"]
 _ANYWHERE: tuple[CommandSurface, ...] = ("terminal", "chat", "browser")
 _ALIASES = {"start": "help", "reset": "new", "cancel": "stop"}
 _IDLE_WAIT_SECONDS = 5.0  # the last words of an answer are read before its turn has ended
-_LISTED_SESSIONS, _LISTED_MODELS = 15, 20
+_LISTED_SESSIONS, _LISTED_MODELS = 15, 20  # rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +140,13 @@ async def take_session(service: Service, found: Session, by: Caller) -> Session:
     return found if found.driver in (None, by.surface) else await service.take_over(found.id, by)
 
 
-def _say(*lines: str) -> CommandResult:
-    return CommandResult(lines=lines)
+def _say(*lines: str, **changes: Any) -> CommandResult:
+    return CommandResult(lines=lines, **changes)
+
+
+def _list(rows: Iterable[tuple[str, ...]], *, if_empty: str) -> CommandResult:
+    shown = tuple(rows)
+    return CommandResult(rows=shown) if shown else _say(if_empty)
 
 
 def _name_of(session: Session) -> str:
@@ -151,47 +156,42 @@ def _name_of(session: Session) -> str:
 async def _get_session(call: CommandCall) -> Session:
     """The conversation's session as it is now. BadInput if it has none."""
     if call.session is None:
-        raise BadInput("There is no session here yet.", hint="It begins with your first words.")
+        raise BadInput("There is no session here yet.", hint="Your first message begins one.")
     return await call.service.get(call.session, principal=call.by.principal)
 
 
-@_command("These commands.")
+@_command("List the commands.")
 async def _help(call: CommandCall) -> CommandResult:
     found = list_commands(call.surface, is_owner=call.by.principal == OWNER)
     return CommandResult(rows=tuple((f"/{one.name} {one.arguments}".rstrip(), one.help) for one in found))
 
 
-@_command("Begin a new session with your next words.")
+@_command("Begin a new session with your next message.")
 async def _new(call: CommandCall) -> CommandResult:
-    return CommandResult(lines=("A new session begins with your next words.",), change="new")
+    return _say("Your next message begins a new session.", change="new")
 
 
-@_command("Your newest sessions, or those with these words.", "[words]")
+@_command("List your newest sessions, or search their titles.", "[words]")
 async def _sessions(call: CommandCall) -> CommandResult:
     listing = Listing(principal=call.by.principal, text=call.arguments, limit=_LISTED_SESSIONS)
-    rows = tuple(
-        (
-            "●" if one.id == call.session else "○",
-            one_line(one.title or one.preview or "(empty)", 60),
-            one.id,
-            format_age(one.last_active, time.time()),
-        )
-        for one in await call.service.find(listing)
-    )
-    return CommandResult(rows=rows) if rows else _say("No sessions yet.")
+    found, now = await call.service.find(listing), time.time()
+    marks = ["●" if one.id == call.session else "○" for one in found]
+    titles = [one_line(one.title or one.preview or "(empty)", 60) for one in found]
+    ages = [format_age(one.last_active, now) for one in found]
+    return _list(zip(marks, titles, [one.id for one in found], ages, strict=True), if_empty="No sessions yet.")
 
 
-@_command("Go on here with a session, by title or id; take the wheel.", "<session>")
+@_command("Continue a session here, by title or id.", "<session>")
 async def _resume(call: CommandCall) -> CommandResult:
     wanted = call.arguments or call.previous or ""
     if not wanted:
         raise BadInput("Which session?", hint="/resume and a title or id; /sessions lists them.")
     found = await call.service.resolve(wanted, principal=call.by.principal)
     taken = await take_session(call.service, found, call.by)
-    lines = [f"Here is {_name_of(found)}, with {pluralize(found.message_count, 'message')}. Go on."]
+    lines = [f"Here is {_name_of(found)}, with {pluralize(found.message_count, 'message')}."]
     if taken is not found:
-        lines.insert(0, f"{found.driver} drove this session; you have the wheel now.")
-    return CommandResult(lines=tuple(lines), change="drive", session=taken)
+        lines.insert(0, f"You have taken this session over from {found.driver}.")
+    return _say(*lines, change="drive", session=taken)
 
 
 @_command("Show or set the title.", "[words]")
@@ -200,70 +200,57 @@ async def _title(call: CommandCall) -> CommandResult:
     if not call.arguments:
         return _say(session.title or "This session has no title yet.")
     changed = await call.service.change(session, replace(session, title=clean_title(call.arguments)))
-    return CommandResult(lines=(f"This session is called {_name_of(changed)} now.",), session=changed)
+    return _say(f"This session is now called {_name_of(changed)}.", session=changed)
 
 
 @_command("Show the models, or use one from now on.", "[name]")
 async def _model(call: CommandCall) -> CommandResult:
     if call.arguments:
         model = "" if call.arguments == "default" else call.arguments
-        return CommandResult(lines=(f"From now on: {model or 'the default model'}.",), choices={"model": model})
+        return _say(f"From now on: {model or 'the default model'}.", choices={"model": model})
     usable = [one for one in await call.service.runtimes() if one.ok and one.models]
-    return CommandResult(
-        rows=tuple((one.name, ", ".join(one.models[:_LISTED_MODELS])) for one in usable),
-        lines=(f"In use: {call.model or 'the default'}. /model NAME changes it, /model default goes back.",),
-    )
+    rows = tuple((one.name, ", ".join(one.models[:_LISTED_MODELS])) for one in usable)
+    return _say(f"In use: {call.model or 'the default'}. /model NAME changes it, /model default resets it.", rows=rows)
 
 
 @_command("Show the runtimes, or use one from now on.", "[name]", owner_only=True)
 async def _runtime(call: CommandCall) -> CommandResult:
     found = await call.service.runtimes()
     if not call.arguments:
-        return CommandResult(
-            rows=tuple(
-                (
-                    "✓" if one.ok else "–",
-                    f"{one.name} (default)" if one.default else one.name,
-                    one.detail if one.ok else f"{one.detail} {one.hint}".strip(),
-                )
-                for one in found
-            )
-        )
+        names = [f"{one.name} (default)" if one.default else one.name for one in found]
+        details = [one.detail if one.ok else f"{one.detail} {one.hint}".strip() for one in found]
+        return CommandResult(rows=tuple(zip(["✓" if one.ok else "–" for one in found], names, details, strict=True)))
     if call.arguments not in (names := [one.name for one in found]):
         raise NotFound(f'There is no runtime "{call.arguments}".', hint=f"There are: {', '.join(names)}.")
-    line = f"From now on {call.arguments} answers. The transcript stays."
-    return CommandResult(lines=(line,), choices={"runtime": call.arguments})
+    return _say(f"From now on {call.arguments} answers. The transcript stays.", choices={"runtime": call.arguments})
 
 
-@_command("Show templates; use one or none; run without.", "[name|none|again]")
+@_command("List templates, use one or none, or run again without.", "[name|none|again]")
 async def _template(call: CommandCall) -> CommandResult:
     wanted = call.arguments
     if wanted == "again" and call.surface == "terminal":
         return CommandResult(rerun=True)
     if wanted:
-        line = f"Template: {wanted}. /template auto lets it be chosen again."
-        return CommandResult(lines=(line,), choices={"template": "" if wanted == "auto" else wanted})
+        choices = {"template": "" if wanted == "auto" else wanted}
+        return _say(f"Template: {wanted}. /template auto chooses one automatically.", choices=choices)
     if call.by.principal != OWNER:
         raise BadInput("Which template?", hint="/template and its name, none, or auto.")
     found = await call.service.list_templates()
-    rows = tuple((one.name, one.kind, one.problem or one.description) for one in found)
-    return CommandResult(rows=rows) if rows else _say("There are no templates yet.")
+    rows = ((one.name, one.kind, one.problem or one.description) for one in found)
+    return _list(rows, if_empty="There are no templates yet.")
 
 
-@_command("What is remembered about you.", "[list|search|add|edit|delete …]", private_only=True)
+@_command("Show or change what is remembered about you.", "[list|search|add|edit|delete …]", private_only=True)
 async def _memory(call: CommandCall) -> CommandResult:
     service, principal = call.service, call.by.principal
     match _split(call.arguments):
         case [] | ["list"]:
             facts = await service.list_facts(principal=principal)
-            rows = tuple((one.id, f"{one.text}  ({one.why})" if one.why else one.text) for one in facts)
-            return (
-                CommandResult(rows=rows) if rows else _say("Nothing is remembered yet. /memory add TEXT adds a fact.")
-            )
+            rows = ((one.id, f"{one.text}  ({one.why})" if one.why else one.text) for one in facts)
+            return _list(rows, if_empty="Nothing is remembered yet. /memory add TEXT adds a fact.")
         case ["search", *words] if words:
             facts = await service.list_facts(text=" ".join(words), principal=principal)
-            rows = tuple((one.id, one.text) for one in facts)
-            return CommandResult(rows=rows) if rows else _say("No fact has these words.")
+            return _list(((one.id, one.text) for one in facts), if_empty="No fact has these words.")
         case ["add", *words] if words:
             fact = await service.add_fact(" ".join(words), principal=principal)
             return _say(f"Remembered as {fact.id}: {fact.text}")
@@ -272,28 +259,27 @@ async def _memory(call: CommandCall) -> CommandResult:
             return _say(f"{fact.id} is now: {fact.text}")
         case ["delete", id] | ["delete", id, "--yes"]:
             return _say(f"Forgotten: {(await service.delete_fact(id, principal=principal)).text}")
-    raise BadInput(
-        "That is not how /memory works.", hint="/memory list, search WORDS, add TEXT, edit ID TEXT, or delete ID."
-    )
+    hint = "/memory list, search WORDS, add TEXT, edit ID TEXT, or delete ID."
+    raise BadInput("That is not how /memory works.", hint=hint)
 
 
-@_command("The skills there are.", "[list|view …]", owner_only=True)
+@_command("List or view the skills.", "[list|view …]", owner_only=True)
 async def _skills(call: CommandCall) -> CommandResult:
     match _split(call.arguments):
         case [] | ["list"]:
             found = await call.service.list_skills()
-            rows = tuple(
+            rows = (
                 (one.name, one.description) if isinstance(one, Skill) else ("✗", f"{one.path}: {one.why}")
                 for one in found
             )
-            return CommandResult(rows=rows) if rows else _say("There are no skills yet.")
+            return _list(rows, if_empty="There are no skills yet.")
         case ["view", name]:
             skill = await call.service.get_skill(name)
             return _say(skill.name, skill.description, "", skill.body, "", skill.path)
     raise BadInput("That is not how /skills works.", hint="/skills list, or view NAME.")
 
 
-@_command("Tokens and cost of this session.")
+@_command("Show tokens and cost of this session.")
 async def _usage(call: CommandCall) -> CommandResult:
     session = await _get_session(call)
     cost = session.estimated_cost_usd
@@ -301,11 +287,11 @@ async def _usage(call: CommandCall) -> CommandResult:
     return _say(f"In this session: {session.input_tokens:,} tokens in, {session.output_tokens:,} out, {shown}.")
 
 
-@_command("Take back the last request and what followed.", is_quick=False)
+@_command("Undo the last request and what followed.", is_quick=False)
 async def _undo(call: CommandCall) -> CommandResult:
     session = await _get_session(call)
     hidden = await call.service.undo(session.id, call.by)
-    return _say(f"Took back {pluralize(hidden, 'message')}." if hidden else "There is nothing to take back.")
+    return _say(f"Undid {pluralize(hidden, 'message')}." if hidden else "There is nothing to undo.")
 
 
 @_command("Stop the running turn.")
@@ -314,13 +300,13 @@ async def _stop(call: CommandCall) -> CommandResult:
     return _say("Stopping." if stopped else "Nothing is running.")
 
 
-@_command("Take the wheel of this session from another surface.")
+@_command("Take this session over from another surface.")
 async def _take(call: CommandCall) -> CommandResult:
     session = await take_session(call.service, await _get_session(call), call.by)
-    return CommandResult(lines=(f"You have the wheel of {_name_of(session)}.",), change="drive", session=session)
+    return _say(f"You now drive {_name_of(session)}.", change="drive", session=session)
 
 
-@_command("Which session this is, who drives it, and whether a turn runs.")
+@_command("Show this session, its driver and its running turn.")
 async def _status(call: CommandCall) -> CommandResult:
     session = await _get_session(call)
     turn = await call.service.running(session.id)
@@ -330,24 +316,24 @@ async def _status(call: CommandCall) -> CommandResult:
     )
 
 
-@_command("Watch a session here; /take takes the wheel.", "<session>")
+@_command("Watch a session here; /take takes it over.", "<session>")
 async def _attach(call: CommandCall) -> CommandResult:
     if not call.arguments:
         raise BadInput("Watch which session?", hint="/attach and a title or id; /sessions lists them.")
     found = await call.service.resolve(call.arguments, principal=call.by.principal)
     if found.id == call.session and not call.is_watching and found.driver in (None, call.by.surface):
-        raise BadInput("That session is driven from here.", hint="Just go on.")
-    line = f"You watch {_name_of(found)}, driven from {found.driver or 'nowhere'}. /take takes the wheel."
-    return CommandResult(lines=(line,), change="watch", session=found)
+        raise BadInput("That session is driven from here already.", hint="Just continue.")
+    line = f"You are watching {_name_of(found)}, driven from {found.driver or 'nowhere'}. /take takes it over."
+    return _say(line, change="watch", session=found)
 
 
 @_command("Move this session somewhere else.", "<platform[:chat]|cli|web>", is_quick=False, opens_session=True)
 async def _handoff(call: CommandCall) -> CommandResult:
     if not call.arguments:
-        raise BadInput("Hand it to whom?", hint="/handoff and a platform: local, telegram:42 …")
+        raise BadInput("Hand it off to where?", hint="/handoff and a platform: local, telegram:42 …")
     session = await _get_session(call)
     if call.is_watching:
-        raise BadInput("You only watch this session.", hint="/take takes the wheel first.")
+        raise BadInput("You are only watching this session.", hint="Take it over first with /take.")
     deadline = time.monotonic() + _IDLE_WAIT_SECONDS
     while await call.service.running(session.id):
         if time.monotonic() > deadline:
@@ -357,32 +343,32 @@ async def _handoff(call: CommandCall) -> CommandResult:
     handoff = await call.service.hand_off(
         session.id, platform, by=call.by, target=target, wait=call.surface == "terminal"
     )
-    lines: tuple[str, ...] = ()
-    if call.surface != "terminal" and platform not in LOCAL_SURFACES:
-        lines = (f"On its way to {call.arguments}. Come back with /resume {session.title or session.id}.",)
-    return CommandResult(lines=lines, session=session, handoff=handoff)
+    if call.surface == "terminal" or platform in LOCAL_SURFACES:
+        return CommandResult(session=session, handoff=handoff)
+    line = f"On its way to {call.arguments}. Come back with /resume {session.title or session.id}."
+    return _say(line, session=session, handoff=handoff)
 
 
-@_command("Write the session as Markdown (or JSONL, by the name).", "[file]", surfaces=("terminal",))
+@_command("Export the session as Markdown, or as JSONL if the file name says so.", "[file]", surfaces=("terminal",))
 async def _export(call: CommandCall) -> CommandResult:
     session = await _get_session(call)
     name = call.arguments or f"{session.id}.md"
     kind: Literal["jsonl", "markdown"] = "jsonl" if name.endswith(".jsonl") else "markdown"
     text = await call.service.export(session.id, kind, principal=call.by.principal)
-    return CommandResult(lines=(f"1 session written to {name}.",), file=text, file_name=name)
+    return _say(f"1 session written to {name}.", file=text, file_name=name)
 
 
-@_command("Leave. A running turn goes on without you.", surfaces=("terminal",))
+@_command("Leave. A running turn continues.", surfaces=("terminal",))
 async def _quit(call: CommandCall) -> CommandResult:
     return CommandResult(leave=True)
 
 
-@_command("Let hand-offs land in this chat.", surfaces=("chat",))
+@_command("Make this chat the home channel for hand-offs.", surfaces=("chat",))
 async def _sethome(call: CommandCall) -> CommandResult:
-    return _say("Hand-offs to this network land here from now on.")  # the gateway knows the place and saves it
+    return _say("Hand-offs to this network arrive here from now on.")  # the gateway knows the place and saves it
 
 
-@_command("Who you are to Sojourn.", surfaces=("chat",))
+@_command("Show who you are to Sojourn.", surfaces=("chat",))
 async def _whoami(call: CommandCall) -> CommandResult:
     kind = "the owner" if call.by.principal == OWNER else "a guest"
     return _say(f"You are {kind} ({call.by.principal}); here you are {call.by.name or 'somebody'}.")

@@ -9,7 +9,7 @@ from sojourn.core.errors import SpendingLimit
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.core.settings import Settings
-from sojourn.ports.records import Record, RecordStore
+from sojourn.ports.store import Record, RecordStore
 
 _KIND = "usage"  # one record per day and session
 _SUMMED = ("input_tokens", "output_tokens", "cost_usd")

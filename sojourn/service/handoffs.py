@@ -50,7 +50,7 @@ class HandoffRequests:
 
     async def _require_reachable(self, platform: str, target: str, principal: Principal) -> None:
         if not platform:
-            raise BadInput("Hand it to whom?", hint="Name a platform: local, telegram, discord … or cli.")
+            raise BadInput("Hand it off to where?", hint="Name a platform: local, telegram, discord … or cli.")
         gateways = await self._store.gateways()
         if not gateways:
             raise PlatformDown("No gateway is running.", hint="Start one: `sojourn serve` or `sojourn gateway run`.")

@@ -12,7 +12,7 @@ from sojourn.core.places import Place, Sender
 from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
 from sojourn.ports.platform import PlatformAdapter
-from sojourn.ports.records import Record, RecordStore
+from sojourn.ports.store import Record, RecordStore
 
 _KIND = "gateway_home"
 

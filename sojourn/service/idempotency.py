@@ -9,9 +9,8 @@ from contextlib import aclosing
 
 from sojourn.core.errors import Conflict
 from sojourn.core.sessions import TurnId
-from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.service import Turn
-from sojourn.ports.store import Store
+from sojourn.ports.store import Record, RecordStore, Store
 from sojourn.service.turn_record import RETRY_SECONDS, TurnRecord, list_active_turns
 
 _KIND = "idempotency"

@@ -3,72 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
-from sojourn.core.attachments import Attachment
-from sojourn.core.errors import BadInput, CannotSteer, NotAllowed, NotDriving, NotFound, SojournError
+from sojourn.core.errors import BadInput, CannotSteer, NotAllowed, NotDriving, NotFound
 from sojourn.core.events import Progress
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.messages import Json
-from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.core.skills import Skill, SkillProblem
+from sojourn.core.sessions import OWNER, Principal, Session, SessionId, TurnId
 from sojourn.ports.app import AgentContext
-from sojourn.ports.libraries import Fact, TemplateInfo
-from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnRequest
-from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
+from sojourn.ports.libraries import Fact, Skill, SkillProblem, TemplateInfo
+from sojourn.ports.service import Caller, RuntimeInfo, Turn, TurnRequest
 from sojourn.ports.tool import Reply
 from sojourn.service.agent import AgentService
 from sojourn.service.cost_limits import CostBook
 from sojourn.service.handoffs import HandoffRequests
 from sojourn.service.plugin_cache import PluginCache
-from sojourn.service.recovery import Recovery
 from sojourn.service.runtime_selection import RuntimeSelector
 from sojourn.service.sessions import SessionOperations, caller_label
 from sojourn.service.turn import TurnExecutor
 from sojourn.service.turn_queue import TurnQueue
 from sojourn.service.turn_record import TurnRecord, find_running, list_active_turns
-from sojourn.text.export import to_jsonl, to_markdown
-
-SWEEP_SECONDS = 15.0
-
-logger = logging.getLogger(__name__)
 
 
-class LocalService:
+class LocalService(SessionOperations):
     """ports.Service over the store. Turns run here as tasks; the work of other processes shows in the store."""
 
-    def __init__(self, kit: AgentContext) -> None:
-        self._kit, self._store, self._closing, self._recovered = kit, kit.store, asyncio.Event(), asyncio.Event()
-        plugins, costs = PluginCache(kit), CostBook(self._store, kit.settings)
-        self._handoffs = HandoffRequests(self._store, kit.settings)
-        agent = AgentService(kit, plugins, costs)
-        turns = TurnExecutor(kit, plugins, agent, costs, self._closing)
-        self._sessions, self._selector = SessionOperations(self._store), RuntimeSelector(kit, plugins)
-        self._recovery = Recovery(self._store, lambda turn: turn in self._queue.local_turns)
-        self._queue = TurnQueue(kit, plugins, turns, agent, self._recovery, self._closing)
-        self._sweeping: asyncio.Task[None] | None = None
+    def __init__(self, app: AgentContext) -> None:
+        super().__init__(app.store, lambda turn: turn in self._queue.local_turns)
+        self._app, self._closing, plugins = app, asyncio.Event(), PluginCache(app)
+        self._handoffs, self._selector = HandoffRequests(app.store, app.settings), RuntimeSelector(app, plugins)
+        costs = CostBook(app.store, app.settings)
+        agent = AgentService(app, plugins, costs)
+        executor = TurnExecutor(app, plugins, agent, costs, self._closing)
+        self._queue = TurnQueue(app, executor, self._recovery)
 
-    async def _recover_first(self) -> None:
-        """Runs recovery once before the first request, then regularly in the background."""
-        if self._sweeping is None or self._sweeping.done():
-            self._sweeping = asyncio.create_task(self._sweep())
-        await self._recovered.wait()
-
-    async def _sweep(self) -> None:
-        while True:
-            try:
-                await self._recovery.sweep()
-            except SojournError as error:
-                logger.warning("recovery could not look at turns of other processes: %s", error)
-            finally:
-                self._recovered.set()
-            await asyncio.sleep(SWEEP_SECONDS)
-
-    # talking
+    # turns
     async def open(
         self,
         by: Caller,
@@ -81,7 +53,7 @@ class LocalService:
     ) -> Session:
         self._selector.require_known(runtime)
         if parent is not None:
-            await self._sessions.get_for(parent, by.principal)
+            await self.get(parent, principal=by.principal)
         session = await self._store.create(
             principal=by.principal, source=by.surface, title=title, model=model, cwd=cwd or None, parent=parent
         )
@@ -92,11 +64,11 @@ class LocalService:
     async def say(
         self, session: SessionId, said: TurnRequest, by: Caller, *, when_busy: Literal["refuse", "wait"] = "refuse"
     ) -> Turn:
-        await self._recover_first()
         if not said.text.strip() and not said.attachments:
-            raise BadInput("Nothing was said.", hint="Give some words, or an attachment.")
-        found = await self._sessions.get_for(session, by.principal)
-        await self._sessions.check_attached(session, said.attachments)
+            raise BadInput("The request is empty.", hint="Write some text, or attach a file.")
+        found = await self.get(session, principal=by.principal)
+        for one in said.attachments:
+            await self._store.get_blob(session, one.hash)  # NotFound
         selected = await self._selector.select(found, said)
         record = TurnRecord(
             session=session, principal=found.principal, said=said, by=by, runtime=selected.runtime, model=selected.model
@@ -107,18 +79,13 @@ class LocalService:
             await self._selector.save(session, selected.runtime, selected.model)
         return turn
 
-    async def watch(self, session: SessionId, *, after: int = 0, principal: Principal = OWNER) -> Log:
+    async def runtimes(self) -> Sequence[RuntimeInfo]:
         await self._recover_first()
-        if principal != OWNER:  # the owner may see every session; the store raises NotFound
-            await self._sessions.get_for(session, principal)
-        async with aclosing(self._store.watch(session, after=after)) as log:
-            async for kept in log:
-                yield kept
+        return await self._selector.describe_all()
 
-    # talking to a running turn
+    # controls
     async def stop(self, session: SessionId, by: Caller, *, turn: TurnId | None = None) -> bool:
-        await self._recover_first()
-        await self._sessions.get_for(session, by.principal)
+        await self.get(session, principal=by.principal)
         now = await find_running(self._store, session)
         if now is not None and turn in (None, now.id):
             await self._store.send_control(session, "stop", {"turn": now.id}, by=caller_label(by))
@@ -157,77 +124,17 @@ class LocalService:
             raise NotDriving(session, driver=driver, asked=by.surface)
         if not await self._selector.can_steer(now.runtime):
             raise CannotSteer(
-                f"{now.runtime} does not listen while it works.",
-                hint="Say it as the next request: with when_busy `wait` it is answered right after this one.",
+                f"{now.runtime} does not take text during a turn.",
+                hint="Send it as the next request: with when_busy `wait` it is answered right after this one.",
             )
         await self._store.send_control(session, "steer", {"turn": now.id, "text": text}, by=caller_label(by))
 
     async def _require_running(self, session: SessionId, by: Caller) -> TurnRecord:
-        await self._recover_first()
-        await self._sessions.get_for(session, by.principal)
+        await self.get(session, principal=by.principal)
         now = await find_running(self._store, session)
         if now is None:
-            raise NotFound(f'No turn is running in session "{session}".', hint="Just say what you want to say.")
+            raise NotFound(f'No turn is running in session "{session}".', hint="Send it as a request.")
         return now
-
-    async def take_over(self, session: SessionId, by: Caller) -> Session:
-        await self._recover_first()
-        found = await self._sessions.get_for(session, by.principal)
-        if found.driver == by.surface:
-            return found
-        now = await find_running(self._store, session)
-        if now is None or not await self._sessions.request_driver(found, now.id, by):
-            if (await self._store.get(session)).driver != by.surface:  # handed over at the same moment
-                await self._sessions.set_driver(found, by)
-            await self._recovery.sweep(session)  # a turn that did not answer has lost its lease
-        return await self._store.get(session)
-
-    # sessions
-    async def undo(self, session: SessionId, by: Caller) -> int:
-        await self._recover_first()
-        await self._sessions.get_for(session, by.principal)
-        return await self._sessions.undo(session, by)
-
-    async def attach(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> Attachment:
-        return await self._sessions.attach(session, data, media_type=media_type, name=name)
-
-    async def get(self, session: SessionId, *, principal: Principal = OWNER) -> Session:
-        await self._recover_first()
-        return await self._sessions.get_for(session, principal)
-
-    async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
-        await self._recover_first()
-        return await self._store.resolve(words, principal=principal)
-
-    async def find(self, listing: Listing) -> list[Session]:
-        return await self._store.find(listing)
-
-    async def search(self, search: SearchQuery) -> list[SearchHit]:
-        return await self._store.search(search)
-
-    async def messages(self, session: SessionId, *, principal: Principal = OWNER) -> Sequence[Recorded]:
-        await self._recover_first()
-        await self._sessions.get_for(session, principal)
-        return await self._sessions.messages(session)
-
-    async def change(self, old: Session, new: Session) -> Session:
-        return await self._store.change(old, new)
-
-    async def running(self, session: SessionId) -> TurnId | None:
-        await self._recover_first()
-        record = await find_running(self._store, session)
-        return record.id if record else None
-
-    async def runtimes(self) -> Sequence[RuntimeInfo]:
-        await self._recover_first()
-        return await self._selector.describe_all()
-
-    async def export(
-        self, session: SessionId, format: ExportFormat = "markdown", *, principal: Principal = OWNER
-    ) -> str:
-        found = await self.get(session, principal=principal)
-        render = to_markdown if format == "markdown" else to_jsonl
-        return "".join(render(found, await self._sessions.messages(session)))
 
     # hand-offs
     async def hand_off(
@@ -247,25 +154,25 @@ class LocalService:
 
     # libraries
     async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> Sequence[Fact]:
-        return await self._kit.facts.list_facts(text=text, principal=principal)
+        return await self._app.facts.list_facts(text=text, principal=principal)
 
     async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
-        return await self._kit.facts.add_fact(text, why=why, principal=principal)
+        return await self._app.facts.add_fact(text, why=why, principal=principal)
 
     async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact:
-        return await self._kit.facts.edit_fact(id, text, principal=principal)
+        return await self._app.facts.edit_fact(id, text, principal=principal)
 
     async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
-        return await self._kit.facts.delete_fact(id, principal=principal)
+        return await self._app.facts.delete_fact(id, principal=principal)
 
     async def list_skills(self) -> Sequence[Skill | SkillProblem]:
-        return await self._kit.skills.list_skills()
+        return await self._app.skills.list_skills()
 
     async def get_skill(self, name: str) -> Skill:
-        return await self._kit.skills.get_skill(name)
+        return await self._app.skills.get_skill(name)
 
     async def list_templates(self) -> Sequence[TemplateInfo]:
-        return await self._kit.templates.list_templates()
+        return await self._app.templates.list_templates()
 
     async def settle(self) -> None:
         """Returns when no turn and no follow-up work runs here."""

@@ -20,8 +20,8 @@ _TOOLS_TTL_SECONDS = 1.0
 class PluginCache:
     """Caches what plugins offer; builds one thing at a time."""
 
-    def __init__(self, kit: AgentParts) -> None:
-        self._kit, self._lock = kit, asyncio.Lock()
+    def __init__(self, app: AgentParts) -> None:
+        self._app, self._lock = app, asyncio.Lock()
         self._runtimes: dict[str, Runtime] = {}
         self._context: tuple[ContextSource, ...] | None = None
         self._learners: tuple[CanLearn, ...] | None = None
@@ -34,19 +34,19 @@ class PluginCache:
     async def runtime(self, name: str) -> Runtime:
         """NotFound, Missing, BadConfig."""
         if name not in self._runtimes:
-            self._runtimes[name] = await self._build(partial(self._kit.runtime, name))
+            self._runtimes[name] = await self._build(partial(self._app.runtime, name))
         return self._runtimes[name]
 
     async def tools(self) -> tuple[Tool, ...]:
         """Rebuilt every second: an MCP server may have come or gone."""
         if time.monotonic() > self._tools_until:
-            self._tools = await self._build(self._kit.tools)
+            self._tools = await self._build(self._app.tools)
             self._tools_until = time.monotonic() + _TOOLS_TTL_SECONDS
         return self._tools
 
     async def context(self) -> tuple[ContextSource, ...]:
         if self._context is None:
-            self._context = await self._build(self._kit.context)
+            self._context = await self._build(self._app.context)
         return self._context
 
     async def learners(self) -> tuple[CanLearn, ...]:

@@ -10,7 +10,7 @@ from sojourn.core.errors import Conflict, Interrupted, SessionBusy, SojournError
 from sojourn.core.events import Done
 from sojourn.core.sessions import Lease, Recorded, SessionId, TurnId
 from sojourn.ports.store import SideWrites, Store
-from sojourn.service.process_identity import is_dead
+from sojourn.process_identity import is_dead
 from sojourn.service.turn_record import KIND, TurnRecord, break_lease, list_active_turns, remove_turn
 from sojourn.service.turn_state import TurnState, to_failed_event
 from sojourn.service.turn_writer import brief_lease

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from sojourn.core.errors import Conflict, NotFound, RuntimeFailed, SojournError
 from sojourn.core.sessions import Session, SessionId
 from sojourn.ports.app import AgentContext
-from sojourn.ports.records import Record
 from sojourn.ports.runtime import CanSteer, RuntimeStatus
 from sojourn.ports.service import RuntimeInfo, TurnRequest
+from sojourn.ports.store import Record
 from sojourn.service.plugin_cache import PluginCache
 
 _READY_TIMEOUT_SECONDS = 2.0
@@ -36,13 +36,13 @@ class Selection:
 class RuntimeSelector:
     """Checks which runtimes are ready and selects one for each request."""
 
-    def __init__(self, kit: AgentContext, plugins: PluginCache) -> None:
-        self._kit, self._plugins = kit, plugins
+    def __init__(self, app: AgentContext, plugins: PluginCache) -> None:
+        self._app, self._plugins = app, plugins
         self._default, self._until = "", 0.0
 
     async def describe_all(self) -> list[RuntimeInfo]:
         """Describes every runtime for a picker, checking all concurrently."""
-        names = self._kit.runtime_names()
+        names = self._app.runtime_names()
         answers = await asyncio.gather(*map(self._check_ready, names))
         default = self._pick(dict(zip(names, [ready for _, ready in answers], strict=True)))
         return [
@@ -81,7 +81,7 @@ class RuntimeSelector:
             )
 
     def _pick(self, ready: dict[str, RuntimeStatus]) -> str:
-        selected = str(self._kit.settings["agent.runtime"])
+        selected = str(self._app.settings["agent.runtime"])
         if selected:
             return selected
         order = [*(name for name in PREFERRED if name in ready), *(name for name in ready if name not in PREFERRED)]
@@ -89,7 +89,7 @@ class RuntimeSelector:
 
     async def default(self) -> str:
         """The runtime of a request that names none."""
-        if selected := str(self._kit.settings["agent.runtime"]):
+        if selected := str(self._app.settings["agent.runtime"]):
             return selected
         if not self._default or time.monotonic() > self._until:
             self._default, self._until = await self._first_check_ready(), time.monotonic() + _DEFAULT_TTL_SECONDS
@@ -97,7 +97,7 @@ class RuntimeSelector:
 
     async def _first_check_ready(self) -> str:
         for name in PREFERRED:
-            if name in self._kit.runtime_names() and (await self._check_ready(name))[1].ok:
+            if name in self._app.runtime_names() and (await self._check_ready(name))[1].ok:
                 return name
         selected = next((info.name for info in await self.describe_all() if info.ok), "")
         if not selected:
@@ -106,14 +106,14 @@ class RuntimeSelector:
 
     def require_known(self, runtime: str) -> None:
         """NotFound for an unknown runtime; an empty name is fine."""
-        if runtime and runtime not in self._kit.runtime_names():
-            names = ", ".join(self._kit.runtime_names()) or "none"
+        if runtime and runtime not in self._app.runtime_names():
+            names = ", ".join(self._app.runtime_names()) or "none"
             raise NotFound(f'There is no runtime "{runtime}".', hint=f"There are: {names}.")
 
     async def select(self, session: Session, said: TurnRequest) -> Selection:
         """Selects runtime and model of a request. A model belongs to its runtime; the model of an imported session
         belongs to the program it came from."""
-        known = await self._kit.store.get_record(_KIND, session.id)
+        known = await self._app.store.get_record(_KIND, session.id)
         had = str(known.value["runtime"]) if known else ""
         runtime = said.runtime or had or await self.default()
         self.require_known(runtime)
@@ -123,7 +123,7 @@ class RuntimeSelector:
 
     async def save(self, session: SessionId, runtime: str, model: str) -> None:
         """Saves runtime and model as those of the session."""
-        store = self._kit.store
+        store = self._app.store
         await store.put_record(Record(kind=_KIND, key=session, value={"runtime": runtime}, session=session))
         for _ in range(10):  # a title may be set at the same moment
             found = await store.get(session)

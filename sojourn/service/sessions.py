@@ -1,41 +1,102 @@
-"""Session operations other than turns: read, undo, attach, change the driver."""
+"""Session operations of the service: find, read, change, undo, attach, change the driver."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.errors import BadInput
+from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Message
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
-from sojourn.ports.service import Caller
-from sojourn.ports.store import Store
+from sojourn.ports.service import Caller, ExportFormat
+from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery, Store
 from sojourn.service.agent import summary_place
+from sojourn.service.recovery import Recovery
 from sojourn.service.turn_controls import to_driver_changed
-from sojourn.service.turn_record import acquire_lease
+from sojourn.service.turn_record import acquire_lease, find_running
 from sojourn.service.turn_writer import STATE_KIND, brief_lease
+from sojourn.text.export import to_jsonl, to_markdown
 
-MAX_ATTACHMENT_BYTES = 50_000_000  # of one attachment
+MAX_ATTACHMENT_BYTES = 50_000_000
+SWEEP_SECONDS = 15.0
 _TAKE_OVER_SECONDS = 3.0  # for a running turn to answer
+
+logger = logging.getLogger(__name__)
 
 
 class SessionOperations:
-    """Session operations over the store."""
+    """The part of ports.Service that needs no runtime. Recovery runs before the first request, then regularly."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, is_local: Callable[[TurnId], bool]) -> None:
+        self._store, self._recovery = store, Recovery(store, is_local)
+        self._recovered = asyncio.Event()
+        self._sweeping: asyncio.Task[None] | None = None
 
-    async def get_for(self, session: SessionId, principal: Principal) -> Session:
+    async def _recover_first(self) -> None:
+        if self._sweeping is None or self._sweeping.done():
+            self._sweeping = asyncio.create_task(self._sweep())
+        await self._recovered.wait()
+
+    async def _sweep(self) -> None:
+        while True:
+            try:
+                await self._recovery.sweep()
+            except SojournError as error:
+                logger.warning("recovery could not check turns of other processes: %s", error)
+            finally:
+                self._recovered.set()
+            await asyncio.sleep(SWEEP_SECONDS)
+
+    # reading
+    async def get(self, session: SessionId, *, principal: Principal = OWNER) -> Session:
         """The session, if it belongs to `principal` or `principal` is the owner. NotFound."""
+        await self._recover_first()
         return await self._store.get(session, principal=None if principal == OWNER else principal)
 
-    async def messages(self, session: SessionId) -> list[Recorded]:
+    async def resolve(self, words: str, *, principal: Principal = OWNER) -> Session:
+        await self._recover_first()
+        return await self._store.resolve(words, principal=principal)
+
+    async def find(self, listing: Listing) -> list[Session]:
+        return await self._store.find(listing)
+
+    async def search(self, search: SearchQuery) -> list[SearchHit]:
+        return await self._store.search(search)
+
+    async def messages(self, session: SessionId, *, principal: Principal = OWNER) -> Sequence[Recorded]:
+        await self.get(session, principal=principal)
         return [kept async for kept in self._store.read(session, messages_only=True)]
 
+    async def watch(self, session: SessionId, *, after: int = 0, principal: Principal = OWNER) -> Log:
+        await self._recover_first()
+        if principal != OWNER:  # the owner may see every session; the store raises NotFound
+            await self.get(session, principal=principal)
+        async with aclosing(self._store.watch(session, after=after)) as log:
+            async for kept in log:
+                yield kept
+
+    async def export(
+        self, session: SessionId, format: ExportFormat = "markdown", *, principal: Principal = OWNER
+    ) -> str:
+        render = to_markdown if format == "markdown" else to_jsonl
+        return "".join(render(await self.get(session, principal=principal), await self.messages(session)))
+
+    async def running(self, session: SessionId) -> TurnId | None:
+        await self._recover_first()
+        record = await find_running(self._store, session)
+        return record.id if record else None
+
+    # writing
+    async def change(self, old: Session, new: Session) -> Session:
+        return await self._store.change(old, new)
+
     async def undo(self, session: SessionId, by: Caller) -> int:
-        """Hides the last request and everything after it, and deletes the saved state of runtimes."""
+        """Also deletes the saved state of runtimes."""
+        await self.get(session, principal=by.principal)
         lease = await acquire_lease(self._store, session, holder=caller_label(by), surface=by.surface)
         async with brief_lease(self._store, lease):
             live = [kept for kept in await self.messages(session) if _is_live(kept)]
@@ -48,7 +109,7 @@ class SessionOperations:
                 await self._store.delete_record(STATE_KIND, record.key)
             return hidden
 
-    async def attach(self, session: SessionId, data: bytes, *, media_type: str, name: str) -> Attachment:
+    async def attach(self, session: SessionId, data: bytes, *, media_type: str, name: str = "") -> Attachment:
         if len(data) > MAX_ATTACHMENT_BYTES:
             raise BadInput(
                 f"{name or 'The attachment'} has {len(data):,} bytes.",
@@ -57,12 +118,19 @@ class SessionOperations:
         hash = await self._store.put_blob(session, data, media_type=media_type, name=name)
         return Attachment(hash=hash, media_type=media_type, name=name, size=len(data))
 
-    async def check_attached(self, session: SessionId, attachments: tuple[Attachment, ...]) -> None:
-        for one in attachments:
-            await self._store.get_blob(session, one.hash)  # NotFound
-
     # the driver
-    async def request_driver(self, session: Session, turn: TurnId, by: Caller) -> bool:
+    async def take_over(self, session: SessionId, by: Caller) -> Session:
+        found = await self.get(session, principal=by.principal)
+        if found.driver == by.surface:
+            return found
+        now = await find_running(self._store, session)
+        if now is None or not await self._request_driver(found, now.id, by):
+            if (await self._store.get(session)).driver != by.surface:  # handed over at the same moment
+                await self._set_driver(found, by)
+            await self._recovery.sweep(session)  # a turn that did not answer has lost its lease
+        return await self._store.get(session)
+
+    async def _request_driver(self, session: Session, turn: TurnId, by: Caller) -> bool:
         """Asks the running turn to go on for this surface. False if it does not answer in time."""
         control = {"turn": turn, "surface": by.surface}
         await self._store.send_control(session.id, "take", control, by=caller_label(by))
@@ -81,7 +149,7 @@ class SessionOperations:
             pass
         return False
 
-    async def set_driver(self, session: Session, by: Caller) -> None:
+    async def _set_driver(self, session: Session, by: Caller) -> None:
         """Makes `by.surface` the driver and records that. Conflict if another surface did so at the same moment."""
         await self._store.set_driver(session.id, by.surface, fence=session.driver_fence)
         lease = await acquire_lease(self._store, session.id, holder=caller_label(by), surface=by.surface)

@@ -20,7 +20,7 @@ from sojourn.ports.store import SideWrites
 from sojourn.service.agent import AgentService
 from sojourn.service.cost_limits import CostBook
 from sojourn.service.plugin_cache import PluginCache
-from sojourn.service.turn_controls import Approvals, TurnControls
+from sojourn.service.turn_controls import SavedApprovals, TurnControls
 from sojourn.service.turn_record import KIND, TurnRecord, remove_turn
 from sojourn.service.turn_state import TurnState, to_failed_event
 from sojourn.service.turn_writer import GONE, RuntimeSink, StartedTurn
@@ -55,16 +55,15 @@ class TurnExecutor:
     """Runs turns. Setting `closing` interrupts those that run."""
 
     def __init__(
-        self, kit: HasStore, plugins: PluginCache, agent: AgentService, costs: CostBook, closing: asyncio.Event
+        self, app: HasStore, plugins: PluginCache, agent: AgentService, costs: CostBook, closing: asyncio.Event
     ) -> None:
-        self._kit, self._plugins, self._agent = kit, plugins, agent
-        self._costs, self._closing = costs, closing
+        self._app, self.plugins, self.agent, self._costs, self.closing = app, plugins, agent, costs, closing
 
     async def run(self, started: StartedTurn) -> tuple[TurnEnd, TurnState] | None:
         """Runs to its end whether or not anyone watches. None if another process took the session over."""
         began, ending, record, writer = time.monotonic(), TurnEnd(), started.record, started.writer
-        timeout = float(self._kit.settings["agent.approval_seconds"])
-        approvals = Approvals(self._kit.store, record.session, record.principal)
+        timeout = float(self._app.settings["agent.approval_seconds"])
+        approvals = SavedApprovals(self._app.store, record.session, record.principal)
         controls = TurnControls(writer, approvals, timeout_seconds=timeout)
         work = asyncio.create_task(self._work(started, controls, ending))
         watchers = [asyncio.create_task(one) for one in (controls.listen(), writer.keep_lease(), self._closed())]
@@ -83,8 +82,8 @@ class TurnExecutor:
     async def _work(self, started: StartedTurn, controls: TurnControls, ending: TurnEnd) -> None:
         """Prepares the turn and stores what the runtime yields until it is done."""
         record, writer = started.record, started.writer
-        runtime, store = await self._plugins.runtime(record.runtime), RuntimeSink(self._kit.store, record, writer)
-        prepared = await self._agent.prepare(started, runtime, controls)
+        runtime, store = await self.plugins.runtime(record.runtime), RuntimeSink(self._app.store, record, writer)
+        prepared = await self.agent.prepare(started, runtime, controls)
         ending.request = prepared.request
         await writer(Progress("running", RunningDetail(runtime=record.runtime, model=record.model)))
         async with _closing(runtime.run(prepared.turn)) as yielded:
@@ -101,7 +100,7 @@ class TurnExecutor:
         logger.warning("runtime %s ended turn %s without saying that it was done", record.runtime, record.id)
 
     async def _closed(self) -> None:
-        await self._closing.wait()
+        await self.closing.wait()
         raise Interrupted("Sojourn was stopped in the middle of this turn.", hint="Say it again, or go on from here.")
 
     async def _settle(
@@ -147,7 +146,7 @@ class TurnExecutor:
         await writer.end(*[ending.failed] if ending.failed else [], done, along=along)
         if not writer.is_free:  # another process has written its end
             await writer.release()
-            await remove_turn(self._kit.store, record)
+            await remove_turn(self._app.store, record)
 
 
 def _to_runtime_failed(runtime: str, error: Exception) -> RuntimeFailed:

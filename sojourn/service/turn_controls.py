@@ -16,7 +16,7 @@ from sojourn.core.events import Progress
 from sojourn.core.messages import Json, user
 from sojourn.core.progress import ApprovalDetail, HandoffDetail, QueuedDetail, RunningDetail
 from sojourn.core.sessions import OWNER, Control, Principal, SessionId
-from sojourn.ports.records import Record, RecordStore
+from sojourn.ports.store import Record, RecordStore
 from sojourn.ports.tool import Question, Reply
 from sojourn.service.turn_writer import TurnWriter
 
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 class TurnControls:
     """Applies the controls of one turn, and asks people for its approvals."""
 
-    def __init__(self, writer: TurnWriter, approvals: Approvals, *, timeout_seconds: float) -> None:
+    def __init__(self, writer: TurnWriter, approvals: SavedApprovals, *, timeout_seconds: float) -> None:
         self._writer, self._approvals, self._timeout_seconds = writer, approvals, timeout_seconds
         self._pending: dict[str, asyncio.Future[Reply]] = {}
         self._steered: list[str] = []
@@ -123,7 +123,7 @@ def to_driver_changed(was: str | None, to: str, by: str) -> Progress:
     return Progress("handoff", detail)
 
 
-class Approvals:
+class SavedApprovals:
     """Approvals that a person gave for a session or for ever. Dangerous calls are asked about every time; `always`
     holds for the person who gave it."""
 
@@ -143,15 +143,12 @@ class Approvals:
         if not question.tool or question.dangerous or reply.choice not in ("session", "always"):
             return
         of_session, always = self._keys(question)
-        value = {"choice": reply.choice, "by": reply.by}
+        record = Record(kind=_APPROVAL_KIND, key=of_session, value={"choice": reply.choice, "by": reply.by})
         if reply.choice == "always":
-            await self._store.put_record(
-                Record(kind=_APPROVAL_KIND, key=always, value=value, principal=self._principal)
-            )
+            record = replace(record, key=always, principal=self._principal)
         else:
-            await self._store.put_record(
-                Record(kind=_APPROVAL_KIND, key=of_session, value=value, session=self._session)
-            )
+            record = replace(record, session=self._session)
+        await self._store.put_record(record)
 
     def _keys(self, question: Question) -> tuple[str, str]:
         return f"session/{self._session}/{question.tool}", f"always/{self._principal}/{question.tool}"

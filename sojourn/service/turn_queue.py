@@ -20,14 +20,12 @@ from sojourn.core.errors import (
     StoreUnavailable,
 )
 from sojourn.core.sessions import Lease, TurnId
-from sojourn.ports.app import AgentContext
+from sojourn.ports.app import HasStore
 from sojourn.ports.runtime import CanComplete
 from sojourn.ports.service import Turn
 from sojourn.ports.store import SideWrites
+from sojourn.process_identity import is_dead
 from sojourn.service import idempotency, titles
-from sojourn.service.agent import AgentService
-from sojourn.service.plugin_cache import PluginCache
-from sojourn.service.process_identity import is_dead
 from sojourn.service.recovery import Recovery
 from sojourn.service.turn import TurnEnd, TurnExecutor
 from sojourn.service.turn_record import (
@@ -49,17 +47,9 @@ logger = logging.getLogger(__name__)
 class TurnQueue:
     """Starts turns as tasks of this process; `local_turns` are those that run here."""
 
-    def __init__(
-        self,
-        kit: AgentContext,
-        plugins: PluginCache,
-        executor: TurnExecutor,
-        agent: AgentService,
-        recovery: Recovery,
-        closing: asyncio.Event,
-    ) -> None:
-        self._kit, self._store, self._plugins, self._executor = kit, kit.store, plugins, executor
-        self._agent, self._recovery, self._closing = agent, recovery, closing
+    def __init__(self, app: HasStore, executor: TurnExecutor, recovery: Recovery) -> None:
+        self._app, self._store, self._executor, self._recovery = app, app.store, executor, recovery
+        self._closing = executor.closing
         self.local_turns: dict[TurnId, asyncio.Task[None]] = {}
         self._afterwards: set[asyncio.Task[None]] = set()
 
@@ -78,11 +68,13 @@ class TurnQueue:
                 raise
             return await self._queue(record)
         try:
-            return await self._start(record, lease)
+            started = await self._open(record, lease, claim=True)
         except Conflict:
             if earlier := await idempotency.find_turn(self._store, record):  # the same request, twice at once
                 return earlier
             raise
+        self._begin(started.record, self._run(started))
+        return started.record.turn
 
     async def _lease(self, record: TurnRecord) -> Lease:
         """Acquires the lease. SessionBusy while a turn runs or earlier requests wait."""
@@ -107,24 +99,18 @@ class TurnQueue:
         return record.turn
 
     async def _wait(self, record: TurnRecord) -> None:
-        if started := await self._wait_for_lease(record):
-            await self._run(started)
-
-    async def _wait_for_lease(self, record: TurnRecord) -> StartedTurn | None:
-        """Waits until this turn is the oldest in the queue and the session is free. None if it was ended instead."""
+        """Runs this turn when it is the oldest in the queue and the session is free, unless it is ended before."""
         while not self._closing.is_set():
             lease = None
             try:
                 active = await list_active_turns(self._store, record.session)
                 me = next((one for one in active if one.id == record.id), None)
                 if me is None:
-                    return None  # the session went, or another process ended it
+                    return  # the session was deleted, or another process ended the turn
                 if me.state == "stopped":
-                    await self._give_up(me)
-                    return None
-                if not any(
-                    one.since < me.since and not is_dead(one.process) for one in active if one.state == "queued"
-                ):
+                    return await self._give_up(me)
+                queued = [one for one in active if one.state == "queued" and not is_dead(one.process)]
+                if not any(one.since < me.since for one in queued):
                     lease = await self._store.lease(
                         record.session, holder=record.holder, surface=record.by.surface, seconds=LEASE_SECONDS
                     )
@@ -133,22 +119,20 @@ class TurnQueue:
             except StoreUnavailable as error:
                 logger.warning("turn %s of session %s waits for the store: %s", record.id, record.session, error)
             except NotDriving as error:
-                await self._give_up(record, error)
-                return None
+                return await self._give_up(record, error)
             if lease is not None:
-                return await self._open_or_give_up(record, lease)
+                return await self._run_leased(record, lease)
             await self._pause(record)
         await self._give_up(record, Interrupted("Sojourn was stopped before this was answered.", hint="Say it again."))
-        return None
 
-    async def _open_or_give_up(self, record: TurnRecord, lease: Lease) -> StartedTurn | None:
+    async def _run_leased(self, record: TurnRecord, lease: Lease) -> None:
         try:
-            return await self._open(record, lease)
+            started = await self._open(record, lease)
         except StoreUnavailable:
-            await self._give_up(record)
+            return await self._give_up(record)
         except SojournError as error:  # another surface took over at this moment
-            await self._give_up(record, error)
-        return None
+            return await self._give_up(record, error)
+        await self._run(started)
 
     async def _pause(self, record: TurnRecord) -> None:
         """Sleeps briefly, or until a turn of this process ends."""
@@ -165,17 +149,12 @@ class TurnQueue:
             try:
                 return await self._recovery.end(record, error)
             except NotFound:
-                return  # the session went
+                return  # the session was deleted
             except (Conflict, StoreUnavailable):
                 tries += self._closing.is_set()
                 await asyncio.sleep(RETRY_SECONDS * 2)
 
     # running
-    async def _start(self, record: TurnRecord, lease: Lease) -> Turn:
-        started = await self._open(record, lease, claim=True)
-        self._begin(started.record, self._run(started))
-        return started.record.turn
-
     async def _open(self, record: TurnRecord, lease: Lease, *, claim: bool = False) -> StartedTurn:
         """Stores the record and the first log items in one transaction, after ending turns left by other processes."""
         writer = TurnWriter(self._store, lease, record.id)
@@ -230,9 +209,9 @@ class TurnQueue:
         """Lets context sources learn from the turn and a runtime that can improve the title."""
         try:
             if ending.request is not None:
-                await self._agent.learn(ending.request, state.messages, ending.status)
-            runtime = await self._plugins.runtime(record.runtime)
-            wanted = ending.status == "completed" and self._kit.settings["agent.titles"]
+                await self._executor.agent.learn(ending.request, state.messages, ending.status)
+            runtime = await self._executor.plugins.runtime(record.runtime)
+            wanted = ending.status == "completed" and self._app.settings["agent.titles"]
             if title and wanted and isinstance(runtime, CanComplete):
                 await titles.improve_title(self._store, record.session, runtime, state.messages, instead_of=title)
         except SojournError as error:

@@ -13,10 +13,9 @@ from sojourn.core.errors import Conflict, SessionBusy
 from sojourn.core.events import Done, Metadata, Yielded
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Lease, Principal, SessionId, TurnId, new_turn_id
-from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.service import Caller, Turn, TurnRequest
-from sojourn.ports.store import Store
-from sojourn.service.process_identity import is_dead, this_process
+from sojourn.ports.store import Record, RecordStore, Store
+from sojourn.process_identity import is_dead, this_process
 
 KIND = "turn"
 LEASE_SECONDS = 30.0

@@ -12,14 +12,14 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 
+from sojourn.core.attachments import OBSERVATION
 from sojourn.core.errors import LeaseLost, NotDriving, NotFound, StoreUnavailable
 from sojourn.core.events import Done, Metadata, Progress, Yielded
 from sojourn.core.messages import Json, Message
 from sojourn.core.progress import CompactionDetail
 from sojourn.core.sessions import Lease, Recorded, Session, TurnId
-from sojourn.ports.records import Record, RecordStore
 from sojourn.ports.runtime import Compaction, Observation, RuntimeOutput, SaveState
-from sojourn.ports.store import SessionStore, SideWrites
+from sojourn.ports.store import Record, RecordStore, SessionStore, SideWrites
 from sojourn.service.turn_record import LEASE_SECONDS, TurnRecord
 from sojourn.service.turn_state import TurnState
 
@@ -28,7 +28,6 @@ _MAX_QUEUED = 256  # items; with more, the caller waits
 GONE = (LeaseLost, NotDriving, NotFound)  # this process no longer holds the session
 
 STATE_KIND = "agent_state"  # a runtime's own state, under `<session>/<runtime>`
-OBSERVATION_KIND = "observation"  # under `<session>/<turn>/<number>`, never part of the answer
 
 logger = logging.getLogger(__name__)
 
@@ -194,7 +193,7 @@ class RuntimeSink:
             await self._put_record(STATE_KIND, f"{turn.session}/{turn.runtime}", dict(item.state))
         elif isinstance(item, Observation):
             value = {"runtime": turn.runtime, "turn": turn.id, "kind": item.kind, "data": dict(item.data)}
-            await self._put_record(OBSERVATION_KIND, f"{turn.session}/{turn.id}/{next(self._numbers):06}", value)
+            await self._put_record(OBSERVATION, f"{turn.session}/{turn.id}/{next(self._numbers):06}", value)
         elif isinstance(item, Compaction):
             await self._compact(item)
         elif not isinstance(item, Metadata):  # the turn has written its own

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sojourn.core.errors import BadInput
-from sojourn.ports.admin import Progress, StoreAdmin
 from sojourn.ports.store import Store
+from sojourn.ports.store_admin import Progress, StoreAdmin
 from sojourn.stores.migrate import migrate
 from sojourn.stores.sql.admin import choose_backup_file, unwritable
 

@@ -8,8 +8,8 @@ from itertools import product
 from pathlib import Path
 
 from sojourn.core.sessions import SessionId
-from sojourn.ports.admin import SQLITE_APPLICATION_ID
 from sojourn.ports.store import Removed, SessionStore
+from sojourn.ports.store_admin import SQLITE_APPLICATION_ID
 
 # Removes a plugin's own files of a session; returns those it touched.
 Eraser = Callable[[SessionId], Sequence[str] | Awaitable[Sequence[str]]]

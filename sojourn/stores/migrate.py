@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from sojourn.core.errors import Conflict, StoreCorrupt
-from sojourn.ports.admin import Progress, StoreAdmin
 from sojourn.ports.app import MoveReport
+from sojourn.ports.store_admin import Progress, StoreAdmin
 
 _PAGE_ROWS = 1000
 Row = tuple[Any, ...]

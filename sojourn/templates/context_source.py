@@ -9,7 +9,6 @@ from sojourn.core.errors import NotFound
 from sojourn.core.events import Progress
 from sojourn.core.messages import Message, tool_calls_of
 from sojourn.core.sessions import OWNER
-from sojourn.core.template_examples import render_examples
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextContribution, ContextRequest, Stage
 from sojourn.templates.effectiveness import Outcome
@@ -18,6 +17,7 @@ from sojourn.templates.inject import as_messages
 from sojourn.templates.library import Kept, Library
 from sojourn.templates.relevance import ranked, within
 from sojourn.templates.tool_mapping import Fitted, cut, fitted
+from sojourn.text.template_examples import render_examples
 from sojourn.text.token_count import estimate_tokens
 
 NAME = "templates"

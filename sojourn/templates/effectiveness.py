@@ -9,11 +9,11 @@ from statistics import mean
 from typing import Any
 
 from sojourn.core.messages import Json, Message, text_of, tool_calls_of
-from sojourn.core.template_examples import is_example
-from sojourn.templates.judge import judge
+from sojourn.templates.judge.verdict import judge
 from sojourn.templates.model import TaskType
 from sojourn.templates.tool_calls import Exchange
 from sojourn.templates.tool_names import classify
+from sojourn.text.template_examples import is_example
 from sojourn.text.token_count import estimate_tokens
 
 ENOUGH = 5  # sessions on each side before anything is said

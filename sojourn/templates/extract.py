@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sojourn.core.errors import BadInput
 from sojourn.ports.history import HasToolExchanges, History, RawExchange
 from sojourn.templates import tool_names
-from sojourn.templates.judge import Verdict, judge
+from sojourn.templates.judge.verdict import Verdict, judge
 from sojourn.templates.model import TaskType, ToolCallExample
 from sojourn.templates.reverted import find_reverted
 from sojourn.templates.tool_calls import Conversation, Exchange, conversation

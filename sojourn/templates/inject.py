@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result
-from sojourn.core.template_examples import example_ids, mark_as_example
 from sojourn.templates.model import SessionTemplate, ToolCallExample
 from sojourn.templates.parameters import parameters_of
+from sojourn.text.template_examples import example_ids, mark_as_example
 
 
 def opening(template: SessionTemplate) -> str:

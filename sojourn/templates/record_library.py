@@ -7,7 +7,7 @@ from dataclasses import replace
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
-from sojourn.ports.records import Record, RecordStore
+from sojourn.ports.store import Record, RecordStore
 from sojourn.templates.library import About, Kept, NoteKind, Shelf, Step, Unreadable, absent, newest_first, taken, used
 from sojourn.templates.model import SessionTemplate
 from sojourn.templates.names import check_file_name, check_name

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
-from sojourn.core.template_examples import render_examples
 from sojourn.templates.create import choose_template
 from sojourn.templates.inject import as_messages
 from sojourn.templates.library import Kept
 from sojourn.templates.model import TaskType
+from sojourn.text.template_examples import render_examples
 from sojourn.text.token_count import estimate_tokens
 from sojourn.text.tokenizer import extract_terms
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
-from sojourn.core.template_examples import render_examples
 from sojourn.ports.app import ScanContext
 from sojourn.ports.history import History
 from sojourn.templates.create import session_in, template_of
@@ -27,6 +26,7 @@ from sojourn.templates.sanitize import Cleaner
 from sojourn.templates.suggestions import Inbox, Suggestion
 from sojourn.templates.tool_mapping import cut, fitted
 from sojourn.templates.verify import suggestions
+from sojourn.text.template_examples import render_examples
 from sojourn.text.token_count import estimate_tokens
 
 TOKENS = 2000  # what templates may use in a turn

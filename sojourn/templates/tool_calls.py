@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pydantic_core import from_json
 
 from sojourn.core.messages import Json, Message, text_of
-from sojourn.core.template_examples import is_example, is_example_id
 from sojourn.ports.history import RawExchange
+from sojourn.text.template_examples import is_example, is_example_id
 
 EMPTY: Mapping[str, Json] = {}
 

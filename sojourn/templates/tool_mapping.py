@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from sojourn.core.messages import Json
-from sojourn.core.template_examples import render_examples
 from sojourn.templates import tool_names
 from sojourn.templates.inject import as_messages
 from sojourn.templates.model import SessionTemplate, ToolCallExample
 from sojourn.templates.shell_command import command_text
+from sojourn.text.template_examples import render_examples
 from sojourn.text.token_count import estimate_tokens
 
 

@@ -11,7 +11,6 @@ from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.core.settings import SETTINGS, Settings
 from sojourn.lazy import Lazy, load_dotted
-from sojourn.ports.admin import Progress
 from sojourn.ports.app import AppContext, ImportReport, MoveReport
 from sojourn.ports.context import CONTEXT_STAGES, ContextSource
 from sojourn.ports.history import History
@@ -22,6 +21,7 @@ from sojourn.ports.plugin import Plugin
 from sojourn.ports.runtime import Runtime
 from sojourn.ports.service import Service
 from sojourn.ports.store import Removed, Store
+from sojourn.ports.store_admin import Progress
 from sojourn.ports.tool import CallJudge, Tool
 
 T = TypeVar("T")

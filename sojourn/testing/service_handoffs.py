@@ -96,7 +96,7 @@ class ServiceHandoffsContract:
             await service.hand_off(session, "smoke", by=ME)
         with pytest.raises(BadInput, match="no home channel"):
             await service.hand_off(session, NETWORK, by=ME)
-        with pytest.raises(BadInput, match="whom"):
+        with pytest.raises(BadInput, match="Hand it off to where"):
             await service.hand_off(session, "", by=ME)
         with pytest.raises(NotFound):
             await service.hand_off(NOBODY, "web", by=ME)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.core.errors import BadInput, NotFound
-from sojourn.core.skills import Skill, SkillProblem
+from sojourn.ports.libraries import Skill, SkillProblem
 from sojourn.ports.service import Service
 from sojourn.testing.service_steps import GUEST, ME, NOBODY, opened, talk
 

@@ -11,8 +11,7 @@ from sojourn.core.errors import BadInput, Conflict, NotDriving, NotFound
 from sojourn.core.handoff import Handoff, HandoffId, State, Step
 from sojourn.core.messages import user
 from sojourn.core.sessions import SessionId
-from sojourn.ports.records import Record
-from sojourn.ports.store import Store
+from sojourn.ports.store import Record, Store
 from sojourn.testing.store_leases import collect_refusals
 from sojourn.testing.store_maintenance import move_rows
 from sojourn.testing.store_steps import Fresh, begin, hold_lease, read_contents, read_table, say

@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId
-from sojourn.ports.history import Changes, HasChangeFeed, HasToolExchanges, History, SessionFacts
+from sojourn.ports.history import HasChangeFeed, HasToolExchanges, History, HistoryChanges, SessionFacts
 from sojourn.ports.store import Store
 from sojourn.testing.store_steps import (
     GUEST,
@@ -44,7 +44,7 @@ def read_facts(store: Store) -> list[SessionFacts]:
         return history.sessions()
 
 
-def _follow(known: dict[str, SessionFacts], told: Changes | None, named: set[str], store: Store) -> None:
+def _follow(known: dict[str, SessionFacts], told: HistoryChanges | None, named: set[str], store: Store) -> None:
     """Applies changes to a copy of the facts, and compares it with a full list."""
     assert told is not None
     assert {facts.id for facts in told.facts} == named
@@ -205,7 +205,7 @@ class HistoryContract:
             if not isinstance(kept, HasChangeFeed):
                 return
             known = {facts.id: facts for facts in kept.sessions()}
-            assert kept.changes() == Changes(())
+            assert kept.changes() == HistoryChanges(())
             await say(store, session, "more")
             made = await store.create()
             _follow(known, kept.changes(), {session, made.id}, store)
@@ -217,10 +217,10 @@ class HistoryContract:
             await store.delete(other)
             _follow(known, kept.changes(), set(), store)
             await store.forget(made.id)  # of which no trace is left, not even that it was there
-            assert kept.changes() in (None, Changes((), (made.id,)))
+            assert kept.changes() in (None, HistoryChanges((), (made.id,)))
             await say(store, session, "and more")
             assert kept.sessions() == read_facts(store)
-            assert kept.changes() == Changes(())  # what a list has told is no news
+            assert kept.changes() == HistoryChanges(())  # what a list has told is no news
 
     async def test_what_is_not_there_has_no_rows(self, store: Store) -> None:
         await begin(store, "a")

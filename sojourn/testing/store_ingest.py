@@ -304,22 +304,22 @@ class IngestContract:
         await ingest(store, make_transcript("abc", "one"), make_transcript(f"odd {ODD}", "two"), mark="f1")
         await ingest(store, make_transcript("abc", "one"), mark="f2", home=f"/odd {ODD}")
         await ingest(store, make_transcript("abc", "one"), mark="f3", source="codex")
-        assert await store.read_fingerprints("hermes", HOME) == {"abc": "f1", f"odd {ODD}": "f1"}
-        assert await store.read_fingerprints("hermes", f"/odd {ODD}") == {"abc": "f2"}
-        assert await store.read_fingerprints("codex", HOME) == {"abc": "f3"}
-        assert await store.read_fingerprints("codex", "/elsewhere") == {}
+        assert await store.list_fingerprints("hermes", HOME) == {"abc": "f1", f"odd {ODD}": "f1"}
+        assert await store.list_fingerprints("hermes", f"/odd {ODD}") == {"abc": "f2"}
+        assert await store.list_fingerprints("codex", HOME) == {"abc": "f3"}
+        assert await store.list_fingerprints("codex", "/elsewhere") == {}
 
     async def test_a_fingerprint_is_renewed_even_when_nothing_else_is(self, store: Store) -> None:
         await ingest(store, make_transcript("abc", "one"), mark="f1")
         await ingest(store, make_transcript("abc", "one"), mark="f2")
-        assert await store.read_fingerprints("hermes", HOME) == {"abc": "f2"}
+        assert await store.list_fingerprints("hermes", HOME) == {"abc": "f2"}
 
     async def test_a_batch_comes_in_whole_or_not_at_all(self, store: Store) -> None:
         broken = make_transcript("bad", Message(role="user", content=7))  # type: ignore[arg-type]
         with pytest.raises(Exception, match=r".+"):
             await ingest(store, make_transcript("abc", "one"), broken)
         assert await store.is_empty()
-        assert await store.read_fingerprints("hermes", HOME) == {}
+        assert await store.list_fingerprints("hermes", HOME) == {}
         assert [one.outcome for one in await ingest(store, make_transcript("abc", "one"))] == ["imported"]
 
     async def test_an_import_does_not_wait_for_a_running_turn(self, store: Store) -> None:

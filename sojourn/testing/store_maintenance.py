@@ -15,8 +15,7 @@ from sojourn.core.messages import assistant, user
 from sojourn.core.sessions import SessionId
 from sojourn.ports.gateway_store import OutgoingDraft
 from sojourn.ports.platform import File
-from sojourn.ports.records import Record
-from sojourn.ports.store import Store
+from sojourn.ports.store import Record, Store
 from sojourn.testing.store_steps import (
     GUEST,
     ODD,

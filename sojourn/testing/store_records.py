@@ -9,8 +9,7 @@ import pytest
 
 from sojourn.core.errors import BadInput, Conflict, LeaseLost, NotDriving, NotFound
 from sojourn.core.sessions import OWNER, Principal
-from sojourn.ports.records import Record
-from sojourn.ports.store import Store
+from sojourn.ports.store import Record, Store
 from sojourn.testing.store_secrets import KEY, find_traces
 from sojourn.testing.store_steps import GUEST, NOBODY, ODD, Fresh, begin, dump, hold_lease, read_contents, take_first
 from sojourn.text.redaction import no_redaction

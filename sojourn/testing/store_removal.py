@@ -7,8 +7,7 @@ import pytest
 from sojourn.core.errors import Forgotten, NotFound, SessionBusy
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.sessions import OWNER, SessionId
-from sojourn.ports.records import Record
-from sojourn.ports.store import Listing, Store
+from sojourn.ports.store import Listing, Record, Store
 from sojourn.testing.store_steps import (
     GUEST,
     begin,
@@ -128,9 +127,9 @@ class RemovalContract:
     async def test_a_forgotten_session_is_not_imported_again(self, store: Store) -> None:
         await ingest(store, make_transcript("abc", "canary"), make_transcript("other", "words"))
         await store.forget(SessionId("abc"))
-        assert "abc" not in await store.read_fingerprints("hermes", "/home/me/.hermes")
-        assert await store.find_forgotten("hermes", "/home/me/.hermes", ["abc", "other"]) == {"abc"}
-        assert await store.find_forgotten("hermes", "/home/me/.hermes", []) == set()
+        assert "abc" not in await store.list_fingerprints("hermes", "/home/me/.hermes")
+        assert await store.list_forgotten("hermes", "/home/me/.hermes", ["abc", "other"]) == {"abc"}
+        assert await store.list_forgotten("hermes", "/home/me/.hermes", []) == set()
         [one, other] = await ingest(
             store, make_transcript("abc", "canary", "more"), make_transcript("other", "words"), mark="2"
         )
@@ -145,8 +144,8 @@ class RemovalContract:
         await store.forget(SessionId("hermes-abc"))
         [brought] = await ingest(store, make_transcript("abc", "canary"), home="/odd \udcff home")
         assert brought.outcome == "forgotten"
-        assert await store.find_forgotten("hermes", "/odd \udcff home", ["abc", "b"]) == {"abc"}
-        assert await store.find_forgotten("hermes", "/another/home", ["abc"]) == set()
+        assert await store.list_forgotten("hermes", "/odd \udcff home", ["abc", "b"]) == {"abc"}
+        assert await store.list_forgotten("hermes", "/another/home", ["abc"]) == set()
         [other] = await ingest(store, make_transcript("abc", "another one"), home="/another/home")
         assert other.outcome == "imported"
 

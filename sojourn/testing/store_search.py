@@ -12,7 +12,7 @@ from sojourn.core.events import Chunk
 from sojourn.core.messages import Message, assistant
 from sojourn.ports.store import SearchQuery, Store
 from sojourn.testing.store_steps import ODD, begin, call_message, find_hits, hold_lease, say, tool_message
-from sojourn.text.tokenizer import MAX_CHARS, TOOL_HEAD, TOOL_TAIL
+from sojourn.text.tokenizer import MAX_CHARS, TOOL_HEAD_CHARS, TOOL_TAIL_CHARS
 
 CODE = "def get_user_name(userId): return HTTPServer.parseURL('https://x.org/a-b', v2=True)"
 CHINESE = "数据库连接失败，请检查错误信息。"
@@ -193,7 +193,7 @@ class SearchContract:
 
     async def test_long_tool_output_is_found_by_its_head_and_its_tail(self, store: Store) -> None:
         filler = "noise " * 50_000
-        output = "headword " + filler[:TOOL_HEAD] + " middleword " + filler[TOOL_TAIL:] + " tailword"
+        output = "headword " + filler[:TOOL_HEAD_CHARS] + " middleword " + filler[TOOL_TAIL_CHARS:] + " tailword"
         session = await begin(store, tool_message("terminal", output), output[:20_000] + " endword")
         await store.index()
         assert await find_hits(store, "headword") == [(session, 2), (session, 1)]

@@ -10,8 +10,7 @@ import pytest
 from sojourn.core.errors import Conflict, LeaseLost
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import user
-from sojourn.ports.records import Record
-from sojourn.ports.store import SideWrites, Store
+from sojourn.ports.store import Record, SideWrites, Store
 from sojourn.testing.store_secrets import KEY
 from sojourn.testing.store_steps import begin, collect, hold_lease, read_contents
 

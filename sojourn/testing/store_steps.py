@@ -12,8 +12,8 @@ from sojourn.core.events import Yielded
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import OWNER, Lease, Principal, Recorded, Session, SessionId
 from sojourn.ports.importer import Transcript
-from sojourn.ports.ingest import Ingested
 from sojourn.ports.store import SearchHit, SearchQuery, SessionStore, Store
+from sojourn.ports.store_admin import Ingested
 
 T = TypeVar("T")
 Fresh = Callable[..., Store]  # fresh() and fresh(redactor=keep): another empty store of the same kind

@@ -1,4 +1,4 @@
-"""Plain text: what may be shown anywhere. A model's words never move a cursor, ring a bell or set a title."""
+"""Control characters: strips terminal escape sequences, so that text cannot move the cursor or set a title."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ import re
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STRINGS = frozenset("]PX^_")  # what follows is a title, a picture …, until BEL or ESC \
 _C1 = {"\x9b": "[", "\x9d": "]", "\x90": "P", "\x98": "X", "\x9e": "^", "\x9f": "_"}
-_LONGEST = 4096  # what goes on for longer is no sequence, but an answer with a stray byte in it
+_LONGEST = 4096  # characters; a longer one is text after a stray byte
 
 
 def strip_control(text: str) -> str:
-    """Without terminal sequences and control characters; line breaks and tabs stay."""
+    """Strips terminal sequences and control characters except line breaks and tabs."""
     if not _CONTROL.search(text):
         return text
-    made = ControlStripper()
-    return made.feed(text) + made.end()
+    stripper = ControlStripper()
+    return stripper.feed(text) + stripper.end()
 
 
 class ControlStripper:
-    """The same for text that comes in pieces, wherever a sequence is cut."""
+    """Strips text that arrives in pieces, even if a sequence is split between them."""
 
     def __init__(self) -> None:
         self._inside = ""  # the sequence so far: ESC, and what came after it
 
     def feed(self, piece: str) -> str:
-        """What can be shown of it."""
+        """The printable part of a piece."""
         if not self._inside and not _CONTROL.search(piece):
             return piece
         return "".join(self._one(char) for char in piece)
 
     def end(self) -> str:
-        """Nothing more comes: what was left unfinished is shown as far as it is text."""
+        """Ends the text and returns the printable part of an unfinished sequence."""
         return self._give_up() if self._is_string() else self._drop()
 
     def _one(self, char: str) -> str:

@@ -1,4 +1,4 @@
-"""Brace expansion of a shell: `{a,b}c` is `ac bc`. Unquoted braces and commas come as marks, so quoted ones stay."""
+"""Brace expansion of a shell: `{a,b}c` is `ac bc`. Marks stand for unquoted braces and commas."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import islice
 OPEN, CLOSE, COMMA = "\ue001", "\ue002", "\ue003"
 _INNERMOST = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 _WITHOUT_COMMA = re.compile(f"{OPEN}([^{OPEN}{CLOSE}{COMMA}]*){CLOSE}")
-MAX_BRACE_WORDS, MAX_BRACE_PAIRS, MAX_WORD_CHARS = 200, 20, 10_000
+MAX_BRACE_WORDS, MAX_BRACE_PAIRS, MAX_WORD_CHARS = 200, 20, 10_000  # words, pairs, characters
 
 
 def expand_braces(word: str) -> Iterator[str]:
-    """Brace expansion: `{a,b}c` is `ac bc`, up to a limit. Nothing when there are too many braces."""
+    """Expands the braces of a word, up to a limit; yields nothing if there are too many."""
     if OPEN not in word:
         yield _without_marks(word)
     elif len(word) <= MAX_WORD_CHARS:

@@ -1,9 +1,8 @@
-"""Text that every database can hold.
+"""Escape: encodes characters that a database cannot store.
 
-PostgreSQL refuses NUL, SQLite's string functions stop at it, and neither takes a lone surrogate
-(which is how Python keeps a byte that was not valid UTF-8). Such characters are written as
-U+001A SUBSTITUTE followed by four hex digits; U+001A itself is written the same way, so the
-escape is reversible and the same in every store.
+PostgreSQL rejects NUL, SQLite's string functions stop at it, and neither accepts a lone surrogate (how Python keeps a
+byte that is not valid UTF-8). Each becomes U+001A SUBSTITUTE and four hex digits, as does U+001A itself, so the escape
+is reversible.
 """
 
 from __future__ import annotations
@@ -15,26 +14,26 @@ _ESCAPED = re.compile("\x1a([0-9a-f]{4})")
 
 
 def escape(text: str) -> str:
-    """The same text in a form that any store keeps unharmed."""
+    """Escapes a text for any store."""
     if text.isascii() and "\x00" not in text and "\x1a" not in text:
-        return text  # nearly always, and every row passes here: the pattern takes ten times as long to say so
+        return text  # the usual case; the pattern takes ten times as long
     return _UNSAFE.sub(lambda hit: f"\x1a{ord(hit[0]):04x}", text)
 
 
 def unescape(text: str) -> str:
-    """The text as it was before `escape`."""
+    """Reverses `escape`."""
     if "\x1a" not in text:
         return text
     return _ESCAPED.sub(lambda hit: chr(int(hit[1], 16)), text)
 
 
 def from_bytes(raw: bytes) -> str:
-    """Decodes UTF-8 and keeps each invalid byte, so that nothing is lost on the way in."""
+    """Decodes UTF-8 and keeps each invalid byte as a surrogate."""
     return raw.decode("utf-8", "surrogateescape")
 
 
 def to_bytes(text: str) -> bytes:
-    """Undoes `from_bytes`; a lone surrogate that never was a byte is kept as one."""
+    """Reverses `from_bytes`; keeps a lone surrogate that never was a byte."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -11,18 +11,18 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def printable(text: str) -> str:
-    """The text without anything that would move a terminal's cursor or change its colours."""
+    """Replaces characters that would move a terminal's cursor or change its colours."""
     return _CONTROL.sub("�", text.replace("\r\n", "\n").replace("\t", "    "))
 
 
 def one_line(text: str, most: int | None = None) -> str:
-    """The text as one line of at most so many characters."""
+    """Joins a text into one line of at most `most` characters."""
     line = " ".join(printable(text if most is None else text[: most * 4 + 400]).split())
     return line if most is None or len(line) <= most else line[: most - 1] + "…"
 
 
 def to_iso(at: float | None) -> str | None:
-    """A time as scripts get it: ISO 8601 in UTC. None for a number that is no date, as broken histories have them."""
+    """Formats a time as ISO 8601 in UTC. None for a number that is no date, as in broken histories."""
     if at is None:
         return None
     try:
@@ -32,15 +32,15 @@ def to_iso(at: float | None) -> str | None:
 
 
 def format_age(at: float, now: float) -> str:
-    """A time as a person says it."""
-    gone = now - at
-    if gone < _MINUTE:
-        return "just now" if gone > -_MINUTE else format_time(at)[:10]
-    if gone < _HOUR:
-        return f"{int(gone // _MINUTE)} min ago"
-    if gone < _DAY:
-        return f"{int(gone // _HOUR)} h ago"
-    days = int(gone // _DAY)
+    """Formats a time relative to now: `5 min ago`, `yesterday`, `3 Mar`."""
+    age = now - at
+    if age < _MINUTE:
+        return "just now" if age > -_MINUTE else format_time(at)[:10]
+    if age < _HOUR:
+        return f"{int(age // _MINUTE)} min ago"
+    if age < _DAY:
+        return f"{int(age // _HOUR)} h ago"
+    days = int(age // _DAY)
     if days < 7:
         return "yesterday" if days == 1 else f"{days} days ago"
     try:
@@ -52,7 +52,7 @@ def format_age(at: float, now: float) -> str:
 
 
 def format_time(at: float) -> str:
-    """Date and time of day, where the person is."""
+    """Formats a time as local date and time."""
     try:
         return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
     except (ValueError, OverflowError, OSError):
@@ -60,7 +60,7 @@ def format_time(at: float) -> str:
 
 
 def pluralize(number: int, one: str, more: str = "") -> str:
-    """A number and its noun: `1 session`, `1,284 sessions`."""
+    """Formats a number and its noun: `1 session`, `1,284 sessions`."""
     return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 

@@ -1,7 +1,4 @@
-"""Regular expressions that are compiled when they are first used.
-
-Compiling is slow, and most commands of the command line end without having met the texts these are for.
-"""
+"""LazyPattern: a regular expression compiled on first use. Compiling is slow, and most commands never need it."""
 
 from __future__ import annotations
 

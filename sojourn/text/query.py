@@ -1,6 +1,6 @@
-"""What a search asks for, and whether a text answers it.
+"""Search query: parses it, and decides whether a text matches.
 
-A store narrows down by terms (`core.terms`); this module decides, so every store agrees.
+A store selects candidates by terms (`text.tokenizer`); this module decides, so that every store agrees.
 
     words                 all of them, anywhere in the message
     "two words"           one after the other
@@ -36,7 +36,7 @@ _WORD = re.compile(r'"([^"]*)"?|(\S+)')
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One thing that must be there: terms in a row, or the same identifier in one piece."""
+    """One condition: terms in a row, or the same identifier joined."""
 
     phrase: tuple[str, ...]
     joined: str = ""
@@ -45,20 +45,20 @@ class Clause:
 
     @property
     def needs_check(self) -> bool:
-        """Whether terms alone cannot decide."""
+        """Whether the text itself must be checked."""
         return len(self.phrase) > 1
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """The part of a text that answers a query, and which of its characters do."""
+    """The part of a text that matches a query, and the matching characters."""
 
     text: str
     marks: tuple[tuple[int, int], ...] = ()
 
 
 def parse_query(query: str) -> tuple[Clause, ...]:
-    """The clauses of a query; all must hold. Raises BadInput when there is nothing to look for."""
+    """Parses a query into clauses that must all hold. BadInput if it has no word."""
     clauses = [clause for hit in _WORD.finditer(query[:MAX_QUERY_CHARS]) if (clause := _clause(hit))]
     if not clauses:
         raise BadInput(f"There is no word to look for in {query!r}.", hint="Give at least one letter or digit.")
@@ -79,12 +79,12 @@ def _clause(hit: re.Match[str]) -> Clause | None:
 
 
 def _is_lone(term: str) -> bool:
-    """One character of a script without spaces: a text holds it as part of a pair."""
+    """A single character of a script without spaces, which texts contain as part of a pair."""
     return len(term) == 1 and is_unspaced(term)
 
 
 def matches_terms(clauses: Sequence[Clause], found: set[str]) -> bool:
-    """Whether a set of terms may answer the query: what an index decides, for those without one."""
+    """Whether a set of terms may match the query, as an index would decide."""
     return all(_has_clause(clause, found) for clause in clauses)
 
 
@@ -98,17 +98,17 @@ def _has_clause(clause: Clause, found: set[str]) -> bool:
 
 
 def matches_text(clauses: Sequence[Clause], text: str) -> bool:
-    """Whether a text that has the terms also has them in the asked order."""
+    """Whether a text that has the terms has them in the right order."""
     return all(next(_places(clause, text), None) for clause in clauses if clause.needs_check)
 
 
 def find_matches(clauses: Sequence[Clause], text: str) -> bool:
-    """Whether a text answers the query, decided without any index."""
+    """Whether a text matches the query, without an index."""
     return matches_terms(clauses, extract_terms(text)) and matches_text(clauses, text)
 
 
 def _places(clause: Clause, text: str) -> Iterator[tuple[int, int]]:
-    """Where a clause holds in a text, in order."""
+    """Yields the places where a clause matches."""
     first = clause.phrase[0]
     if len(clause.phrase) == 1 and _is_lone(first):
         yield from ((hit.start(), hit.end()) for hit in re.finditer(re.escape(first), text))
@@ -118,7 +118,7 @@ def _places(clause: Clause, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _in_run(clause: Clause, text: str, run: Run) -> Iterator[tuple[int, int]]:
-    """The places that begin in one run."""
+    """Yields the matches that begin in one run."""
     first, *rest = clause.phrase
     whole = clause.joined or ("" if rest else first)
     if run.joined and (run.joined == whole or (not rest and clause.prefix and run.joined.startswith(first))):
@@ -149,7 +149,7 @@ def _end_of(clause: Clause, before: Token, following: Iterator[Token]) -> int:
 
 
 def build_snippet(clauses: Sequence[Clause], text: str, *, width: int = 160) -> Snippet:
-    """About `width` characters around the first place that answers, with every place in it marked."""
+    """About `width` characters around the first match, with every match in it marked."""
     first = min((place for clause in clauses if (place := _first_place(clause, text))), default=(0, 0))
     start = max(0, first[0] - width // 3)
     if start:
@@ -168,7 +168,7 @@ def build_snippet(clauses: Sequence[Clause], text: str, *, width: int = 160) -> 
 
 
 def _first_place(clause: Clause, text: str) -> tuple[int, int] | None:
-    """The first place; an identifier that was asked for in one piece may be spelled in several."""
+    """The first match; a joined identifier may be spelled in parts."""
     if place := next(_places(clause, text), None):
         return place
     whole = clause.phrase[0]

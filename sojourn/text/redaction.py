@@ -1,7 +1,6 @@
-"""Secrets are blacked out before they are kept.
+"""Redaction: replaces secrets with `[redacted:<kind>]` on the write path, before storage and index.
 
-Runs on the single write path, before storage and index. `core.secrets` says what a secret looks like;
-what is blacked out is replaced by `[redacted:<kind>]`.
+`text.secret_patterns` describes the secrets.
 """
 
 from __future__ import annotations
@@ -19,17 +18,15 @@ _Hint = tuple[str, bool, SecretPattern]
 
 _KEYS: tuple[_Hint, ...] = tuple((hint, False, secret) for secret in KEY_PATTERNS for hint in secret.hints)
 _OTHERS: tuple[_Hint, ...] = tuple((hint, secret.folded, secret) for secret in OTHER_PATTERNS for hint in secret.hints)
-# Many texts lack these signs and stems, and looking for few is faster than looking for many. A stem stands for its
-# capitals too.
+# Most texts lack these signs and stems, and a search for few is faster than for many. Stems ignore case.
 _SIGNS, _STEMS = (
     tuple(":/=?&-"),
     ("pass", "key", "token", "secret", "bearer", "cookie", "author", "login", "curl", "mysql"),
 )
-# A key is one long word. Most words are short, and the few long ones are searched in a moment.
-_SHORTEST = 14
+_MIN_CHARS = 14  # a key is one long word; most words are short, so few are searched
 _OF_KEYS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/+=")
 _APART = bytes(one if one in _OF_KEYS else ord(" ") for one in range(256))
-# What stands where a secret would, but is none: stars and dots, and the names of variables.
+# Placeholders where a secret would be: stars, dots, names of variables.
 _STAND_IN = LazyPattern(
     r"\[redacted|\$?\{|[*x.•_-]+$|\$[A-Za-z_][A-Za-z0-9_]*$|os\.|process\.env|settings\.|config\.|self\."
     r"|(?:[a-z_]+_)?(?:passw(?:or)?d|secret|apikey|key|token)$"
@@ -41,14 +38,14 @@ _NAME = re.compile(r"[A-Za-z_.]+")
 
 @lru_cache(maxsize=4096)
 def _possible(signs: tuple[str, ...]) -> tuple[_Hint, ...]:
-    """The hints a text can hold that has only these of the signs and stems."""
+    """The hints that a text with only these signs and stems can contain."""
     lacking = [sign for sign in (*_SIGNS, *_STEMS) if sign not in signs]
     return tuple(one for one in _OTHERS if not any(sign in one[0] for sign in lacking))
 
 
 @cache
 def _beginning() -> re.Pattern[bytes]:
-    """Where any of the keys begins; first letters first, which is how `re` is quick."""
+    """Matches the beginning of any key, grouped by first letter, which `re` searches fastest."""
     rests: dict[str, list[str]] = {}
     for hint, _, _ in _KEYS:
         rests.setdefault(hint[0], []).append(re.escape(hint[1:]))
@@ -57,12 +54,12 @@ def _beginning() -> re.Pattern[bytes]:
 
 def _may_hold_keys(text: str) -> bool:
     words = text.encode("ascii", "replace").translate(_APART).split()
-    long_ones = b" ".join([word for word in words if len(word) >= _SHORTEST])
+    long_ones = b" ".join([word for word in words if len(word) >= _MIN_CHARS])
     return _beginning().search(long_ones) is not None
 
 
 def redact(text: str) -> str:
-    """The text with every secret replaced by its kind."""
+    """Replaces every secret of a text with its kind."""
     folded = text.lower()
     present = [sign for sign in _SIGNS if sign in text]
     present += [stem for stem in _STEMS if stem in folded]
@@ -76,7 +73,7 @@ def redact(text: str) -> str:
 
 
 def _swept(secret: SecretPattern, hint: str, where: str, text: str) -> str:
-    """The text without the secrets that begin with a hint."""
+    """Replaces the secrets that begin with a hint."""
     pattern = secret.pattern.compiled
     if secret.inside or len(where) != len(text):  # the lower case of a letter may be longer: its places are no good
         done = pattern.sub(partial(_black_out, secret), text)
@@ -101,7 +98,7 @@ def _black_out(secret: SecretPattern, hit: re.Match[str]) -> str:
 
 
 def _is_stand_in(secret: SecretPattern, hit: re.Match[str], value: str) -> bool:
-    """Whether the value is none. Where nothing is quoted, `api_key: Optional` and `password=ask.user()` are code."""
+    """Whether a value is no secret; unquoted, `api_key: Optional` and `password=ask.user()` are code."""
     if secret.digits and not any(c.isdigit() for c in value):
         return True
     if "secret" not in hit.re.groupindex:
@@ -115,5 +112,5 @@ def _is_stand_in(secret: SecretPattern, hit: re.Match[str], value: str) -> bool:
 
 
 def no_redaction(text: str) -> str:
-    """A redactor that blacks out nothing: the switch turned off."""
+    """A redactor that changes nothing, for the setting `redact = no`."""
     return text

@@ -1,7 +1,7 @@
-"""What a secret looks like: keys by their first letters, and values by the name before them.
+"""Secret patterns: keys recognised by their prefix, and values by the name before them.
 
-Each pattern is linear. None eats a quote, and a backslash only together with what it escapes: JSON
-stays JSON, also when it is a text inside other JSON, as the arguments of a tool are.
+Each pattern is linear. None consumes a quote, or a backslash without the character it escapes, so that JSON stays
+valid, even as a string inside other JSON.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from sojourn.text.lazy_pattern import LazyPattern
 
 @dataclass(frozen=True, slots=True)
 class SecretPattern:
-    """A kind of secret. `hints` are how it begins (in any case, if it is `folded`; then they are lower case), and
-    the pattern is tried only where one of them stands: looking for a word is many times faster. A group named
-    `secret` limits what is replaced; otherwise all of it is. `inside`: a hint stands somewhere in it.
-    `digits`: it has some, or it is a word. `named`: it is known by the name before it, and code may look the same."""
+    """A kind of secret. The pattern is tried only where one of its `hints` occurs, because finding a word is faster.
+
+    The group `secret` limits what is replaced. folded: hints are lower case and match any case. inside: a hint may
+    occur anywhere in it, not only at the start. digits: without a digit it is a plain word. named: the name before it
+    identifies it, and code may look the same.
+    """
 
     kind: str
     hints: tuple[str, ...]
@@ -36,7 +38,7 @@ def _secret(kind: str, hints: str, pattern: str, *, folded: bool = False, **asks
 
 
 def _keys(kind: str, *forms: str) -> Iterator[SecretPattern]:
-    """Keys that are known by how they begin: each form is a beginning, a space, and what follows it."""
+    """Keys with a prefix: each form is the prefix, a space, and a pattern for the rest."""
     for form in forms:
         start, rest = form.split(" ")
         yield _secret(kind, start, f"{_ALONE}{re.escape(start)}{rest}{_END}", digits=True)

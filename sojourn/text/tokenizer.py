@@ -1,14 +1,13 @@
-"""How words are found: one tokenizer for every store.
+"""Tokenizer: splits text into search terms, the same for every store.
 
-A message is indexed as a *set* of terms; order and adjacency are checked afterwards on the text
-itself (`core.finding`), so every store finds the same hits and the index stays small.
+A message is indexed as a *set* of terms; `text.query` checks order and adjacency on the text itself, so every store
+finds the same hits and the index stays small.
 
-- words, folded to lower case; `snake_case`, `camelCase` and `HTTPServer` are split into their
-  parts, and the joined form is kept too (`getUserName` is found by `user`, by `user_name` and by
-  `getusername`);
-- scripts written without spaces (Chinese, Japanese, Korean, Thai …) as overlapping pairs of
-  characters; the last character of a run is a term of its own, so one character finds every place;
-- what is very long is cut: a message adds a bounded number of terms, a term has a bounded length.
+- Words are lower-cased; `snake_case`, `camelCase` and `HTTPServer` are split, and the joined form is a term too
+  (`user`, `user_name` and `getusername` all find `getUserName`).
+- Scripts without spaces (Chinese, Japanese, Korean, Thai …) become overlapping pairs of characters; the last character
+  of a run is also a term of its own, so that a single character can be found.
+- The number of terms of a message and the length of a term are limited.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ TOKENIZER_VERSION = 1  # grows when the meaning changes; stores then build their
 MAX_TERM_CHARS = 64
 MAX_TERMS = 4096
 MAX_CHARS = 60_000
-TOOL_HEAD, TOOL_TAIL = 6_000, 2_000
+TOOL_HEAD_CHARS, TOOL_TAIL_CHARS = 6_000, 2_000
 
 _RUN = LazyPattern(r"\w+")
 _UNSPACED = (
@@ -41,7 +40,7 @@ _MARK = "\ue000"  # opens a term that is not text: the name of a tool
 
 
 class Token(NamedTuple):
-    """A term and where it stands in the text."""
+    """A term and its position in the text."""
 
     term: str
     start: int
@@ -49,11 +48,11 @@ class Token(NamedTuple):
 
 
 class _Split(NamedTuple):
-    """One unbroken run of letters, taken apart."""
+    """One run of letters, split into tokens."""
 
     tokens: tuple[Token, ...]  # in order of reading
     joined: str  # the whole identifier in one piece, if it has several parts
-    terms: frozenset[str]  # everything it is found under
+    terms: frozenset[str]  # all terms that find it
 
 
 def _split(run: str) -> _Split:
@@ -100,14 +99,14 @@ class Run(NamedTuple):
 
 
 def iter_runs(text: str, start: int = 0) -> Iterator[Run]:
-    """The runs of a text from a place on."""
+    """Yields the runs of a text from `start` on."""
     for run in _RUN.compiled.finditer(text, start):
         at, split = run.start(), _split(run[0])
         yield Run(tuple(Token(t.term, t.start + at, t.end + at) for t in split.tokens), split.joined, at, run.end())
 
 
 def iter_runs_with(term: str, text: str) -> Iterator[Run]:
-    """The runs that may hold a term. The others are not taken apart: on long texts that is most of the work."""
+    """Yields the runs that may contain a term; skipping the others saves most of the work on long texts."""
     folded = text.lower()
     if len(folded) != len(text) or not (term.isascii() or is_unspaced(term[0])):
         yield from iter_runs(text)  # a letter changed its length or its form: look everywhere
@@ -124,13 +123,13 @@ def iter_runs_with(term: str, text: str) -> Iterator[Run]:
 
 
 def tokenize(text: str, start: int = 0) -> Iterator[Token]:
-    """The terms of a text one after the other, with their places: what adjacency is judged on."""
+    """Lists the terms of a text with their positions, in order."""
     for run in iter_runs(text, start):
         yield from run.tokens
 
 
 def extract_terms(text: str) -> set[str]:
-    """The set of terms under which a text is found."""
+    """The set of terms that find a text."""
     found: set[str] = set()
     for run in dict.fromkeys(_RUN.compiled.findall(text)):
         found |= _split(run).terms
@@ -140,13 +139,13 @@ def extract_terms(text: str) -> set[str]:
 
 
 def tool_term(name: str) -> str:
-    """The term that stands for "this message calls, or answers for, the tool of that name"."""
+    """The term of messages that call this tool or hold its result."""
     safe = "".join(c if c.isalnum() or ord(c) > 127 else chr(0xE100 + ord(c)) for c in escape(name.lower()))
     return _MARK + safe[:MAX_TERM_CHARS]
 
 
 def clip_indexed_text(text: str, *, tool_output: bool) -> str:
     """The part of a text that is indexed: long tool output keeps its head and its tail."""
-    if tool_output and len(text) > TOOL_HEAD + TOOL_TAIL:
-        return text[:TOOL_HEAD] + "\n…\n" + text[-TOOL_TAIL:]
+    if tool_output and len(text) > TOOL_HEAD_CHARS + TOOL_TAIL_CHARS:
+        return text[:TOOL_HEAD_CHARS] + "\n…\n" + text[-TOOL_TAIL_CHARS:]
     return text[:MAX_CHARS]

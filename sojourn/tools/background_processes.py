@@ -13,8 +13,9 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
 from sojourn.ports.app import HasSettings, Shared
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.processes import ChildProcess, OutputBuffer, Watch
+from sojourn.tool_schema import tool
 from sojourn.tools.guard import failed_result
 from sojourn.tools.terminal import ask_about_command, shell_argv, start_command, working_folder
 

@@ -12,7 +12,8 @@ from sojourn.core.messages import Json, Message, text_of
 from sojourn.core.sessions import SessionId, TurnId
 from sojourn.ports.app import AgentContext, HasSettings, HasStore
 from sojourn.ports.service import Caller, Service, Turn, TurnRequest
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.tool_schema import tool
 from sojourn.tools.guard import ask_nothing
 
 SURFACE = "delegate"  # sessions that begin here are sub-agents; they have no sub-agents of their own

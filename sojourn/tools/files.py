@@ -13,7 +13,8 @@ from sojourn.core.attachments import Attachment
 from sojourn.core.errors import BadInput, Conflict, NotAllowed, NotFound
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings, PluginContext, Shared
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.tool_schema import tool
 from sojourn.tools.file_window import list_folder, read_window
 from sojourn.tools.path_policy import ask_about_reading, ask_about_writing, require_writable
 from sojourn.tools.safe_open import ResolvedPath, binary_kind, open_file, write_file_at

@@ -23,7 +23,7 @@ from sojourn.core.errors import BadConfig, BadInput, NotAllowed, SojournError
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasStore, PluginContext
 from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
-from sojourn.ports.tool_schema import validate_arguments
+from sojourn.tool_schema import validate_arguments
 from sojourn.tools.result_limits import limit_result
 
 logger = logging.getLogger(__name__)

@@ -11,9 +11,10 @@ from typing import Literal
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.app import HasStore
-from sojourn.ports.records import Record
-from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
+from sojourn.ports.store import Record
+from sojourn.ports.tool import Tool, ToolResult, Workspace
 from sojourn.text.redaction import redact
+from sojourn.tool_schema import tool
 from sojourn.tools.guard import ask_nothing
 
 KIND = "fact"

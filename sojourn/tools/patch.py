@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasSettings, PluginContext
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.tool_schema import tool
 from sojourn.tools.files import FileLocks, describe_change, read_text, refuse_redaction_marks, require_unchanged
 from sojourn.tools.path_policy import ask_about_writing, require_writable
 from sojourn.tools.safe_open import ResolvedPath, remove_file_at, write_file_at

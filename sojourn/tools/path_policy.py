@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sojourn.core.errors import BadInput, NotAllowed
 from sojourn.core.settings import Settings
-from sojourn.ports.skills import skill_folders
 from sojourn.ports.tool import Question, Workspace
+from sojourn.skill_files import skill_folders
 from sojourn.tools.result_limits import outputs_folder
 from sojourn.tools.safe_open import ResolvedPath
 from sojourn.tools.sensitive_paths import RUNS_LATER, SECRET, find_reason

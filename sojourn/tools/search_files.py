@@ -14,7 +14,8 @@ from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.core.settings import Settings
 from sojourn.ports.app import PluginContext
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
+from sojourn.tool_schema import tool
 from sojourn.tools.files import ReadApprovals
 from sojourn.tools.lazy_parts import CHECK_PATTERN, FORMAT_LINE, IGNORED_FOLDERS
 from sojourn.tools.safe_open import ResolvedPath

@@ -9,7 +9,8 @@ from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import SessionId
 from sojourn.ports.app import HasStore
 from sojourn.ports.store import SearchHit, SearchQuery
-from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Tool, ToolResult, Workspace
+from sojourn.tool_schema import tool
 
 MAX_HITS = 50
 CONTEXT_MESSAGES = 6  # messages shown before and after a place

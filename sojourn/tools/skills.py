@@ -7,10 +7,11 @@ import os
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, NotFound
-from sojourn.core.skills import Skill, SkillProblem
 from sojourn.ports.app import HasSettings
-from sojourn.ports.skills import read_skills, skill_folders
-from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
+from sojourn.ports.libraries import Skill, SkillProblem
+from sojourn.ports.tool import Tool, ToolResult, Workspace
+from sojourn.skill_files import read_skills, skill_folders
+from sojourn.tool_schema import tool
 from sojourn.tools.file_window import read_window
 from sojourn.tools.safe_open import ResolvedPath, open_file
 

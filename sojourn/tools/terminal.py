@@ -13,10 +13,11 @@ from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.core.settings import Settings
 from sojourn.ports.app import HasSettings
-from sojourn.ports.tool import Question, Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Question, Tool, ToolResult, Workspace
 from sojourn.processes import ChildProcess, Connect, Watch, start
 from sojourn.text.ansi import strip_control
 from sojourn.text.redaction import redact
+from sojourn.tool_schema import tool
 from sojourn.tools.lazy_parts import FIND_CODE_DANGERS, FIND_DANGERS
 from sojourn.tools.path_policy import locate
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.ports.app import HasStore
-from sojourn.ports.records import Record
-from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
+from sojourn.ports.store import Record
+from sojourn.ports.tool import Tool, ToolResult, Workspace
+from sojourn.tool_schema import tool
 from sojourn.tools.guard import ask_nothing
 
 KIND = "todo"

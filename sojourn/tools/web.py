@@ -18,7 +18,8 @@ import httpx2
 
 from sojourn.core.errors import BadInput, NotAllowed, NotFound, PlatformDown
 from sojourn.ports.app import HasSettings
-from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Tool, ToolResult, Workspace
+from sojourn.tool_schema import tool
 from sojourn.tools.lazy_parts import HTML_TO_TEXT
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address

@@ -10,9 +10,10 @@ from types import TracebackType
 
 import uvicorn
 
-from sojourn.client import RemoteService, Server
+from sojourn.client.remote import RemoteService
 from sojourn.http.app import make_app
 from sojourn.ports.app import AppContext
+from sojourn.server_file import Server
 
 TOKEN = "a-token-for-tests"
 

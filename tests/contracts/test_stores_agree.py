@@ -17,8 +17,7 @@ from sojourn.core.handoff import Handoff
 from sojourn.core.messages import Message, assistant, user
 from sojourn.core.sessions import Lease, Principal, SessionId
 from sojourn.ports.gateway_store import OutgoingDraft
-from sojourn.ports.records import Record
-from sojourn.ports.store import Listing, SearchHit, SearchQuery, Store
+from sojourn.ports.store import Listing, Record, SearchHit, SearchQuery, Store
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.store_steps import call_message, collect, make_transcript, tool_message

@@ -15,11 +15,13 @@ import pytest
 
 from bench.paced import NAME, plugged
 from sojourn import config
-from sojourn.client import RemoteService, Server, connect, ensure_server, find_server
+from sojourn.client.launch import connect, ensure_server, find_server
+from sojourn.client.remote import RemoteService
 from sojourn.core.errors import ServerUnreachable
 from sojourn.core.events import Chunk, Done
 from sojourn.core.messages import Message, text_of
 from sojourn.ports.service import Caller, TurnRequest
+from sojourn.server_file import Server
 from tests.e2e.http_server import Serving
 
 ME = Caller(surface="cli", holder="a test")

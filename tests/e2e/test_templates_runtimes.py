@@ -11,14 +11,14 @@ import pytest
 from sojourn import config
 from sojourn.app import App
 from sojourn.core.messages import Message
-from sojourn.core.template_examples import is_example
 from sojourn.plugins import BUILT_INS, Registry
-from sojourn.templates import ToolCallExample
 from sojourn.templates.file_library import FolderLibrary
+from sojourn.templates.model import ToolCallExample
 from sojourn.testing.hermes_process import HermesProcess
 from sojourn.testing.model_script import Say
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.service_steps import ended, join_chunks, opened, stages, talk
+from sojourn.text.template_examples import is_example
 from tests.integration.templates.test_plugin import ASKED, TEMPLATE
 
 ROOT = Path(__file__).resolve().parents[2]

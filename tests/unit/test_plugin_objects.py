@@ -10,7 +10,8 @@ from sojourn.app import App
 from sojourn.config import load
 from sojourn.plugins import BUILT_INS, Registry, ThirdParty
 from sojourn.ports.plugin import Plugin, dotted_name
-from sojourn.ports.tool import Tool, Workspace, tool
+from sojourn.ports.tool import Tool, Workspace
+from sojourn.tool_schema import tool
 
 
 class Parrot:

@@ -10,8 +10,7 @@ from sojourn.cli.command_table import PRINT_PLUGINS
 from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonGroup, yes_option
 from sojourn.core.errors import BadInput
-from sojourn.core.plugin_manifest import NEEDS
-from sojourn.ports.pages import PluginPage
+from sojourn.ports.pages import NEEDS, PluginPage
 from sojourn.ports.plugin import Plugin, dotted_name
 
 

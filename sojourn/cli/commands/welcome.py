@@ -13,10 +13,9 @@ from sojourn.cli.commands.imports import preview_imports, run_imports, select_im
 from sojourn.cli.context import CommandContext, emit, with_app
 from sojourn.cli.doctor_checks import to_check
 from sojourn.cli.options import JsonCommand
-from sojourn.core.health import Health
 from sojourn.ports.app import AppContext, ImportReport
 from sojourn.ports.importer import FoundHistory
-from sojourn.ports.store import Listing
+from sojourn.ports.store import Health, Listing
 from sojourn.text.export import session_to_json
 from sojourn.text.formatting import pluralize
 
@@ -94,5 +93,5 @@ def _wants_samples(context: CommandContext) -> bool:
 async def _find_unimported(app: AppContext, found: Sequence[FoundHistory]) -> list[FoundHistory]:
     """Histories from which nothing has been imported yet."""
     return [
-        one for one in found if not one.problem and not await app.store.read_fingerprints(one.source, str(one.home))
+        one for one in found if not one.problem and not await app.store.list_fingerprints(one.source, str(one.home))
     ]

@@ -22,10 +22,10 @@ from rich.text import Text
 
 from sojourn.cli.views.console import make_console
 from sojourn.cli.views.sessions import format_source
-from sojourn.ports.admin import Progress as ProgressReport
-from sojourn.ports.admin import StoreStats, VerifyReport
 from sojourn.ports.app import ImportReport, MoveReport
 from sojourn.ports.importer import FoundHistory
+from sojourn.ports.store_admin import Progress as ProgressReport
+from sojourn.ports.store_admin import StoreStats, VerifyReport
 from sojourn.text.formatting import format_bytes, format_duration, one_line, pluralize
 
 

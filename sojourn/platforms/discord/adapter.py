@@ -24,7 +24,7 @@ from sojourn.platforms.discord.gateway_client import GatewayClient
 from sojourn.platforms.discord.messages import place_from_channel, place_from_name, to_button_press, to_inbound
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
-from sojourn.ports.records import RecordStore
+from sojourn.ports.store import RecordStore
 
 _MAX_CHARS, _MAX_NAME_CHARS = 2000, 100
 _ARCHIVE_AFTER_MINUTES: Final = 1440  # minutes of silence until a thread is archived

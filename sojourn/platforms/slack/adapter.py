@@ -36,7 +36,7 @@ from sojourn.platforms.slack.mrkdwn import to_mrkdwn
 from sojourn.platforms.slack.socket import SocketModeConnection
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
-from sojourn.ports.records import RecordStore
+from sojourn.ports.store import RecordStore
 
 _MAX_CHARS = 39_000  # Slack cuts at 40,000, and what is escaped counts more
 _MAX_NAME_CHARS = 80

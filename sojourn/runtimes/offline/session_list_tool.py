@@ -8,7 +8,8 @@ from sojourn.core.errors import BadInput
 from sojourn.core.sessions import Session
 from sojourn.ports.app import HasStore
 from sojourn.ports.store import Listing
-from sojourn.ports.tool import Tool, ToolResult, Workspace, tool
+from sojourn.ports.tool import Tool, ToolResult, Workspace
+from sojourn.tool_schema import tool
 
 MAX_SESSIONS = 50
 

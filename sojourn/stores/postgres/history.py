@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
+from sojourn.ports.history import HistoryChanges, RawExchange, RawMessage, SessionFacts
 from sojourn.stores.postgres.connect import PostgresAddress
 from sojourn.stores.postgres.errors import translate
 from sojourn.stores.postgres.feed import MAX_CHANGES_PER_TRANSACTION
@@ -95,7 +95,7 @@ class PostgresHistory:
         self.changes()
         return self._facts.list_sorted()
 
-    def changes(self) -> Changes | None:
+    def changes(self) -> HistoryChanges | None:
         ((settled, count),) = self._fetch(_SETTLED_NUMBER)  # first: later commits get higher numbers
         changes = None
         if 0 <= self._settled <= settled:

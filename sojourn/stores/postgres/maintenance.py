@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from sojourn.ports.admin import Progress, StoreStats, VerifyReport
+from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.postgres import index
 from sojourn.stores.postgres.connect import Connection
 from sojourn.stores.sql import admin

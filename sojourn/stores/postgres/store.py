@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.core.errors import BadInput, SojournError
-from sojourn.core.health import Health
 from sojourn.core.sessions import Change, SessionId
-from sojourn.ports.admin import Progress, StoreStats, VerifyReport
-from sojourn.ports.store import Removed, SearchHit, SearchQuery
+from sojourn.ports.store import Health, Removed, SearchHit, SearchQuery
+from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.postgres import feed, index, maintenance
 from sojourn.stores.postgres.connect import PostgresAddress
 from sojourn.stores.postgres.db import READ, WRITE

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.core.errors import BadInput, SojournError
-from sojourn.core.health import Health, HealthState
+from sojourn.ports.store import Health, HealthState
 from sojourn.stores.sql.db import Db, insert_statement, placeholders
 from sojourn.stores.sql.tables import TABLES, TABLES_BY_NAME
 

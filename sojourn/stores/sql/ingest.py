@@ -9,7 +9,7 @@ from sojourn.core.errors import BadInput, BadTitle
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Principal, SessionId, check_session_id, clean_title, new_session_id
 from sojourn.ports.importer import Transcript
-from sojourn.ports.ingest import Ingested
+from sojourn.ports.store_admin import Ingested
 from sojourn.stores.sql.db import Db, Row, insert_statement
 from sojourn.stores.sql.log import LOG_COLUMNS
 from sojourn.stores.sql.rows import (
@@ -36,7 +36,7 @@ _UPDATE = (
 )
 
 
-def read_fingerprints(db: Db, source: str, home: str) -> dict[str, str]:
+def list_fingerprints(db: Db, source: str, home: str) -> dict[str, str]:
     rows = db.fetch_all(
         "SELECT source_id, fingerprint FROM imports WHERE source = ? AND source_home = ?",
         (escape(source), escape(home)),
@@ -44,7 +44,7 @@ def read_fingerprints(db: Db, source: str, home: str) -> dict[str, str]:
     return {unescape(row["source_id"]): row["fingerprint"] for row in rows}
 
 
-def find_forgotten(db: Db, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
+def list_forgotten(db: Db, source: str, home: str, native_ids: Sequence[str]) -> set[str]:
     hashes = {row["hash"] for row in db.fetch_all("SELECT hash FROM tombstones", ())} if native_ids else set()
     if not hashes:
         return set()

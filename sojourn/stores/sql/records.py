@@ -6,7 +6,7 @@ from typing import Any
 
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.sessions import Lease, Principal, SessionId
-from sojourn.ports.records import Record
+from sojourn.ports.store import Record
 from sojourn.stores.sql.db import Conditions, Db, Row, SqlPart, insert_statement, read_method, write_method
 from sojourn.stores.sql.lease_guard import check_lease
 from sojourn.stores.sql.rows import decode_json, encode_json, session_id_from
@@ -153,7 +153,7 @@ def delete_record(
 
 
 class SqlRecords(SqlPart):
-    """ports.records.RecordStore over SQL."""
+    """ports.RecordStore over SQL."""
 
     put_record = write_method(put_record)
     get_record = read_method(get_record)

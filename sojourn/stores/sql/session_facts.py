@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sojourn.ports.history import Changes, SessionFacts
+from sojourn.ports.history import HistoryChanges, SessionFacts
 from sojourn.text.escape import unescape
 
 # id, source, title, model, started_at, archived, rewind_count, principal, order of insertion, number of messages,
@@ -30,7 +30,7 @@ class SessionFactsCache:
             self._by_id[row[0]] = _facts_from(row, before.get(row[0]))
         self._sorted = None
 
-    def update(self, ids: Iterable[bytes], rows: Iterable[FactsRow]) -> Changes:
+    def update(self, ids: Iterable[bytes], rows: Iterable[FactsRow]) -> HistoryChanges:
         """Updates some sessions and returns what changed. An id without a row was deleted."""
         row_of = {row[0]: row for row in rows}
         changed, deleted = list[SessionFacts](), list[str]()
@@ -42,7 +42,7 @@ class SessionFactsCache:
             elif before is not None:
                 deleted.append(before.id)
         self._sorted = None
-        return Changes(tuple(changed), tuple(deleted))
+        return HistoryChanges(tuple(changed), tuple(deleted))
 
     def list_sorted(self) -> list[SessionFacts]:
         """Returns all facts, newest start first, ties in order of insertion."""

@@ -15,7 +15,7 @@ from sojourn.stores.sql.db import read_method, write_method
 from sojourn.stores.sql.gateways import SqlGateways
 from sojourn.stores.sql.handoffs import SqlHandoffs
 from sojourn.stores.sql.inbox import SqlInbox
-from sojourn.stores.sql.ingest import find_forgotten, ingest_batch, read_fingerprints
+from sojourn.stores.sql.ingest import ingest_batch, list_fingerprints, list_forgotten
 from sojourn.stores.sql.outbox import SqlOutbox
 from sojourn.stores.sql.records import SqlRecords
 from sojourn.stores.sql.tables import TABLES
@@ -47,8 +47,8 @@ class SqlStore(SqlRecords, SqlHandoffs, SqlInbox, SqlOutbox, SqlBindings, SqlGat
     renew = write_method(leases.renew_lease)
     send_control = write_method(leases.send_control)
     delete = write_method(removal.delete_session)
-    read_fingerprints = read_method(read_fingerprints)
-    find_forgotten = read_method(find_forgotten)
+    list_fingerprints = read_method(list_fingerprints)
+    list_forgotten = read_method(list_forgotten)
     ingest = write_method(ingest_batch)
     export_rows = read_method(admin.export_rows)
     import_rows = write_method(admin.import_rows)

@@ -24,7 +24,7 @@ from sojourn.core.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from sojourn.ports.admin import SQLITE_APPLICATION_ID
+from sojourn.ports.store_admin import SQLITE_APPLICATION_ID
 from sojourn.text.escape import from_bytes
 
 BUSY_SECONDS = 30.0

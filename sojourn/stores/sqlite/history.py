@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 
-from sojourn.ports.history import Changes, RawExchange, RawMessage, SessionFacts
+from sojourn.ports.history import HistoryChanges, RawExchange, RawMessage, SessionFacts
 from sojourn.stores.sql.session_facts import SessionFactsCache
 from sojourn.stores.sqlite.connect import connect, translate_errors
 from sojourn.text.escape import first_words, to_bytes, unescape
@@ -75,7 +75,7 @@ class SqliteHistory:
         self.changes()
         return self._facts.list_sorted()
 
-    def changes(self) -> Changes | None:
+    def changes(self) -> HistoryChanges | None:
         with translate_errors(self.path):
             db = self._open()
             db.execute("BEGIN")  # one snapshot for all queries
@@ -84,7 +84,7 @@ class SqliteHistory:
             finally:
                 db.execute("COMMIT")
 
-    def _read_changes(self, db: sqlite3.Connection) -> Changes | None:
+    def _read_changes(self, db: sqlite3.Connection) -> HistoryChanges | None:
         """Returns the changes since the last call; None if the feed is inconsistent and everything was read anew."""
         newest = db.execute("SELECT max(n) FROM changes").fetchone()[0] or 0
         changes = None

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sojourn.core.errors import BadInput, StoreLocked
-from sojourn.ports.admin import Progress, StoreStats, VerifyReport
+from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.sql import admin
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.migrations import Migration

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from sojourn.core.errors import StoreCorrupt, StoreReadOnly
-from sojourn.ports.admin import SQLITE_APPLICATION_ID
+from sojourn.ports.store_admin import SQLITE_APPLICATION_ID
 from sojourn.stores.sql.migrations import Migration, check_row_counts, read_migrations
 from sojourn.stores.sqlite.connect import check_ours, connect, translate_errors
 

@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 
 from sojourn.core.errors import SojournError, StoreFull, StoreReadOnly, StoreUnavailable
 from sojourn.core.events import Yielded
-from sojourn.core.health import Health
 from sojourn.core.sessions import Change, Lease, Recorded, SessionId, TurnId
-from sojourn.ports.admin import Progress, StoreStats, VerifyReport
-from sojourn.ports.store import Removed, SearchHit, SearchQuery, SideWrites
+from sojourn.ports.store import Health, Removed, SearchHit, SearchQuery, SideWrites
+from sojourn.ports.store_admin import Progress, StoreStats, VerifyReport
 from sojourn.stores.sql import admin, removal
 from sojourn.stores.sql.db import Db
 from sojourn.stores.sql.migrations import Migration

@@ -10,7 +10,7 @@ from sojourn import config
 from sojourn.core.attachments import OBSERVATION, Attachment, user_message
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
 from sojourn.core.sessions import SessionId
-from sojourn.ports.records import Record
+from sojourn.ports.store import Record
 from tests.integration.cli.conftest import fill
 
 LS = ToolCall(id="c1", name="terminal", arguments='{"command": "ls"}')

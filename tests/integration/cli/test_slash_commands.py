@@ -87,7 +87,7 @@ async def test_a_session_is_resumed_watched_taken_and_left(home, tmp_path):
         await run(talk, "/new")
         assert talk.session is None
         await talk.service.take_over(other.id, PHONE)
-        assert "telegram drove this session" in await run(talk, "/resume garden")
+        assert "taken this session over from telegram" in await run(talk, "/resume garden")
         assert talk.session.id == other.id
 
 

@@ -15,7 +15,7 @@ from sojourn.dashboard.api import router
 from sojourn.http import problems
 from sojourn.ports.app import ImportReport
 from sojourn.ports.importer import FoundHistory
-from sojourn.ports.records import Record
+from sojourn.ports.store import Record
 
 
 @pytest.fixture

@@ -143,7 +143,7 @@ async def test_a_chat_watches_a_session_of_the_terminal_and_takes_the_wheel(home
         await at.service.say(session.id, TurnRequest(text="and a rose"), CLI)
         assert (await at.texts("42", 3))[1:] == ["› and a rose", "and a rose"]
         assert "only watch" in await told(at, "me too")
-        assert "the wheel" in await told(at, "/take")
+        assert "You now drive" in await told(at, "/take")
         assert await told(at, "now I drive") == "now I drive"
         assert (await at.service.get(session.id)).driver == "fake"
         await at.quiet()
@@ -170,8 +170,8 @@ async def test_undo_usage_and_runtime_work_in_a_chat(home, store):
         await told(at, "the garden story")
         assert "tokens in" in await told(at, "/usage")
         assert "scripted" in await told(at, "/runtime")
-        assert "Took back 2 messages" in await told(at, "/undo")
-        assert "nothing to take back" in await told(at, "/undo")
+        assert "Undid 2 messages" in await told(at, "/undo")
+        assert "nothing to undo" in await told(at, "/undo")
 
 
 async def test_a_chosen_runtime_answers_the_next_words(home, store):

@@ -8,7 +8,7 @@ from sojourn.core.errors import KeyRefused
 from sojourn.core.events import Done
 from sojourn.core.messages import Message, text_of
 from sojourn.ports.store import Listing
-from sojourn.service import idempotency, local, turn_record, turn_writer
+from sojourn.service import idempotency, sessions, turn_record, turn_writer
 from sojourn.testing.fake_platform import FakePlatform
 from sojourn.testing.scripted_runtime import Call, Gate, Say
 from tests.integration.gateway.crashing_store import Mortal
@@ -16,11 +16,11 @@ from tests.integration.gateway.worlds import world
 
 QUICK = {"gateway_lease_seconds": 0.4}
 CRASHES = {
-    "before it was kept": ("keep_incoming", False, None),
-    "after it was kept": ("keep_incoming", True, None),
+    "before it was kept": ("add_incoming", False, None),
+    "after it was kept": ("add_incoming", True, None),
     "after it was claimed": ("claim_incoming", True, None),
     "after the session was opened": ("create", True, None),
-    "after the session was noted": ("note_incoming", True, None),
+    "after the session was noted": ("update_incoming", True, None),
     "after the place was bound": ("bind", True, None),
     "before the turn began": ("append", False, Message),
     "after the turn had begun": ("append", True, Message),
@@ -37,7 +37,7 @@ async def test_a_message_is_answered_once_whenever_the_gateway_dies(home, store,
     monkeypatch.setattr(idempotency, "_CLAIM_GRACE_SECONDS", 0.1)
     monkeypatch.setattr(turn_writer, "LEASE_SECONDS", 0.5)
     monkeypatch.setattr(turn_record, "LEASE_SECONDS", 0.5)
-    monkeypatch.setattr(local, "SWEEP_SECONDS", 0.2)
+    monkeypatch.setattr(sessions, "SWEEP_SECONDS", 0.2)
     async with world(home, store, **QUICK) as at:
         dying = Mortal(store)
         await at.start(store=dying)

@@ -19,7 +19,7 @@ async def test_the_menu_has_what_works_in_a_browser(client):
 async def test_a_command_answers_and_says_what_changes(client):
     session = await begin(client, title="roses")
     titled = (await run(client, session, "/title tulips")).json()
-    assert titled["lines"] == ["This session is called “tulips” now."]
+    assert titled["lines"] == ["This session is now called “tulips”."]
     assert (await client.get(f"/api/sessions/{session}")).json()["title"] == "tulips"
     assert (await run(client, session, "/new")).json()["change"] == "new"
     assert (await run(client, session, "/model big")).json()["choices"] == {"model": "big"}

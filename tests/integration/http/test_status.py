@@ -9,10 +9,9 @@ import pytest
 
 import sojourn
 from sojourn.core.errors import StoreNewer
-from sojourn.core.health import Health
 from sojourn.http import status
 from sojourn.ports.importer import FoundHistory
-from sojourn.ports.records import Record
+from sojourn.ports.store import Health, Record
 
 
 async def test_a_healthy_store_is_said_to_be(client, kit):

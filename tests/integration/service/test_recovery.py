@@ -10,8 +10,8 @@ from sojourn.core.events import Chunk, Done, Failed, Metadata
 from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.sessions import new_turn_id
 from sojourn.ports.service import TurnRequest
-from sojourn.service import idempotency, local, turn, turn_writer
-from sojourn.service.process_identity import this_process
+from sojourn.process_identity import this_process
+from sojourn.service import idempotency, sessions, turn, turn_writer
 from sojourn.service.recovery import Recovery
 from sojourn.service.turn_record import TurnRecord, break_lease, list_active_turns
 from sojourn.testing.scripted_runtime import Gate, Say, ScriptedRuntime
@@ -117,7 +117,7 @@ async def test_a_turn_whose_lease_is_over_is_ended_wherever_it_ran(service, stor
 
 
 async def test_a_running_service_looks_around_now_and_then(service, store, monkeypatch):
-    monkeypatch.setattr(local, "SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(sessions, "SWEEP_SECONDS", 0.01)
     assert await service.runtimes()
     begun = await abandoned(store, Chunk("well"))
     assert ended(await follow(service, begun.turn)) == ("interrupted", ["interrupted"])

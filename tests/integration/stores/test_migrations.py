@@ -7,8 +7,7 @@ import pytest
 from sojourn.core.errors import StoreReadOnly
 from sojourn.core.messages import user
 from sojourn.core.sessions import SessionId
-from sojourn.ports.records import Record
-from sojourn.ports.store import Listing
+from sojourn.ports.store import Listing, Record
 from sojourn.stores.postgres import migrate as postgres
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sql.tables import TABLES

@@ -10,16 +10,16 @@ from sojourn import config
 from sojourn.achievements.factory import of_store
 from sojourn.app import App
 from sojourn.core.messages import Message
-from sojourn.core.template_examples import is_example
 from sojourn.plugins import BUILT_INS, Registry
-from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.inject import opening
 from sojourn.templates.library import About, Kept
 from sojourn.templates.miner import mine
+from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
 from sojourn.testing.model_script import Call, Say
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.service_steps import ended, opened, stages, talk
+from sojourn.text.template_examples import is_example
 
 ASKED = "deploy the blog to staging"
 EXAMPLES = [

@@ -1,7 +1,8 @@
 """A plugin of somebody else, with one tool."""
 
 from sojourn.ports.plugin import Plugin
-from sojourn.ports.tool import Tool, Workspace, tool
+from sojourn.ports.tool import Tool, Workspace
+from sojourn.tool_schema import tool
 
 
 @tool(effect="runs")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sojourn.core.errors import BadConfig
-from sojourn.ports.tool import Question, Reply, ToolResult, Workspace, tool
+from sojourn.ports.tool import Question, Reply, ToolResult, Workspace
+from sojourn.tool_schema import tool
 from sojourn.tools.guard import guard, parse_policy
 from sojourn.tools.registry import build_tools
 from tests.integration.tools.rig import tool_of

@@ -3,8 +3,8 @@
 import pytest
 
 from sojourn.core.errors import BadInput
-from sojourn.core.skills import Skill, SkillProblem, parse_skill
-from sojourn.ports.skills import LARGEST, read_skills
+from sojourn.ports.libraries import Skill, SkillProblem
+from sojourn.skill_files import MAX_FILE_BYTES, parse_skill, read_skills
 
 
 def skill(head, body="Do it."):
@@ -79,7 +79,7 @@ def test_folders_are_walked_in_order_and_every_problem_is_told(tmp_path):
     (tmp_path / "binary").mkdir()
     (tmp_path / "binary" / "SKILL.md").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "huge").mkdir()
-    (tmp_path / "huge" / "SKILL.md").write_text("x" * (LARGEST + 1))
+    (tmp_path / "huge" / "SKILL.md").write_text("x" * (MAX_FILE_BYTES + 1))
     read = read_skills([tmp_path, tmp_path / "not-there"])
     assert [one.name for one in read if isinstance(one, Skill)] == ["b", "a", "c"]
     problems = [one.why for one in read if isinstance(one, SkillProblem)]

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.core.errors import BadInput
-from sojourn.ports.tool import ToolResult, Workspace, tool
-from sojourn.ports.tool_schema import validate_arguments
+from sojourn.ports.tool import ToolResult, Workspace
+from sojourn.tool_schema import tool, validate_arguments
 
 
 @tool(effect="writes")

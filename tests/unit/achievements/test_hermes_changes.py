@@ -14,7 +14,7 @@ from sojourn.achievements.document_store import FolderStore
 from sojourn.achievements.scan import scan_sessions
 from sojourn.achievements.scan_job import ScanJob, ScanSettings
 from sojourn.importers.hermes_history import HermesHistory
-from sojourn.ports.history import Changes
+from sojourn.ports.history import HistoryChanges
 from tests.unit.achievements.worlds import BOOK, scanner
 
 # As in Hermes, a long text stands before what changes, and messages are indexed for search.
@@ -170,7 +170,7 @@ def test_a_look_that_was_thrown_away_takes_nothing_with_it(tmp_path, monkeypatch
     monkeypatch.setattr(type(history._file), "_is_unchanged", lambda self: next(answers, True))
     assert history.changes() is None  # whoever asks has to list them all
     assert history.sessions() == HermesHistory(tmp_path).sessions()
-    assert history.changes() == Changes(())
+    assert history.changes() == HistoryChanges(())
     hermes.db.close()
     history.close()
 

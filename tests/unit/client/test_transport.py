@@ -5,12 +5,12 @@ import json
 import httpx2
 import pytest
 
-from sojourn.client import Server, find_server
+from sojourn.client.launch import find_server
 from sojourn.client.transport import caller_headers, error_from_response
 from sojourn.core.errors import NotFound, ServerUnreachable, SessionBusy, SojournError
 from sojourn.core.sessions import Principal
 from sojourn.ports.service import Caller
-from sojourn.server_file import read_server_file
+from sojourn.server_file import Server, read_server_file
 
 SAID = {"address": "http://127.0.0.1:1", "token": "t", "pid": 2**22 + 1, "version": "1"}
 

@@ -13,8 +13,8 @@ from sojourn.context.embeddings import Embedders
 from sojourn.context.query_expansion import _load_synonyms
 from sojourn.context.skill_ranking import Shortlist, name_to_words
 from sojourn.context.skills import MAX_TOKENS, build_blocks
-from sojourn.core.skills import Skill
-from sojourn.ports.skills import read_skills
+from sojourn.ports.libraries import Skill
+from sojourn.skill_files import read_skills
 
 DATA = Path(__file__).parents[2] / "data" / "skills"
 # The set was written before the ranker. Who changes it to suit the ranker has to change these too.

@@ -7,7 +7,7 @@ from sojourn.context.facts import Facts
 from sojourn.context.user_memory import UserMemory
 from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.sessions import OWNER
-from sojourn.ports.records import Record
+from sojourn.ports.store import Record
 from sojourn.text.token_count import estimate_tokens
 from tests.unit.context.worlds import GUEST, request, told
 

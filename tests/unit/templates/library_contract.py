@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from sojourn.core.errors import BadInput, Conflict, NotFound
-from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.library import About, Kept
+from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
 
 ABOUT = About(requests=("build it",), sessions=("s1", "s2"), shape="a → b")
 

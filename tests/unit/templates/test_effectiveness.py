@@ -3,9 +3,9 @@
 import pytest
 
 from sojourn.core.messages import assistant, user
-from sojourn.templates import TaskType
 from sojourn.templates.effectiveness import Outcome, compared
 from sojourn.templates.inject import as_messages
+from sojourn.templates.model import TaskType
 from tests.unit.templates.test_inject import TEMPLATE
 from tests.unit.templates.worlds import BAD, did, ran
 

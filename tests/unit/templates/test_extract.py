@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
-from sojourn.core.template_examples import mark_as_example
-from sojourn.templates import TaskType
 from sojourn.templates.extract import examples, judge_calls, task_type_of
+from sojourn.templates.model import TaskType
 from sojourn.templates.tool_calls import conversation
+from sojourn.text.template_examples import mark_as_example
 from tests.unit.templates.worlds import BAD, GOOD, did, ran, rows
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from sojourn.core.errors import Conflict, NotFound
-from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.effectiveness import Outcome
 from sojourn.templates.erase import forget_in
 from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.library import About, Kept
+from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.suggestions import Inbox, Suggestion
 
 EXAMPLES = [ToolCallExample("terminal", {"command": "ls"}, "a")]

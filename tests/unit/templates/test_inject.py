@@ -3,10 +3,10 @@
 import json
 
 from sojourn.core.messages import assistant, tool_calls_of, user
-from sojourn.core.template_examples import is_example, render_examples
-from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.inject import as_messages, inject
+from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.tool_mapping import fitted
+from sojourn.text.template_examples import is_example, render_examples
 
 TWO = [ToolCallExample("terminal", {"command": "ls"}, "a.txt"), ToolCallExample("read_file", {"path": "ä"}, "text")]
 TEMPLATE = SessionTemplate("listing", TaskType.FILE, TWO)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.templates.judge import judge
+from sojourn.templates.judge.verdict import judge
 
 DATA = Path(__file__).parents[2] / "data"
 LABELLED = DATA / "tool_results" / "labelled.jsonl"

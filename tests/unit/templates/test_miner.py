@@ -4,7 +4,6 @@ import pytest
 
 from sojourn.core.errors import StoreCorrupt
 from sojourn.core.messages import user
-from sojourn.core.template_examples import mark_as_example
 from sojourn.ports.history import SessionFacts
 from sojourn.templates.miner import mine
 from sojourn.templates.mining_cache import forget, place, recall, remember
@@ -14,6 +13,7 @@ from sojourn.templates.session_shape import Digest, digest, step
 from sojourn.templates.shell_command import skeleton
 from sojourn.templates.tool_calls import conversation
 from sojourn.templates.verify import suggestions
+from sojourn.text.template_examples import mark_as_example
 from tests.unit.templates.worlds import BAD, did, ran, rows
 
 CHORE = ["terminal git pull", "terminal pytest", "terminal git push"]

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from sojourn.core.errors import BadInput
-from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
+from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.names import check_name, default_name
 
 ORIGINAL = """{

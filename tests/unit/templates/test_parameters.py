@@ -1,6 +1,6 @@
 """Values that vary become named parameters."""
 
-from sojourn.templates import ToolCallExample
+from sojourn.templates.model import ToolCallExample
 from sojourn.templates.parameters import generalised, parameters_of
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.library import About, Kept
+from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.relevance import ranked, within
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
+from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.sanitize import Cleaner, trimmed
 
 

@@ -7,7 +7,9 @@ import pytest
 
 from sojourn.core.errors import BadInput, Conflict, SourceUnreadable
 from sojourn.core.messages import user
-from sojourn.templates import SessionTemplate, SessionTemplates, TaskType, ToolCallExample, session_templates
+from sojourn.templates import session_templates
+from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
+from sojourn.templates.session_templates import SessionTemplates
 from tests.unit.templates.worlds import BAD, GOOD, did, fill, hermes
 
 ID = "20260102_030405_1a2b3c4d"

@@ -5,12 +5,12 @@ import pytest
 from sojourn.core.errors import NotFound
 from sojourn.core.messages import assistant, tool_calls_of, user
 from sojourn.core.sessions import Principal, Session, SessionId
-from sojourn.core.template_examples import is_example
 from sojourn.ports.context import CanLearn, ContextRequest
-from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.context_source import TemplateSource
 from sojourn.templates.file_library import FolderLibrary
 from sojourn.templates.library import About, Kept
+from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
+from sojourn.text.template_examples import is_example
 from tests.unit.templates.worlds import ran
 
 

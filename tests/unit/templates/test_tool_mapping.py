@@ -5,8 +5,8 @@ import pytest
 from sojourn import config
 from sojourn.app import App
 from sojourn.plugins import BUILT_INS, Registry
-from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates import tool_names as names
+from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.tool_mapping import arguments_for, fitted
 
 

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from sojourn.templates import TaskType
+from sojourn.templates.model import TaskType
 from sojourn.templates.tool_names import classify, family, kind, mapped, renamed
 
 FAMILIES = {

@@ -11,8 +11,8 @@ from sojourn.text.tokenizer import (
     MAX_CHARS,
     MAX_TERM_CHARS,
     MAX_TERMS,
-    TOOL_HEAD,
-    TOOL_TAIL,
+    TOOL_HEAD_CHARS,
+    TOOL_TAIL_CHARS,
     clip_indexed_text,
     extract_terms,
     iter_runs,
@@ -109,8 +109,8 @@ def test_a_long_word_is_found_by_its_beginning_as_far_as_it_is_kept():
 
 
 def test_long_tool_output_is_clipped_to_head_and_tail():
-    text = "h" * TOOL_HEAD + "m" * 50_000 + "t" * TOOL_TAIL
-    assert clip_indexed_text(text, tool_output=True) == "h" * TOOL_HEAD + "\n…\n" + "t" * TOOL_TAIL
+    text = "h" * TOOL_HEAD_CHARS + "m" * 50_000 + "t" * TOOL_TAIL_CHARS
+    assert clip_indexed_text(text, tool_output=True) == "h" * TOOL_HEAD_CHARS + "\n…\n" + "t" * TOOL_TAIL_CHARS
     assert clip_indexed_text("short", tool_output=True) == "short"
     assert len(clip_indexed_text("x" * 100_000, tool_output=False)) == MAX_CHARS
 

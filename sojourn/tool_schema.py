@@ -1,4 +1,4 @@
-"""JSON Schema of tools: derives it from a function's type hints, and validates the arguments of a call against it.
+"""`@tool`: makes a Tool of a function, derives its JSON Schema and validates the arguments of its calls.
 
 Models write arguments, so validation converts where the meaning is clear ("5" for a number, null for a missing
 optional) and describes every problem in words a model can act on. Only the part of JSON Schema that tools use is
@@ -11,10 +11,12 @@ import inspect
 import json
 import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
+from sojourn.ports.tool import Asks, Effect, Question, Tool, ToolResult, Workspace
 
 _SCHEMAS: Mapping[Any, Json] = {
     str: {"type": "string"},
@@ -36,6 +38,48 @@ _TYPE_WORDS = {
 }
 _PARAMETER_LINE = re.compile(r"([A-Za-z_]\w*):\s+(.+)")
 _UNSAFE_CHARACTERS = re.compile("[\x00\ud800-\udfff]")
+
+
+def tool(
+    *,
+    effect: Effect = "reads",
+    asks_first: bool = False,
+    asks: Asks | None = None,
+    guests: bool = False,
+    name: str = "",
+) -> Callable[[Callable[..., Awaitable[str | ToolResult]]], Tool]:
+    """Makes a Tool of `async def name(at: Workspace, …) -> str`.
+
+    The docstring describes it; a line `path: where the file is` in it describes a parameter. Hints give the
+    schema: str, int, float, bool, Literal, list[…], dict, … | None. `asks_first` asks before every call, also of
+    a tool that only reads. A call with other arguments than these is refused with BadInput before the function runs.
+    """
+
+    def build(function: Callable[..., Awaitable[str | ToolResult]]) -> Tool:
+        about, parameters = schema_for(function)
+        called = name or function.__name__
+
+        async def run(at: Workspace, given: Mapping[str, Json]) -> ToolResult:
+            arguments, problems = validate_arguments(parameters, given)
+            if problems:
+                raise BadInput(" ".join(problems), hint=f"Call {called} again with corrected arguments.")
+            result: Any = await function(at, **arguments)
+            return result if isinstance(result, ToolResult) else ToolResult(text=str(result))
+
+        first = asks or (_ask_plainly(called) if asks_first else None)
+        return Tool(
+            name=called, description=about, parameters=parameters, run=run, effect=effect, asks=first, guests=guests
+        )
+
+    return build
+
+
+def _ask_plainly(called: str) -> Asks:
+    def question(_: Workspace, given: Mapping[str, Json]) -> Question:
+        detail = ", ".join(f"{key}: {value}" for key, value in given.items())
+        return Question(id="", text=f"May I use {called}?", tool=called, detail=detail)
+
+    return question
 
 
 def schema_for(function: Callable[..., Any]) -> tuple[str, dict[str, Json]]:

@@ -1,8 +1,7 @@
-"""Examples put before a conversation: calls that worked elsewhere, shown as if they had happened here.
+"""Template examples: tool calls that worked elsewhere, sent before a conversation but never stored, counted or learned.
 
-They are ephemeral: sent, never kept as history, never counted, never learned from. Two marks say so, one for
-each place they pass: `extra` of a Message, and the id of a call (`template_<number>`), which every provider,
-store and transcript hands on as it is.
+Two marks identify them: `extra` of a Message, and the id of a call (`template_<number>`), which every provider, store
+and transcript passes on unchanged.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ _ID = re.compile(r"template_\d+(?:_\d+)?")
 
 
 def mark_as_example(message: Message, template: str) -> Message:
-    """The message with the mark that it is an example of a template."""
+    """Marks a message as an example of a template."""
     return replace(message, extra=json.dumps({_MARK: "template", "template": template}, ensure_ascii=False))
 
 
 def is_example_id(call_id: str) -> bool:
-    """Whether a call's id says that it never happened."""
+    """Whether the id of a call marks it as an example."""
     return call_id.startswith("template_") and _ID.fullmatch(call_id) is not None
 
 
 def is_example(message: Message) -> bool:
-    """Whether a message is an example, told by either mark."""
+    """Whether either mark makes a message an example."""
     if message.extra and _MARK in message.extra:
         try:
             found = json.loads(message.extra)
@@ -42,7 +41,7 @@ def is_example(message: Message) -> bool:
 
 
 def example_ids(count: int, taken: Collection[str]) -> list[str]:
-    """`template_0`, `template_1` …; one that is taken gets a number more."""
+    """Creates the ids `template_0`, `template_1` …; a taken one gets a suffix."""
     found: list[str] = []
     used = set(taken)
     for number in range(count):
@@ -55,16 +54,16 @@ def example_ids(count: int, taken: Collection[str]) -> list[str]:
 
 
 def render_examples(examples: Sequence[Message]) -> str:
-    """The same examples in words, for a runtime that takes no tool history."""
+    """Renders examples as text, for a runtime that takes no tool history."""
     answers = {one.tool_call_id: text_of(one) for one in examples if one.role == "tool"}
     lines: list[str] = []
     for message in examples:
         if message.role in ("system", "user"):
             lines.append(text_of(message))
         for call in tool_calls_of(message):
-            lines += [f"→ {call.name}({call.arguments})", _indented(answers.get(call.id, ""))]
+            lines += [f"→ {call.name}({call.arguments})", _indent(answers.get(call.id, ""))]
     return "\n".join(lines)
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.split("\n"))

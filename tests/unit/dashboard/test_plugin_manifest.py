@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.core.errors import BadInput
-from sojourn.core.plugin_manifest import NEEDS, is_inside, parse_manifest
+from sojourn.dashboard.plugin_manifest import is_inside, parse_manifest
+from sojourn.ports.pages import NEEDS
 
 FILE = "plugins/garden/dashboard/manifest.json"
 
