@@ -19,7 +19,7 @@ from sojourn.tools.guard import ask_nothing
 
 KIND = "fact"
 MAX_FACT_CHARS = 2000
-MAX_FACTS = 500
+MAX_FACTS = 500  # records of one person
 
 
 def memory_tool(app: HasStore) -> Tool:

@@ -12,7 +12,7 @@ from sojourn.ports.store import SearchHit, SearchQuery
 from sojourn.ports.tool import Tool, ToolResult, Workspace
 from sojourn.tool_schema import tool
 
-MAX_HITS = 50
+MAX_HITS = 50  # results of one search
 CONTEXT_MESSAGES = 6  # messages shown before and after a place
 MAX_MESSAGE_CHARS = 1500  # characters of one message
 

@@ -117,7 +117,7 @@ def is_private(address: Address) -> bool:
 
 
 MAX_PAGE_BYTES = 5 << 20
-MAX_REDIRECTS = 5
+MAX_REDIRECTS = 5  # hops
 MAX_SECONDS = 30.0
 USER_AGENT = "Mozilla/5.0 (compatible; sojourn; reads one page for a person)"
 _TEXT = re.compile(r"text/|application/(?:[\w.+-]*(?:json|xml|yaml)|javascript|x-ndjson|toml)|image/svg")

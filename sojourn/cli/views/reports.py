@@ -98,7 +98,7 @@ def print_move_report(screen: Console, report: MoveReport) -> None:
     screen.print("  To use the new one, set database_url (or SOJOURN_DATABASE_URL), or SOJOURN_HOME.")
 
 
-_MAX_SHOWN_REASONS = 5
+_MAX_SHOWN_REASONS = 5  # lines of a report
 
 
 def print_histories(screen: Console, histories: Sequence[FoundHistory], reports: Sequence[ImportReport]) -> None:
