@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system calls; the same on every architecture
-_PR_SET_NO_NEW_PRIVS = 38
+_PR_SET_NO_NEW_PRIVS = 38  # an option number of prctl
 _READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read a file, list a folder
 _ALL = (1 << 13) - 1  # the rights of version 1: also write, remove, create
 _ADDED_RIGHTS = {2: 1 << 13, 3: 1 << 14, 5: 1 << 15}  # by version: refer (rename elsewhere), truncate, device ioctl

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Json = Any  # any value of json.loads
+Json = Any  # a value of json.loads; a recursive alias costs 466 type errors, nearly all of them casts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

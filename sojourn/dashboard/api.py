@@ -15,7 +15,7 @@ from sojourn.dashboard.host import PluginHost
 from sojourn.dashboard.import_job import ImportJobs, ImportState
 from sojourn.dashboard.insights import Insights
 from sojourn.dashboard.plugin_frames import Frames
-from sojourn.dashboard.plugin_state import PluginPage, turn_off, turn_on
+from sojourn.dashboard.plugin_state import PageState, turn_off, turn_on
 from sojourn.ports.app import AppContext, PluginContext
 from sojourn.ports.pages import NEEDS
 from sojourn.sandbox import landlock_version
@@ -147,7 +147,7 @@ def add_plugin_routes(api: APIRouter, app: PluginContext) -> None:
     @api.get("/plugins")
     async def plugins() -> list[PagePlugin]:
         """Every plugin with a page, whatever its state. The tabs of the application come from here."""
-        return [_to_schema(one, host, frames) for one in await asyncio.to_thread(host.listed)]
+        return [_to_schema(one, host, frames) for one in await asyncio.to_thread(host.list_pages)]
 
     @api.post("/plugins/{name}/enable", responses=_UNKNOWN | _CHANGED)
     async def enable(name: Name, agreed: ConsentBody) -> PagePlugin:
@@ -162,7 +162,7 @@ def add_plugin_routes(api: APIRouter, app: PluginContext) -> None:
         return await plugins()
 
 
-def _to_schema(one: PluginPage, host: PluginHost, frames: Frames) -> PagePlugin:
+def _to_schema(one: PageState, host: PluginHost, frames: Frames) -> PagePlugin:
     made = one.manifest
     if made is None:
         return PagePlugin(

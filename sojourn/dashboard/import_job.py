@@ -58,11 +58,11 @@ class ImportJobs:
     async def _bring(self, found: FoundHistory) -> None:
         state = self._state
 
-        def told(what: str, done: int, of: int) -> None:
+        def on_progress(what: str, done: int, of: int) -> None:
             state.done, state.of = done, of
 
         try:
-            report = asdict(await self._app.import_history(found, progress=told))
+            report = asdict(await self._app.import_history(found, progress=on_progress))
             state.report = {**report, "skipped": [list(one) for one in report["skipped"]]}
             state.error = str(report["problem"])
         except SojournError as error:

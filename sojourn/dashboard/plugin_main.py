@@ -27,7 +27,7 @@ from sojourn.sandbox import restrict_self
 
 ALIVE_PATH = "/alive"  # outside of what a plugin is asked for
 RAISED_HEADER = "sojourn-raised"  # the header of an answer that tells of an exception
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG = 1  # an option number of prctl, no duration
 _SYSTEM_PATHS = (
     "/usr",
     "/lib",

@@ -84,7 +84,7 @@ def _unwritable(file: Path, error: OSError) -> StoreReadOnly:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PluginPage:
+class PageState:
     """A plugin with a page, as the application and the command line show it."""
 
     name: str
@@ -101,20 +101,20 @@ class InstalledPages:
     def __init__(self, app: PluginAccess) -> None:
         self._app = app
 
-    def list_pages(self) -> list[PluginPage]:
+    def list_pages(self) -> list[PageState]:
         return list_pages(self._app)
 
-    def find_page(self, name: str) -> PluginPage:
+    def find_page(self, name: str) -> PageState:
         return find_third_party(self._app, name)
 
-    def enable(self, name: str, needs: Sequence[str] | None = None) -> PluginPage:
+    def enable(self, name: str, needs: Sequence[str] | None = None) -> PageState:
         return turn_on(self._app, name, needs)
 
     def disable(self, name: str) -> bool:
         return turn_off(self._app, name)
 
 
-def list_pages(app: PluginAccess) -> list[PluginPage]:
+def list_pages(app: PluginAccess) -> list[PageState]:
     """Every plugin with a manifest: ours first, then those in the home, whatever state they are in."""
     plugins = app.plugins()
     ours = [_built_in_page(one) for one in plugins if one.manifest]
@@ -123,26 +123,26 @@ def list_pages(app: PluginAccess) -> list[PluginPage]:
     return ours + [_third_party_page(consents, folder) for folder in folders]
 
 
-def _built_in_page(plugin: Plugin) -> PluginPage:
+def _built_in_page(plugin: Plugin) -> PageState:
     """The same door: its manifest is read as strictly as any other. Its page is part of the application."""
     try:
         made = parse_manifest(dict(plugin.manifest), name=plugin.name, file=f"the manifest of {plugin.name}")
     except BadInput as error:
-        return PluginPage(
+        return PageState(
             name=plugin.name, state="broken", manifest=None, built_in=True, problem=str(error), hint=error.hint
         )
-    return PluginPage(name=plugin.name, state="on", manifest=made, built_in=True)
+    return PageState(name=plugin.name, state="on", manifest=made, built_in=True)
 
 
-def _third_party_page(consents: Consents, folder: PluginFolder) -> PluginPage:
+def _third_party_page(consents: Consents, folder: PluginFolder) -> PageState:
     try:
         state, problem, hint = consents.state(folder), folder.problem, folder.hint
     except BadConfig as error:
         state, problem, hint = "broken", str(error), error.hint
-    return PluginPage(name=folder.name, state=state, manifest=folder.manifest, problem=problem, hint=hint)
+    return PageState(name=folder.name, state=state, manifest=folder.manifest, problem=problem, hint=hint)
 
 
-def turn_on(app: PluginAccess, name: str, needs: Sequence[str] | None = None) -> PluginPage:
+def turn_on(app: PluginAccess, name: str, needs: Sequence[str] | None = None) -> PageState:
     """`needs`: what the person was shown; if it declares something else by now, nothing is turned on. Conflict."""
     one = find_third_party(app, name)
     if one.manifest is None:
@@ -161,7 +161,7 @@ def turn_off(app: PluginAccess, name: str) -> bool:
     return was_on
 
 
-def find_third_party(app: PluginAccess, name: str) -> PluginPage:
+def find_third_party(app: PluginAccess, name: str) -> PageState:
     for one in list_pages(app):
         if one.name == name:
             if one.built_in:

@@ -87,8 +87,8 @@ async def stream(
         session = await _open_session(wanted, idempotency_key, service, store, speaker)
     else:
         session = (await service.get(SessionId(wanted.session_id), principal=speaker.principal)).id
-    said = await wanted.said(session, idempotency_key, service, store)
-    turn = await service.say(session, said, speaker, when_busy=wanted.when_busy)
+    request = await wanted.to_request(session, idempotency_key, service, store)
+    turn = await service.say(session, request, speaker, when_busy=wanted.when_busy)
     activity.started(session)
     log = service.watch(session, after=turn.after, principal=speaker.principal)
     names = {"Sojourn-Session": session, "Sojourn-Turn": turn.id}

@@ -1,4 +1,4 @@
-"""What a request to say something looks like, and how it becomes a `Said`."""
+"""The body of a request that starts a turn, and its conversion to a `TurnRequest`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TurnBody(BaseModel):
         if not self.message.strip() and not self.attachments:
             raise BadInput("There is nothing to say.", hint="`message` needs at least one letter, or an attachment.")
 
-    async def said(self, session: SessionId, key: str | None, service: Service, blobs: BlobStore) -> TurnRequest:
+    async def to_request(self, session: SessionId, key: str | None, service: Service, blobs: BlobStore) -> TurnRequest:
         attached = [await _to_attachment(one, session, service, blobs) for one in self.attachments]
         return TurnRequest(
             text=self.message,

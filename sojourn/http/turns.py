@@ -86,8 +86,8 @@ async def say(
 ) -> TurnStarted:
     """What was said is kept when this answers; the turn runs on by itself."""
     wanted.must_say_something()
-    said = await wanted.said(session.id, idempotency_key, service, store)
-    turn = await service.say(session.id, said, speaker, when_busy=wanted.when_busy)
+    request = await wanted.to_request(session.id, idempotency_key, service, store)
+    turn = await service.say(session.id, request, speaker, when_busy=wanted.when_busy)
     activity.started(turn.session)
     return TurnStarted(turn_id=turn.id, session_id=turn.session, after=turn.after)
 

@@ -140,7 +140,7 @@ def test_a_page_that_never_stops_leaves_the_rest_standing(filled):
     enable(filled, "spinner")
     page = filled.open("/spinner")
     page.locator("iframe.plugin-frame").wait_for()
-    page.get_by_role("alert").get_by_text("does not answer").wait_for(timeout=20_000)
+    page.get_by_role("alert").get_by_text("does not respond").wait_for(timeout=20_000)
     is_usable(page)
 
 
