@@ -17,6 +17,7 @@ from sojourn.tools.memory import memory_tool
 from sojourn.tools.patch import patch_tool
 from sojourn.tools.search_files import search_files_tool
 from sojourn.tools.send_file import send_file_tool
+from sojourn.tools.session_list import session_list_tool
 from sojourn.tools.session_search import session_search_tool
 from sojourn.tools.skills import skill_view_tool, skills_list_tool
 from sojourn.tools.terminal import terminal_tool
@@ -38,6 +39,7 @@ FACTORIES: tuple[Callable[[AgentContext], Tool], ...] = (
     send_file_tool,
     web_fetch_tool,
     session_search_tool,
+    session_list_tool,
     memory_tool,
     todo_tool,
     skills_list_tool,

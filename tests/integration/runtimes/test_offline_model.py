@@ -11,8 +11,8 @@ from sojourn import config
 from sojourn.core.errors import RuntimeFailed
 from sojourn.plugins import Registry
 from sojourn.runtimes.offline.engine import LlamaEngine
-from sojourn.runtimes.offline.model_file import FILE_NAME, find_model_file
 from sojourn.runtimes.offline.runtime import OfflineRuntime
+from sojourn.runtimes.offline.small_model import FILE_NAME, find_model_file
 from sojourn.testing.turns import run_turn, turn_input
 
 pytestmark = pytest.mark.slow
