@@ -33,10 +33,6 @@ class Bm25Index:
     def __contains__(self, word: object) -> bool:
         return word in self._postings
 
-    @property
-    def vocabulary(self) -> Sequence[str]:
-        return tuple(self._postings)
-
     def idf(self, word: str) -> float:
         """Inverse document frequency: high for a word that few documents have."""
         having = len(self._postings.get(word, ()))

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping
 from functools import cache
-from pathlib import Path
 
-from sojourn.context.stemming import is_stop_word, stem, stem_words
+from sojourn.context.stemming import is_stop_word, read_lines, stem, stem_words
 from sojourn.text.tokenizer import is_unspaced, tokenize
 
 SYNONYM_WEIGHT, CHINESE_WEIGHT, TYPO_WEIGHT = 0.5, 0.9, 0.8  # weight of a word that the request itself does not contain
@@ -85,7 +84,7 @@ def _single_edits(term: str) -> Iterable[str]:
 @cache
 def _load_synonyms() -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for line in _read_lines("everyday.txt"):
+    for line in read_lines("everyday.txt"):
         said, _, names = line.partition(" > ")
         for phrase in said.split(", "):
             found[f" {phrase} "] = (*found.get(f" {phrase} ", ()), *names.split())
@@ -94,10 +93,5 @@ def _load_synonyms() -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def _load_chinese() -> Mapping[str, tuple[str, ...]]:
-    entries = (entry.split() for line in _read_lines("chinese.txt") for entry in line.split(" | "))
+    entries = (entry.split() for line in read_lines("chinese.txt") for entry in line.split(" | "))
     return {word: tuple(names) for word, *names in entries}
-
-
-def _read_lines(name: str) -> list[str]:
-    text = Path(__file__).with_name(name).read_text("utf-8")
-    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]

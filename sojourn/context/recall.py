@@ -60,11 +60,11 @@ class Recall:
     name = "recall"
     stage: Stage = "memory"
 
-    def __init__(self, kit: PluginContext) -> None:
-        self._kit = kit
+    def __init__(self, app: PluginContext) -> None:
+        self._app = app
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
-        asked = search_words(request.said) if self._kit.settings["memory.recall"] else []
+        asked = search_words(request.said) if self._app.settings["memory.recall"] else []
         if not asked:
             return ContextContribution()
         places = await self._search(request, asked)
@@ -82,7 +82,7 @@ class Recall:
             if time.monotonic() - begun > SEARCH_SECONDS:
                 break
             text = " ".join(map(_to_search_term, group))
-            hits = await self._kit.store.search(
+            hits = await self._app.store.search(
                 SearchQuery(text=text, principal=request.session.principal, roles=_ROLES, limit=HITS_PER_QUERY)
             )
             if len(group) == 1:
@@ -103,7 +103,7 @@ class Recall:
             place.nearness = max(0.0, value)
         kept: list[_Candidate] = []
         for place in sorted((one for one in places if one.is_relevant), key=lambda one: -one.score):
-            place.words = await _read_exchange(self._kit.store, place.hit, request)
+            place.words = await _read_exchange(self._app.store, place.hit, request)
             if place.words:
                 kept.append(place)
             if len(kept) == MAX_MESSAGES:
@@ -111,15 +111,15 @@ class Recall:
         return kept
 
     def _similarities(self, said: str, texts: Sequence[str]) -> list[float]:
-        embedder = self._kit.shared(Embedders).word_vectors(LOAD_WAIT_SECONDS)
+        embedder = self._app.shared(Embedders).word_vectors(LOAD_WAIT_SECONDS)
         return embedder.similarities(said, texts) if embedder and texts else [0.0] * len(texts)
 
 
 _ROLES = ("user", "assistant")
 
 
-def make(kit: PluginContext) -> Recall:
-    return Recall(kit)
+def make(app: PluginContext) -> Recall:
+    return Recall(app)
 
 
 def search_words(text: str) -> list[str]:

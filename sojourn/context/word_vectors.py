@@ -19,7 +19,7 @@ _MAX_CACHED_VECTORS = 20_000
 class WordVectors:
     """Embeds a text as the mean of its word vectors; subtracts the mean of all texts before comparing."""
 
-    def __init__(self, _kit: HasSettings) -> None:
+    def __init__(self, _app: HasSettings) -> None:
         try:
             # wordllama's own lookup misses the files it ships, and would then download them.
             self._model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)

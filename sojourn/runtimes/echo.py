@@ -31,7 +31,7 @@ class Echo:
         """Nothing to let go of."""
 
 
-def make(kit: HasSettings) -> Echo:
+def make(app: HasSettings) -> Echo:
     return Echo()
 
 

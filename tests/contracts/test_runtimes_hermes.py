@@ -9,8 +9,8 @@ import pytest
 
 from sojourn.core.settings import Secret
 from sojourn.ports.tool import Tool
+from sojourn.runtimes.hermes import HermesSettings
 from sojourn.runtimes.hermes.runtime import HermesRuntimeAdapter
-from sojourn.runtimes.hermes.settings import HermesSettings
 from sojourn.testing.hermes_rig import HermesRig
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.model_steps import Asked, Call, Garbage, Say, Script

@@ -17,7 +17,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import HistoryEntry, TurnInput
 from sojourn.runtimes.acp.jsonrpc import Params
-from sojourn.runtimes.acp.stop_reason import NO_USAGE, AgentUsage
+from sojourn.runtimes.acp.prompt_call import NO_USAGE, AgentUsage
 from sojourn.runtimes.prompt_text import render_context, render_request, render_transcript
 
 _MAX_BLOCK_HASHES = 500

@@ -147,6 +147,6 @@ class NativeRuntimeAdapter:
             self._http = None
 
 
-def make(kit: PluginAccess) -> NativeRuntimeAdapter:
+def make(app: PluginAccess) -> NativeRuntimeAdapter:
     """Builds the runtime from the settings."""
-    return NativeRuntimeAdapter(kit.settings, kit.load)
+    return NativeRuntimeAdapter(app.settings, app.load)
