@@ -73,11 +73,11 @@ class Facts:
 
     async def add(self, text: str, *, why: str = "", source_session: SessionId | None = None) -> Fact:
         """Adds a fact; returns the existing one if its text is the same."""
-        said = clean_fact(text)
+        sentence = clean_fact(text)
         for fact in await self.all():
-            if fact.text.casefold() == said.casefold():
+            if fact.text.casefold() == sentence.casefold():
                 return fact
-        return await self._put(os.urandom(4).hex(), said, why, source_session, expect=0)
+        return await self._put(os.urandom(4).hex(), sentence, why, source_session, expect=0)
 
     async def edit(self, id: str, text: str, *, expect: int | None = None) -> Fact:
         old = await self.get(id)

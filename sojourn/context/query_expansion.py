@@ -22,16 +22,16 @@ def expand_query(text: str, known: Container[str] = ()) -> dict[str, float]:
 
     known: stems that a misspelt word may be corrected to
     """
-    found = dict.fromkeys(stem_words(text), 1.0)
+    weights = dict.fromkeys(stem_words(text), 1.0)
     for word in stem_words(translate_chinese(text)):
-        found.setdefault(word, CHINESE_WEIGHT)
+        weights.setdefault(word, CHINESE_WEIGHT)
     for word in stem_words(everyday_synonyms(text)):
-        found.setdefault(word, SYNONYM_WEIGHT)
+        weights.setdefault(word, SYNONYM_WEIGHT)
     for term in {token.term for token in tokenize(text)}:
         if stem(term) not in known and not is_stop_word(term):
             for word in typo_candidates(term, known):
-                found.setdefault(word, TYPO_WEIGHT)
-    return found
+                weights.setdefault(word, TYPO_WEIGHT)
+    return weights
 
 
 def spoken_forms(text: str) -> dict[str, str]:
@@ -83,12 +83,12 @@ def _single_edits(term: str) -> Iterable[str]:
 
 @cache
 def _load_synonyms() -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    synonyms: dict[str, tuple[str, ...]] = {}
     for line in read_lines("everyday.txt"):
-        said, _, names = line.partition(" > ")
-        for phrase in said.split(", "):
-            found[f" {phrase} "] = (*found.get(f" {phrase} ", ()), *names.split())
-    return found
+        phrases, _, names = line.partition(" > ")
+        for phrase in phrases.split(", "):
+            synonyms[f" {phrase} "] = (*synonyms.get(f" {phrase} ", ()), *names.split())
+    return synonyms
 
 
 @cache

@@ -151,8 +151,8 @@ class SkillFolders:
         self._app = app
 
     async def list_skills(self) -> list[Skill | SkillProblem]:
-        found = await asyncio.to_thread(self._app.shared(SkillIndex).list_all)
-        return [replace(one, body="") if isinstance(one, Skill) else one for one in found]
+        entries = await asyncio.to_thread(self._app.shared(SkillIndex).list_all)
+        return [replace(one, body="") if isinstance(one, Skill) else one for one in entries]
 
     async def get_skill(self, name: str) -> Skill:
         return await asyncio.to_thread(self._app.shared(SkillIndex).get, name)

@@ -48,8 +48,8 @@ def router(app: Shared) -> APIRouter:
     @api.get("/skills")
     async def list_skills() -> list[SkillShape]:
         """Every skill, and every SKILL.md that cannot be used."""
-        found = await run_in_threadpool(app.shared(SkillIndex).list_all)
-        return [SkillShape(**skill_to_json(one)) for one in found]
+        entries = await run_in_threadpool(app.shared(SkillIndex).list_all)
+        return [SkillShape(**skill_to_json(one)) for one in entries]
 
     @api.get("/skills/{name}", responses=_UNKNOWN)
     async def view_skill(name: Annotated[str, Path(min_length=1, max_length=64)]) -> WholeSkill:

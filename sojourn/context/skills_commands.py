@@ -30,14 +30,14 @@ def skills(context: click.Context, as_json: bool) -> None:
 @click.pass_obj
 def list_skills(given: CliContext, as_json: bool) -> None:
     """Every skill, and every SKILL.md that cannot be used."""
-    found, folders = given.app.shared(SkillIndex).list_all(), skill_folders(given.app.settings)
+    entries, folders = given.app.shared(SkillIndex).list_all(), skill_folders(given.app.settings)
     if as_json or given.json:
-        click.echo(json.dumps([skill_to_json(one) for one in found], ensure_ascii=False, indent=1))
+        click.echo(json.dumps([skill_to_json(one) for one in entries], ensure_ascii=False, indent=1))
         return
-    if not found:
+    if not entries:
         click.echo(f"There are no skills in {', '.join(map(str, folders))}.")
         click.echo("A skill is a folder there with a SKILL.md; the setting skills.folders names more folders.")
-    for one in found:
+    for one in entries:
         if isinstance(one, Skill):
             click.echo(f"{click.style(one.name, fg='cyan')}  {one.description}")
         else:

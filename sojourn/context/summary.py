@@ -173,8 +173,8 @@ def _render_messages(messages: Sequence[Message]) -> str:
 def split_sentences(text: str) -> list[str]:
     """Returns the sentences of a text, without code blocks."""
     plain = re.sub(r"```.*?(```|$)", " ", text, flags=re.DOTALL)
-    found = (hit[0].strip(" \t#*->|") for hit in _SENTENCE.finditer(plain))
-    return [one for one in found if len(stem_words(one)) >= 2]
+    parts = (hit[0].strip(" \t#*->|") for hit in _SENTENCE.finditer(plain))
+    return [one for one in parts if len(stem_words(one)) >= 2]
 
 
 def extract_summary(messages: Sequence[Message], max_tokens: int) -> str:
@@ -185,9 +185,8 @@ def extract_summary(messages: Sequence[Message], max_tokens: int) -> str:
         if one.role == "user" and text_of(one)
     ]
     used = Counter(call.name for one in messages for call in tool_calls_of(one))
-    head = _take_lines([f"- {one}" for one in reversed(asked)], max_tokens // 2)[
-        ::-1
-    ]  # the newest ones, if not all fit
+    newest = _take_lines([f"- {one}" for one in reversed(asked)], max_tokens // 2)
+    head = newest[::-1]
     tail = _main_sentences(messages, max_tokens - estimate_tokens("\n".join(head)) - 40)
     parts = ["Asked so far:", *head]
     if tail:

@@ -62,12 +62,12 @@ class TaskSource:
             origin=f"session {request.session.id}",
             reason=reason,
         )
-        found = to_contribution([block], request.budget)
+        contribution = to_contribution([block], request.budget)
         return ContextContribution(
-            blocks=found.blocks,
+            blocks=contribution.blocks,
             graph=graph,
-            shown=(Progress("task", to_progress_detail(graph)), *found.shown),
-            left_out=found.left_out,
+            shown=(Progress("task", to_progress_detail(graph)), *contribution.shown),
+            left_out=contribution.left_out,
         )
 
     async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
@@ -137,10 +137,10 @@ def make(app: HasStore) -> TaskSource:
 
 def graph_from_request(said: str) -> TaskGraph | None:
     """Builds the graph of a request; None for a single step."""
-    found = parse_steps(said)
-    if len(found) < 2:
+    steps = parse_steps(said)
+    if len(steps) < 2:
         return None
-    tasks = _to_tasks(found)
+    tasks = _to_tasks(steps)
     parallel, because = judge_parallelism(tasks)
     return build_graph(tasks, parallel=parallel, because=because)
 

@@ -31,9 +31,9 @@ class WordVectors:
     def similarities(self, query: str, texts: Sequence[str]) -> list[float]:
         if not texts:
             return []
-        found = self._vectors([*texts, query])
-        common = found[:-1].mean(axis=0) if len(texts) >= 20 else numpy.zeros_like(found[-1])
-        apart = _normalise(found - common)
+        vectors = self._vectors([*texts, query])
+        common = vectors[:-1].mean(axis=0) if len(texts) >= 20 else numpy.zeros_like(vectors[-1])
+        apart = _normalise(vectors - common)
         return [float(value) for value in apart[:-1] @ apart[-1]]
 
     def _vectors(self, texts: Sequence[str]) -> NDArray[numpy.float32]:

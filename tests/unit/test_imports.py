@@ -15,7 +15,7 @@ TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py")
 # Heavy modules that a package loads of itself on use: a provider's SDK, the shell grammar, the library of an extra.
 EXTRAS = {
     "sojourn.context.word_vectors",
-    "sojourn.runtimes.native.model_factory",
+    "sojourn.runtimes.native.model_client",
     "sojourn.runtimes.native.native_turn",
     "sojourn.runtimes.native.provider_anthropic",
     "sojourn.runtimes.native.provider_google",

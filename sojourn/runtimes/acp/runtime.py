@@ -79,8 +79,8 @@ class AcpRuntime:
         prompt = PromptCall(agent, session, turn, parts, self._settings)
         try:
             yield SaveState(build_state(turn, session, known, before))
-            shown = {"runtime": self.name, "agent": agent.name, "version": agent.version, "model": model}
-            yield Progress("running", shown)
+            detail = {"runtime": self.name, "agent": agent.name, "version": agent.version, "model": model}
+            yield Progress("running", detail)
             while (update := await prompt.next_update()) is not None:
                 for item in prompt.updates.map_update(update):
                     yield item

@@ -107,13 +107,13 @@ def _merge_system(opening: Sequence[Message], choice: ModelChoice) -> list[Messa
 async def _load_files(turn: TurnInput, talk: Sequence[Message]) -> dict[int, list[UserContent]]:
     """Returns attachments by the index of their message: the newest ones whole, older ones by name."""
     with_files = [at for at, message in enumerate(talk) if message.role == "user" and attachments_of(message)]
-    made: dict[int, list[UserContent]] = {}
+    contents: dict[int, list[UserContent]] = {}
     for at in with_files:
         fresh = at in with_files[-_FULL_ATTACHMENTS:]
-        made[at] = [
+        contents[at] = [
             await _load_file(turn, one) if fresh else describe_attachment(one) for one in attachments_of(talk[at])
         ]
-    return made
+    return contents
 
 
 async def _load_file(turn: TurnInput, one: Attachment) -> UserContent:
