@@ -17,7 +17,7 @@ from sojourn import config
 from sojourn.app import App
 from sojourn.context.bm25 import Bm25Index, query_weights
 from sojourn.context.embeddings import Embedders
-from sojourn.context.skill_ranking import Shortlist, name_to_words
+from sojourn.context.skills import Shortlist, name_to_words
 from sojourn.ports.libraries import Skill
 from sojourn.skill_files import read_skills
 

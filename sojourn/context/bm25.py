@@ -33,10 +33,6 @@ class Bm25Index:
     def __contains__(self, word: object) -> bool:
         return word in self._postings
 
-    @property
-    def vocabulary(self) -> Sequence[str]:
-        return tuple(self._postings)
-
     def idf(self, word: str) -> float:
         """Inverse document frequency: high for a word that few documents have."""
         having = len(self._postings.get(word, ()))
@@ -48,12 +44,12 @@ class Bm25Index:
 
     def score(self, query: Mapping[str, float]) -> list[float]:
         """Returns the score of each document for a query of weighted words."""
-        found = [0.0] * self.size
+        scores = [0.0] * self.size
         for word, weight in query.items():
             idf = self.idf(word) if word in self._postings else 0.0
             for number, mass in self._postings.get(word, ()):
-                found[number] += weight * idf * mass * (_K1 + 1) / (mass + self._norms[number])
-        return found
+                scores[number] += weight * idf * mass * (_K1 + 1) / (mass + self._norms[number])
+        return scores
 
     def shared_words(self, number: int, query: Mapping[str, float]) -> list[str]:
         """Returns the words of the query that a document has, the most distinctive first."""

@@ -12,13 +12,8 @@ from sojourn.text.token_count import estimate_tokens, truncate_to_tokens
 MIN_BLOCK_TOKENS = 24  # a block that would be cut to less text is left out
 
 
-def render_block(block: ContextBlock) -> str:
-    """Renders a block as runtimes do: title, origin, reason and text."""
-    return f"## {block.title} ({block.kind})\nFrom: {block.origin}\nWhy: {block.reason}\n\n{block.text}"
-
-
 def with_token_count(block: ContextBlock) -> ContextBlock:
-    return replace(block, tokens=estimate_tokens(render_block(block)))
+    return replace(block, tokens=estimate_tokens(block.render()))
 
 
 def fit_blocks(blocks: Iterable[ContextBlock], budget: int) -> tuple[list[ContextBlock], list[str]]:
@@ -39,7 +34,7 @@ def fit_blocks(blocks: Iterable[ContextBlock], budget: int) -> tuple[list[Contex
 
 
 def _truncate_block(block: ContextBlock, room: int) -> ContextBlock | None:
-    heading = estimate_tokens(render_block(replace(block, text="")))
+    heading = estimate_tokens(replace(block, text="").render())
     for most in range(room - heading, MIN_BLOCK_TOKENS - 1, -1):  # joined parts may count more
         cut = with_token_count(replace(block, text=truncate_to_tokens(block.text, most)))
         if cut.text and cut.tokens <= room:

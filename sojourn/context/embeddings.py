@@ -33,37 +33,33 @@ class Embedder(Protocol):
 
 
 class Embedders:
-    """The embedders of this process, each loaded once: `kit.shared(Embedders)`.
+    """The word vectors of this process, loaded once: `app.shared(Embedders)`.
 
-    Loading one takes long compared with a turn. It happens in a thread of its own; a caller waits at most
-    `max_wait` seconds for it and gets None if it is not loaded by then.
+    Loading them takes long compared with a turn. It happens in a thread of its own; a caller waits at most
+    `max_wait` seconds for it and gets None if they are not loaded by then.
     """
 
-    def __init__(self, kit: PluginContext) -> None:
-        self._kit = kit
-        self._loaded: dict[str, Embedder | None] = {}
-        self._threads: dict[str, threading.Thread] = {}
+    def __init__(self, app: PluginContext) -> None:
+        self._app = app
+        self._loaded: Embedder | None = None
+        self._thread = threading.Thread(target=self._load, daemon=True, name="word vectors")
         self._lock = threading.Lock()
 
     def word_vectors(self, max_wait: float | None = None) -> Embedder | None:
-        """Returns the word vectors: thousands of texts a second."""
-        return self._get(WORD_VECTORS.dotted, max_wait)
+        """Returns the word vectors, which compare thousands of texts a second."""
+        with self._lock:
+            if self._thread.ident is None:
+                self._thread.start()
+        self._thread.join(max_wait)
+        return self._loaded
 
     async def close(self) -> None:
-        """Waits for loading threads: one that is still in an import at exit may crash the process."""
-        for thread in self._threads.values():
-            await asyncio.to_thread(thread.join)
+        """Waits for the loading thread: one that is still in an import at exit may crash the process."""
+        if self._thread.ident is not None:
+            await asyncio.to_thread(self._thread.join)
 
-    def _get(self, dotted: str, max_wait: float | None) -> Embedder | None:
-        with self._lock:
-            if dotted not in self._threads:
-                self._threads[dotted] = threading.Thread(target=self._load, args=(dotted,), daemon=True, name=dotted)
-                self._threads[dotted].start()
-        self._threads[dotted].join(max_wait)
-        return self._loaded.get(dotted)
-
-    def _load(self, dotted: str) -> None:
+    def _load(self) -> None:
         try:
-            self._loaded[dotted] = self._kit.load(WORD_VECTORS)(self._kit)
+            self._loaded = self._app.load(WORD_VECTORS)(self._app)
         except SojournError as error:  # not installed, or a damaged file: BM25 alone ranks
-            logger.info("without %s: %s", dotted, error)
+            logger.info("word vectors are not used: %s", error)

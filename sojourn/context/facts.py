@@ -1,4 +1,4 @@
-"""Facts that a person asked to remember: list, add, edit, delete, search.
+"""Facts that a person asked to remember: list, add, edit, delete, search, and the context source for them.
 
 A fact is a record of kind `fact` under `<principal>/<8 hex>`; the `memory` tool, the command and the routes use the
 same records.
@@ -7,15 +7,20 @@ same records.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from sojourn.context.bm25 import Bm25Index
+from sojourn.context.budget import fit_blocks, to_memory_progress
 from sojourn.context.query_expansion import expand_query
 from sojourn.core.errors import BadInput, Conflict, NotFound
+from sojourn.core.events import Progress
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.ports.app import HasStore
+from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.libraries import Fact
 from sojourn.ports.store import Record, RecordStore
 from sojourn.text.redaction import redact
+from sojourn.text.token_count import estimate_tokens
 
 KIND = "fact"
 MAX_FACT_CHARS = 2000
@@ -25,21 +30,21 @@ _PAGE_ROWS = 500
 class FactRecords:
     """Fact library over the records of the store."""
 
-    def __init__(self, kit: HasStore) -> None:
-        self._kit = kit
+    def __init__(self, app: HasStore) -> None:
+        self._app = app
 
     async def list_facts(self, *, text: str = "", principal: Principal = OWNER) -> list[Fact]:
-        facts = Facts(self._kit.store, principal)
+        facts = Facts(self._app.store, principal)
         return await (facts.search(text) if text.strip() else facts.all())
 
     async def add_fact(self, text: str, *, why: str = "", principal: Principal = OWNER) -> Fact:
-        return await Facts(self._kit.store, principal).add(text, why=why)
+        return await Facts(self._app.store, principal).add(text, why=why)
 
     async def edit_fact(self, id: str, text: str, *, principal: Principal = OWNER) -> Fact:
-        return await Facts(self._kit.store, principal).edit(id, text)
+        return await Facts(self._app.store, principal).edit(id, text)
 
     async def delete_fact(self, id: str, *, principal: Principal = OWNER) -> Fact:
-        return await Facts(self._kit.store, principal).delete(id)
+        return await Facts(self._app.store, principal).delete(id)
 
 
 class Facts:
@@ -68,11 +73,11 @@ class Facts:
 
     async def add(self, text: str, *, why: str = "", source_session: SessionId | None = None) -> Fact:
         """Adds a fact; returns the existing one if its text is the same."""
-        said = clean_fact(text)
+        sentence = clean_fact(text)
         for fact in await self.all():
-            if fact.text.casefold() == said.casefold():
+            if fact.text.casefold() == sentence.casefold():
                 return fact
-        return await self._put(os.urandom(4).hex(), said, why, source_session, expect=0)
+        return await self._put(os.urandom(4).hex(), sentence, why, source_session, expect=0)
 
     async def edit(self, id: str, text: str, *, expect: int | None = None) -> Fact:
         old = await self.get(id)
@@ -109,13 +114,13 @@ def clean_fact(text: str) -> str:
     """Returns the text of a fact on one line. BadInput when it is empty, too long or contains a secret."""
     said = " ".join(text.split())
     if not said:
-        raise BadInput("There is nothing to remember in an empty text.", hint="Say the fact in a sentence.")
+        raise BadInput("An empty text is not a fact.", hint="Write the fact as a sentence.")
     if len(said) > MAX_FACT_CHARS:
         raise BadInput(
-            f"This fact has {len(said)} characters.", hint=f"At most {MAX_FACT_CHARS}; longer texts belong into a note."
+            f"This fact has {len(said)} characters.", hint=f"At most {MAX_FACT_CHARS}; put longer texts into a note."
         )
     if redact(said) != said:
-        raise BadInput("The fact holds a key or password.", hint="Secrets are not remembered; leave it out.")
+        raise BadInput("The fact contains a key or password.", hint="Sojourn does not remember secrets; leave it out.")
     return said
 
 
@@ -133,3 +138,81 @@ def _parse_fact(record: Record) -> Fact | None:
         created_at=record.created_at,
         updated_at=record.updated_at,
     )
+
+
+class UserMemory:
+    """Context source: all facts if they fit, otherwise those nearest to the request, with a note about the rest."""
+
+    name = "facts"
+    stage: Stage = "memory"
+
+    def __init__(self, app: HasStore) -> None:
+        self._app = app
+
+    async def contribute(self, request: ContextRequest) -> ContextContribution:
+        principal = request.session.principal
+        facts = await Facts(self._app.store, principal).all()
+        if not facts:
+            return ContextContribution()
+        chosen, count = facts, len(facts)
+        whole = _build_block(facts, principal, "everything you asked me to remember")
+        if estimate_tokens(whole.render()) > request.budget:
+            chosen = _choose_nearest(facts, request.said, request.budget, principal)
+            reason = f"the {len(chosen)} of {count} facts that are nearest to the request"
+            whole = _build_block(chosen, principal, reason)
+        left = tuple(_describe(fact) for fact in facts if fact not in chosen)
+        note = (f"The memory is full: {len(left)} of {count} facts did not fit.", *left) if left else ()
+        kept, _ = fit_blocks([whole] if chosen else [], request.budget)
+        shown = tuple(_to_progress(fact, whole) for fact in chosen) if kept else ()
+        return ContextContribution(blocks=tuple(kept), shown=shown, left_out=note)
+
+
+def make(app: HasStore) -> UserMemory:
+    return UserMemory(app)
+
+
+def _render_fact(fact: Fact) -> str:
+    return f"- {fact.text}" + (f" ({fact.why})" if fact.why else "")
+
+
+def _build_block(facts: Sequence[Fact], principal: Principal, reason: str) -> ContextBlock:
+    return ContextBlock(
+        kind=KIND,
+        title="What to remember",
+        text="\n".join(map(_render_fact, facts)),
+        origin=f"memory of {principal}",
+        reason=reason,
+    )
+
+
+def _choose_nearest(facts: Sequence[Fact], said: str, budget: int, principal: Principal) -> list[Fact]:
+    """Returns as many facts as fit: those with words of the request first, then the newest."""
+    index = Bm25Index([[(fact.text, 1), (fact.why, 0.5)] for fact in facts])
+    scores = index.score(expand_query(said, index))
+    order = sorted(range(len(facts)), key=lambda n: (-scores[n], -facts[n].updated_at, n))
+    heading = f"the {len(facts)} of {len(facts)} facts that are nearest to the request"
+    room = budget - estimate_tokens(_build_block([], principal, heading).render())
+    chosen: list[Fact] = []
+    for number in order:
+        cost = estimate_tokens(_render_fact(facts[number])) + 1  # and its line break
+        if cost <= room:
+            room -= cost
+            chosen.append(facts[number])
+    return chosen
+
+
+def _to_progress(fact: Fact, block: ContextBlock) -> Progress:
+    origin = f"fact {fact.id}" + (f", said in {fact.source_session}" if fact.source_session else "")
+    one = ContextBlock(
+        kind=KIND,
+        title=fact.text[:80],
+        text=fact.text,
+        origin=origin,
+        reason=block.reason,
+        tokens=estimate_tokens(_render_fact(fact)),
+    )
+    return to_memory_progress(one)
+
+
+def _describe(fact: Fact) -> str:
+    return f"fact {fact.id}: {fact.text[:60]}"

@@ -22,14 +22,14 @@ _REFUSED: dict[int | str, dict[str, Any]] = {400: {"description": "The text is e
 
 
 class NewFact(BaseModel):
-    """Something to remember."""
+    """A fact to remember."""
 
     text: str = Field(min_length=1, max_length=MAX_FACT_CHARS)
     why: str = Field(default="", max_length=MAX_FACT_CHARS)
 
 
 class ChangedFact(BaseModel):
-    """A fact in other words. With `revision`, only if it still has that one."""
+    """A reworded fact. With `revision`, only if the fact still has that revision."""
 
     text: str = Field(min_length=1, max_length=MAX_FACT_CHARS)
     revision: int | None = Field(default=None, ge=1, le=2**53)
@@ -55,30 +55,30 @@ class UsedShape(BaseModel):
     left_out: list[str]
 
 
-def router(kit: HasStore) -> APIRouter:
+def router(app: HasStore) -> APIRouter:
     """The routes for the owner's memory."""
     api = APIRouter()
 
     def facts(request: Request) -> Facts:
-        """Whoever has the token is the owner; our own client may ask for a guest."""
-        return Facts(kit.store, Principal(unquote(request.headers.get("sojourn-principal", "")) or OWNER))
+        """Returns the owner's facts, or those of the principal that our own client names in a header."""
+        return Facts(app.store, Principal(unquote(request.headers.get("sojourn-principal", "")) or OWNER))
 
     @api.get("/facts")
     async def list_facts(
         request: Request, text: Annotated[str, Query(max_length=MAX_FACT_CHARS)] = ""
     ) -> list[FactShape]:
         """Every fact, oldest first; with `text`, those that have its words, best first."""
-        found = await (facts(request).search(text) if text.strip() else facts(request).all())
-        return [FactShape(**fact_to_json(one)) for one in found]
+        rows = await (facts(request).search(text) if text.strip() else facts(request).all())
+        return [FactShape(**fact_to_json(one)) for one in rows]
 
     @api.post("/facts", status_code=201, responses=_REFUSED)
     async def add_fact(request: Request, new: NewFact) -> FactShape:
-        """Remembers a fact; one that is known already is not kept twice."""
+        """Remembers a fact; returns the existing one if its text is the same."""
         return FactShape(**fact_to_json(await facts(request).add(new.text, why=new.why)))
 
     @api.patch("/facts/{id}", responses={**_REFUSED, **_UNKNOWN, **_STALE})
     async def edit_fact(request: Request, id: FactId, new: ChangedFact) -> FactShape:
-        """Says a fact in other words."""
+        """Rewords a fact."""
         return FactShape(**fact_to_json(await facts(request).edit(id, new.text, expect=new.revision)))
 
     @api.delete("/facts/{id}", responses=_UNKNOWN)
@@ -92,7 +92,7 @@ def router(kit: HasStore) -> APIRouter:
         turn: Annotated[str, Query(max_length=64, description="A turn's id, or `last`.")] = "",
     ) -> list[UsedShape]:
         """What each turn of a session was given, and why."""
-        found = await kit.store.resolve(session, principal=OWNER)
-        return [UsedShape(**asdict(one)) for one in await read_context_log(kit.store, found.id, turn)]
+        found = await app.store.resolve(session, principal=OWNER)
+        return [UsedShape(**asdict(one)) for one in await read_context_log(app.store, found.id, turn)]
 
     return api

@@ -33,8 +33,8 @@ def memory(context: click.Context, as_json: bool) -> None:
 @as_json
 @click.pass_obj
 def list_facts(given: CliContext, as_json: bool) -> None:
-    """Every fact, oldest first."""
-    facts: list[Fact] = given.run(lambda kit: Facts(kit.store, OWNER).all())
+    """List every fact, oldest first."""
+    facts: list[Fact] = given.run(lambda app: Facts(app.store, OWNER).all())
     _print_facts(facts, as_json or given.json, "Nothing is remembered yet. Add a fact with `sojourn memory add TEXT`.")
 
 
@@ -45,7 +45,7 @@ def list_facts(given: CliContext, as_json: bool) -> None:
 @click.pass_obj
 def add(given: CliContext, text: tuple[str, ...], why: str, as_json: bool) -> None:
     """Remember a fact."""
-    fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).add(" ".join(text), why=why))
+    fact: Fact = given.run(lambda app: Facts(app.store, OWNER).add(" ".join(text), why=why))
     _print_fact(f"Remembered as {fact.id}: {fact.text}", fact, as_json or given.json)
 
 
@@ -55,8 +55,8 @@ def add(given: CliContext, text: tuple[str, ...], why: str, as_json: bool) -> No
 @as_json
 @click.pass_obj
 def edit(given: CliContext, id: str, text: tuple[str, ...], as_json: bool) -> None:
-    """Say a fact in other words."""
-    fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).edit(id, " ".join(text)))
+    """Reword a fact."""
+    fact: Fact = given.run(lambda app: Facts(app.store, OWNER).edit(id, " ".join(text)))
     _print_fact(f"{fact.id} is now: {fact.text}", fact, as_json or given.json)
 
 
@@ -68,7 +68,7 @@ def edit(given: CliContext, id: str, text: tuple[str, ...], as_json: bool) -> No
 def delete(given: CliContext, id: str, yes: bool, as_json: bool) -> None:
     """Forget a fact."""
     given.confirm(f"Forget {id}?", yes=yes)
-    fact: Fact = given.run(lambda kit: Facts(kit.store, OWNER).delete(id))
+    fact: Fact = given.run(lambda app: Facts(app.store, OWNER).delete(id))
     _print_fact(f"Forgotten: {fact.text}", fact, as_json or given.json)
 
 
@@ -77,8 +77,8 @@ def delete(given: CliContext, id: str, yes: bool, as_json: bool) -> None:
 @as_json
 @click.pass_obj
 def search(given: CliContext, text: tuple[str, ...], as_json: bool) -> None:
-    """The facts that have words of a text."""
-    facts: list[Fact] = given.run(lambda kit: Facts(kit.store, OWNER).search(" ".join(text)))
+    """Find facts that share words with a text."""
+    facts: list[Fact] = given.run(lambda app: Facts(app.store, OWNER).search(" ".join(text)))
     _print_facts(facts, as_json or given.json, "No fact has these words.")
 
 
@@ -88,18 +88,18 @@ def search(given: CliContext, text: tuple[str, ...], as_json: bool) -> None:
 @as_json
 @click.pass_obj
 def why(given: CliContext, session: str, turn: str, as_json: bool) -> None:
-    """What was put before the runtime in a turn, and why."""
+    """What context the runtime got in a turn, and why."""
 
-    async def read(kit: HasStore) -> list[TurnContext]:
-        found = await kit.store.resolve(session, principal=OWNER)
-        return await read_context_log(kit.store, found.id, "" if turn == "all" else turn)
+    async def read(app: HasStore) -> list[TurnContext]:
+        found = await app.store.resolve(session, principal=OWNER)
+        return await read_context_log(app.store, found.id, "" if turn == "all" else turn)
 
     turns: list[TurnContext] = given.run(read)
     if as_json or given.json:
         click.echo(json.dumps([asdict(one) for one in turns], ensure_ascii=False, indent=1))
         return
     if not any(one.pieces or one.left_out for one in turns):
-        click.echo("Nothing was put before the runtime there.")
+        click.echo("The runtime got no context there.")
     for one in turns:
         click.secho(one.turn, bold=True)
         for piece in one.pieces:

@@ -33,11 +33,11 @@ class NoteSection:
 
 
 class Notes:
-    """Index of the notes: `kit.shared(Notes)`. Reads a file again when its time or size has changed."""
+    """Index of the notes: `app.shared(Notes)`. Reads a file again when its time or size has changed."""
 
-    def __init__(self, kit: HasSettings) -> None:
-        folder = str(kit.settings["memory.notes"])
-        self.folder = kit.settings.user_home / folder.removeprefix("~/") if folder else kit.settings.home / "notes"
+    def __init__(self, app: HasSettings) -> None:
+        folder = str(app.settings["memory.notes"])
+        self.folder = app.settings.user_home / folder.removeprefix("~/") if folder else app.settings.home / "notes"
         self._read: dict[str, tuple[tuple[int, int], list[NoteSection]]] = {}
         self._problems: dict[str, str] = {}
         self._index: tuple[list[NoteSection], Bm25Index] = ([], Bm25Index([]))
@@ -136,13 +136,13 @@ class NoteSource:
     name = "notes"
     stage: Stage = "memory"
 
-    def __init__(self, kit: Shared) -> None:
-        self._kit = kit
+    def __init__(self, app: Shared) -> None:
+        self._app = app
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
         if request.session.principal != OWNER or not stem_words(request.said):
             return ContextContribution()
-        found, problems = await asyncio.to_thread(self._kit.shared(Notes).search, request.said)
+        found, problems = await asyncio.to_thread(self._app.shared(Notes).search, request.said)
         blocks = [
             ContextBlock(
                 kind="note",
@@ -156,5 +156,5 @@ class NoteSource:
         return to_contribution(blocks, request.budget, problems)
 
 
-def make(kit: Shared) -> NoteSource:
-    return NoteSource(kit)
+def make(app: Shared) -> NoteSource:
+    return NoteSource(app)

@@ -10,7 +10,7 @@ memory = Plugin(
     context=(
         "sojourn.context.summary:make",
         "sojourn.context.recall:make",
-        "sojourn.context.user_memory:make",
+        "sojourn.context.facts:make",
         "sojourn.context.notes:make",
     ),
     routes=("sojourn.context.memory_api:router",),

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping
 from functools import cache
-from pathlib import Path
 
-from sojourn.context.stemming import is_stop_word, stem, stem_words
+from sojourn.context.stemming import is_stop_word, read_lines, stem, stem_words
 from sojourn.text.tokenizer import is_unspaced, tokenize
 
 SYNONYM_WEIGHT, CHINESE_WEIGHT, TYPO_WEIGHT = 0.5, 0.9, 0.8  # weight of a word that the request itself does not contain
@@ -23,16 +22,16 @@ def expand_query(text: str, known: Container[str] = ()) -> dict[str, float]:
 
     known: stems that a misspelt word may be corrected to
     """
-    found = dict.fromkeys(stem_words(text), 1.0)
+    weights = dict.fromkeys(stem_words(text), 1.0)
     for word in stem_words(translate_chinese(text)):
-        found.setdefault(word, CHINESE_WEIGHT)
+        weights.setdefault(word, CHINESE_WEIGHT)
     for word in stem_words(everyday_synonyms(text)):
-        found.setdefault(word, SYNONYM_WEIGHT)
+        weights.setdefault(word, SYNONYM_WEIGHT)
     for term in {token.term for token in tokenize(text)}:
         if stem(term) not in known and not is_stop_word(term):
             for word in typo_candidates(term, known):
-                found.setdefault(word, TYPO_WEIGHT)
-    return found
+                weights.setdefault(word, TYPO_WEIGHT)
+    return weights
 
 
 def spoken_forms(text: str) -> dict[str, str]:
@@ -84,20 +83,15 @@ def _single_edits(term: str) -> Iterable[str]:
 
 @cache
 def _load_synonyms() -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for line in _read_lines("everyday.txt"):
-        said, _, names = line.partition(" > ")
-        for phrase in said.split(", "):
-            found[f" {phrase} "] = (*found.get(f" {phrase} ", ()), *names.split())
-    return found
+    synonyms: dict[str, tuple[str, ...]] = {}
+    for line in read_lines("everyday.txt"):
+        phrases, _, names = line.partition(" > ")
+        for phrase in phrases.split(", "):
+            synonyms[f" {phrase} "] = (*synonyms.get(f" {phrase} ", ()), *names.split())
+    return synonyms
 
 
 @cache
 def _load_chinese() -> Mapping[str, tuple[str, ...]]:
-    entries = (entry.split() for line in _read_lines("chinese.txt") for entry in line.split(" | "))
+    entries = (entry.split() for line in read_lines("chinese.txt") for entry in line.split(" | "))
     return {word: tuple(names) for word, *names in entries}
-
-
-def _read_lines(name: str) -> list[str]:
-    text = Path(__file__).with_name(name).read_text("utf-8")
-    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]

@@ -60,14 +60,14 @@ class Recall:
     name = "recall"
     stage: Stage = "memory"
 
-    def __init__(self, kit: PluginContext) -> None:
-        self._kit = kit
+    def __init__(self, app: PluginContext) -> None:
+        self._app = app
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
-        asked = search_words(request.said) if self._kit.settings["memory.recall"] else []
-        if not asked:
+        words = search_words(request.said) if self._app.settings["memory.recall"] else []
+        if not words:
             return ContextContribution()
-        places = await self._search(request, asked)
+        places = await self._search(request, words)
         best = await self._rank(places, request)
         chosen: dict[SessionId, list[_Candidate]] = {}
         for place in best:
@@ -75,22 +75,22 @@ class Recall:
                 chosen.setdefault(place.hit.session, []).append(place)
         return to_contribution([_to_block(found[:2], request) for found in chosen.values()], request.budget)
 
-    async def _search(self, request: ContextRequest, asked: Sequence[str]) -> list[_Candidate]:
+    async def _search(self, request: ContextRequest, words: Sequence[str]) -> list[_Candidate]:
         """Returns candidates from several queries; the number of hits of a word alone gives its weight."""
         begun, places, counts = time.monotonic(), dict[tuple[str, int], _Candidate](), dict[str, int]()
-        for group in build_queries(asked):
+        for group in build_queries(words):
             if time.monotonic() - begun > SEARCH_SECONDS:
                 break
             text = " ".join(map(_to_search_term, group))
-            hits = await self._kit.store.search(
+            hits = await self._app.store.search(
                 SearchQuery(text=text, principal=request.session.principal, roles=_ROLES, limit=HITS_PER_QUERY)
             )
             if len(group) == 1:
                 counts[group[0]] = len(hits)
             for hit in hits:
                 places.setdefault((hit.session, hit.seq), _Candidate(hit)).found_by.update(group)
-        rarity = {word: 1 / log2(2 + counts.get(word, HITS_PER_QUERY)) for word in asked}
-        rarity |= {word: _UNSEEN_WORD_WEIGHT for word in asked if counts.get(word) == 0}
+        rarity = {word: 1 / log2(2 + counts.get(word, HITS_PER_QUERY)) for word in words}
+        rarity |= {word: _UNSEEN_WORD_WEIGHT for word in words if counts.get(word) == 0}
         whole = sum(rarity.values()) or 1.0
         for place in places.values():
             place.share = sum(rarity.get(word, 0.0) for word in place.found_by) / whole
@@ -103,7 +103,7 @@ class Recall:
             place.nearness = max(0.0, value)
         kept: list[_Candidate] = []
         for place in sorted((one for one in places if one.is_relevant), key=lambda one: -one.score):
-            place.words = await _read_exchange(self._kit.store, place.hit, request)
+            place.words = await _read_exchange(self._app.store, place.hit, request)
             if place.words:
                 kept.append(place)
             if len(kept) == MAX_MESSAGES:
@@ -111,21 +111,21 @@ class Recall:
         return kept
 
     def _similarities(self, said: str, texts: Sequence[str]) -> list[float]:
-        embedder = self._kit.shared(Embedders).word_vectors(LOAD_WAIT_SECONDS)
+        embedder = self._app.shared(Embedders).word_vectors(LOAD_WAIT_SECONDS)
         return embedder.similarities(said, texts) if embedder and texts else [0.0] * len(texts)
 
 
 _ROLES = ("user", "assistant")
 
 
-def make(kit: PluginContext) -> Recall:
-    return Recall(kit)
+def make(app: PluginContext) -> Recall:
+    return Recall(app)
 
 
 def search_words(text: str) -> list[str]:
     """Returns the words of a request to search for, the longest first: long words are rarely common ones."""
-    found = dict.fromkeys(token.term for token in tokenize(text) if not is_stop_word(token.term))
-    return sorted(found, key=lambda word: -_word_weight(word))[:MAX_WORDS]
+    terms = dict.fromkeys(token.term for token in tokenize(text) if not is_stop_word(token.term))
+    return sorted(terms, key=lambda word: -_word_weight(word))[:MAX_WORDS]
 
 
 def _word_weight(word: str) -> int:

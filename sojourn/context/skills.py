@@ -1,4 +1,7 @@
-"""The skills of this installation, and the context source that shortlists them for a request."""
+"""Skills: the SKILL.md files of this installation, their ranking for a request, and the context source.
+
+The ranking adds BM25 and, where word vectors are installed, the similarity of meanings.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 
+from sojourn.context.bm25 import Bm25Index
 from sojourn.context.budget import MIN_BLOCK_TOKENS, to_contribution, with_token_count
-from sojourn.context.embeddings import Embedders
-from sojourn.context.skill_ranking import RankedSkill, Shortlist
+from sojourn.context.embeddings import Embedder, Embedders
+from sojourn.context.query_expansion import expand_query, spoken_forms, translate_chinese
 from sojourn.context.stemming import stem_words
 from sojourn.core.errors import NotFound
 from sojourn.ports.app import PluginContext, Shared
@@ -23,6 +28,75 @@ MAX_TOKENS = 2000  # upper limit, whatever the budget of the source
 LOAD_WAIT_SECONDS = 0.15  # for word vectors that are being loaded
 _CACHE_SECONDS = 3.0  # until the folders are read again
 _TRUNCATION_NOTE = "\n(The rest is shown by the tool skill_view.)"
+# Weights of the two scores, tuned on the tuning half of tests/data/skills.
+_SIMILARITY_WEIGHT, _BM25_WEIGHT = 1.0, 0.3
+_MIN_SIMILARITY = 0.12  # cosine from which on similarity alone is a reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedSkill:
+    """A skill with its score and the reasons for it."""
+
+    skill: Skill
+    score: float
+    shared: tuple[str, ...]  # words of the request that the skill has
+    nearness: float  # cosine similarity; 0 without word vectors
+
+    @property
+    def reason(self) -> str:
+        words = f"it has {', '.join(f'“{word}”' for word in self.shared[:4])}" if self.shared else ""
+        near = f"its meaning is near ({self.nearness:.2f})" if self.nearness >= _MIN_SIMILARITY else ""
+        return "; ".join(filter(None, [words, near]))
+
+
+class Shortlist:
+    """An index of skills. Pure but for the embedders, which compute: ask it in a thread."""
+
+    def __init__(self, skills: Sequence[Skill]) -> None:
+        self.skills = tuple(skills)
+        # The vectors know English: a Chinese description is translated word by word.
+        self.texts = [
+            f"{name_to_words(one.name)}. {translate_chinese(one.description) or one.description}" for one in self.skills
+        ]
+        self._index = Bm25Index(
+            [[(name_to_words(one.name), 3), (one.description, 2), (one.body, 1)] for one in self.skills]
+        )
+
+    def rank(self, request: str, *, embedder: Embedder | None = None) -> list[RankedSkill]:
+        """Returns the skills that fit, best first."""
+        weighted = expand_query(request, self._index)
+        by_terms, forms = self._index.score(weighted), spoken_forms(request)
+        english = translate_chinese(request) or request
+        near = embedder.similarities(english, self.texts) if embedder else []
+        totals = [0.0] * len(self.skills)
+        for scores, weight in ((near, _SIMILARITY_WEIGHT), (by_terms, _BM25_WEIGHT)):
+            for number, value in enumerate(_standardise(scores)):
+                totals[number] += weight * value
+        fitting = [n for n in range(len(self.skills)) if by_terms[n] > 0 or (near and near[n] >= _MIN_SIMILARITY)]
+        fitting.sort(key=lambda number: (-totals[number], self.skills[number].name))
+        return [
+            RankedSkill(
+                skill=self.skills[number],
+                score=totals[number],
+                shared=tuple(forms.get(word, word) for word in self._index.shared_words(number, weighted)),
+                nearness=near[number] if near else 0.0,
+            )
+            for number in fitting
+        ]
+
+
+def name_to_words(name: str) -> str:
+    """Returns a name as words: "git rebase" for `git-rebase`."""
+    return name.replace("-", " ").replace("_", " ")
+
+
+def _standardise(scores: Sequence[float]) -> list[float]:
+    """Returns standard scores, so that scores of different scales can be added."""
+    if not scores:
+        return []
+    mean = sum(scores) / len(scores)
+    spread = sqrt(sum((one - mean) ** 2 for one in scores) / len(scores)) or 1.0
+    return [(one - mean) / spread for one in scores]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +107,10 @@ class _CachedSkills:
 
 
 class SkillIndex:
-    """Reads and ranks the skills: `kit.shared(SkillIndex)`. Blocks: call it in a thread."""
+    """Reads and ranks the skills: `app.shared(SkillIndex)`. Blocks: call it in a thread."""
 
-    def __init__(self, kit: PluginContext) -> None:
-        self._kit = kit
+    def __init__(self, app: PluginContext) -> None:
+        self._app = app
         self._cached: _CachedSkills | None = None
         self._lock = threading.Lock()
 
@@ -44,9 +118,16 @@ class SkillIndex:
         """Returns every SKILL.md, with those that cannot be used as SkillProblem."""
         return self._load().found
 
+    def get(self, name: str) -> Skill:
+        """Returns a skill by its name. NotFound."""
+        for one in self.list_all():
+            if isinstance(one, Skill) and one.name == name:
+                return one
+        raise NotFound(f'There is no skill "{name}".', hint="`sojourn skills list` shows them all.")
+
     def rank(self, request: str, *, wait: bool = False) -> list[RankedSkill]:
         """Returns the skills that fit a request, best first. `wait`: until the word vectors are loaded."""
-        shortlist, embedders = self._load().shortlist, self._kit.shared(Embedders)
+        shortlist, embedders = self._load().shortlist, self._app.shared(Embedders)
         if not shortlist.skills or not stem_words(request):
             return []
         max_wait = None if wait else LOAD_WAIT_SECONDS
@@ -55,7 +136,7 @@ class SkillIndex:
     def _load(self) -> _CachedSkills:
         with self._lock:
             if self._cached is None or time.monotonic() - self._cached.at > _CACHE_SECONDS:
-                found = tuple(read_skills(skill_folders(self._kit.settings)))
+                found = tuple(read_skills(skill_folders(self._app.settings)))
                 is_same = self._cached is not None and self._cached.found == found
                 usable = [one for one in found if isinstance(one, Skill)]
                 shortlist = self._cached.shortlist if self._cached and is_same else Shortlist(usable)
@@ -66,18 +147,15 @@ class SkillIndex:
 class SkillFolders:
     """Skill library over the SKILL.md files of this installation."""
 
-    def __init__(self, kit: Shared) -> None:
-        self._kit = kit
+    def __init__(self, app: Shared) -> None:
+        self._app = app
 
     async def list_skills(self) -> list[Skill | SkillProblem]:
-        found = await asyncio.to_thread(self._kit.shared(SkillIndex).list_all)
-        return [replace(one, body="") if isinstance(one, Skill) else one for one in found]
+        entries = await asyncio.to_thread(self._app.shared(SkillIndex).list_all)
+        return [replace(one, body="") if isinstance(one, Skill) else one for one in entries]
 
     async def get_skill(self, name: str) -> Skill:
-        for one in await asyncio.to_thread(self._kit.shared(SkillIndex).list_all):
-            if isinstance(one, Skill) and one.name == name:
-                return one
-        raise NotFound(f'There is no skill "{name}".', hint="`sojourn skills list` shows them all.")
+        return await asyncio.to_thread(self._app.shared(SkillIndex).get, name)
 
 
 class SkillSource:
@@ -86,12 +164,12 @@ class SkillSource:
     name = "skills"
     stage: Stage = "skills"
 
-    def __init__(self, kit: PluginContext) -> None:
-        self._kit = kit
+    def __init__(self, app: PluginContext) -> None:
+        self._app = app
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
-        most = int(self._kit.settings["skills.shortlist"])
-        library = self._kit.shared(SkillIndex)
+        most = int(self._app.settings["skills.shortlist"])
+        library = self._app.shared(SkillIndex)
         ranked = await asyncio.to_thread(library.rank, request.said) if most else []
         if not ranked:
             return ContextContribution()
@@ -100,8 +178,8 @@ class SkillSource:
         return to_contribution(blocks, min(MAX_TOKENS, request.budget))
 
 
-def make(kit: PluginContext) -> SkillSource:
-    return SkillSource(kit)
+def make(app: PluginContext) -> SkillSource:
+    return SkillSource(app)
 
 
 def build_blocks(

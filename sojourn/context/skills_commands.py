@@ -7,9 +7,7 @@ import json
 import click
 
 from sojourn.context.memory_commands import as_json
-from sojourn.context.skill_ranking import RankedSkill
-from sojourn.context.skills import SkillIndex
-from sojourn.core.errors import NotFound
+from sojourn.context.skills import RankedSkill, SkillIndex
 from sojourn.core.messages import Json
 from sojourn.ports.cli import CliContext
 from sojourn.ports.libraries import Skill, SkillProblem
@@ -32,14 +30,14 @@ def skills(context: click.Context, as_json: bool) -> None:
 @click.pass_obj
 def list_skills(given: CliContext, as_json: bool) -> None:
     """Every skill, and every SKILL.md that cannot be used."""
-    found, folders = given.app.shared(SkillIndex).list_all(), skill_folders(given.app.settings)
+    entries, folders = given.app.shared(SkillIndex).list_all(), skill_folders(given.app.settings)
     if as_json or given.json:
-        click.echo(json.dumps([skill_to_json(one) for one in found], ensure_ascii=False, indent=1))
+        click.echo(json.dumps([skill_to_json(one) for one in entries], ensure_ascii=False, indent=1))
         return
-    if not found:
+    if not entries:
         click.echo(f"There are no skills in {', '.join(map(str, folders))}.")
         click.echo("A skill is a folder there with a SKILL.md; the setting skills.folders names more folders.")
-    for one in found:
+    for one in entries:
         if isinstance(one, Skill):
             click.echo(f"{click.style(one.name, fg='cyan')}  {one.description}")
         else:
@@ -52,7 +50,7 @@ def list_skills(given: CliContext, as_json: bool) -> None:
 @click.pass_obj
 def view(given: CliContext, name: str, as_json: bool) -> None:
     """One skill in full."""
-    one = find_skill(given.app.shared(SkillIndex), name)
+    one = given.app.shared(SkillIndex).get(name)
     if as_json or given.json:
         click.echo(json.dumps({**skill_to_json(one), "body": one.body}, ensure_ascii=False, indent=1))
         return
@@ -68,9 +66,9 @@ def view(given: CliContext, name: str, as_json: bool) -> None:
 @click.pass_obj
 def why(given: CliContext, request: tuple[str, ...], as_json: bool) -> None:
     """Which skills a request would bring up, best first, and why."""
-    kit = given.app
-    ranked = kit.shared(SkillIndex).rank(" ".join(request), wait=True)[:MAX_RANKED]
-    most = int(kit.settings["skills.shortlist"])
+    app = given.app
+    ranked = app.shared(SkillIndex).rank(" ".join(request), wait=True)[:MAX_RANKED]
+    most = int(app.settings["skills.shortlist"])
     if as_json or given.json:
         click.echo(json.dumps([ranking_to_json(one) for one in ranked], ensure_ascii=False, indent=1))
         return
@@ -79,13 +77,6 @@ def why(given: CliContext, request: tuple[str, ...], as_json: bool) -> None:
     for place, one in enumerate(ranked, 1):
         mark = click.style("●", fg="green") if place <= most else click.style("·", dim=True)
         click.echo(f"{mark} {place:2} {one.skill.name}  {click.style(one.reason, dim=True)}")
-
-
-def find_skill(library: SkillIndex, name: str) -> Skill:
-    for one in library.list_all():
-        if isinstance(one, Skill) and one.name == name:
-            return one
-    raise NotFound(f'There is no skill "{name}".', hint="`sojourn skills list` shows them all.")
 
 
 def skill_to_json(one: Skill | SkillProblem) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""Stemming: the tokens of `core.terms` without endings and without stop words."""
+"""Stemming: the tokens of a text without endings and without stop words; reads the word lists of this package."""
 
 from __future__ import annotations
 
@@ -34,8 +34,13 @@ def is_stop_word(term: str) -> bool:
 
 @cache
 def _load_stop_words() -> frozenset[str]:
-    lines = Path(__file__).with_name("stop_words.txt").read_text("utf-8").splitlines()
-    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+    return frozenset(word for line in read_lines("stop_words.txt") for word in line.split())
+
+
+def read_lines(name: str) -> list[str]:
+    """Reads a data file of this package, without blank lines and comments."""
+    text = Path(__file__).with_name(name).read_text("utf-8")
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
 @lru_cache(maxsize=32768)

@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+
+from sojourn.context.stemming import read_lines
 
 _ITEM = re.compile(r"^[ \t]*(?:(\d{1,2})[.)、．]|([-*•·])|([一二三四五六七八九十]{1,2})[、.．])[ \t]*(\S.*)$")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -136,8 +137,7 @@ def _is_request(part: str) -> bool:
 
 @cache
 def _load_verbs() -> frozenset[str]:
-    lines = Path(__file__).with_name("verbs.txt").read_text("utf-8").splitlines()
-    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+    return frozenset(word for line in read_lines("verbs.txt") for word in line.split())
 
 
 def _to_title(text: str) -> str:

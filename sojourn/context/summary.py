@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
+from math import log
 
 from sojourn.context.budget import to_contribution
-from sojourn.context.extractive_summary import extract_summary
+from sojourn.context.stemming import stem_words
 from sojourn.core.errors import SojournError
-from sojourn.core.messages import Message, text_of
+from sojourn.core.messages import Message, text_of, tool_calls_of
 from sojourn.ports.app import AgentContext
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.runtime import CanComplete
@@ -32,6 +35,8 @@ _INSTRUCTIONS = (
     "Bring the summary of this conversation up to date. Keep decisions, facts, names, numbers, file paths and what is "
     "still open; leave out greetings. Plain sentences, at most 300 words, in the language of the conversation."
 )
+_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
+_MAX_REQUEST_TOKENS = 40  # of one request
 
 logger = logging.getLogger(__name__)
 
@@ -55,12 +60,12 @@ class ConversationSummary:
     name = "summary"
     stage: Stage = "memory"
 
-    def __init__(self, kit: AgentContext) -> None:
-        self._kit = kit
+    def __init__(self, app: AgentContext) -> None:
+        self._app = app
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
         length = await asyncio.to_thread(_count_tokens, request.history)
-        if length < int(self._kit.settings["memory.summary_tokens"]):
+        if length < int(self._app.settings["memory.summary_tokens"]):
             return ContextContribution()
         summary = await self._load(request)
         if summary is None or not summary.is_valid_for(request.history):
@@ -78,7 +83,7 @@ class ConversationSummary:
     async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
         """Updates the summary after enough new messages, from half of `memory.summary_tokens` on."""
         length = await asyncio.to_thread(_count_tokens, [*request.history, *kept])
-        if status != "completed" or length < int(self._kit.settings["memory.summary_tokens"]) / 2:
+        if status != "completed" or length < int(self._app.settings["memory.summary_tokens"]) / 2:
             return
         old = await self._load(request)
         older = request.history[:-RECENT_MESSAGES]
@@ -86,23 +91,18 @@ class ConversationSummary:
         if not older or (old is not None and is_valid and len(older) - old.covers < REFRESH_AFTER_MESSAGES):
             return
         new = await self._build(request, older, old if is_valid else None)
-        value = {"text": new.text, "covers": new.covers, "mark": new.mark, "by": new.by}
         session = request.session
-        await self._kit.store.put_record(
-            Record(kind=KIND, key=session.id, value=value, principal=session.principal, session=session.id)
+        await self._app.store.put_record(
+            Record(kind=KIND, key=session.id, value=asdict(new), principal=session.principal, session=session.id)
         )
 
     async def _load(self, request: ContextRequest) -> Summary | None:
-        record = await self._kit.store.get_record(KIND, request.session.id)
+        record = await self._app.store.get_record(KIND, request.session.id)
         value = record.value if record else None
         if not isinstance(value, dict) or not isinstance(value.get("covers"), int):
             return None
-        return Summary(
-            text=str(value.get("text", "")),
-            covers=value["covers"],
-            mark=str(value.get("mark", "")),
-            by=str(value.get("by", "")),
-        )
+        texts = {name: str(value.get(name, "")) for name in ("text", "mark", "by")}
+        return Summary(covers=value["covers"], **texts)
 
     async def _build(self, request: ContextRequest, older: Sequence[Message], before: Summary | None) -> Summary:
         model = await self._find_model(request.runtime)
@@ -121,19 +121,19 @@ class ConversationSummary:
 
     async def _find_model(self, runtime: str) -> CanComplete | None:
         """Returns the runtime of the turn, if it can complete text and the settings allow it."""
-        if not self._kit.settings["memory.model_summaries"] or not runtime:
+        if not self._app.settings["memory.model_summaries"] or not runtime:
             return None
         try:
-            found: object = self._kit.runtime(runtime)
-            if isinstance(found, CanComplete) and (await self._kit.runtime(runtime).ready()).ok:
+            found: object = self._app.runtime(runtime)
+            if isinstance(found, CanComplete) and (await self._app.runtime(runtime).ready()).ok:
                 return found
         except SojournError as error:
             logger.info("%s cannot summarise: %s", runtime, error)
         return None
 
 
-def make(kit: AgentContext) -> ConversationSummary:
-    return ConversationSummary(kit)
+def make(app: AgentContext) -> ConversationSummary:
+    return ConversationSummary(app)
 
 
 def hash_messages(messages: Sequence[Message]) -> str:
@@ -167,3 +167,55 @@ def _render_messages(messages: Sequence[Message]) -> str:
             break
         kept.append(line)
     return "\n".join(reversed(kept))
+
+
+# without a model: the requests, and the highest-ranked sentences of the answers
+def split_sentences(text: str) -> list[str]:
+    """Returns the sentences of a text, without code blocks."""
+    plain = re.sub(r"```.*?(```|$)", " ", text, flags=re.DOTALL)
+    parts = (hit[0].strip(" \t#*->|") for hit in _SENTENCE.finditer(plain))
+    return [one for one in parts if len(stem_words(one)) >= 2]
+
+
+def extract_summary(messages: Sequence[Message], max_tokens: int) -> str:
+    """Summarises a conversation in at most `max_tokens`: half for the requests, half for sentences of the answers."""
+    asked = [
+        truncate_to_tokens(" ".join(text_of(one).split()), _MAX_REQUEST_TOKENS)
+        for one in messages
+        if one.role == "user" and text_of(one)
+    ]
+    used = Counter(call.name for one in messages for call in tool_calls_of(one))
+    newest = _take_lines([f"- {one}" for one in reversed(asked)], max_tokens // 2)
+    head = newest[::-1]
+    tail = _main_sentences(messages, max_tokens - estimate_tokens("\n".join(head)) - 40)
+    parts = ["Asked so far:", *head]
+    if tail:
+        parts += ["Main points of the answers:", *(f"- {one}" for one in tail)]
+    if used:
+        parts.append("Tools used: " + ", ".join(f"{name} ×{times}" for name, times in used.most_common(8)))
+    return truncate_to_tokens("\n".join(parts), max_tokens)
+
+
+def _take_lines(lines: Sequence[str], room: int) -> list[str]:
+    kept: list[str] = []
+    for line in lines:
+        room -= estimate_tokens(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return kept
+
+
+def _main_sentences(messages: Sequence[Message], room: int) -> list[str]:
+    """Returns the sentences with the most significant words of this conversation, in their order."""
+    said = [one for message in messages if message.role == "assistant" for one in split_sentences(text_of(message))]
+    said = list(dict.fromkeys(said))
+    having = Counter(word for one in said for word in set(stem_words(one)))
+    weights = {word: times * log(1 + len(said) / times) for word, times in having.items()}
+
+    def weight(sentence: str) -> float:
+        found = set(stem_words(sentence))
+        return sum(weights[word] for word in found) / (5 + len(found))
+
+    chosen = set(_take_lines(sorted(said, key=weight, reverse=True), room))
+    return [one for one in said if one in chosen]

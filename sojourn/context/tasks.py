@@ -45,8 +45,8 @@ class TaskSource:
     name = "tasks"
     stage: Stage = "tasks"
 
-    def __init__(self, kit: HasStore) -> None:
-        self._kit = kit
+    def __init__(self, app: HasStore) -> None:
+        self._app = app
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
         continues = _CONTINUES.fullmatch(request.said) is not None
@@ -54,7 +54,7 @@ class TaskSource:
         if graph is None:
             return ContextContribution()
         await self._save(request, graph, after=request.session.last_seq)
-        reason = "you said to go on; this is what was left" if continues else "the request has several steps"
+        reason = "you asked to continue; these steps are left" if continues else "the request has several steps"
         block = ContextBlock(
             kind=KIND,
             title="The steps of this request",
@@ -62,25 +62,25 @@ class TaskSource:
             origin=f"session {request.session.id}",
             reason=reason,
         )
-        found = to_contribution([block], request.budget)
+        contribution = to_contribution([block], request.budget)
         return ContextContribution(
-            blocks=found.blocks,
+            blocks=contribution.blocks,
             graph=graph,
-            shown=(Progress("task", to_progress_detail(graph)), *found.shown),
-            left_out=found.left_out,
+            shown=(Progress("task", to_progress_detail(graph)), *contribution.shown),
+            left_out=contribution.left_out,
         )
 
     async def after(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
         """Saves the outcome of the tasks."""
-        record = await self._kit.store.get_record(KIND, request.session.id)
+        record = await self._app.store.get_record(KIND, request.session.id)
         graph = await self._current_graph(record)
         if record is not None and graph is not None and graph != _parse_graph(record):
-            await self._kit.store.put_record(
+            await self._app.store.put_record(
                 replace(record, value={**record.value, **to_json(graph)}), expect=record.revision
             )
 
     async def _find_unfinished(self, request: ContextRequest) -> TaskGraph | None:
-        graph = await self._current_graph(await self._kit.store.get_record(KIND, request.session.id))
+        graph = await self._current_graph(await self._app.store.get_record(KIND, request.session.id))
         if graph is None:
             return None
         for task in graph.tasks:  # interrupted and failed tasks are retried
@@ -91,7 +91,7 @@ class TaskSource:
     async def _save(self, request: ContextRequest, graph: TaskGraph, *, after: int) -> None:
         """Saves a graph. `after`: the number in the session's log after which the turn that works on it begins."""
         session, value = request.session, {**to_json(graph), "after": after}
-        await self._kit.store.put_record(
+        await self._app.store.put_record(
             Record(kind=KIND, key=session.id, value=value, principal=session.principal, session=session.id)
         )
 
@@ -102,7 +102,7 @@ class TaskSource:
             return None
         states: dict[str, TaskState] = {}
         status = ""
-        async with aclosing(self._kit.store.read(record.session, after=int(record.value.get("after") or 0))) as log:
+        async with aclosing(self._app.store.read(record.session, after=int(record.value.get("after") or 0))) as log:
             async for kept in log:
                 if isinstance(kept.item, Progress) and kept.item.stage == "task":
                     states |= _parse_states(kept.item)
@@ -117,9 +117,9 @@ class TaskSource:
         return _apply_states(graph, states)
 
 
-def _parse_states(told: Progress) -> dict[str, TaskState]:
-    listed = told.detail.get("tasks") or ()
-    return {str(one.get("id")): one["state"] for one in listed if one.get("state") in get_args(TaskState)}
+def _parse_states(progress: Progress) -> dict[str, TaskState]:
+    entries = progress.detail.get("tasks") or ()
+    return {str(one.get("id")): one["state"] for one in entries if one.get("state") in get_args(TaskState)}
 
 
 def _apply_states(graph: TaskGraph, states: Mapping[str, TaskState]) -> TaskGraph:
@@ -131,16 +131,16 @@ def _apply_states(graph: TaskGraph, states: Mapping[str, TaskState]) -> TaskGrap
     return replace(graph, tasks=tuple(tasks))
 
 
-def make(kit: HasStore) -> TaskSource:
-    return TaskSource(kit)
+def make(app: HasStore) -> TaskSource:
+    return TaskSource(app)
 
 
 def graph_from_request(said: str) -> TaskGraph | None:
     """Builds the graph of a request; None for a single step."""
-    found = parse_steps(said)
-    if len(found) < 2:
+    steps = parse_steps(said)
+    if len(steps) < 2:
         return None
-    tasks = _to_tasks(found)
+    tasks = _to_tasks(steps)
     parallel, because = judge_parallelism(tasks)
     return build_graph(tasks, parallel=parallel, because=because)
 
@@ -169,7 +169,7 @@ def judge_parallelism(tasks: Sequence[Task]) -> tuple[bool, str]:
     if free < 2:
         return False, "Each step needs the one before it."
     if all(len(task.title) < 24 for task in tasks) and len(tasks) < 3:
-        return False, "Two small steps are sooner done one after the other."
+        return False, "Two small steps are done sooner one after the other."
     return True, f"{free} of {len(tasks)} steps need nothing from each other."
 
 

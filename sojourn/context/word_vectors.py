@@ -19,7 +19,7 @@ _MAX_CACHED_VECTORS = 20_000
 class WordVectors:
     """Embeds a text as the mean of its word vectors; subtracts the mean of all texts before comparing."""
 
-    def __init__(self, _kit: HasSettings) -> None:
+    def __init__(self, _app: HasSettings) -> None:
         try:
             # wordllama's own lookup misses the files it ships, and would then download them.
             self._model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
@@ -31,9 +31,9 @@ class WordVectors:
     def similarities(self, query: str, texts: Sequence[str]) -> list[float]:
         if not texts:
             return []
-        found = self._vectors([*texts, query])
-        common = found[:-1].mean(axis=0) if len(texts) >= 20 else numpy.zeros_like(found[-1])
-        apart = _normalise(found - common)
+        vectors = self._vectors([*texts, query])
+        common = vectors[:-1].mean(axis=0) if len(texts) >= 20 else numpy.zeros_like(vectors[-1])
+        apart = _normalise(vectors - common)
         return [float(value) for value in apart[:-1] @ apart[-1]]
 
     def _vectors(self, texts: Sequence[str]) -> NDArray[numpy.float32]:

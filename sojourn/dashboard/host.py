@@ -16,7 +16,7 @@ from sojourn.core.errors import NotFound, SojournError
 from sojourn.dashboard.backends import Backend, fingerprint
 from sojourn.dashboard.plugin_folders import PluginFolder, find_folder
 from sojourn.dashboard.plugin_manifest import NAME
-from sojourn.dashboard.plugin_state import Consents, list_pages
+from sojourn.dashboard.plugin_state import Consents, PageState, list_pages
 from sojourn.ports.app import PluginAccess
 
 _POLL_SECONDS = 1.0  # seconds between two looks whether somebody turned a plugin off elsewhere

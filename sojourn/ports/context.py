@@ -40,6 +40,10 @@ class ContextBlock:
     reason: str
     tokens: int = 0
 
+    def render(self) -> str:
+        """Renders the block as runtimes send it: title, origin, reason and text."""
+        return f"## {self.title} ({self.kind})\nFrom: {self.origin}\nWhy: {self.reason}\n\n{self.text}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextContribution:

@@ -1,4 +1,4 @@
-"""echo: repeats what it hears. The smallest runtime there is; copy it to start yours."""
+"""echo: repeats the request. The smallest runtime; copy it to write your own."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ class Echo:
     takes_tool_history = False
 
     async def ready(self) -> RuntimeStatus:
-        return RuntimeStatus(ok=True, detail="repeats what it hears")
+        return RuntimeStatus(ok=True, detail="repeats the request")
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
-        said = strip_control(turn.said)  # whatever it is given: nothing that moves a cursor leaves a runtime
+        said = strip_control(turn.said)  # a runtime never lets terminal escapes through
         for word in said.split():
             yield Chunk(word + " ")
         yield assistant(said)
         yield Done(usage={"input_tokens": len(said.split()), "output_tokens": len(said.split())})
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
 
-def make(kit: HasSettings) -> Echo:
+def make(app: HasSettings) -> Echo:
     return Echo()
 
 
-plugin = Plugin(name="echo", summary="Repeats what it hears.", runtimes={"echo": make})
+plugin = Plugin(name="echo", summary="Repeats the request.", runtimes={"echo": make})

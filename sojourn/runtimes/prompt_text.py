@@ -12,14 +12,13 @@ from typing import Literal
 
 from sojourn.core.attachments import Attachment, attachments_of
 from sojourn.core.errors import NotAllowed
-from sojourn.core.messages import Message, text_of, tool_calls_of
-from sojourn.core.messages import parts_of as parts_of
+from sojourn.core.messages import Message, parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import OWNER
 from sojourn.core.tasks import TaskGraph
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import HistoryEntry, TurnInput
 
-MAX_INLINE_CHARS = 200_000  # of one attached text; the prompt says when a text was cut
+MAX_INLINE_CHARS = 200_000  # of one attached text; the prompt says when a text is truncated
 _TEXT_SUBTYPES = ("json", "xml", "yaml", "toml", "javascript", "x-sh", "x-python", "sql", "csv")
 
 
@@ -44,7 +43,7 @@ def render_context(
     blocks: Sequence[ContextBlock], examples: Sequence[Message] = (), graph: TaskGraph | None = None
 ) -> str:
     """Renders the prepared context, each part with its origin and reason; "" when there is none."""
-    sections = [_render_block(block) for block in blocks]
+    sections = [block.render() for block in blocks]
     if graph is not None and graph.tasks and not any(block.kind == "tasks" for block in blocks):
         sections.append(_render_graph(graph))
     if examples:
@@ -57,10 +56,6 @@ def render_context(
     return "# Prepared for this request\nEach part says where it comes from and why it is here.\n\n" + "\n\n".join(
         sections
     )
-
-
-def _render_block(block: ContextBlock) -> str:
-    return f"## {block.title} ({block.kind})\nFrom: {block.origin}\nWhy: {block.reason}\n\n{block.text}"
 
 
 def _render_graph(graph: TaskGraph) -> str:
@@ -108,9 +103,12 @@ def _render_with_attachments(message: Message) -> str:
     attached = attachments_of(message)
     if not attached:
         return text_of(message)
-    words = [part for part in parts_of(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]
-    text = "\n".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in words)
-    return "\n".join(filter(None, [text, *map(_describe_attachment, attached)]))
+    return "\n".join(filter(None, [text_without_attachments(message), *map(_describe_attachment, attached)]))
+
+
+def text_without_attachments(message: Message) -> str:
+    parts = [part for part in parts_of(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]
+    return "\n".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in parts)
 
 
 def _describe_attachment(one: Attachment) -> str:
@@ -129,15 +127,16 @@ async def render_request(turn: TurnInput, *, shown: Sequence[Attachment] = ()) -
     for one in turn.attachments:
         if one in shown:
             continue
-        parts.append(await _inline_text(turn, one) if is_text(one) else _describe_attachment(one))
+        parts.append(await inline_text(turn, one) if is_text(one) else _describe_attachment(one))
     return "\n\n".join(filter(None, parts))
 
 
-async def _inline_text(turn: TurnInput, one: Attachment) -> str:
+async def inline_text(turn: TurnInput, one: Attachment) -> str:
+    """Returns the text of an attachment between two marks; its description when it is not UTF-8."""
     try:
         text = (await turn.read_attachment(one)).decode("utf-8")
     except UnicodeDecodeError:
         return _describe_attachment(one)
-    cut = f"\n[cut: {len(text)} characters in all]" if len(text) > MAX_INLINE_CHARS else ""
+    cut = f"\n[truncated: {len(text)} characters in all]" if len(text) > MAX_INLINE_CHARS else ""
     heading = f"[attached: {one.name or 'a text'}, {one.media_type}]"
     return f"{heading}\n{text[:MAX_INLINE_CHARS]}{cut}\n[end of the attached text]"

@@ -111,13 +111,13 @@ def _describe_call(call: ToolCall) -> ToolDetail:
 
 
 def _to_ended_progress(call: ToolCall, result: ToolResult, seconds: float) -> Progress:
-    shown: ToolDetail = {
+    detail: ToolDetail = {
         **_describe_call(call),
         "status": "completed" if result.ok else "failed",
         "duration": round(seconds, 3),
     }
     if not result.ok:
-        shown["error"] = strip_control(result.text)[:_MAX_ERROR_CHARS] or "It failed and gave no reason."
+        detail["error"] = strip_control(result.text)[:_MAX_ERROR_CHARS] or "It failed and gave no reason."
     if result.facts:
-        shown["facts"] = dict(result.facts)
-    return Progress("tool", shown)
+        detail["facts"] = dict(result.facts)
+    return Progress("tool", detail)

@@ -13,8 +13,8 @@ import pytest_asyncio
 
 from sojourn.core.messages import assistant, user
 from sojourn.ports.tool import Tool
+from sojourn.runtimes.acp import AcpSettings
 from sojourn.runtimes.acp.runtime import AcpRuntime
-from sojourn.runtimes.acp.settings import AcpSettings
 from sojourn.testing.hermes_process import HermesProcess
 from sojourn.testing.model_script import Call, Garbage, Hang, ModelRequest, Say, Script
 from sojourn.testing.model_server import ModelServer

@@ -9,8 +9,8 @@ import pytest
 
 from sojourn.core.settings import Secret
 from sojourn.ports.tool import Tool
+from sojourn.runtimes.hermes import HermesSettings
 from sojourn.runtimes.hermes.runtime import HermesRuntimeAdapter
-from sojourn.runtimes.hermes.settings import HermesSettings
 from sojourn.testing.hermes_process import HermesProcess
 from sojourn.testing.model_script import Call, Garbage, ModelRequest, Say, Script
 from sojourn.testing.model_server import ModelServer

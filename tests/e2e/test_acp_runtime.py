@@ -23,9 +23,8 @@ from sojourn.core.sessions import Principal
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import HistoryEntry, Observation, SaveState
 from sojourn.ports.tool import Question, Reply
-from sojourn.runtimes.acp import prompt_call
+from sojourn.runtimes.acp import AcpSettings, prompt_call
 from sojourn.runtimes.acp.runtime import AcpRuntime
-from sojourn.runtimes.acp.settings import AcpSettings
 from sojourn.testing.hermes_process import HermesProcess
 from sojourn.testing.model_script import Call, Refuse, Say
 from sojourn.testing.model_server import ModelServer

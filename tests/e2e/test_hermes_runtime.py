@@ -28,9 +28,9 @@ from sojourn.core.settings import Secret
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import Observation, SaveState
 from sojourn.ports.tool import Question, Reply
+from sojourn.runtimes.hermes import HermesSettings
 from sojourn.runtimes.hermes.api import HermesApi
 from sojourn.runtimes.hermes.runtime import HermesRuntimeAdapter
-from sojourn.runtimes.hermes.settings import HermesSettings
 from sojourn.testing.hermes_process import HermesProcess, free_port
 from sojourn.testing.model_script import Call, Hang, Refuse, Say, Script, Think
 from sojourn.testing.model_server import ModelServer

@@ -21,7 +21,7 @@ from sojourn.testing.turn_runner import run_turn, turn_input
 async def work():
     settings = config.load({"model.detect": False, "model.retries": 0, **GIVEN})
     native = NativeRuntimeAdapter(settings, Registry().load)
-    shown = await run_turn(native, turn_input("hi"))
+    shown = await run_turn(native, make_turn_input("hi"))
     assert shown.answers == ["Hello."], (shown.answers, shown.error)
     await native.close()
 

@@ -1,7 +1,26 @@
 """acp: an agent that speaks the Agent Client Protocol over stdio answers; Sojourn keeps the conversation."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+
 from sojourn.ports.plugin import Plugin
-from sojourn.runtimes.acp.settings import PLUGIN, AcpSettings
+
+PLUGIN = "acp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcpSettings:
+    """The agent to start, and timeouts."""
+
+    command: str = ""  # "hermes acp", "gemini --experimental-acp" …; words are split as a shell does, without one
+    name: str = ""  # what the agent is called on screen; else what it calls itself
+    start_seconds: float = 60.0  # until it has introduced itself and opened a session
+    idle_seconds: float = 600.0  # the longest it may say nothing at all during a turn
+    most_seconds: float = 3600.0  # the longest a turn may take
+    approval_seconds: float = 50.0  # then we deny; Hermes itself gives up after 60
+    guests: bool = False  # whether guests may use it, and with it the tools it has
+
 
 plugin = Plugin(
     name=PLUGIN,

@@ -1,24 +1,41 @@
-"""A running agent: its capabilities, its open sessions, and the listener of each prompt."""
+"""A running agent: its process, its capabilities, its open sessions, and the listener of each prompt."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import shlex
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from sojourn import __version__
-from sojourn.core.errors import KeyRefused, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable, SojournError
+from sojourn.core.errors import BadConfig, KeyRefused, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable, SojournError
 from sojourn.core.messages import Json
+from sojourn.processes import GRACE_SECONDS, ChildProcess, OutputBuffer, start
+from sojourn.runtimes.acp import PLUGIN, AcpSettings
 from sojourn.runtimes.acp.jsonrpc import METHOD_NOT_FOUND, ConnectionClosed, JsonRpcConnection, Params, RpcError
-from sojourn.runtimes.acp.process import AgentProcess
-from sojourn.runtimes.acp.settings import PLUGIN, AcpSettings
+from sojourn.text.ansi import strip_control
 
 logger = logging.getLogger(__name__)
 
 PROTOCOL_VERSION = 1
 AUTH_REQUIRED = -32000
+_STDERR_TAIL_BYTES = 16 * 1024
 Permit = Callable[[Params], Awaitable[Json]]
+
+
+def split_command(command: str) -> list[str]:
+    """Splits the configured command into a program and its arguments. BadConfig."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise BadConfig(f"[plugins.{PLUGIN}] command is {command!r}: {error}.", hint="Check its quotes.") from error
+    if not words:
+        raise BadConfig(
+            "No agent is set for the runtime acp.",
+            hint=f'Set `command` under [plugins.{PLUGIN}], for example command = "hermes acp".',
+        )
+    return words
 
 
 class Listener:
@@ -30,12 +47,13 @@ class Listener:
 
 
 class AcpAgent:
-    """One agent process after its handshake; it may have many sessions open."""
+    """One agent process after its handshake; it may have many sessions open. Its stderr goes to the log."""
 
-    def __init__(self, process: AgentProcess, settings: AcpSettings) -> None:
-        self._process, self._settings = process, settings
+    def __init__(self, child: ChildProcess, settings: AcpSettings) -> None:
+        self._child, self._settings = child, settings
+        child.on_output = self._log_stderr
         self._rpc = JsonRpcConnection(
-            process.reader, process.writer, on_notification=self._on_notification, on_request=self._on_request
+            child.reader, child.writer, on_notification=self._on_notification, on_request=self._on_request
         )
         self._listeners: dict[str, Listener] = {}
         self.open: set[str] = set()  # ids of its open sessions
@@ -47,7 +65,8 @@ class AcpAgent:
 
     @classmethod
     async def start(cls, settings: AcpSettings, cwd: Path, environment: Mapping[str, str] | None) -> AcpAgent:
-        agent = cls(await AgentProcess.start(settings.command, cwd, environment), settings)
+        """Starts the configured command and shakes hands with it."""
+        agent = cls(await _start_child(settings.command, cwd, environment), settings)
         try:
             await agent._initialize()
         except BaseException:
@@ -79,11 +98,11 @@ class AcpAgent:
 
     @property
     def alive(self) -> bool:
-        return self._process.alive and not self._rpc.closed_because
+        return self._child.is_running and not self._rpc.closed_because
 
     @property
     def process_id(self) -> int:
-        return self._process.id
+        return self._child.pid
 
     @property
     def can_load(self) -> bool:
@@ -115,13 +134,26 @@ class AcpAgent:
                     hint=f"Check `command` under [plugins.{PLUGIN}]: it often needs an option.",
                 )
             return RuntimeUnreachable(
-                f"{self.name} has exited: {error} ({await self._process.obituary()}).",
-                hint="It is started again with the next turn; its log lines are in Sojourn's log.",
+                f"{self.name} has exited: {error} ({await self._describe_exit()}).",
+                hint="The next turn starts it again; its log lines are in Sojourn's log.",
             )
-        if error.code == AUTH_REQUIRED:
+        if error.rpc_code == AUTH_REQUIRED:
             ways = ", ".join(filter(None, self._auth_methods)) or "see its manual"
-            return KeyRefused(f"{self.name} requires you to sign in first: {error.text}.", hint=f"Sign in by: {ways}.")
-        return RuntimeFailed(f"{self.name} refused: {error.text}.", hint="Its log lines are in Sojourn's log.")
+            return KeyRefused(f"{self.name} requires you to sign in first: {error}.", hint=f"Sign in by: {ways}.")
+        return RuntimeFailed(f"{self.name} refused: {error}.", hint="Its log lines are in Sojourn's log.")
+
+    def _log_stderr(self, data: bytes) -> None:
+        for line in strip_control(data.decode("utf-8", "replace")).splitlines():
+            if line.strip():
+                logger.info("agent %s: %s", self._child.pid, line.strip()[:2000])
+
+    async def _describe_exit(self) -> str:
+        """Describes how the process ended, with the last line of its stderr."""
+        await self._child.wait(1.0)
+        code = self._child.process.returncode
+        how = "it is still running" if code is None else f"exit code {code}" if code >= 0 else f"signal {-code}"
+        lines = [line.strip() for line in strip_control(self._child.output.text()).splitlines() if line.strip()]
+        return f"{how}; its last output: {lines[-1][:300]}" if lines else how
 
     # sessions
     async def new_session(self, cwd: Path) -> str:
@@ -188,13 +220,33 @@ class AcpAgent:
 
     async def _on_request(self, method: str, params: Params) -> Json:
         if method != "session/request_permission":
-            raise RpcError(METHOD_NOT_FOUND, f"{method} is not offered here")
+            raise RpcError(METHOD_NOT_FOUND, f"{method} is not supported")
         listener = self._listeners.get(str(params.get("sessionId")))
         return await listener.permit(params) if listener else {"outcome": {"outcome": "cancelled"}}
 
     async def close(self) -> None:
+        """Closes stdin, which ends a well-behaved agent; then ends its whole process tree."""
         await self._rpc.close()
-        await self._process.close()
+        self._child.writer.close()
+        await self._child.wait(GRACE_SECONDS)
+        await self._child.end()
+
+
+async def _start_child(command: str, cwd: Path, environment: Mapping[str, str] | None) -> ChildProcess:
+    words = split_command(command)
+    if not cwd.is_dir():
+        raise RuntimeFailed(f"The folder {cwd} does not exist.", hint="Choose another one for this session.")
+    try:
+        child = await start(
+            words, cwd=cwd, env=environment, connect="streams", output=OutputBuffer(0, _STDERR_TAIL_BYTES)
+        )
+    except OSError as error:
+        raise RuntimeUnreachable(
+            f"The agent `{words[0]}` cannot be started: {error.strerror or error}.",
+            hint=f"Install it, or correct `command` under [plugins.{PLUGIN}].",
+        ) from error
+    logger.info("started agent %s as process %s", words[0], child.pid)
+    return child
 
 
 def _as_object(value: Json) -> Params:

@@ -13,6 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from sojourn.core.errors import RuntimeFailed, RuntimeUnreachable
 from sojourn.core.messages import Json
 
 logger = logging.getLogger(__name__)
@@ -25,21 +26,16 @@ OnNotification = Callable[[str, Params], None]
 OnRequest = Callable[[str, Params], Awaitable[Json]]
 
 
-class RpcError(Exception):
-    """The program answered a call with an error."""
+class RpcError(RuntimeFailed):
+    """The program answered a call with an error: the message and details of its response, and its JSON-RPC code."""
 
-    def __init__(self, code: int, message: str, data: Json = None) -> None:
-        super().__init__(message)
-        self.code, self.message, self.data = code, message, data
-
-    @property
-    def text(self) -> str:
-        """Its message and details."""
-        detail = self.data.get("details") or self.data.get("message") if isinstance(self.data, dict) else self.data
-        return f"{self.message}: {detail}" if isinstance(detail, str) and detail else self.message
+    def __init__(self, rpc_code: int, message: str, data: Json = None) -> None:
+        detail = data.get("details") or data.get("message") if isinstance(data, dict) else data
+        super().__init__(f"{message}: {detail}" if isinstance(detail, str) and detail else message)
+        self.rpc_code = rpc_code
 
 
-class ConnectionClosed(Exception):
+class ConnectionClosed(RuntimeUnreachable):
     """The program has exited, or does not speak this protocol."""
 
 
@@ -58,12 +54,8 @@ class JsonRpcConnection:
         on_notification: OnNotification,
         on_request: OnRequest,
     ) -> None:
-        self._reader, self._writer, self._on_notification, self._on_request = (
-            reader,
-            writer,
-            on_notification,
-            on_request,
-        )
+        self._reader, self._writer = reader, writer
+        self._on_notification, self._on_request = on_notification, on_request
         self._pending: dict[int, asyncio.Future[Json]] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._messages, self._stray_lines, self._last_id = 0, 0, 0
@@ -92,7 +84,7 @@ class JsonRpcConnection:
             self._writer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     async def _read(self) -> None:
-        why = "it closed its output"
+        why = "it closed its standard output"
         try:
             while line := await self._reader.readline():
                 self._handle_line(line)
@@ -100,7 +92,7 @@ class JsonRpcConnection:
                     why = "it does not speak the Agent Client Protocol"
                     break
         except ValueError:  # raised by StreamReader for a line over its limit
-            why = "it sent a line without end"
+            why = "it sent a line that is too long"
         except OSError as error:
             why = str(error)
         finally:
@@ -120,18 +112,18 @@ class JsonRpcConnection:
         if not isinstance(message, dict) or not ("method" in message or "id" in message):
             if line.strip():
                 self._stray_lines += 1
-                logger.debug("a line that is no message: %.200r", line)
+                logger.debug("skipped a line that is not a message: %.200r", line)
             return
         self._messages += 1
         if "method" not in message:
             self._resolve_call(message)
             return
         method, params = str(message["method"]), message.get("params")
-        given = params if isinstance(params, dict) else {}
+        arguments = params if isinstance(params, dict) else {}
         if "id" not in message:
-            self._on_notification(method, given)
+            self._on_notification(method, arguments)
             return
-        task = asyncio.create_task(self._handle_request(message["id"], method, given))
+        task = asyncio.create_task(self._handle_request(message["id"], method, arguments))
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
@@ -158,7 +150,7 @@ class JsonRpcConnection:
         try:
             self._write({"id": number, "result": await self._on_request(method, params)})
         except RpcError as error:
-            self._write({"id": number, "error": {"code": error.code, "message": error.message}})
+            self._write({"id": number, "error": {"code": error.rpc_code, "message": str(error)}})
 
     async def close(self) -> None:
         self._fail_pending("it was closed")

@@ -17,7 +17,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import HistoryEntry, TurnInput
 from sojourn.runtimes.acp.jsonrpc import Params
-from sojourn.runtimes.acp.stop_reason import NO_USAGE, AgentUsage
+from sojourn.runtimes.acp.prompt_call import NO_USAGE, AgentUsage
 from sojourn.runtimes.prompt_text import render_context, render_request, render_transcript
 
 _MAX_BLOCK_HASHES = 500
@@ -95,8 +95,8 @@ async def build_content(turn: TurnInput, known: SeenHistory | None, *, images: b
     """Returns the content blocks of the prompt. `known`: None for a new session of the agent."""
     blocks = [block for block in turn.blocks if known is None or hash_block(block) not in known.blocks]
     entries = render_transcript(turn.history if known is None else known.unseen(turn.history))
-    shown = [one for one in turn.attachments if images and one.media_type.startswith("image/")]
-    request = await render_request(turn, shown=shown)
+    attached_images = [one for one in turn.attachments if images and one.media_type.startswith("image/")]
+    request = await render_request(turn, shown=attached_images)
     parts = [render_context(blocks, turn.examples, turn.graph)]
     if entries:
         title = "The conversation so far" if known is None else "What was said meanwhile, without you"
@@ -104,7 +104,7 @@ async def build_content(turn: TurnInput, known: SeenHistory | None, *, images: b
     parts = list(filter(None, parts))
     parts.append(f"# The request\n\n{request}" if parts else request)
     texts: list[Params] = [{"type": "text", "text": part} for part in parts]
-    return texts + [await _load_image(turn, one) for one in shown]
+    return texts + [await _load_image(turn, one) for one in attached_images]
 
 
 async def _load_image(turn: TurnInput, one: Attachment) -> Params:

@@ -12,12 +12,10 @@ from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Progress
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
-from sojourn.runtimes.acp.agent import AcpAgent
-from sojourn.runtimes.acp.process import words_of
+from sojourn.runtimes.acp import PLUGIN, AcpSettings
+from sojourn.runtimes.acp.agent import AcpAgent, split_command
 from sojourn.runtimes.acp.prompt import SeenHistory, build_content, build_state, working_folder
-from sojourn.runtimes.acp.prompt_call import PromptCall
-from sojourn.runtimes.acp.settings import PLUGIN, AcpSettings
-from sojourn.runtimes.acp.stop_reason import FINISH_REASONS, NO_USAGE, finish, parse_usage
+from sojourn.runtimes.acp.prompt_call import FINISH_REASONS, NO_USAGE, PromptCall, finish_answer, parse_usage
 from sojourn.runtimes.prompt_text import require_guest_access
 
 _STOP_WAIT_SECONDS = 0.8
@@ -41,7 +39,7 @@ class AcpRuntime:
     async def ready(self) -> RuntimeStatus:
         """Checks that the agent could be started, without starting it."""
         try:
-            words = words_of(self._settings.command)
+            words = split_command(self._settings.command)
         except SojournError as error:
             return RuntimeStatus(ok=False, detail=str(error), hint=error.hint)
         if self._agent is not None and self.is_running:
@@ -71,7 +69,9 @@ class AcpRuntime:
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         require_guest_access(turn, guests=self._settings.guests, agent="The agent", plugin=PLUGIN)
-        yield Progress("prepare", {"runtime": self.name, "agent": self._agent_name(words_of(self._settings.command))})
+        yield Progress(
+            "prepare", {"runtime": self.name, "agent": self._agent_name(split_command(self._settings.command))}
+        )
         agent, session, known = await self._open_session(turn)
         before = known.usage if known else NO_USAGE
         model = await agent.choose_model(session, turn.model)
@@ -79,27 +79,27 @@ class AcpRuntime:
         prompt = PromptCall(agent, session, turn, parts, self._settings)
         try:
             yield SaveState(build_state(turn, session, known, before))
-            shown = {"runtime": self.name, "agent": agent.name, "version": agent.version, "model": model}
-            yield Progress("running", shown)
+            detail = {"runtime": self.name, "agent": agent.name, "version": agent.version, "model": model}
+            yield Progress("running", detail)
             while (update := await prompt.next_update()) is not None:
-                for given in prompt.updates.map_update(update):
-                    yield given
+                for item in prompt.updates.map_update(update):
+                    yield item
             result = await prompt.result()
-            for given in finish(agent, prompt.updates, result, turn.said):
-                yield given
+            for item in finish_answer(agent, prompt.updates, result, turn.said):
+                yield item
         except (asyncio.CancelledError, SojournError) as early:
             self._cancel(prompt)
             cancelled = isinstance(early, asyncio.CancelledError)
-            for given in prompt.collect_outcome("cancelled" if cancelled else "error"):
-                yield given
+            for item in prompt.collect_outcome("cancelled" if cancelled else "error"):
+                yield item
             if not cancelled:
                 yield SaveState({})  # the agent's history is uncertain now: the next prompt contains everything
             raise
         finally:
             await self._end(prompt)
         reason = FINISH_REASONS[str(result["stopReason"])]
-        for given in prompt.collect_outcome(reason):
-            yield given
+        for item in prompt.collect_outcome(reason):
+            yield item
         used = parse_usage(result)
         if used is not None:
             yield SaveState(build_state(turn, session, known, used))
@@ -150,6 +150,6 @@ class AcpRuntime:
             await asyncio.wait(set(self._cancelling.values()))
 
 
-def make(kit: PluginAccess) -> AcpRuntime:
+def make(app: PluginAccess) -> AcpRuntime:
     """Builds the runtime from [plugins.acp]."""
-    return AcpRuntime(kit.configured(PLUGIN), dict(kit.settings.for_children) or None)
+    return AcpRuntime(app.configured(PLUGIN), dict(app.settings.for_children) or None)

@@ -50,8 +50,8 @@ class UpdateMapper:
         elif kind == "usage_update":
             self.context = {name: update[name] for name in ("size", "used") if isinstance(update.get(name), int)}
         elif kind == UNANSWERED:
-            shown = {name: update.get(name) for name in ("question", "choice", "why")}
-            yield Progress("approval", {"status": "answered", **shown})
+            detail = {name: update.get(name) for name in ("question", "choice", "why")}
+            yield Progress("approval", {"status": "answered", **detail})
 
     def _add_text(self, text: str) -> Iterator[RuntimeOutput]:
         if self._holds and self.held is None:
@@ -145,10 +145,9 @@ def _content_text(content: Json) -> str:
 
 def _tool_result_text(update: Params) -> str:
     """Returns the text of a tool's result."""
-    found = update.get("content")
-    parts = (
-        [_content_text(one.get("content")) for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    )
+    blocks = update.get("content")
+    entries = [one for one in blocks if isinstance(one, dict)] if isinstance(blocks, list) else []
+    parts = [_content_text(one.get("content")) for one in entries]
     return strip_control("\n".join(filter(None, parts)))
 
 

@@ -19,7 +19,7 @@ from sojourn.core.errors import (
     SojournError,
 )
 from sojourn.core.messages import Json
-from sojourn.runtimes.hermes.settings import PLUGIN, HermesSettings
+from sojourn.runtimes.hermes import PLUGIN, HermesSettings
 
 QUICK_SECONDS = 2.0  # for requests that Hermes answers at once
 REQUIRED_FEATURES = ("run_submission", "run_events_sse", "run_status")
@@ -27,19 +27,19 @@ MAX_REQUEST_BYTES = 10_000_000  # Hermes' own limit
 START_HINT = "Start it with API_SERVER_ENABLED=true and an API_SERVER_KEY set: `hermes gateway run`."
 
 
-class HermesBusy(Exception):
-    """Hermes accepted nothing and may accept it later; `error` is the error to raise after the last attempt."""
+class HermesBusy(RuntimeUnreachable):
+    """Hermes accepted no run and may accept one later; `error` is the error to raise after the last attempt."""
 
-    def __init__(self, error: SojournError, seconds: float = 0.0) -> None:
-        super().__init__(str(error))
-        self.error, self.seconds = error, seconds  # seconds that Hermes asks to wait
+    def __init__(self, error: SojournError, retry_after_seconds: float = 0.0) -> None:
+        super().__init__(str(error), hint=error.hint)
+        self.error, self.retry_after_seconds = error, retry_after_seconds
 
 
 class HermesNotFound(RuntimeFailed):
     """HTTP 404: the run is over and forgotten, or the server is not Hermes."""
 
 
-class StreamLost(Exception):
+class StreamLost(RuntimeUnreachable):
     """The event stream broke or was silent for too long. The run itself may continue."""
 
 
@@ -104,7 +104,7 @@ class HermesApi:
         )
         run = answer.get("run_id")
         if not isinstance(run, str) or not run:
-            raise self._to_protocol_error("it accepted a run without naming it")
+            raise self._to_protocol_error("it accepted a run and returned no id")
         return run
 
     async def status(self, run: str, *, seconds: float = 10.0) -> Mapping[str, Json]:
@@ -122,7 +122,7 @@ class HermesApi:
         try:
             async with self._http.stream("GET", f"/v1/runs/{run}/events", timeout=timeout) as reply:
                 if reply.status_code != 200:
-                    raise StreamLost(f"the events are not there (HTTP {reply.status_code})")
+                    raise StreamLost(f"the server has no events of the run (HTTP {reply.status_code})")
                 async for line in reply.aiter_lines():
                     event = _parse_event(line)
                     if event is not None:
@@ -149,7 +149,7 @@ class HermesApi:
         except httpx2.TimeoutException as error:
             raise RuntimeTimeout(
                 f"Hermes at {self.url} did not answer {method} {path} within {seconds:g} seconds.",
-                hint="It may be overloaded or stuck; look at it, or restart it.",
+                hint="It may be overloaded or stuck; check it, or restart it.",
             ) from error
         except httpx2.TransportError as error:
             raise RuntimeUnreachable(
@@ -168,7 +168,7 @@ class HermesApi:
             answer = None
         if reply.is_success:
             if not isinstance(answer, dict):
-                raise self._to_protocol_error(f"{path} gave no JSON object")
+                raise self._to_protocol_error(f"{path} returned no JSON object")
             return answer
         raise self._to_error(reply.status_code, _parse_error_text(answer) or reply.reason_phrase or "no reason given")
 
@@ -180,7 +180,7 @@ class HermesApi:
             )
         if status == 404:
             return HermesNotFound(
-                f"The server at {self.url} does not have what Hermes has: {why}.",
+                f"The server at {self.url} does not know this address: {why}.",
                 hint=f"Check `url` under [plugins.{PLUGIN}].",
             )
         if status == 429:

@@ -60,8 +60,8 @@ class HermesApprovals:
             answer.update(choice=str(event.get("choice") or ""), why="answered in Hermes itself")
         elif not answer["why"]:
             return None
-        shown = {name: answer[name] for name in ("question", "choice", "why")}
-        return Progress("approval", {"status": "answered", **shown})
+        detail = {name: answer[name] for name in ("question", "choice", "why")}
+        return Progress("approval", {"status": "answered", **detail})
 
     async def _ask(self, question: Question, answer: dict[str, Json], until: float) -> None:
         async with self._in_turn:

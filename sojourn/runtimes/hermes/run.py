@@ -1,18 +1,24 @@
-"""A run in Hermes: streams its events, polls its status when the stream breaks, and stops it."""
+"""A run in Hermes: builds its request, streams its events, polls its status when the stream breaks, and stops it."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
+import json
 import logging
+import re
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
-from sojourn.core.errors import RuntimeFailed, RuntimeTimeout, RuntimeUnreachable
+from sojourn.core.errors import ContextFull, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable
 from sojourn.core.messages import Json
-from sojourn.runtimes.hermes.api import HermesApi, HermesNotFound, StreamLost
-from sojourn.runtimes.hermes.settings import HermesSettings
+from sojourn.core.sessions import Principal, SessionId
+from sojourn.ports.runtime import TurnInput
+from sojourn.runtimes.hermes import HermesSettings
+from sojourn.runtimes.hermes.api import MAX_REQUEST_BYTES, HermesApi, HermesNotFound, StreamLost
+from sojourn.runtimes.prompt_text import render_context, render_request, render_transcript
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +27,39 @@ END_EVENTS = frozenset({"run.completed", "run.failed", "run.cancelled"})
 _END_STATES = frozenset({"completed", "failed", "cancelled"})
 _POLL_SECONDS = (0.2, 0.5, 1.0, 2.0, 4.0)  # between status requests; the last one repeats
 _STOP_SECONDS = 8.0
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+
+
+def to_session_name(session: SessionId) -> str:
+    """Returns the name of our session in Hermes: stable, and safe as a file name."""
+    safe = _UNSAFE.sub("-", session)[:200]
+    mark = "" if safe == session else f"-{hashlib.sha256(session.encode()).hexdigest()[:8]}"
+    return f"sojourn_{safe}{mark}"
+
+
+def to_memory_scope(principal: Principal) -> str:
+    """Returns the scope of Hermes' long-term memory: one per principal."""
+    return f"sojourn:{_UNSAFE.sub('-', principal)[:200]}"
+
+
+async def build_run_request(turn: TurnInput) -> dict[str, Json]:
+    """Returns the body of POST /v1/runs, with the whole history: Hermes loads none for a session id."""
+    body: dict[str, Json] = {
+        "input": await render_request(turn) or "(nothing was said)",
+        "session_id": to_session_name(turn.session.id),
+        "conversation_history": [{"role": one.role, "content": one.text} for one in render_transcript(turn.history)],
+    }
+    if instructions := render_context(turn.blocks, turn.examples, turn.graph):
+        body["instructions"] = instructions
+    if turn.model:
+        body["model"] = turn.model
+    size = len(json.dumps(body))
+    if size > MAX_REQUEST_BYTES:
+        raise ContextFull(
+            f"The conversation has {size // 1_000_000} MB as text, more than Hermes accepts at once.",
+            hint="Begin a new session, or attach less.",
+        )
+    return body
 
 
 class HermesRun:
@@ -47,7 +86,7 @@ class HermesRun:
             reader.cancel()
             await asyncio.wait({reader})
         self.lost = str(item) if item is not None else "the stream ended early"
-        logger.warning("the events of run %s broke off (%s); asking for its state instead", self.id, self.lost)
+        logger.warning("the event stream of run %s broke (%s); polling its status instead", self.id, self.lost)
         async with aclosing(self._poll()) as polled:
             async for event in polled:
                 yield event
@@ -80,8 +119,8 @@ class HermesRun:
             except HermesNotFound as error:
                 self.is_over = True
                 raise RuntimeFailed(
-                    "Hermes no longer knows the run: it was restarted while it worked.",
-                    hint="Ask again; what it did before it stopped may already be done.",
+                    "Hermes no longer knows the run: it was restarted in the meantime.",
+                    hint="Ask again; some of the work may already be done.",
                 ) from error
             except (RuntimeUnreachable, RuntimeTimeout):
                 if time.monotonic() - last_answer > patience:
@@ -116,7 +155,7 @@ class HermesRun:
         except HermesNotFound:
             pass  # it ended by itself
         except (RuntimeFailed, TimeoutError) as error:
-            logger.warning("run %s could not be stopped for sure: %s", self.id, error)
+            logger.warning("Hermes did not confirm that run %s has stopped: %s", self.id, error)
         self.is_over = True
 
     async def _wait_until_over(self) -> None:

@@ -12,12 +12,11 @@ from sojourn.core.errors import SojournError
 from sojourn.core.events import Done, Progress
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, SaveState, TurnInput
+from sojourn.runtimes.hermes import PLUGIN, HermesSettings
 from sojourn.runtimes.hermes.api import HermesApi, HermesBusy
 from sojourn.runtimes.hermes.approvals import HermesApprovals
 from sojourn.runtimes.hermes.events import EventMapper
-from sojourn.runtimes.hermes.request import build_run_request, to_memory_scope
-from sojourn.runtimes.hermes.run import HermesRun
-from sojourn.runtimes.hermes.settings import PLUGIN, HermesSettings
+from sojourn.runtimes.hermes.run import HermesRun, build_run_request, to_memory_scope
 from sojourn.runtimes.prompt_text import require_guest_access
 
 logger = logging.getLogger(__name__)
@@ -68,7 +67,7 @@ class HermesRuntimeAdapter:
                 if wait is None:
                     raise busy.error from busy
                 yield Progress("queued", {"runtime": self.name, "because": str(busy)})
-                await asyncio.sleep(max(wait, busy.seconds))
+                await asyncio.sleep(max(wait, busy.retry_after_seconds))
         assert run is not None
         approvals = HermesApprovals(self._api, run.id, turn, self._settings.approval_seconds)
         mapper = EventMapper(run, approvals)
@@ -77,18 +76,18 @@ class HermesRuntimeAdapter:
             yield Progress("running", {"runtime": self.name, "run_id": run.id, "version": server.version})
             async with aclosing(run.events()) as events:
                 async for event in events:
-                    for given in mapper.map_event(event):
-                        yield given
+                    for item in mapper.map_event(event):
+                        yield item
         except (asyncio.CancelledError, SojournError) as early:
             self._stop(run)
-            for given in mapper.collect_outcome("cancelled" if isinstance(early, asyncio.CancelledError) else "error"):
-                yield given
+            for item in mapper.collect_outcome("cancelled" if isinstance(early, asyncio.CancelledError) else "error"):
+                yield item
             raise
         finally:
             await approvals.close()
             await self._end(run)
-        for given in mapper.collect_outcome(mapper.finish_reason):
-            yield given
+        for item in mapper.collect_outcome(mapper.finish_reason):
+            yield item
         yield Done(status=mapper.status, usage=mapper.usage)
 
     async def _submit(self, body: dict[str, object], turn: TurnInput) -> HermesRun:
@@ -128,6 +127,6 @@ class HermesRuntimeAdapter:
         await self._api.close()
 
 
-def make(kit: PluginAccess) -> HermesRuntimeAdapter:
+def make(app: PluginAccess) -> HermesRuntimeAdapter:
     """Builds the runtime from [plugins.hermes-runtime]."""
-    return HermesRuntimeAdapter(kit.configured(PLUGIN))
+    return HermesRuntimeAdapter(app.configured(PLUGIN))

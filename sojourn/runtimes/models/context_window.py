@@ -37,8 +37,8 @@ async def probe_context_window(client: httpx2.AsyncClient, choice: ModelChoice) 
 async def _probe_llamacpp(client: httpx2.AsyncClient, choice: ModelChoice) -> int | None:
     props = await get_json(client, f"{choice.origin}/props")
     defaults = (props or {}).get("default_generation_settings")
-    found = defaults.get("n_ctx") if isinstance(defaults, Mapping) else None
-    return found if isinstance(found, int) and found > 0 else None
+    window = defaults.get("n_ctx") if isinstance(defaults, Mapping) else None
+    return window if isinstance(window, int) and window > 0 else None
 
 
 async def _probe_ollama(client: httpx2.AsyncClient, choice: ModelChoice) -> int:
@@ -48,11 +48,11 @@ async def _probe_ollama(client: httpx2.AsyncClient, choice: ModelChoice) -> int:
         if isinstance(entry, dict) and choice.name in (entry.get("name"), entry.get("model")):
             for found in _window_fields(entry):
                 return found
-    shown = await get_json(client, f"{choice.origin}/api/show", send={"model": choice.name}) or {}
-    configured = _NUM_CTX.search(str(shown.get("parameters") or ""))
+    details = await get_json(client, f"{choice.origin}/api/show", send={"model": choice.name}) or {}
+    configured = _NUM_CTX.search(str(details.get("parameters") or ""))
     if configured:
         return int(configured[1])
-    info = shown.get("model_info")
+    info = details.get("model_info")
     most = [value for key, value in (info or {}).items() if key.endswith(".context_length") and isinstance(value, int)]
     return min([OLLAMA_DEFAULT_TOKENS, *most])
 

@@ -67,7 +67,7 @@ async def get_json(client: httpx2.AsyncClient, url: str, *, send: Any = None, **
             answer = await client.get(url, timeout=QUICK_TIMEOUT, headers=headers)
         else:
             answer = await client.post(url, json=send, timeout=QUICK_TIMEOUT, headers=headers)
-        found = answer.json() if answer.status_code == 200 else None
+        document = answer.json() if answer.status_code == 200 else None
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return document if isinstance(document, dict) else None

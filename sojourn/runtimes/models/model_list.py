@@ -49,5 +49,5 @@ def _list_request(choice: ModelChoice) -> tuple[str, dict[str, str]]:
 
 def _parse_names(document: Any) -> list[str]:
     entries = document.get("data") or document.get("models") or [] if isinstance(document, dict) else document
-    found = (one.get("id") or one.get("name") for one in entries if isinstance(one, dict))
-    return [str(name).removeprefix("models/") for name in found if name]
+    names = (one.get("id") or one.get("name") for one in entries if isinstance(one, dict))
+    return [str(name).removeprefix("models/") for name in names if name]

@@ -56,8 +56,8 @@ class AgentLoop:
         empty = 0
         for step in range(1, self._steps + 1):
             reply = ModelReply()
-            async with aclosing(self._step(reply, no_calls=step == self._steps)) as said:
-                async for item in said:
+            async with aclosing(self._step(reply, no_calls=step == self._steps)) as items:
+                async for item in items:
                     yield item
             response = with_unique_call_ids(reply.response)
             self.usage.add(response)
@@ -81,28 +81,28 @@ class AgentLoop:
     # requests
     async def _step(self, reply: ModelReply, *, no_calls: bool) -> AsyncGenerator[RuntimeOutput, None]:
         if self.tokens_needed() > self.room * _COMPACT_AT:
-            async with aclosing(self._compact(_KEEP_SHARE)) as making:
-                async for item in making:
+            async with aclosing(self._compact(_KEEP_SHARE)) as items:
+                async for item in items:
                     yield item
         try:
-            async with aclosing(self._ask(reply, no_calls)) as said:
-                async for item in said:
+            async with aclosing(self._ask(reply, no_calls)) as items:
+                async for item in items:
                     yield item
         except ContextFull:  # the provider counts more tokens than we estimate
             before = self.tokens_needed()
-            async with aclosing(self._compact(_KEEP_SHARE_AFTER_REFUSAL)) as making:
-                async for item in making:
+            async with aclosing(self._compact(_KEEP_SHARE_AFTER_REFUSAL)) as items:
+                async for item in items:
                     yield item
             if self.tokens_needed() >= before:
                 raise
-            async with aclosing(self._ask(reply, no_calls)) as said:
-                async for item in said:
+            async with aclosing(self._ask(reply, no_calls)) as items:
+                async for item in items:
                     yield item
 
     async def _compact(self, leave: float) -> AsyncGenerator[RuntimeOutput, None]:
         if self._make_room is not None:
-            async with aclosing(self._make_room(self, leave)) as making:
-                async for item in making:
+            async with aclosing(self._make_room(self, leave)) as items:
+                async for item in items:
                     yield item
         if self.tokens_needed() > self.room * _COMPACT_AT or leave < _KEEP_SHARE:
             self.since = shorten_results(self.since)
@@ -110,8 +110,8 @@ class AgentLoop:
     async def _ask(self, reply: ModelReply, no_calls: bool) -> AsyncGenerator[RuntimeOutput, None]:
         estimated, first = request_tokens([*self.opening, *self.since], self.turn.tools), True
         asking = self.client.ask([*self.opening, *self.since], self.turn.tools, reply, no_calls=no_calls)
-        async with aclosing(asking) as heard:
-            async for item in heard:
+        async with aclosing(asking) as items:
+            async for item in items:
                 if isinstance(item, Chunk):
                     if first and self._has_text:
                         yield Chunk("\n\n")

@@ -1,12 +1,14 @@
-"""Model client: streams requests to one model, with retries by `retry_policy`."""
+"""Model client: streams requests to one model, with retries by `retry_policy`; loads its provider's SDK alone."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+import httpx2
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.messages import (
     ModelMessage,
@@ -26,13 +28,28 @@ from pydantic_ai.tools import ToolDefinition
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Message, text_of
 from sojourn.core.progress import QueuedDetail
+from sojourn.lazy import Lazy
 from sojourn.ports.tool import Tool
-from sojourn.runtimes.models.selection import ModelChoice
+from sojourn.runtimes.models.selection import ModelChoice, Protocol
 from sojourn.runtimes.native.errors import FOREIGN, to_error
 from sojourn.runtimes.native.retry_policy import RetryPolicy
 from sojourn.runtimes.native.translate import from_response, to_model
 from sojourn.text.ansi import ControlStripper, strip_control
 
+if TYPE_CHECKING:
+    from sojourn.runtimes.native.provider_anthropic import build_model
+    from sojourn.runtimes.native.provider_google import build_model  # noqa: F811
+    from sojourn.runtimes.native.provider_openai import build_model  # noqa: F401,F811
+
+BuildModel = Callable[[ModelChoice, httpx2.AsyncClient, str], Model]
+
+NO_KEY = "no-key-needed"
+# By name: each provider's SDK takes a second to import, and a turn needs one of them.
+BUILDERS: Mapping[Protocol, Lazy[BuildModel]] = {
+    "openai": Lazy("sojourn.runtimes.native.provider_openai:build_model"),
+    "anthropic": Lazy("sojourn.runtimes.native.provider_anthropic:build_model"),
+    "google": Lazy("sojourn.runtimes.native.provider_google:build_model"),
+}
 # Google's SDK closes its connection only if it is cancelled while it reads; it needs a moment to get there.
 _SETTLE_ROUNDS = 5  # of the event loop
 
@@ -122,6 +139,21 @@ class ModelClient:
         return strip_control(
             text_of(from_response(await self.complete(instructions, text, max_tokens=max_tokens)))
         ).strip()
+
+
+def open_client(
+    load: Callable[[Lazy[Any]], Any],
+    choice: ModelChoice,
+    http: httpx2.AsyncClient,
+    *,
+    retries: int,
+    first_wait: float,
+    max_tokens: int,
+) -> ModelClient:
+    """Returns a client that talks to the chosen model through `http`."""
+    build_model: BuildModel = load(BUILDERS[choice.provider.protocol])
+    model = build_model(choice, http, choice.key.reveal() or NO_KEY)
+    return ModelClient(model, choice, RetryPolicy(retries=retries, first_wait=first_wait), max_tokens=max_tokens)
 
 
 async def in_own_task(items: AsyncGenerator[Chunk | Progress, None]) -> AsyncGenerator[Chunk | Progress, None]:

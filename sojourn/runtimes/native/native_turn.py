@@ -43,14 +43,14 @@ class NativeTurn:
         self.turn.may_spend(0.0)
         if self._graph is not None and is_parallelisable(self._graph):
             tasks = ParallelTasks(self.turn, self._graph, self._new_task_loop)
-            async with aclosing(tasks.run()) as working:
-                async for item in working:
+            async with aclosing(tasks.run()) as items:
+                async for item in items:
                     yield item
             self._graph = tasks.graph
             self._notes.append(tasks.render_results())
         loop = self._new_loop(await self._build_opening())
-        async with aclosing(loop.run()) as talking:
-            async for item in talking:
+        async with aclosing(loop.run()) as items:
+            async for item in items:
                 yield item
         yield SaveState(self._state_to_save(loop))
         yield Done(usage=self._usage.to_usage(self.window))
@@ -88,24 +88,24 @@ class NativeTurn:
     # making room
     async def _make_room(self, loop: AgentLoop, leave: float) -> AsyncGenerator[RuntimeOutput, None]:
         """Summarises the oldest part of the conversation; the rest begins with a message of the person."""
-        found = split_history(self._history, int(loop.room * leave / loop.ratio))
-        if not found.old:
+        split = split_history(self._history, int(loop.room * leave / loop.ratio))
+        if not split.old:
             return
-        before = sum(message_tokens(past.message) for past in found.old)
-        yield Progress("compaction", CompactionDetail(status="started", messages=len(found.old), tokens=before))
-        self._summary = await self._summarise(found.old, int(loop.room * 0.6 / loop.ratio))
-        self._history = found.kept
+        before = sum(message_tokens(past.message) for past in split.old)
+        yield Progress("compaction", CompactionDetail(status="started", messages=len(split.old), tokens=before))
+        self._summary = await self._summarise(split.old, int(loop.room * 0.6 / loop.ratio))
+        self._history = split.kept
         loop.opening = await self._build_opening()
-        yield Compaction(seqs=tuple(past.seq for past in found.old), summary=self._summary)
+        yield Compaction(seqs=tuple(past.seq for past in split.old), summary=self._summary)
         yield Progress(
-            "compaction", CompactionDetail(status="completed", messages=len(found.old), left=loop.tokens_needed())
+            "compaction", CompactionDetail(status="completed", messages=len(split.old), left=loop.tokens_needed())
         )
 
     async def _summarise(self, old: tuple[HistoryEntry, ...], room: int) -> str:
         summary = self._summary
         for page in to_pages(old, max(200, room)):
-            asked = f"Earlier summary:\n{summary}\n\nWhat followed:\n{page}" if summary else page
-            response = await self.client.complete(SUMMARISE, asked)
+            prompt = f"Earlier summary:\n{summary}\n\nWhat followed:\n{page}" if summary else page
+            response = await self.client.complete(SUMMARISE, prompt)
             self._usage.add(response)
             self.turn.may_spend(self._usage.cost_usd or 0.0)
             summary = strip_control(text_of(from_response(response))).strip() or summary

@@ -78,16 +78,16 @@ class ParallelTasks:
         return Progress("task", to_progress_detail(self.graph))
 
     async def _run_task(self, task: Task, queue: asyncio.Queue[RuntimeOutput | None]) -> None:
-        kept: list[Message] = []
+        messages: list[Message] = []
         try:
             async with aclosing(self.new_loop(self._build_opening(task)).run()) as items:
                 async for item in items:
                     if isinstance(item, Message):
-                        kept.append(item)
+                        messages.append(item)
                     elif isinstance(item, Progress):
                         queue.put_nowait(replace(item, detail={**item.detail, "task": task.id}))
-            said = [text_of(message) for message in kept if message.role == "assistant" and text_of(message)]
-            self.graph = advance(self.graph, task.id, "done", result=said[-1] if said else "")
+            answers = [text_of(message) for message in messages if message.role == "assistant" and text_of(message)]
+            self.graph = advance(self.graph, task.id, "done", result=answers[-1] if answers else "")
         except SojournError as error:
             self.errors.append(error)
             self.graph = advance(self.graph, task.id, "failed", why=str(error))

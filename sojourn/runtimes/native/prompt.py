@@ -8,15 +8,14 @@ from dataclasses import replace
 
 from pydantic_ai.messages import BinaryContent, ModelMessage, UserContent
 
-from sojourn.core.attachments import Attachment, attachments_of
-from sojourn.core.attachments import user_message as said_message
-from sojourn.core.messages import Message, parts_of, text_of
+from sojourn.core.attachments import Attachment, attachments_of, user_message
+from sojourn.core.messages import Message, text_of
 from sojourn.core.sessions import OWNER
 from sojourn.ports.context import ContextBlock
 from sojourn.ports.runtime import TurnInput
 from sojourn.runtimes.models.selection import ModelChoice
 from sojourn.runtimes.native.translate import repair_messages, to_model
-from sojourn.runtimes.prompt_text import MAX_INLINE_CHARS, is_text, render_context, to_text_entries
+from sojourn.runtimes.prompt_text import inline_text, is_text, render_context, text_without_attachments, to_text_entries
 
 EXAMPLES_FOLLOW = (
     "[Examples of how tools were used in earlier work follow. None of this happened in this conversation.]"
@@ -59,7 +58,7 @@ async def build_opening(
     ]
     leading = Message(role="system", content="\n\n".join(filter(None, system)))
     opening = _merge_system([leading, *_example_messages(turn, choice)], choice)
-    talk = [*_history_messages(turn, history), said_message(turn.said, turn.attachments)]
+    talk = [*_history_messages(turn, history), user_message(turn.said, turn.attachments)]
     files = {len(opening) + at: found for at, found in (await _load_files(turn, talk)).items()}
     return to_model([*opening, *map(_strip_attachments, talk)], files)
 
@@ -108,20 +107,18 @@ def _merge_system(opening: Sequence[Message], choice: ModelChoice) -> list[Messa
 async def _load_files(turn: TurnInput, talk: Sequence[Message]) -> dict[int, list[UserContent]]:
     """Returns attachments by the index of their message: the newest ones whole, older ones by name."""
     with_files = [at for at, message in enumerate(talk) if message.role == "user" and attachments_of(message)]
-    made: dict[int, list[UserContent]] = {}
+    contents: dict[int, list[UserContent]] = {}
     for at in with_files:
         fresh = at in with_files[-_FULL_ATTACHMENTS:]
-        made[at] = [
+        contents[at] = [
             await _load_file(turn, one) if fresh else describe_attachment(one) for one in attachments_of(talk[at])
         ]
-    return made
+    return contents
 
 
 async def _load_file(turn: TurnInput, one: Attachment) -> UserContent:
     if is_text(one):
-        text = (await turn.read_attachment(one)).decode("utf-8", "replace")
-        cut = f"\n[cut: {len(text)} characters in all]" if len(text) > MAX_INLINE_CHARS else ""
-        return f"[attached: {one.name or 'a text'}]\n{text[:MAX_INLINE_CHARS]}{cut}\n[end of the attached text]"
+        return await inline_text(turn, one)
     shown = one.media_type.startswith("image/") or one.media_type == "application/pdf"
     if not shown or one.size > _MAX_ATTACHMENT_BYTES:
         return describe_attachment(one)
@@ -136,6 +133,4 @@ def describe_attachment(one: Attachment) -> str:
 def _strip_attachments(message: Message) -> Message:
     if not attachments_of(message):
         return message
-    words = [part for part in parts_of(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]
-    text = "\n".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in words)
-    return replace(message, content=text, structured=False)
+    return replace(message, content=text_without_attachments(message), structured=False)

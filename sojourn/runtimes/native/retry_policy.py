@@ -33,8 +33,8 @@ class RetryPolicy:
         """Returns the seconds to wait before attempt `attempt + 1`; None when the request is not retried."""
         if attempt > self.retries or not is_retryable(error):
             return None
-        asked = error.retry_after if isinstance(error, ModelAPIError) else None
-        delay = self._backoff(attempt) if asked is None else max(0.0, asked)
+        requested = error.retry_after if isinstance(error, ModelAPIError) else None
+        delay = self._backoff(attempt) if requested is None else max(0.0, requested)
         return delay if delay <= MAX_WAIT_SECONDS else None
 
     def _backoff(self, attempt: int) -> float:

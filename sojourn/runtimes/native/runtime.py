@@ -21,11 +21,10 @@ from sojourn.runtimes.models.model_list import list_models
 from sojourn.runtimes.models.selection import ModelChoice, choice_for_request, choice_from_settings
 
 if TYPE_CHECKING:  # the agent library takes a second to import: listing runtimes and models goes without it
-    from sojourn.runtimes.native.model_client import ModelClient
-    from sojourn.runtimes.native.model_factory import open_client  # noqa: F401
+    from sojourn.runtimes.native.model_client import ModelClient, open_client  # noqa: F401
     from sojourn.runtimes.native.native_turn import NativeTurn
 
-CLIENT: Lazy[Callable[..., ModelClient]] = Lazy("sojourn.runtimes.native.model_factory:open_client")
+CLIENT: Lazy[Callable[..., ModelClient]] = Lazy("sojourn.runtimes.native.model_client:open_client")
 TURN: Lazy[type[NativeTurn]] = Lazy("sojourn.runtimes.native.native_turn:NativeTurn")
 SETUP_HINT = "Start Ollama, LM Studio, llama.cpp or vLLM, or set model.provider and model.api_key."
 _DETECTION_TTL_SECONDS = 30.0  # how long a model server found on this machine is believed to be there
@@ -79,12 +78,12 @@ class NativeRuntimeAdapter:
         return choice
 
     async def _detect(self) -> ModelChoice | None:
-        at, found = self._found
-        if found is None or time.monotonic() - at > _DETECTION_TTL_SECONDS:
+        at, choice = self._found
+        if choice is None or time.monotonic() - at > _DETECTION_TTL_SECONDS:
             servers = await find_local_servers(self._settings, self._usual)
-            found = next((one for server in servers if (one := server.first_choice())), None)
-            self._found = (time.monotonic(), found)
-        return found
+            choice = next((one for server in servers if (one := server.first_choice())), None)
+            self._found = (time.monotonic(), choice)
+        return choice
 
     async def _list_models(self, choice: ModelChoice) -> tuple[str, ...]:
         return chat_models(await list_models(self._connections(), choice))
@@ -147,6 +146,6 @@ class NativeRuntimeAdapter:
             self._http = None
 
 
-def make(kit: PluginAccess) -> NativeRuntimeAdapter:
+def make(app: PluginAccess) -> NativeRuntimeAdapter:
     """Builds the runtime from the settings."""
-    return NativeRuntimeAdapter(kit.settings, kit.load)
+    return NativeRuntimeAdapter(app.settings, app.load)

@@ -38,21 +38,21 @@ Files = Mapping[int, Sequence[UserContent]]  # contents sent with a user message
 
 def to_model(messages: Sequence[Message], files: Files | None = None) -> list[ModelMessage]:
     """Converts a conversation to the library's messages; skips roles that models do not have."""
-    made: list[ModelMessage] = []
+    converted: list[ModelMessage] = []
     for at, message in enumerate(messages):
         if message.role == "assistant":
             answer = _response_parts(message)
             if answer:
-                made.append(ModelResponse(parts=answer))
+                converted.append(ModelResponse(parts=answer))
             continue
         part = _request_part(message, (files or {}).get(at, ()))
         if part is None:
             continue
-        if made and isinstance(made[-1], ModelRequest):
-            made[-1] = ModelRequest(parts=[*made[-1].parts, part])
+        if converted and isinstance(converted[-1], ModelRequest):
+            converted[-1] = ModelRequest(parts=[*converted[-1].parts, part])
         else:
-            made.append(ModelRequest(parts=[part]))
-    return made
+            converted.append(ModelRequest(parts=[part]))
+    return converted
 
 
 def _response_parts(message: Message) -> list[ModelResponsePart]:
@@ -77,13 +77,13 @@ def _request_part(message: Message, files: Sequence[UserContent]) -> ModelReques
 
 def from_model(messages: Iterable[ModelMessage]) -> list[Message]:
     """Converts a conversation of the library to our messages."""
-    made: list[Message] = []
+    converted: list[Message] = []
     for message in messages:
         if isinstance(message, ModelResponse):
-            made.append(from_response(message))
+            converted.append(from_response(message))
         else:
-            made.extend(row for part in message.parts if (row := _to_message(part)) is not None)
-    return made
+            converted.extend(row for part in message.parts if (row := _to_message(part)) is not None)
+    return converted
 
 
 def from_response(response: ModelResponse, **fields: object) -> Message:
@@ -122,22 +122,22 @@ def _to_message(part: ModelRequestPart) -> Message | None:
 
 def repair_messages(messages: Iterable[Message]) -> list[Message]:
     """Returns the conversation in a form every provider accepts: calls and results paired, valid ids and names."""
-    made: list[Message] = []
+    repaired: list[Message] = []
     waiting: list[tuple[str, ToolCall]] = []  # original id, and the call as it is sent
     for number, message in enumerate(messages):
         if message.role == "tool":
             at = _find_call(message, waiting)
-            made.append(_orphan_to_note(message) if at is None else _pair_result(message, waiting.pop(at)[1]))
+            repaired.append(_orphan_to_note(message) if at is None else _pair_result(message, waiting.pop(at)[1]))
             continue
-        made += [tool_result(call, NO_RESULT) for _, call in waiting]
+        repaired += [tool_result(call, NO_RESULT) for _, call in waiting]
         waiting = []
         if message.role == "assistant" and tool_calls_of(message):
             waiting = [
                 (one.id, _with_valid_id(one, f"{number}_{nth}")) for nth, one in enumerate(tool_calls_of(message))
             ]
             message = replace(message, tool_calls=dump_calls([call for _, call in waiting]))
-        made.append(message)
-    return made + [tool_result(call, NO_RESULT) for _, call in waiting]
+        repaired.append(message)
+    return repaired + [tool_result(call, NO_RESULT) for _, call in waiting]
 
 
 def _find_call(message: Message, waiting: Sequence[tuple[str, ToolCall]]) -> int | None:

@@ -1,4 +1,4 @@
-"""offline: the helper that needs neither a key nor a network."""
+"""offline: the runtime that needs neither an API key nor a network."""
 
 from __future__ import annotations
 
@@ -8,5 +8,4 @@ plugin = Plugin(
     name="offline",
     summary="Needs no key and no network: rules that use the tools, and a very small model for free text.",
     runtimes={"offline": "sojourn.runtimes.offline.runtime:make"},
-    tools=("sojourn.runtimes.offline.session_list_tool:make",),
 )

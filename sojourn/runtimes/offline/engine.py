@@ -8,18 +8,24 @@ import shutil
 import tempfile
 import threading
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import xllamacpp  # type: ignore[import-untyped]
 
 from sojourn.core.errors import ContextFull, RuntimeFailed
-from sojourn.runtimes.offline.free_text import MAX_ANSWER_TOKENS, TokenUsage
-from sojourn.runtimes.offline.model_file import ModelFile
+from sojourn.runtimes.offline.small_model import MAX_ANSWER_TOKENS, ModelFile, TokenUsage
 
 CONTEXT_TOKENS = 2048
-_SAMPLING = {"temperature": 0.2, "top_p": 0.9, "repeat_penalty": 1.1, "dry_multiplier": 0.8, "seed": 7}
+_REQUEST = {
+    "stream": True,
+    "stream_options": {"include_usage": True},
+    "temperature": 0.2,
+    "top_p": 0.9,
+    "repeat_penalty": 1.1,
+    "dry_multiplier": 0.8,
+    "seed": 7,
+}
 
 
 class LlamaEngine:
@@ -29,59 +35,44 @@ class LlamaEngine:
         self._file = file
         self._server: Any = None
         self._folder: Path | None = None
-        self._turn = asyncio.Lock()
-        self._last: asyncio.Future[None] | None = None  # the generation that was stopped, until its thread ends
+        self._lock = asyncio.Lock()
+        self._generation: asyncio.Future[None] | None = None  # a stopped one continues until its next token
 
     async def stream_answer(
         self, messages: Sequence[Mapping[str, str]], *, max_tokens: int = MAX_ANSWER_TOKENS
     ) -> AsyncGenerator[str | TokenUsage, None]:
-        """Yields text as it is generated, then TokenUsage. Closing the generator stops the model."""
-        async with self._turn:
+        """Yields text as the model generates it, then TokenUsage. Closing the generator stops the model."""
+        async with self._lock:
             await self._wait_until_stopped()
             if self._server is None:
                 self._server = await asyncio.to_thread(self._load)
-            async with aclosing(self._generate(messages, max_tokens)) as pieces:
-                async for piece in pieces:
-                    yield piece
+            queue: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue()
+            loop, stop = asyncio.get_running_loop(), threading.Event()
+            request = {"messages": [dict(one) for one in messages], "max_tokens": max_tokens, **_REQUEST}
 
-    async def _generate(
-        self, messages: Sequence[Mapping[str, str]], max_tokens: int
-    ) -> AsyncGenerator[str | TokenUsage, None]:
-        queue: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue()
-        loop, stop = asyncio.get_running_loop(), threading.Event()
-        request = {
-            "messages": [dict(message) for message in messages],
-            "max_tokens": max_tokens,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            **_SAMPLING,
-        }
-
-        def on_piece(piece: Mapping[str, Any]) -> bool:
-            if not stop.is_set():
-                loop.call_soon_threadsafe(queue.put_nowait, piece)
-            return stop.is_set()  # True: no more
-
-        def generate() -> None:
-            try:
-                self._server.handle_chat_completions(request, on_piece)
-            finally:
+            def on_piece(piece: Mapping[str, Any]) -> bool:
                 if not stop.is_set():
-                    loop.call_soon_threadsafe(queue.put_nowait, None)
+                    loop.call_soon_threadsafe(queue.put_nowait, piece)
+                return stop.is_set()  # True: no more
 
-        working = loop.run_in_executor(None, generate)
-        try:
-            while (piece := await queue.get()) is not None:
-                for part in _parse_piece(piece):
-                    yield part
-        finally:
-            stop.set()  # takes effect at the next token; the next question waits for it
-            self._last = working
+            def generate() -> None:
+                try:
+                    self._server.handle_chat_completions(request, on_piece)
+                finally:
+                    if not stop.is_set():
+                        loop.call_soon_threadsafe(queue.put_nowait, None)
+
+            self._generation = loop.run_in_executor(None, generate)
+            try:
+                while (piece := await queue.get()) is not None:
+                    for part in _parse_piece(piece):
+                        yield part
+            finally:
+                stop.set()
 
     async def _wait_until_stopped(self) -> None:
-        if self._last is not None:
-            await asyncio.wait({self._last})
-            self._last = None
+        if self._generation is not None:
+            await asyncio.wait({self._generation})
 
     def _load(self) -> Any:
         self._file.verify()
@@ -103,16 +94,12 @@ class LlamaEngine:
             ) from error
 
     async def close(self) -> None:
-        async with self._turn:
+        async with self._lock:
             await self._wait_until_stopped()
-            server, self._server = self._server, None
-            folder, self._folder = self._folder, None
-            if server is not None:
-                held = [server]
-                del server
-                await asyncio.to_thread(held.clear)  # waits for its threads
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
+            servers, self._server = [self._server], None
+            await asyncio.to_thread(servers.clear)  # dropping the last reference waits for its threads
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _parse_piece(piece: Mapping[str, Any]) -> list[str | TokenUsage]:

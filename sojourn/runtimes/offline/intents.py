@@ -1,4 +1,4 @@
-"""Intents: matches a request against the rules of rules.txt, in English and Chinese."""
+"""Intents: matches a request against the rules of rules.txt, in English and Chinese, and finds its topic words."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _LONG_CHARS = 500  # a longer text is a request only if it begins like one of these:
-_LONG_KINDS = frozenset({"run", "remember", "write", "search"})
+_LONG_KINDS = frozenset({"run", "remember", "search"})
 _CJK = re.compile("[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]")
+_QUESTION_ZH = re.compile("什么是|是什么|为什么|怎么样|怎么|如何|帮我|请问?|写一[封个首篇]|吗|呢|的")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """A recognised request: its object in `text`, a folder, file or time in `where`, a line number in `line`."""
+    """A recognised request: its object in `text`, a folder or file in `where`, a line number in `line`."""
 
     kind: str  # a kind of rules.txt, or: nothing, free
     text: str = ""
@@ -33,7 +34,7 @@ def load_rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Returns the rules in order: a kind, and the pattern of the whole request."""
     words: dict[str, str] = {}
     rules: list[tuple[str, re.Pattern[str]]] = []
-    lines = files("sojourn.runtimes.offline").joinpath("rules.txt").read_text("utf-8").splitlines()
+    lines = _read_data("rules.txt").splitlines()
     for line in filter(None, (one for one in lines if not one.startswith("#"))):
         kind, _, rule = line.partition(" ")
         if kind == "=":
@@ -67,7 +68,7 @@ def parse_intent(said: str) -> Intent:
             continue
         if match := rule.fullmatch(short) or rule.fullmatch(whole):
             groups = {"text": "", "where": "", "line": "1"} | {k: v for k, v in match.groupdict().items() if v}
-            text = groups["text"].strip() if kind in ("remember", "forget") else _unquote(groups["text"])
+            text = groups["text"].strip() if kind == "remember" else _unquote(groups["text"])
             return Intent(kind=kind, text=text, where=_unquote(groups["where"]), line=int(groups["line"]))
     return Intent(kind="free", text=whole)
 
@@ -77,3 +78,18 @@ def _unquote(text: str) -> str:
     while len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`":
         text = text[1:-1].strip()
     return text.strip("「」“”")
+
+
+def topic_words(text: str) -> list[str]:
+    """Returns the words of a question without stop words; keeps Chinese as it is."""
+    words = re.findall(r"[\w.+#-]*\w", _QUESTION_ZH.sub(" ", text))
+    return [word for word in words if word.lower() not in load_stop_words()]
+
+
+@cache
+def load_stop_words() -> frozenset[str]:
+    return frozenset(_read_data("stop_words.txt").split())
+
+
+def _read_data(name: str) -> str:
+    return files("sojourn.runtimes.offline").joinpath(name).read_text("utf-8")

@@ -6,23 +6,21 @@ that model it is searched for in past sessions, and the answer says so.
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from sojourn.core.events import Done
+from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.core.settings import Settings
 from sojourn.lazy import Lazy
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.runtime import RuntimeOutput, RuntimeStatus, TurnInput
-from sojourn.runtimes.models.local_servers import USUAL_PORTS, LocalServer, chat_models, find_local_servers
+from sojourn.runtimes.models.local_servers import USUAL_PORTS, find_local_servers
+from sojourn.runtimes.models.selection import ModelChoice
 from sojourn.runtimes.offline.actions import OfflineActions
-from sojourn.runtimes.offline.free_text import TextModel, TokenUsage, write_answer
-from sojourn.runtimes.offline.greeting import render_greeting
-from sojourn.runtimes.offline.intents import Intent, parse_intent
-from sojourn.runtimes.offline.model_file import ModelFile, find_model_file
-from sojourn.runtimes.offline.search_results import topic_words
+from sojourn.runtimes.offline.intents import is_chinese, parse_intent, topic_words
+from sojourn.runtimes.offline.small_model import TokenUsage, find_model_file, write_answer
 from sojourn.runtimes.offline.turn_output import TurnOutput, render_reply
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
 ENGINE: Lazy[type[LlamaEngine]] = Lazy("sojourn.runtimes.offline.engine:LlamaEngine")  # its library is an extra
 RULES = "rules"  # the model name that turns the small model off
-_DETECTION_TTL_SECONDS = 60.0
+_MAX_QUOTE_CHARS = 280
 
 
 class OfflineRuntime:
@@ -44,32 +42,23 @@ class OfflineRuntime:
         self, settings: Settings, load: Callable[[Lazy[Any]], Any], *, usual: Sequence[tuple[int, str]] = USUAL_PORTS
     ) -> None:
         self._settings, self._load, self._usual = settings, load, usual
-        self._file: ModelFile | None = find_model_file(settings)
-        self._model: TextModel | None = None
-        self._detected: tuple[float, LocalServer | None] | None = None
+        self._file = find_model_file(settings)
+        self._model: LlamaEngine | None = None
 
-    async def _detect_server(self) -> LocalServer | None:
-        """Returns a model server on this machine, if one answers."""
-        now = time.monotonic()
-        if self._detected is None or now - self._detected[0] > _DETECTION_TTL_SECONDS:
-            found = [one for one in await find_local_servers(self._settings, self._usual) if one.first_choice()]
-            self._detected = (now, found[0] if found else None)
-        return self._detected[1]
+    async def _detect_model(self) -> ModelChoice | None:
+        """Returns the first model of a server on this machine, if one answers."""
+        servers = await find_local_servers(self._settings, self._usual)
+        return next((choice for server in servers if (choice := server.first_choice())), None)
 
     async def _render_offer(self, chinese: bool) -> str:
-        server = await self._detect_server()
-        if server is None:
-            return ""
-        return render_reply("offer", chinese, server=server.provider.label, model=chat_models(server.models)[0])
+        choice = await self._detect_model()
+        return render_reply("offer", chinese, server=choice.provider.label, model=choice.name) if choice else ""
 
     async def ready(self) -> RuntimeStatus:
-        server = await self._detect_server()
-        hint = ""
-        if server is not None:
-            name = chat_models(server.models)[0]
-            hint = f"{server.provider.label} is running here with {name}: use the runtime `native` for it."
-        elif self._file is None:
-            hint = "For free text install the small model, or start Ollama: see docs/how-to/models.md."
+        choice = await self._detect_model()
+        hint = "" if self._file else "For free text, install the small model or start Ollama (docs/how-to/models.md)."
+        if choice is not None:
+            hint = f"{choice.provider.label} is running here with {choice.name}: use the runtime `native` for it."
         if self._file is None:
             return RuntimeStatus(ok=True, detail="rules only, no language model", hint=hint, models=(RULES,))
         detail = f"rules, and {self._file.label} for free text"
@@ -95,46 +84,38 @@ class OfflineRuntime:
             output.write(render_greeting(output.turn) + "\n")
             return
         intent, actions = parse_intent(output.turn.said), OfflineActions(output)
-        if actions.can_do(intent):
-            await actions.do(intent)
-        elif intent.kind == "free":
-            await self._answer_free_text(output, actions, intent, used)
-        else:
-            label = self._file.label if self._file else ""
-            model = render_reply("model", output.chinese, label=label) if label else ""
+        if intent.kind == "free":
+            await self._answer_free_text(output, actions, intent.text, used)
+        elif not await actions.do(intent):
+            model = render_reply("model", output.chinese, label=self._file.label) if self._file else ""
             output.reply(intent.kind, model=model, offer=await self._render_offer(output.chinese))
 
     async def _answer_free_text(
-        self, output: TurnOutput, actions: OfflineActions, intent: Intent, used: list[TokenUsage]
+        self, output: TurnOutput, actions: OfflineActions, text: str, used: list[TokenUsage]
     ) -> None:
-        """The small model knows English only: a question in another language is not given to it."""
-        is_latin, can_search = _is_latin(intent.text), output.has_tool("session_search")
-        if is_latin and " " not in intent.text and can_search:
-            await actions.do(Intent(kind="recall", text=intent.text))  # a single word is a topic, not a question
-            output.reply("try_help")
-            return
+        """Asks the small model, which knows English only; without it, searches past sessions for the words."""
         model = self._open_model(output.turn)
-        if is_latin and model is not None and self._file is not None:
+        if model is not None and self._file is not None and _is_latin(text):
             label = render_reply("label", output.chinese, label=self._file.label)
-            if (usage := await write_answer(output, model, label)) is None:
-                output.reply("model_quiet")
-            else:
+            if usage := await write_answer(output, model, label):
                 used.append(usage)
+            else:
+                output.reply("model_quiet")
             return
         output.reply("not_this_language" if model else "not_understood")
-        words = [word for word in topic_words(intent.text) if len(word) > 2 or output.chinese][:6]
-        if words and can_search and (found := await actions.search_sessions(words, max_queries=2)):
-            actions.write_hits("but_found", " ".join(words), found)
+        words = [word for word in topic_words(text) if len(word) > 2 or output.chinese][:6]
+        if output.has_tool("session_search") and (mentions := await actions.search_sessions(words, max_queries=2)):
+            actions.write_mentions("but_found", " ".join(words), mentions)
         if offer := await self._render_offer(output.chinese):
             output.write(f"{offer.strip()}\n")
         output.reply("try_help")
 
-    def _open_model(self, turn: TurnInput) -> TextModel | None:
+    def _open_model(self, turn: TurnInput) -> LlamaEngine | None:
         if self._file is None or turn.model == RULES:
             return None
         if self._model is None:
-            build: Callable[[ModelFile], TextModel] = self._load(ENGINE)
-            self._model = build(self._file)
+            engine: type[LlamaEngine] = self._load(ENGINE)
+            self._model = engine(self._file)
         return self._model
 
     async def close(self) -> None:
@@ -149,6 +130,26 @@ def _is_latin(text: str) -> bool:
     return sum(char.isascii() for char in letters) > 0.8 * len(letters)
 
 
-def make(kit: PluginAccess) -> OfflineRuntime:
+def render_greeting(turn: TurnInput) -> str:
+    """Renders the greeting after a hand-off: the session's title and its last exchange.
+
+    The hand-off's announcement is not a request: the greeting neither quotes nor answers it.
+    """
+    messages = [past.message for past in reversed(turn.history) if text_of(past.message).strip()]
+    request = next((_quote(one) for one in messages if one.role == "user" and not is_internal(one)), "")
+    answer = next((_quote(one) for one in messages if one.role == "assistant"), "")
+    chinese = is_chinese(request or turn.session.title or "")
+    last = render_reply("arrived_asked", chinese, words=request) if request else ""
+    last += render_reply("arrived_answered", chinese, words=answer) if answer else ""
+    title = turn.session.title or render_reply("untitled", chinese)
+    return render_reply("arrived", chinese, title=title, last=last or render_reply("arrived_nothing", chinese)).strip()
+
+
+def _quote(message: Message) -> str:
+    line = " ".join(text_of(message).split())
+    return line if len(line) <= _MAX_QUOTE_CHARS else line[:_MAX_QUOTE_CHARS].rstrip() + " …"
+
+
+def make(app: PluginAccess) -> OfflineRuntime:
     """Builds the runtime from the settings."""
-    return OfflineRuntime(kit.settings, kit.load)
+    return OfflineRuntime(app.settings, app.load)

@@ -1,4 +1,4 @@
-"""Queue between the rules (producer) and `run()` (consumer), and the reply texts of replies.toml."""
+"""Turn output: the queue between the rules (producer) and `run()` (consumer), and the texts of replies.toml."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import secrets
 import tomllib
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Json, Message, ToolCall, assistant, text_of
 from sojourn.ports.runtime import RuntimeOutput, TurnInput
+from sojourn.ports.tool import ToolResult
 from sojourn.runtimes.offline.intents import is_chinese
 from sojourn.runtimes.tool_execution import run_tool_calls
 from sojourn.text.ansi import strip_control
@@ -32,16 +32,6 @@ def render_reply(name: str, chinese: bool, **values: object) -> str:
     return load_replies()[name]["zh" if chinese else "en"].format(**values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolOutcome:
-    """Result of a tool call. `missing`: the session has no such tool."""
-
-    text: str = ""
-    ok: bool = False
-    missing: bool = False
-    facts: Mapping[str, Json] = field(default_factory=dict)
-
-
 class TurnOutput:
     """Output of one turn: text and tool calls, streamed as they happen."""
 
@@ -50,9 +40,8 @@ class TurnOutput:
         self._queue: asyncio.Queue[RuntimeOutput | None] = asyncio.Queue()
         self._text: list[str] = []
 
-    # for the producer
     def write(self, text: str) -> None:
-        """Adds text to the answer; it is shown line by line."""
+        """Adds text to the answer, in chunks of one line."""
         clean = strip_control(text)
         for line in clean.splitlines(keepends=True):
             self._queue.put_nowait(Chunk(line))
@@ -65,25 +54,26 @@ class TurnOutput:
     def has_tool(self, tool: str) -> bool:
         return any(one.name == tool for one in self.turn.tools)
 
-    async def call_tool(self, tool: str, **arguments: Json) -> ToolOutcome:
-        """Calls a tool as a model does, so that the transcript has the same form."""
+    async def call_tool(self, tool: str, **arguments: Json) -> ToolResult:
+        """Calls a tool as a model does, so that the transcript has the same form. Replies if it is missing or fails."""
         if not self.has_tool(tool):
-            return ToolOutcome(missing=True)
-        call = ToolCall(
-            id=f"call_{secrets.token_hex(8)}", name=tool, arguments=json.dumps(arguments, ensure_ascii=False)
-        )
+            self.reply("no_tool", tool=tool)
+            return ToolResult(text="", ok=False)
+        arguments_text = json.dumps(arguments, ensure_ascii=False)
+        call = ToolCall(id=f"call_{secrets.token_hex(8)}", name=tool, arguments=arguments_text)
         self._end_message([call])
-        text, ended = "", dict[str, Json]()
+        text, detail = "", dict[str, Json]()
         async with aclosing(run_tool_calls([call], self.turn.tools, self.turn.workspace)) as items:
             async for item in items:
                 self._queue.put_nowait(item)
                 if isinstance(item, Message):
-                    text = text_of(item)
+                    text = strip_control(text_of(item))
                 elif isinstance(item, Progress):
-                    ended = dict(item.detail)
-        return ToolOutcome(
-            text=strip_control(text), ok=ended.get("status") == "completed", facts=ended.get("facts") or {}
-        )
+                    detail = dict(item.detail)
+        result = ToolResult(text=text, ok=detail.get("status") == "completed", facts=detail.get("facts") or {})
+        if not result.ok and "exit_code" not in (result.facts or {}):
+            self.reply("failed", why=text)
+        return result
 
     def _end_message(self, calls: list[ToolCall]) -> None:
         text = "".join(self._text)
@@ -92,28 +82,26 @@ class TurnOutput:
             reason = "tool_calls" if calls else "stop"
             self._queue.put_nowait(assistant(text or None, calls, finish_reason=reason))
 
-    # for the consumer
     async def stream(self, work: Coroutine[Any, Any, None]) -> AsyncGenerator[RuntimeOutput, None]:
-        """Yields what `work` puts out. When it is cancelled, it cancels `work` and yields what is left."""
-        task = asyncio.create_task(work)
+        """Runs `work` and yields its output. When the stream is cancelled, it cancels `work` and yields the rest."""
+
+        async def produce() -> None:
+            await work
+            self._end_message([])
+
+        task = asyncio.create_task(produce())
         task.add_done_callback(lambda _: self._queue.put_nowait(None))
         try:
             while (item := await self._queue.get()) is not None:
                 yield item
             await task
-            self._end_message([])
-            for item in self._drain():
-                yield item
         except asyncio.CancelledError:
             task.cancel()
             await asyncio.wait({task})
-            for item in self._drain():
-                yield item
+            while not self._queue.empty():
+                if (item := self._queue.get_nowait()) is not None:
+                    yield item
             raise
         finally:
             task.cancel()
             await asyncio.wait({task})
-
-    def _drain(self) -> list[RuntimeOutput]:
-        items = [self._queue.get_nowait() for _ in range(self._queue.qsize())]
-        return [item for item in items if item is not None]

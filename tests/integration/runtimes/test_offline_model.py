@@ -11,8 +11,8 @@ from sojourn import config
 from sojourn.core.errors import RuntimeFailed
 from sojourn.plugins import Registry
 from sojourn.runtimes.offline.engine import LlamaEngine
-from sojourn.runtimes.offline.model_file import FILE_NAME, find_model_file
 from sojourn.runtimes.offline.runtime import OfflineRuntime
+from sojourn.runtimes.offline.small_model import FILE_NAME, find_model_file
 from sojourn.testing.turn_runner import make_turn_input, run_turn
 
 pytestmark = pytest.mark.slow

@@ -103,10 +103,9 @@ async def test_a_refusal_is_told_as_one(talk: Talk):
     assert not (talk.root / "made.txt").exists()
 
 
-async def test_facts_are_kept_listed_and_forgotten(talk: Talk):
+async def test_facts_are_kept_and_listed(talk: Talk):
     await talk.say("remember that I prefer tabs")
     assert "I prefer tabs" in (await talk.say("what do you remember?")).text
-    assert "Forgot: I prefer tabs" in (await talk.say("forget tabs")).text
 
 
 async def test_past_sessions_answer_with_sources_and_dates(talk: Talk):
@@ -118,17 +117,24 @@ async def test_past_sessions_answer_with_sources_and_dates(talk: Talk):
     assert "How often should I water" in (await talk.say("show session sample_01_garden")).text
 
 
+async def test_a_search_without_results_is_repeated_with_fewer_words(talk: Talk):
+    await talk.kit.add_samples()
+    shown = await talk.say("what did we do about tomatoes and quokkas?")
+    assert len([one for one in shown.progress("tool") if one["status"] == "started"]) == 2
+    assert "sample_01_garden" in shown.text
+
+
 async def test_looking_for_something_is_not_found_as_having_talked_about_it(talk: Talk):
     assert "found nothing" in (await talk.say("what did we do about quokkas?")).text
     assert "found nothing" in (await talk.say("what did we do about quokkas?")).text
 
 
 async def test_recent_sessions_are_listed(talk: Talk):
+    assert "no other sessions" in (await talk.say("show my recent sessions")).text
     await talk.kit.add_samples()
-    said = (await talk.say("show my recent sessions")).text
+    said = (await talk.say("what did we do yesterday?")).text
     assert "Sample: hunting a flaky test" in said
     assert "this one" not in said
-    assert "no sessions" in (await talk.say("what did we do yesterday?")).text
 
 
 async def test_what_it_cannot_do_it_does_not_pretend_to(talk: Talk):

@@ -44,6 +44,7 @@ def test_every_tool_of_the_issue_is_there_with_its_effect(kit):
         "search_files": "reads",
         "web_fetch": "reads",
         "session_search": "reads",
+        "session_list": "reads",
         "skills_list": "reads",
         "skill_view": "reads",
     }
@@ -136,7 +137,7 @@ def test_wrong_policy_names_the_word(raw):
 
 async def test_guests_get_only_what_is_harmless(kit, guest):
     names = {one.name for one in build_tools(kit) if one.for_whom(guest.principal)}
-    assert names == {"web_fetch", "session_search", "skills_list", "skill_view"}
+    assert names == {"web_fetch", "session_search", "session_list", "skills_list", "skill_view"}
     told = await tool_of(kit, "terminal").run(guest, {"command": "true"})
     assert not told.ok
     assert "Guests may not use terminal" in told.text

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.context.budget import fit_blocks, render_block, to_contribution
+from sojourn.context.budget import fit_blocks, to_contribution
 from sojourn.ports.context import ContextBlock
 from sojourn.text.token_count import estimate_tokens
 
@@ -20,8 +20,8 @@ BLOCKS = st.lists(st.builds(block, LINES, LINES), max_size=8)
 @given(BLOCKS, st.integers(0, 300))
 def test_the_budget_is_kept_exactly_as_the_blocks_are_written(blocks, budget):
     kept, left_out = fit_blocks(blocks, budget)
-    assert sum(estimate_tokens(render_block(one)) for one in kept) <= budget
-    assert [one.tokens for one in kept] == [estimate_tokens(render_block(one)) for one in kept]
+    assert sum(estimate_tokens(one.render()) for one in kept) <= budget
+    assert [one.tokens for one in kept] == [estimate_tokens(one.render()) for one in kept]
     assert len(left_out) >= len(blocks) - len(kept)
 
 

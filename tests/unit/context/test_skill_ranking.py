@@ -11,8 +11,7 @@ from sojourn.context.bm25 import Bm25Index, query_weights
 from sojourn.context.budget import to_contribution
 from sojourn.context.embeddings import Embedders
 from sojourn.context.query_expansion import _load_synonyms
-from sojourn.context.skill_ranking import Shortlist, name_to_words
-from sojourn.context.skills import MAX_TOKENS, build_blocks
+from sojourn.context.skills import MAX_TOKENS, Shortlist, build_blocks, name_to_words
 from sojourn.ports.libraries import Skill
 from sojourn.skill_files import read_skills
 

@@ -3,8 +3,7 @@
 import pytest
 
 from sojourn.context import skills as module
-from sojourn.context.skill_ranking import RankedSkill
-from sojourn.context.skills import SkillIndex, SkillSource, build_blocks
+from sojourn.context.skills import RankedSkill, SkillIndex, SkillSource, build_blocks
 from sojourn.ports.libraries import Skill
 from tests.unit.context.worlds import request, told
 

@@ -2,8 +2,13 @@
 
 import pytest
 
-from sojourn.context.extractive_summary import extract_summary, split_sentences
-from sojourn.context.summary import RECENT_MESSAGES, REFRESH_AFTER_MESSAGES, ConversationSummary
+from sojourn.context.summary import (
+    RECENT_MESSAGES,
+    REFRESH_AFTER_MESSAGES,
+    ConversationSummary,
+    extract_summary,
+    split_sentences,
+)
 from sojourn.core.errors import RuntimeUnreachable
 from sojourn.core.messages import Message
 from sojourn.ports.runtime import RuntimeStatus

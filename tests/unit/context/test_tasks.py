@@ -102,7 +102,7 @@ async def test_what_was_left_is_taken_up_again(kit, word):
     await source.after(asked, [], "cancelled")
     found = await source.contribute(await request(kit, session, word))
     assert [task.state for task in found.graph.tasks] == ["done", "waiting", "waiting"]
-    assert found.blocks[0].reason == "you said to go on; this is what was left"
+    assert found.blocks[0].reason == "you asked to continue; these steps are left"
 
 
 async def steps_in(kit, *log):

@@ -11,7 +11,7 @@ from sojourn.core.sessions import TurnId
 from sojourn.ports.runtime import HistoryEntry, TurnInput
 from sojourn.runtimes.acp.permissions import map_options
 from sojourn.runtimes.acp.prompt import SeenHistory, build_state
-from sojourn.runtimes.acp.stop_reason import NO_USAGE, AgentUsage, parse_usage
+from sojourn.runtimes.acp.prompt_call import NO_USAGE, AgentUsage, parse_usage
 from sojourn.testing.turn_runner import FakeWorkspace, make_turn_input
 
 ROOM = FakeWorkspace(root=Path("/work"), turn=TurnId("t_now"))

@@ -8,8 +8,8 @@ from sojourn import config
 from sojourn.app import App
 from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret
+from sojourn.runtimes.hermes import HermesSettings
 from sojourn.runtimes.hermes.runtime import HermesRuntimeAdapter
-from sojourn.runtimes.hermes.settings import HermesSettings
 
 
 @pytest.mark.parametrize("url", ["localhost:8642", "", "ftp://x", "http://", "http://127.0.0.1:x", "/v1"])

@@ -50,7 +50,7 @@ async def test_the_announcement_is_not_carried_out(arrive):
 async def test_where_nothing_was_said_it_says_so(arrive):
     shown = await arrive(title=None)
     assert "without a title" in shown.text
-    assert "Nothing was said" in shown.text
+    assert "no messages yet" in shown.text
 
 
 async def test_it_speaks_the_language_of_the_session(arrive):

@@ -10,8 +10,7 @@ from sojourn.core.messages import Message, ToolCall, assistant, tool_result, use
 from sojourn.core.sessions import Principal, SessionId
 from sojourn.core.tasks import Task, TaskGraph
 from sojourn.ports.context import ContextBlock
-from sojourn.runtimes.hermes import request
-from sojourn.runtimes.hermes.request import build_run_request, to_memory_scope, to_session_name
+from sojourn.runtimes.hermes.run import build_run_request, to_memory_scope, to_session_name
 from sojourn.runtimes.prompt_text import TextEntry, render_context, to_text_entries
 from sojourn.testing.turn_runner import make_history, make_turn_input
 
@@ -81,7 +80,7 @@ async def test_a_request_has_all_and_only_what_there_is() -> None:
 
 
 async def test_more_than_hermes_takes_is_said_before_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request, "MAX_REQUEST_BYTES", 1000)
+    monkeypatch.setattr("sojourn.runtimes.hermes.run.MAX_REQUEST_BYTES", 1000)
     with pytest.raises(ContextFull, match="Hermes"):
         await build_run_request(make_turn_input("x" * 2000))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sojourn.runtimes.hermes.answer_buffer import AnswerBuffer
+from sojourn.runtimes.hermes.events import AnswerBuffer
 
 
 def told(*deltas: str) -> AnswerBuffer:

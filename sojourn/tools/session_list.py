@@ -1,4 +1,4 @@
-"""The tool `session_list`: the person's sessions, newest first."""
+"""session_list: the person's sessions, newest first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sojourn.tool_schema import tool
 MAX_SESSIONS = 50
 
 
-def make(kit: HasStore) -> list[Tool]:
+def session_list_tool(app: HasStore) -> Tool:
     @tool(guests=True)
     async def session_list(at: Workspace, since: str = "", until: str = "", limit: int = 10) -> ToolResult:
         """Lists the person's sessions, newest first. To read one, use session_search with its id.
@@ -25,7 +25,7 @@ def make(kit: HasStore) -> list[Tool]:
         """
         count = min(max(1, limit), MAX_SESSIONS)
         first, last = _parse_day(since), _parse_day(until)
-        found = await kit.store.find(
+        sessions = await app.store.find(
             Listing(
                 principal=at.principal,
                 since=first.timestamp() if first else None,
@@ -33,11 +33,11 @@ def make(kit: HasStore) -> list[Tool]:
                 limit=count + 1,
             )
         )
-        others = [one for one in found if one.id != at.session][:count]
-        text = "\n".join(map(_render, others)) or "There are no other sessions."
+        others = [one for one in sessions if one.id != at.session][:count]
+        text = "\n".join(map(_render_session, others)) or "There are no other sessions."
         return ToolResult(text=text, facts={"sessions": len(others)})
 
-    return [session_list]
+    return session_list
 
 
 def _parse_day(text: str) -> datetime | None:
@@ -49,8 +49,8 @@ def _parse_day(text: str) -> datetime | None:
         raise BadInput(f"{text[:40]!r} is not a day.", hint="Write it like 2026-11-16.") from error
 
 
-def _render(session: Session) -> str:
+def _render_session(session: Session) -> str:
     when = datetime.fromtimestamp(session.last_active or session.started_at).astimezone().strftime("%Y-%m-%d %H:%M")
-    about = session.preview if session.title else ""
     name = session.title or session.preview or "untitled"
+    about = session.preview if session.title else ""
     return f'- "{name}", {when}, {session.message_count} messages: {about}\n  [{session.id}]'

@@ -2,9 +2,7 @@
 
 import pytest
 
-from sojourn.context.budget import render_block
-from sojourn.context.facts import Facts
-from sojourn.context.user_memory import UserMemory
+from sojourn.context.facts import Facts, UserMemory
 from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.sessions import OWNER
 from sojourn.ports.store import Record
@@ -84,7 +82,7 @@ async def test_a_full_memory_says_so_and_gives_the_nearest_facts(kit):
     asked = await request(kit, await told(kit), "what colour is my bicycle", budget=200)
     found = await UserMemory(kit).contribute(asked)
     assert found.blocks[0].text.startswith("- The bicycle has a blue frame")
-    assert estimate_tokens(render_block(found.blocks[0])) <= 200
+    assert estimate_tokens(found.blocks[0].render()) <= 200
     given = len(found.blocks[0].text.splitlines())
     assert found.left_out[0] == f"The memory is full: {81 - given} of 81 facts did not fit."
     assert len(found.left_out) == 1 + 81 - given
