@@ -16,11 +16,11 @@ from tests.integration.gateway.worlds import world
 
 QUICK = {"gateway_lease_seconds": 0.4}
 CRASHES = {
-    "before it was kept": ("keep_incoming", False, None),
-    "after it was kept": ("keep_incoming", True, None),
+    "before it was kept": ("add_incoming", False, None),
+    "after it was kept": ("add_incoming", True, None),
     "after it was claimed": ("claim_incoming", True, None),
     "after the session was opened": ("create", True, None),
-    "after the session was noted": ("note_incoming", True, None),
+    "after the session was noted": ("update_incoming", True, None),
     "after the place was bound": ("bind", True, None),
     "before the turn began": ("append", False, Message),
     "after the turn had begun": ("append", True, Message),
