@@ -208,7 +208,7 @@ async def test_a_turn_that_was_ended_while_its_wheel_moved_does_not_go_on(servic
         await Recovery(store, lambda _: False).sweep(session)  # another process: it sees a turn that has no lease
         return moved
 
-    monkeypatch.setattr(store, "drive", and_somebody_looks)
+    monkeypatch.setattr(store, "set_driver", and_somebody_looks)
     await service.take_over(session, replace(ME, surface="web"))
     runtime.gate("go").open()
     await service.settle()
@@ -227,5 +227,5 @@ async def test_two_who_break_the_lease_of_a_dead_one_at_once_do_not_disturb_each
         return await drive(id, surface, fence=fence)
 
     monkeypatch.setattr("sojourn.service.turn_record.MAX_RETRIES", 2)
-    monkeypatch.setattr(store, "drive", just_after_another)
+    monkeypatch.setattr(store, "set_driver", just_after_another)
     assert ended(await talk(service, session, "hello")) == ("completed", [])
