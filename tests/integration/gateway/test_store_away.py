@@ -216,13 +216,13 @@ async def test_a_row_that_could_not_be_renewed_in_time_is_not_worked_on_twice_at
                 under_way[0] -= 1
 
         monkeypatch.setattr(MessageDispatcher, "handle", counted)
-        monkeypatch.setattr(store, "note_incoming", late)
+        monkeypatch.setattr(store, "update_incoming", late)
         await at.start()
         at.network.say("42", "slow")
         async with asyncio.timeout(8):
             while not (rows := await store.incoming()) or rows[0].attempts < 3:
                 await asyncio.sleep(0.01)
-        monkeypatch.setattr(store, "note_incoming", note)
+        monkeypatch.setattr(store, "update_incoming", note)
         at.runtime.gate("go").open()
         assert await at.texts("42", 1) == ["done"]
         await at.quiet()
