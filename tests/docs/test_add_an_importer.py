@@ -15,5 +15,5 @@ async def test_import_finds_the_example(tmp_path, home):
     (diary / "monday.jsonl").write_text('{"at": 1763400000, "who": "me", "text": "hello"}\n')
     async with example_app(PAGE, tmp_path) as app:
         [found] = app.find_histories(source="diary")
-        report = await app.rescue(found)
+        report = await app.import_history(found)
         assert (report.found, report.imported, report.new_messages) == (1, 1, 1)
