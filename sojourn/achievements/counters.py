@@ -1,8 +1,7 @@
 """Counters: turn hits into the numbers that leftmost-first matching without overlaps gives.
 
-An engine reports every place where a search fits, overlapping or not. Each counter knows how to turn the
-places of its searches into the number that scanning the text from left to right would give, in time linear
-in the text. `spans` gives the hits themselves, for those who want to see them.
+An engine reports every hit of a search, overlapping or not. Each counter turns the hits of its searches into the number
+that scanning the text from left to right would give, in time linear in the text. `spans` returns the hits themselves.
 """
 
 from __future__ import annotations
