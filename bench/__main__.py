@@ -12,16 +12,16 @@ ALL = (
     "watch",
     "appends",
     "store",
-    "importing",
+    "imports",
     "achievements",
     "changes",
-    "serving",
+    "http_load",
     "templates",
     "streams",
     "skills",
     "memory",
     "handoff",
-    "scaling",
+    "scale",
 )
 
 

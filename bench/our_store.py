@@ -25,7 +25,7 @@ from sojourn.text.redaction import no_redaction
 from sojourn.text.tokenizer import TOKENIZER_VERSION
 
 
-def made(row: Row) -> Message:
+def make_message(row: Row) -> Message:
     return Message(role=row[0], content=row[1], tool_calls=row[2], tool_call_id=row[3], tool_name=row[4])
 
 
@@ -38,8 +38,10 @@ async def fill(path: str, sessions: int, count: int, size: int, first: int = 0) 
             rows = list(messages(number, count, size))
             text += sum(map(text_bytes, rows))
             fields = {"source": "cli", "started_at": 1.0 + number}
-            made_up = Transcript(native_id=f"bench_{number:06}", fields=fields, messages=[made(row) for row in rows])
-            batch.append(("1", made_up))
+            transcript = Transcript(
+                native_id=f"bench_{number:06}", fields=fields, messages=[make_message(row) for row in rows]
+            )
+            batch.append(("1", transcript))
         await store.ingest("bench", "bench", batch, principal=OWNER)
     await store.index(lambda done, of: None)
     await store.close()
@@ -81,7 +83,7 @@ async def append(path: str, count: int, size: int, session: int = 990_000, toget
     store = SqliteStore(Path(path))
     await store.health()
     names = [f"bench_{session:06}_{os.getpid()}_{number}" for number in range(together)]
-    rows = [[made(row) for row in messages(session, count // together, size)] for _ in names]
+    rows = [[make_message(row) for row in messages(session, count // together, size)] for _ in names]
     for name in names:
         await store.create(id=SessionId(name))
     begun = time.perf_counter()

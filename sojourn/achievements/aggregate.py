@@ -60,7 +60,7 @@ class SessionAggregate:
         for record in come:
             self._listed.add(record.facts.started_at, record.facts.model)
         for record in before:
-            self._listed.take_away(record.facts.started_at, record.facts.model)
+            self._listed.remove(record.facts.started_at, record.facts.model)
         self.problems += sum(map(_problems, come)) - sum(map(_problems, before))
         more, less = self._columns(come), self._columns(before)
         self._added = [old + new - away for old, new, away in zip(self._added, more, less, strict=True)]
@@ -133,7 +133,7 @@ class ListTotals:
             self._models[model] += 1
         self._days[is_weekend_and_night(started_at)] += 1
 
-    def take_away(self, started_at: Moment, model: str | None) -> None:
+    def remove(self, started_at: Moment, model: str | None) -> None:
         """Reverses `add`."""
         self.count -= 1
         if model:

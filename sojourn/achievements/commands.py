@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sojourn.achievements.cli_view import show_badges, show_explanation, show_warning
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.factory import of_hermes_home, of_store
+from sojourn.achievements.factory import open_hermes_scans, open_store_scans
 from sojourn.achievements.hermes_plugin import HermesPlugin
 from sojourn.achievements.service import AchievementsService, serve_lines
 from sojourn.achievements.snapshot import session_rows
@@ -47,16 +47,16 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
     """The badges your history has earned."""
     if context.invoked_subcommand is not None:
         return
-    given: CliContext = context.obj
-    with _open_scans(given, home) as scans:
-        _run_scan(scans, full=full, quiet=as_json or given.json)
+    cli: CliContext = context.obj
+    with _open_scans(cli, home) as scans:
+        _run_scan(scans, full=full, quiet=as_json or cli.json)
         shown = AchievementsService(scans).achievements()
         names = list(dict.fromkeys(badge.category for badge in scans.book.achievements))
         chosen = _find_category(category, names)
-        if as_json or given.json:
+        if as_json or cli.json:
             click.echo(json.dumps(_to_json(scans, shown, chosen)))
             return
-        console = Console(no_color=given.no_color or None)
+        console = Console(no_color=cli.no_color or None)
         show_badges(console, shown, chosen)
         if shown["error"]:
             show_warning(Console(stderr=True), f"This is the last good count: {shown['error']}")
@@ -71,18 +71,18 @@ def achievements(context: click.Context, home: Path | None, full: bool, as_json:
 @click.pass_context
 def explain(context: click.Context, badge: str, home: Path | None, as_json: bool, limit: int, after: str) -> None:
     """What a badge counts, and the messages that made it move."""
-    given: CliContext = context.obj
-    with _open_scans(given, home) as scans:
+    cli: CliContext = context.obj
+    with _open_scans(cli, home) as scans:
         if badge not in {one.id for one in scans.book.achievements}:
             raise NotFound(f'There is no badge "{badge}".', hint="`sojourn achievements --json` has their ids.")
-        _run_scan(scans, full=False, quiet=as_json or given.json)
+        _run_scan(scans, full=False, quiet=as_json or cli.json)
         service = AchievementsService(scans)
         item = next(one for one in service.achievements()["achievements"] if one["id"] == badge)
         page = service.receipts(badge, limit=limit, after=after)
-        if as_json or given.json:
+        if as_json or cli.json:
             click.echo(json.dumps(item | page))
         else:
-            show_explanation(Console(no_color=given.no_color or None), item, page["receipts"])
+            show_explanation(Console(no_color=cli.no_color or None), item, page["receipts"])
 
 
 @achievements.command("install-hermes-plugin")
@@ -92,12 +92,12 @@ def explain(context: click.Context, badge: str, home: Path | None, as_json: bool
 @click.pass_context
 def install_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
     """Let the dashboard of a real Hermes show these badges, under the same name and routes."""
-    given = _with_json(context, as_json)
-    home = _find_hermes_home(given.app, hermes_home)
+    cli = _with_json(context, as_json)
+    home = _find_hermes_home(cli.app, hermes_home)
     plugin = HermesPlugin(home, sys.executable)
-    changes = _confirm(given, plugin.changes_to_install(), yes, "Make these changes?")
+    changes = _confirm(cli, plugin.changes_to_install(), yes, "Make these changes?")
     plugin.install()
-    _report(given, home, changes, is_installed=True, text="Installed. Restart `hermes dashboard` to see it.")
+    _report(cli, home, changes, is_installed=True, text="Installed. Restart `hermes dashboard` to see it.")
 
 
 @achievements.command("uninstall-hermes-plugin")
@@ -107,13 +107,13 @@ def install_hermes_plugin(context: click.Context, hermes_home: Path | None, yes:
 @click.pass_context
 def uninstall_hermes_plugin(context: click.Context, hermes_home: Path | None, yes: bool, as_json: bool) -> None:
     """Put things back as they were. Unlock dates stay."""
-    given = _with_json(context, as_json)
-    home = _find_hermes_home(given.app, hermes_home)
+    cli = _with_json(context, as_json)
+    home = _find_hermes_home(cli.app, hermes_home)
     plugin = HermesPlugin(home, sys.executable)
-    changes = _confirm(given, plugin.changes_to_uninstall(), yes, "Undo these changes?")
+    changes = _confirm(cli, plugin.changes_to_uninstall(), yes, "Undo these changes?")
     plugin.uninstall()
     text = "Uninstalled. Restart `hermes dashboard`; its own achievements are back."
-    _report(given, home, changes, is_installed=False, text=text)
+    _report(cli, home, changes, is_installed=False, text=text)
 
 
 @achievements.command("answer-hermes", hidden=True)
@@ -121,9 +121,9 @@ def uninstall_hermes_plugin(context: click.Context, hermes_home: Path | None, ye
 @click.pass_context
 def answer_hermes(context: click.Context, hermes_home: Path) -> None:
     """Answers the plugin inside a Hermes dashboard: one request per line in, one answer per line out."""
-    given: CliContext = context.obj
+    cli: CliContext = context.obj
     folder = hermes_home / "plugins" / "hermes-achievements"
-    scans = of_hermes_home(given.app, hermes_home, folder=folder, gentle=True)
+    scans = open_hermes_scans(cli.app, hermes_home, folder=folder, gentle=True)
     try:
         serve_lines(AchievementsService(scans), sys.stdin.buffer, sys.stdout.buffer)
     finally:
@@ -134,17 +134,17 @@ def answer_hermes(context: click.Context, hermes_home: Path) -> None:
 
 
 @contextmanager
-def _open_scans(given: CliContext, home: Path | None) -> Iterator[ScanCoordinator]:
-    kit = given.app
-    scans = of_store(kit) if home is None else of_hermes_home(kit, home)
+def _open_scans(cli: CliContext, home: Path | None) -> Iterator[ScanCoordinator]:
+    app = cli.app
+    scans = open_store_scans(app) if home is None else open_hermes_scans(app, home)
     try:
         yield scans
     finally:
         scans.close()
-        given.run(_do_nothing)  # closes the store, if it was opened
+        cli.run(_do_nothing)  # closes the store, if it was opened
 
 
-async def _do_nothing(_kit: HasSettings) -> None:
+async def _do_nothing(_app: HasSettings) -> None:
     return None
 
 
@@ -187,32 +187,32 @@ def _to_json(scans: ScanCoordinator, shown: dict[str, Any], category: str | None
     }
 
 
-def _find_hermes_home(kit: HasSettings, given: Path | None) -> Path:
-    if given is not None:
-        return given
-    place = kit.settings.places.get("HERMES_HOME")
-    return Path(place) if place else kit.settings.user_home / ".hermes"
+def _find_hermes_home(app: HasSettings, path: Path | None) -> Path:
+    if path is not None:
+        return path
+    place = app.settings.places.get("HERMES_HOME")
+    return Path(place) if place else app.settings.user_home / ".hermes"
 
 
 def _with_json(context: click.Context, as_json: bool) -> CliContext:
     """The command line's context; `--json` counts after the command as well as before it."""
-    given: CliContext = context.obj
-    given.json = given.json or as_json
-    return given
+    cli: CliContext = context.obj
+    cli.json = cli.json or as_json
+    return cli
 
 
-def _confirm(given: CliContext, changes: list[str], yes: bool, question: str) -> list[str]:
+def _confirm(cli: CliContext, changes: list[str], yes: bool, question: str) -> list[str]:
     """Lists the changes and asks for consent; with `--json` they are part of the report instead."""
     if not changes:
-        raise BadInput("There is nothing to change.", hint="It is already so.")
-    if not given.json:
+        raise BadInput("There is nothing to change.", hint="The plugin is already in this state.")
+    if not cli.json:
         click.echo("\n".join(f"  {change}" for change in changes))
-    given.confirm(question, yes=yes)
+    cli.confirm(question, yes=yes)
     return changes
 
 
-def _report(given: CliContext, home: Path, changes: list[str], *, is_installed: bool, text: str) -> None:
-    if given.json:
+def _report(cli: CliContext, home: Path, changes: list[str], *, is_installed: bool, text: str) -> None:
+    if cli.json:
         click.echo(json.dumps({"installed": is_installed, "hermes_home": str(home), "changes": changes}))
     else:
         click.echo(text)

@@ -1,4 +1,4 @@
-"""Single-flight scanning: one scan at a time across threads (a lock here) and processes (the lock of the shelf).
+"""Single-flight scanning: one scan at a time across threads (a lock) and processes (the lock of the document store).
 
 A caller that asks during a scan joins it. Status, snapshots and unlock records change only under the lock or in the one
 scanning thread.
@@ -36,7 +36,7 @@ class ScanCoordinator:
     def __init__(
         self,
         history: History,
-        shelf: DocumentStore,
+        documents: DocumentStore,
         *,
         book: RuleBook | None = None,
         settings: ScanSettings | None = None,
@@ -44,11 +44,11 @@ class ScanCoordinator:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.history, self.book, self.settings = history, book or RuleBook(), settings or ScanSettings()
-        self.snapshots = SnapshotStore(shelf, clock)
-        self._shelf, self._clock, self._scanner = shelf, clock, scanner
+        self.snapshots = SnapshotStore(documents, clock)
+        self._documents, self._clock, self._scanner = documents, clock, scanner
         self._lock = threading.Lock()  # held briefly, never while a file is written
         self._writing = threading.Lock()  # a finished scan and a reset do not write at the same time
-        self._status = ScanStatus.load(shelf)
+        self._status = ScanStatus.load(documents)
         self._job = self._new_job()
         self._thread: threading.Thread | None = None
         self._done = threading.Event()
@@ -56,7 +56,7 @@ class ScanCoordinator:
         self._full_wanted = False
         self._closing = threading.Event()
 
-    # -- asking ------------------------------------------------------------
+    # -- requests ----------------------------------------------------------
 
     def run_if_needed(
         self, force: bool = False, *, full: bool = False, wait: float | None = None, partials: bool = True
@@ -64,7 +64,7 @@ class ScanCoordinator:
         """Starts a scan if one is needed (or forced) and none is running; joins one that is.
 
         `full` reads everything again. With `wait` it returns when the scan ended or that many seconds passed.
-        Says whether a scan was started or joined.
+        Returns whether a scan was started or joined.
         """
         until = time.monotonic() + (wait or 0.0)
         with self._lock:
@@ -120,8 +120,8 @@ class ScanCoordinator:
         return self._job.records
 
     def load_cache(self) -> Mapping[str, CachedSession]:
-        """Reads what earlier scans counted from the shelf."""
-        cache = SessionCache(self._shelf, self.book)
+        """Reads the results of earlier scans."""
+        cache = SessionCache(self._documents, self.book)
         cache.load()
         return cache.sessions
 
@@ -133,14 +133,14 @@ class ScanCoordinator:
             self._status.stale_served += 1
 
     def reset(self) -> None:
-        """Forgets everything, unlock dates too. A scan that is running is stopped and its result dropped."""
+        """Deletes all results and unlock dates. A running scan is stopped and its result dropped."""
         with self._writing:
             with self._lock:
-                self._status.forget()
+                self._status.clear()
                 self._job, self._partial = self._new_job(), None
-            unlocks.save(self._shelf, {})
+            unlocks.save(self._documents, {})
             self.snapshots.clear()
-            SessionCache(self._shelf, self.book).clear()
+            SessionCache(self._documents, self.book).clear()
             self._save_status()
 
     def close(self) -> None:
@@ -156,12 +156,12 @@ class ScanCoordinator:
     # -- scanning ----------------------------------------------------------
 
     def _new_job(self) -> ScanJob:
-        return ScanJob(self.history, self._shelf, self.book, self.settings, self._scanner)
+        return ScanJob(self.history, self._documents, self.book, self.settings, self._scanner)
 
     def _is_due(self) -> bool:
         left = self._status.next_try_at - self._clock()
         return (
-            self.is_stale() and not 0 < left <= self.settings.most_wait
+            self.is_stale() and not 0 < left <= self.settings.max_wait_seconds
         )  # a longer wait means the clock was turned back
 
     def _start(self, *, force: bool, full: bool, partials: bool) -> None:
@@ -200,7 +200,7 @@ class ScanCoordinator:
 
     def _acquire_lock(self, *, force: bool) -> ScanLock | None:
         """Waits for a scan in another process. None if its result is fresh and this scan was not forced."""
-        while (lock := self._shelf.try_lock()) is None:
+        while (lock := self._documents.try_lock()) is None:
             if self._closing.wait(_POLL_SECONDS):
                 raise ScanStopped
         if not force and not self.is_stale():
@@ -235,18 +235,18 @@ class ScanCoordinator:
 
     def _adopt_foreign_reset(self) -> bool:
         """Whether another process did a reset; if so, this process drops what it has in memory."""
-        told = ScanStatus.load(self._shelf).resets
+        saved = ScanStatus.load(self._documents).resets
         with self._lock:
-            if told <= self._status.resets:
+            if saved <= self._status.resets:
                 return False
-            self._status.resets, self._job = told, self._new_job()
+            self._status.resets, self._job = saved, self._new_job()
             return True
 
     def _save_status(self) -> None:
         try:
-            self._status.save(self._shelf)
+            self._status.save(self._documents)
         except OSError as error:
-            logger.warning("the scan status cannot be kept: %s", error)
+            logger.warning("the scan status cannot be saved: %s", error)
 
     def _on_progress(self, done: int, expected: int) -> None:
         with self._lock:
@@ -259,7 +259,13 @@ class ScanCoordinator:
         with self._lock:
             now, status, waits = self._clock(), self._status, self.settings
             if reason is not None:
-                status.fail(now, seconds, reason, first_wait=waits.first_wait, most_wait=waits.most_wait)
+                status.fail(
+                    now,
+                    seconds,
+                    reason,
+                    first_wait_seconds=waits.first_wait_seconds,
+                    max_wait_seconds=waits.max_wait_seconds,
+                )
             elif has_scanned:
                 status.succeed(now, seconds)
             else:

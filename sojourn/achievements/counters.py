@@ -1,8 +1,7 @@
 """Counters: turn hits into the numbers that leftmost-first matching without overlaps gives.
 
-An engine reports every place where a search fits, overlapping or not. Each counter knows how to turn the
-places of its searches into the number that scanning the text from left to right would give, in time linear
-in the text. `spans` gives the hits themselves, for those who want to see them.
+An engine reports every hit of a search, overlapping or not. Each counter turns the hits of its searches into the number
+that scanning the text from left to right would give, in time linear in the text. `spans` returns the hits themselves.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from sojourn.achievements.engine import Hits
 from sojourn.achievements.pattern_syntax import Sequence, Token, to_re
@@ -30,13 +30,23 @@ class SpotCounter:
         count, ends = 0, hits.ends
         for number in self.alone:
             count += len(ends[number])
-        for number in self.meeting:
-            if ends[number]:
-                return count + len(drop_overlaps(sort_spans(hits, self.meeting)))
-        return count
+        meeting = [number for number in self.meeting if ends[number]]
+        if len(meeting) == 1 and (length := hits.lengths[meeting[0]]) is not None:
+            return count + _count_apart(ends[meeting[0]], length)
+        return count + len(drop_overlaps(sort_spans(hits, self.meeting))) if meeting else count
 
     def spans(self, hits: Hits) -> list[Span]:
         return drop_overlaps(sort_spans(hits, self.numbers))
+
+
+def _count_apart(ends: list[int], length: int) -> int:
+    """The number of hits of one search that remain without overlaps; `ends` are in ascending order."""
+    count = free = 0
+    for end in ends:
+        if end - length >= free:
+            count += 1
+            free = end
+    return count
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +110,7 @@ class MessageCounter:
 
     def count(self, hits: Hits) -> int:
         count, stop = 0, -1
-        for end in sorted(end for number in self.numbers for end in hits.ends[number]):
+        for end in sorted(chain.from_iterable(hits.ends[number] for number in self.numbers)):
             if end > stop:
                 count += 1
                 stop = hits.stops[bisect_left(hits.stops, end)]

@@ -25,55 +25,58 @@ FOLDER = Path("plugins") / "hermes-achievements"
 
 
 @runtime_checkable
-class CanKeepScans(Protocol):
-    """A store that keeps scan documents itself, so that several servers share them."""
+class HasDocuments(Protocol):
+    """A store that has a document store in its database, so that several servers share them."""
 
-    def shelf(self, name: str) -> DocumentStore: ...
+    def documents(self, name: str) -> DocumentStore: ...
 
 
-def of_store(kit: PluginContext, *, gentle: bool = False) -> ScanCoordinator:
+def open_store_scans(app: PluginContext, *, gentle: bool = False) -> ScanCoordinator:
     """The coordinator for our own store. A server sets `gentle`, so that scans run at low priority."""
     return ScanCoordinator(
-        kit.store.history(), open_store_shelf(kit), book=build_rule_book(kit), settings=_settings(kit, gentle=gentle)
+        app.store.history(),
+        open_store_documents(app),
+        book=build_rule_book(app),
+        settings=_build_settings(app, gentle=gentle),
     )
 
 
-def build_rule_book(kit: PluginAccess) -> RuleBook:
+def build_rule_book(app: PluginAccess) -> RuleBook:
     """The built-in badges and those of plugins. Invalid badges of a plugin are left out with a warning."""
     whole = RuleBook()
-    for plugin in kit.plugins():
+    for plugin in app.plugins():
         if plugin.metrics or plugin.achievements:
             try:
-                whole = whole.extended(plugin.metrics, plugin.achievements)
+                whole = whole.extend(plugin.metrics, plugin.achievements)
             except BadInput as error:
                 logger.warning("the badges of plugin %s are left out: %s", plugin.name, error)
     return whole
 
 
-def open_store_shelf(kit: HasStore) -> DocumentStore:
-    """The shelf for scans of our own store: the store itself if it can, else a folder of the home."""
-    store = kit.store
-    if isinstance(store, CanKeepScans):
-        return store.shelf("hermes-achievements")
-    return FolderStore(kit.settings.home / FOLDER)
+def open_store_documents(app: HasStore) -> DocumentStore:
+    """The document store for scans of our own store: in the database if it offers one, else a folder of the home."""
+    store = app.store
+    if isinstance(store, HasDocuments):
+        return store.documents("hermes-achievements")
+    return FolderStore(app.settings.home / FOLDER)
 
 
-def of_hermes_home(
-    kit: ScanContext, home: Path, *, folder: Path | None = None, gentle: bool = False
+def open_hermes_scans(
+    app: ScanContext, home: Path, *, folder: Path | None = None, gentle: bool = False
 ) -> ScanCoordinator:
     """The coordinator for a Hermes home, which is only read; its unlock dates are adopted."""
     real = home.resolve()
     base = real.parent if real.name == "state.db" else real
-    kept = folder or kit.settings.home / "achievements" / f"hermes-{_short_hash(str(base))}"
+    documents = folder or app.settings.home / "achievements" / f"hermes-{_short_hash(str(base))}"
     inherited = base / FOLDER / "state.json" if folder is None else None
-    settings = _settings(kit, inherited, gentle=gentle)
+    settings = _build_settings(app, inherited, gentle=gentle)
     return ScanCoordinator(
-        kit.open_hermes_history(home), FolderStore(kept), book=build_rule_book(kit), settings=settings
+        app.open_hermes_history(home), FolderStore(documents), book=build_rule_book(app), settings=settings
     )
 
 
-def _settings(kit: HasSettings, inherited: Path | None = None, *, gentle: bool) -> ScanSettings:
-    ttl = kit.settings["achievements.ttl_seconds"]
+def _build_settings(app: HasSettings, inherited: Path | None = None, *, gentle: bool) -> ScanSettings:
+    ttl = app.settings["achievements.ttl_seconds"]
     return ScanSettings(ttl_seconds=ttl, inherited_state=inherited, gentle=gentle)
 
 
@@ -84,40 +87,44 @@ def _short_hash(text: str) -> str:
 _LOCK_WAIT_SECONDS = 30.0  # a running scan may be writing about that very session
 
 
-def forget(kit: HasStore, session: SessionId) -> list[str]:
+def erase_session(app: HasStore, session: SessionId) -> list[str]:
     """Removes a session from the scan documents of our own store; returns the names of the changed ones."""
-    return forget_in_shelf(open_store_shelf(kit), session)
+    return erase_from_documents(open_store_documents(app), session)
 
 
-def forget_in_shelf(shelf: DocumentStore, session: str, *, clock: Callable[[], float] = time.monotonic) -> list[str]:
-    lock = _acquire_lock(shelf, clock)
+def erase_from_documents(
+    documents: DocumentStore, session: str, *, clock: Callable[[], float] = time.monotonic
+) -> list[str]:
+    lock = _acquire_lock(documents, clock)
     try:
         changed = []
-        records = unlocks.load(shelf)
-        told = {badge for badge, one in records.items() if one.evidence and one.evidence.get("session_id") == session}
-        if told:
-            kept = {badge: replace(one, evidence=None) if badge in told else one for badge, one in records.items()}
-            unlocks.save(shelf, kept)
+        records = unlocks.load(documents)
+        affected = {
+            badge for badge, one in records.items() if one.evidence and one.evidence.get("session_id") == session
+        }
+        if affected:
+            kept = {badge: replace(one, evidence=None) if badge in affected else one for badge, one in records.items()}
+            unlocks.save(documents, kept)
             changed.append(unlocks.NAME)
-        if SessionCache(shelf, RuleBook()).remove(session):
+        if SessionCache(documents, RuleBook()).remove(session):
             changed.append(session_cache.NAME)
-        if _mentions_session(shelf, session):
-            shelf.remove(snapshot.NAME)  # the next request builds it again
+        if _mentions_session(documents, session):
+            documents.remove(snapshot.NAME)  # the next request builds it again
             changed.append(snapshot.NAME)
         return changed
     finally:
         lock.release()
 
 
-def _mentions_session(shelf: DocumentStore, session: str) -> bool:
-    data = shelf.read(snapshot.NAME, lambda raw: True)
+def _mentions_session(documents: DocumentStore, session: str) -> bool:
+    data = documents.read(snapshot.NAME, lambda raw: True)
     return data is not None and f'"{session}"'.encode() in data
 
 
-def _acquire_lock(shelf: DocumentStore, clock: Callable[[], float]) -> ScanLock:
+def _acquire_lock(documents: DocumentStore, clock: Callable[[], float]) -> ScanLock:
     until = clock() + _LOCK_WAIT_SECONDS
-    while (lock := shelf.try_lock()) is None:
+    while (lock := documents.try_lock()) is None:
         if clock() > until:
-            raise StoreLocked("A scan for achievements is running.", hint="Try again when it is done.")
+            raise StoreLocked("A scan for achievements is running.", hint="Try again when the scan has finished.")
         time.sleep(0.05)
     return lock

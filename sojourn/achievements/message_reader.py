@@ -84,13 +84,13 @@ class MessageReader:
     def _serialise(content: bytes, reading: SessionContent) -> bytes:
         """Structured content counts as the JSON text Python writes: ASCII, a space after comma and colon.
 
-        A mere string in it counts as that string, and nothing as no text.
+        A JSON string counts as its text, and null as no text.
         """
         try:
-            said = json.loads(content.decode())
-            if isinstance(said, str):
-                return said.encode("utf-8", "replace")  # a lone surrogate becomes a question mark
-            return b"" if said is None else _encode(said).encode()
+            value = json.loads(content.decode())
+            if isinstance(value, str):
+                return value.encode("utf-8", "replace")  # a lone surrogate becomes a question mark
+            return b"" if value is None else _encode(value).encode()
         except (ValueError, RecursionError):
             reading.problems += 1
             return content.decode("utf-8", "replace").encode()

@@ -17,5 +17,5 @@ plugin = Plugin(
         "api": "plugin_api.py",
         "tab": {"path": "/achievements", "position": "after:sessions"},
     },
-    erasers=("sojourn.achievements.factory:forget",),
+    erasers=("sojourn.achievements.factory:erase_session",),
 )

@@ -13,7 +13,7 @@ from pydantic import WithJsonSchema
 from starlette.concurrency import run_in_threadpool
 
 from sojourn.achievements.coordinator import ScanCoordinator
-from sojourn.achievements.factory import of_store
+from sojourn.achievements.factory import open_store_scans
 from sojourn.achievements.service import MAX_WAIT_SECONDS, AchievementsService, parse_wait
 from sojourn.ports.app import PluginContext
 
@@ -28,9 +28,9 @@ _FAILED: dict[int | str, dict[str, Any]] = {503: {"description": "The very first
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such badge."}}
 
 
-def router(kit: PluginContext) -> APIRouter:
+def router(app: PluginContext) -> APIRouter:
     """The routes for our own store."""
-    return routes(lambda: of_store(kit, gentle=True))
+    return routes(lambda: open_store_scans(app, gentle=True))
 
 
 def routes(open_scans: Callable[[], ScanCoordinator]) -> APIRouter:

@@ -69,10 +69,10 @@ def _find_sources(
     """Sessions that count towards a badge, with the fields that do; none if the session as such counts."""
     totals = {total.key: total for total in book.totals}
     summed = tuple(totals[key].of for key in badge.metrics if key in totals and totals[key].how == "sum")
-    ledger = SessionAggregate(book, records)
+    aggregate = SessionAggregate(book, records)
     best: dict[str, list[str]] = {}
     for key in badge.metrics:
-        holder = ledger.best(key)
+        holder = aggregate.best(key)
         if holder is not None and holder[1]:
             best.setdefault(holder[0].facts.id, []).append(totals[key].of)
     listed = [key for key in badge.metrics if key not in totals]

@@ -1,18 +1,46 @@
-"""The rule book: metrics, totals and badges as one value."""
+"""The rule book: metrics, totals and badges as one value. Badges are loaded from `badges.toml`."""
 
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
-from sojourn.achievements.catalogue import load_badges
 from sojourn.achievements.metrics import LISTED_TOTALS, METRICS, READING_FIELDS, TIER_NAMES, TOTALS, Total
-from sojourn.core.badges import Achievement, MetricRule
+from sojourn.core.badges import Achievement, MetricRule, Requirement
 from sojourn.core.errors import BadInput
 
 # Grows when the scanner itself counts differently with unchanged rules.
 SCANNER_VERSION = 3
+
+
+@cache
+def load_badges() -> tuple[Achievement, ...]:
+    """All built-in badges in the order in which they are shown. The file is read on the first call."""
+    text = (files("sojourn.achievements") / "badges.toml").read_text("utf-8")
+    return tuple(_to_badge(entry) for entry in tomllib.loads(text)["badge"])
+
+
+def _to_badge(entry: Mapping[str, Any]) -> Achievement:
+    metric: str = entry.get("metric", "")
+    requirements = tuple(Requirement(name, minimum) for name, minimum in entry.get("requirements", {}).items())
+    kind = "multi_condition" if requirements else "best_session" if metric.startswith("max_") else "lifetime"
+    return Achievement(
+        id=entry["id"],
+        title=entry["title"],
+        story=entry["story"],
+        category=entry["category"],
+        kind=kind,
+        icon=entry["icon"],
+        metric=metric,
+        tiers=tuple(entry.get("tiers", ())),
+        requirements=requirements,
+        secret=entry.get("secret", False),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +56,11 @@ class RuleBook:
     def __post_init__(self) -> None:
         reported = tuple(rule.key for rule in self.metrics if rule.reported)
         object.__setattr__(self, "fields", READING_FIELDS + reported)
-        said = repr((SCANNER_VERSION, self.metrics)).encode()
-        object.__setattr__(self, "digest", hashlib.blake2b(said, digest_size=8).hexdigest())
+        source = repr((SCANNER_VERSION, self.metrics)).encode()
+        object.__setattr__(self, "digest", hashlib.blake2b(source, digest_size=8).hexdigest())
         self._check()
 
-    def extended(self, metrics: Sequence[MetricRule], achievements: Sequence[Achievement]) -> RuleBook:
+    def extend(self, metrics: Sequence[MetricRule], achievements: Sequence[Achievement]) -> RuleBook:
         """A copy with more metrics and badges; each new metric is summed over all sessions under its own name."""
         totals = tuple(Total(key=rule.key, of=rule.key, label=rule.key) for rule in metrics if rule.reported)
         return RuleBook(self.metrics + tuple(metrics), self.totals + totals, self.achievements + tuple(achievements))
@@ -54,10 +82,12 @@ class RuleBook:
         for rule in self.metrics:
             for gate in rule.gates:
                 if gate.key not in keys[: keys.index(rule.key)]:
-                    raise BadInput(f"{rule.key} waits for {gate.key}, which is not counted before it.", hint="Reorder.")
+                    raise BadInput(
+                        f"{rule.key} depends on {gate.key}, which is not counted before it.", hint="Reorder."
+                    )
         for badge in self.achievements:
             if len(badge.tiers) > len(TIER_NAMES) or bool(badge.tiers) == bool(badge.requirements):
                 raise BadInput(f"{badge.id} has no goal, two kinds, or too many tiers.", hint="At most five tiers.")
             for metric in badge.metrics:
                 if metric not in totals:
-                    raise BadInput(f"{badge.id} looks at {metric}, which nobody counts.", hint="Add a metric.")
+                    raise BadInput(f"{badge.id} looks at {metric}, which no metric counts.", hint="Add a metric.")

@@ -33,8 +33,8 @@ class ScanSettings:
     workers: int | None = None  # None: as many as there are cores
     gentle: bool = False  # worker processes run at low priority
     in_process_rows: int = IN_PROCESS_ROWS
-    first_wait: float = 5.0  # seconds until a retry after a failure; doubles each time
-    most_wait: float = 600.0
+    first_wait_seconds: float = 5.0  # seconds until a retry after a failure; doubles each time
+    max_wait_seconds: float = 600.0
     inherited_state: Path | None = None  # state.json of another program; its unlock dates are adopted
 
 
@@ -54,15 +54,15 @@ class ScanJob:
     def __init__(
         self,
         history: History,
-        shelf: DocumentStore,
+        documents: DocumentStore,
         book: RuleBook,
         settings: ScanSettings,
         scanner: Callable[[], SessionScanner] | None = None,
     ) -> None:
-        self._history, self._shelf, self._book, self._settings = history, shelf, book, settings
-        self._cache = SessionCache(shelf, book)
+        self._history, self._documents, self._book, self._settings = history, documents, book, settings
+        self._cache = SessionCache(documents, book)
         self._last: tuple[Hashable, ScanOutcome] | None = None
-        self._aggregate: SessionAggregate | None = None  # None while it may lag behind the last listing of the history
+        self._aggregate: SessionAggregate | None = None  # None if it may be older than the last list of sessions
         self._zone: tuple[object, ...] = ()  # the time zone in which it was counted
         self._unsaved: dict[str, Unlock] = {}  # unlocks that could not be written; valid while this process runs
         self._problem: str | None = None
@@ -96,10 +96,10 @@ class ScanJob:
                 meta = _build_meta("in_progress", len(at.so_far), expected=at.expected)
                 on_partial(self._build(at.so_far, meta, {}, int(now()), is_partial=True).snapshot)
 
-        ledger, result = self._update(mark[1:], full, progress, stopped)
-        before = unlocks.load(self._shelf, inherited=self._settings.inherited_state) | self._unsaved
-        built = self._build(ledger, _build_result_meta(result, ledger), before, int(now()))
-        outcome = ScanOutcome(built.snapshot, built.records, ledger, is_new=True)
+        aggregate, result = self._update(mark[1:], full, progress, stopped)
+        before = unlocks.load(self._documents, inherited=self._settings.inherited_state) | self._unsaved
+        built = self._build(aggregate, _build_result_meta(result, aggregate), before, int(now()))
+        outcome = ScanOutcome(built.snapshot, built.records, aggregate, is_new=True)
         self._last = mark, outcome
         return outcome
 
@@ -112,8 +112,8 @@ class ScanJob:
             store.set_in_memory(outcome.snapshot)
             return None
         now = outcome.snapshot["generated_at"]
-        if not unlocks.are_saved(self._shelf, outcome.unlocks):
-            is_saved = self._try_save("unlock dates", lambda: unlocks.save(self._shelf, outcome.unlocks))
+        if not unlocks.are_saved(self._documents, outcome.unlocks):
+            is_saved = self._try_save("unlock dates", lambda: unlocks.save(self._documents, outcome.unlocks))
             self._unsaved = {} if is_saved else dict(outcome.unlocks)
         self._try_save("the record of this scan", lambda: self._cache.compact(outcome.records, now))
         outcome.snapshot["scan_meta"]["error"] = self._problem
@@ -130,9 +130,9 @@ class ScanJob:
         stopped: Callable[[], bool],
     ) -> tuple[SessionAggregate, ScanResult]:
         """Scans only the changed sessions if the history reports a few; otherwise all of them."""
-        ledger = None if full or self._zone != zone else self._aggregate
+        aggregate = None if full or self._zone != zone else self._aggregate
         self._aggregate, self._zone = None, zone  # until success: the history reports each change only once
-        changes = self._find_few_changes() if ledger is not None else None
+        changes = self._find_few_changes() if aggregate is not None else None
         result = scan_sessions(
             self._history,
             self._book,
@@ -147,18 +147,18 @@ class ScanJob:
             scanner=self._scanner,
             stopped=stopped,
         )
-        if ledger is None or changes is None:
-            ledger = SessionAggregate(self._book, result.records)
+        if aggregate is None or changes is None:
+            aggregate = SessionAggregate(self._book, result.records)
         else:
             left_out = {facts.id for facts in changes.facts} - {record.facts.id for record in result.records}
-            ledger.change(result.records, [*changes.gone, *left_out])
-        self._aggregate = None if result.damaged else ledger  # a damaged session may be repaired without a sign
-        return ledger, result
+            aggregate.change(result.records, [*changes.gone, *left_out])
+        self._aggregate = None if result.damaged else aggregate  # a damaged session may be repaired without a sign
+        return aggregate, result
 
     def _find_few_changes(self) -> HistoryChanges | None:
         """The changes the history reports; None if it cannot or if they are many."""
-        told = self._history.changes() if isinstance(self._history, HasChangeFeed) else None
-        return told if told is not None and len(told.facts) < self._settings.progress_every else None
+        changes = self._history.changes() if isinstance(self._history, HasChangeFeed) else None
+        return changes if changes is not None and len(changes.facts) < self._settings.progress_every else None
 
     def _repeat_last(self, now: int) -> ScanOutcome:
         """Repeats the last result with the present time: nothing was written since."""
@@ -201,8 +201,8 @@ class ScanJob:
         try:
             write()
         except OSError as error:
-            logger.warning("achievements: %s cannot be kept: %s", what, error)
-            self._problem = f"{what} cannot be kept: {error.strerror or error}"
+            logger.warning("achievements: %s cannot be saved: %s", what, error)
+            self._problem = f"{what} cannot be saved: {error.strerror or error}"
             return False
         return True
 
@@ -219,8 +219,8 @@ def _build_meta(mode: str, done: int, *, expected: int) -> dict[str, Any]:
     }
 
 
-def _build_result_meta(result: ScanResult, ledger: SessionAggregate) -> dict[str, Any]:
-    total = len(ledger)
+def _build_result_meta(result: ScanResult, aggregate: SessionAggregate) -> dict[str, Any]:
+    total = len(aggregate)
     reused = total - result.rescanned + len(result.damaged)
     return _build_meta("incremental" if reused else "full", total, expected=total) | {
         "sessions_rescanned": result.rescanned,
@@ -228,6 +228,6 @@ def _build_result_meta(result: ScanResult, ledger: SessionAggregate) -> dict[str
         "duration_ms": round(result.seconds * 1000),
         "sessions_scanned": result.rescanned,
         "messages_scanned": result.messages,
-        "malformed_rows": ledger.problems,
+        "malformed_rows": aggregate.problems,
         "damaged_sessions": list(result.damaged),
     }

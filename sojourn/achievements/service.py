@@ -56,14 +56,14 @@ class _Answer:
     error: str | None = None
 
 
-def parse_wait(said: str | None) -> float | None:
+def parse_wait(value: str | None) -> float | None:
     """The seconds in a `wait` parameter, clamped to the allowed range; None without one. Raises BadInput."""
-    if said is None:
+    if value is None:
         return None
     try:
-        seconds = float(said)
+        seconds = float(value)
     except ValueError:
-        raise BadInput(f"wait={said} is not a number of seconds.", hint="For example wait=10.") from None
+        raise BadInput(f"wait={value} is not a number of seconds.", hint="For example wait=10.") from None
     return max(0.0, min(seconds, MAX_WAIT_SECONDS))
 
 
@@ -161,7 +161,7 @@ class AchievementsService:
         if snapshot is None and scans.has_failed and not (is_coming and scans.is_running):
             raise ScanFailed(
                 f"The history could not be counted: {scans.last_error}",
-                hint="Mend the cause; POST rescan tries again at once.",
+                hint="Fix the cause, then POST rescan to try again.",
             )
         return snapshot
 

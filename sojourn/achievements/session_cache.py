@@ -62,10 +62,10 @@ _SIGNALS = tuple(field.name for field in fields(Fingerprint))
 
 
 class SessionCache:
-    """The counted sessions in memory and on the shelf. Used by one scan at a time."""
+    """The counted sessions in memory and in their documents. Used by one scan at a time."""
 
-    def __init__(self, shelf: DocumentStore, book: RuleBook) -> None:
-        self._shelf, self._book = shelf, book
+    def __init__(self, documents: DocumentStore, book: RuleBook) -> None:
+        self._documents, self._book = documents, book
         self.sessions: dict[str, CachedSession] = {}
         self._versions: tuple[object, object] | None = None
         self._document_bytes = 0
@@ -74,14 +74,14 @@ class SessionCache:
         self._lines: dict[str, bytes] = {}  # encoded entries of this scan, reused for the document
 
     def load(self) -> None:
-        """Reads the shelf, unless this object wrote it last."""
+        """Reads the documents, unless this object wrote them last."""
         if self._versions is not None and self._versions == self._stored_versions():
             return
         self.sessions, self._document_bytes, self._journal_bytes, self._is_torn = {}, 0, 0, False
-        document = self._shelf.read(NAME, lambda raw: raw.endswith(_END))
+        document = self._documents.read(NAME, lambda raw: raw.endswith(_END))
         if document is not None and self._read_lines(document.split(b"\n")[:-2], _HEADER_END):
             self._document_bytes = len(document)
-        journal = self._shelf.read(JOURNAL, lambda raw: True)
+        journal = self._documents.read(JOURNAL, lambda raw: True)
         if journal is not None and self._read_lines(journal.split(b"\n")[:-1], b""):
             self._journal_bytes, self._is_torn = len(journal), not journal.endswith(b"\n")
         self._versions = self._stored_versions()
@@ -89,8 +89,8 @@ class SessionCache:
     def clear(self) -> None:
         """Removes everything: all sessions will be counted again."""
         self.sessions, self._document_bytes, self._journal_bytes = {}, 0, 0
-        self._shelf.remove(NAME)
-        self._shelf.remove(JOURNAL)
+        self._documents.remove(NAME)
+        self._documents.remove(JOURNAL)
         self._versions = self._stored_versions()
 
     def remove(self, session: str) -> bool:
@@ -108,9 +108,9 @@ class SessionCache:
         self._lines.update(pairs)
         lines = b"".join(b"{" + pair + b"}\n" for pair in pairs.values())
         if self._journal_bytes == 0:
-            self._shelf.remove(JOURNAL)  # it may have been written with other rules
+            self._documents.remove(JOURNAL)  # it may have been written with other rules
             lines = json.dumps(self._build_header()).encode() + b"\n" + lines
-        self._shelf.append(JOURNAL, b"\n" + lines if self._is_torn else lines)
+        self._documents.append(JOURNAL, b"\n" + lines if self._is_torn else lines)
         self._journal_bytes, self._is_torn = self._journal_bytes + len(lines), False
         self._versions = self._stored_versions()
 
@@ -138,15 +138,15 @@ class SessionCache:
 
     def _rewrite(self, generated_at: int) -> None:
         data = self._encode_document(generated_at)
-        self._shelf.write(NAME, data)
-        self._shelf.remove(JOURNAL)
+        self._documents.write(NAME, data)
+        self._documents.remove(JOURNAL)
         self._document_bytes, self._journal_bytes, self._is_torn = len(data), 0, False
         self._versions = self._stored_versions()
 
     # -- encoding --------------------------------------------------------------
 
     def _stored_versions(self) -> tuple[object, object]:
-        return self._shelf.version(NAME), self._shelf.version(JOURNAL)
+        return self._documents.version(NAME), self._documents.version(JOURNAL)
 
     def _build_header(self) -> dict[str, Any]:
         return {"schema_version": SCHEMA_VERSION, "rules_version": self._book.digest}

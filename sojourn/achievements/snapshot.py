@@ -50,7 +50,7 @@ def build_snapshot(
 ) -> BuiltSnapshot:
     """Evaluates all badges. A partial snapshot has no unlock dates and creates none."""
     found = numbers.totals()
-    kept = {} if is_partial else dict(records or {})
+    unlocks = {} if is_partial else dict(records or {})
     labels = book.labels
     items = []
     for badge in book.achievements:
@@ -59,13 +59,13 @@ def build_snapshot(
         if at.unlocked:
             evidence = _find_evidence(numbers, badge.metric, previews) if badge.metric else None
             if not is_partial:
-                kept.setdefault(badge.id, Unlock(now, at.tier, evidence))
-            record = kept.get(badge.id)
+                unlocks.setdefault(badge.id, Unlock(now, at.tier, evidence))
+            record = unlocks.get(badge.id)
             shown["unlocked_at"] = record.unlocked_at if record else None
             shown["evidence"] = (record.evidence if record else None) or evidence
         items.append(shown)
     snapshot = _assemble(items, found, scan_meta, now)
-    return BuiltSnapshot(snapshot, kept)
+    return BuiltSnapshot(snapshot, unlocks)
 
 
 def build_pending_snapshot(book: RuleBook, now: int) -> Snapshot:
@@ -128,14 +128,14 @@ def _assemble(
 
 
 class SnapshotStore:
-    """The last good snapshot: in memory, and on the shelf for the next start and for other processes.
+    """The last good snapshot: in memory, and as a document for the next start and for other processes.
 
-    The rows of single sessions are not part of the document. They are in the checkpoint, and nobody should
-    have to read megabytes to see sixty badges.
+    The rows of single sessions are not part of the document: they are in the session cache, and would make a request
+    for sixty badges read megabytes.
     """
 
-    def __init__(self, shelf: DocumentStore, clock: Callable[[], float] = time.time) -> None:
-        self._shelf, self._clock = shelf, clock
+    def __init__(self, documents: DocumentStore, clock: Callable[[], float] = time.time) -> None:
+        self._documents, self._clock = documents, clock
         self._lock = threading.Lock()
         self._snapshot: Snapshot | None = None
         self._version: object = None
@@ -147,7 +147,7 @@ class SnapshotStore:
             return self._snapshot
         with self._lock:
             self._look_at = time.monotonic() + _POLL_SECONDS
-            version = self._shelf.version(NAME)
+            version = self._documents.version(NAME)
             if version is not None and version != self._version:
                 self._version = version
                 found = self._load()
@@ -167,12 +167,12 @@ class SnapshotStore:
         with self._lock:
             self._snapshot = snapshot
         data = json.dumps(snapshot | {"sessions": []}, sort_keys=True).encode()
-        self._shelf.write(NAME, data)
+        self._documents.write(NAME, data)
 
     def clear(self) -> None:
         with self._lock:
             self._snapshot = self._version = None
-            self._shelf.remove(NAME)
+            self._documents.remove(NAME)
 
     def is_stale(self, ttl_seconds: float) -> bool:
         """Whether there is no snapshot, or it is older than `ttl_seconds`, or dated in the future."""
@@ -184,9 +184,9 @@ class SnapshotStore:
 
     def _load(self) -> Snapshot | None:
         try:
-            data = self._shelf.read(NAME, lambda raw: _parse(raw) is not None)
+            data = self._documents.read(NAME, lambda raw: _parse(raw) is not None)
         except OSError as error:  # the one in memory stays in use, or a new scan makes one
-            logger.warning("the kept snapshot cannot be read: %s", error)
+            logger.warning("the saved snapshot cannot be read: %s", error)
             return None
         return _parse(data) if data is not None else None
 

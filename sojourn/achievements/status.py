@@ -12,7 +12,7 @@ from sojourn.achievements.document_store import DocumentStore
 NAME = "scan_status.json"
 _MAX_DURATIONS = 100  # kept for average and p95
 _PASSING = ("sessions_scanned_so_far", "sessions_expected_total")
-# What is believed of a document: a value of another kind is as good as none.
+# A value of another type is ignored.
 _KINDS: Mapping[str, type | tuple[type, ...]] = {
     "state": str,
     "started_at": int,
@@ -51,10 +51,10 @@ class ScanStatus:
     sessions_expected_total: int = 0
 
     @classmethod
-    def load(cls, shelf: DocumentStore) -> ScanStatus:
+    def load(cls, documents: DocumentStore) -> ScanStatus:
         """Reads the saved status; a run that never ended is no longer running."""
         try:
-            data = shelf.read(NAME, lambda raw: True)
+            data = documents.read(NAME, lambda raw: True)
             written: Any = json.loads(data) if data is not None else {}
             known = {name: written[name] for name in _KINDS if isinstance(written.get(name), _KINDS[name])}
         except (OSError, ValueError, AttributeError):
@@ -64,9 +64,9 @@ class ScanStatus:
             status.state = "failed" if status.last_error else "idle"
         return status
 
-    def save(self, shelf: DocumentStore) -> None:
-        kept = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _PASSING}
-        shelf.write(NAME, json.dumps(kept, sort_keys=True).encode(), durable=False)
+    def save(self, documents: DocumentStore) -> None:
+        saved = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _PASSING}
+        documents.write(NAME, json.dumps(saved, sort_keys=True).encode(), durable=False)
 
     def begin(self, now: float) -> None:
         self.state, self.started_at = "running", int(now)
@@ -77,15 +77,17 @@ class ScanStatus:
         self.state, self.last_error = "idle", None
         self.failures_in_a_row, self.next_try_at = 0, 0.0
 
-    def fail(self, now: float, seconds: float, reason: str, *, first_wait: float, most_wait: float) -> None:
+    def fail(
+        self, now: float, seconds: float, reason: str, *, first_wait_seconds: float, max_wait_seconds: float
+    ) -> None:
         """Records a failure; each one in a row doubles the time until the retry."""
         self._end(now, seconds)
         self.state, self.last_error = "failed", reason
         self.failure_count += 1
         self.failures_in_a_row += 1
-        self.next_try_at = now + min(most_wait, first_wait * 2 ** min(self.failures_in_a_row - 1, 20))
+        self.next_try_at = now + min(max_wait_seconds, first_wait_seconds * 2 ** min(self.failures_in_a_row - 1, 20))
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Clears everything but the counters; a running scan sees from `resets` that its result is obsolete."""
         self.resets += 1
         self.state, self.last_error = "idle", None

@@ -26,11 +26,11 @@ class Unlock:
         return {"unlocked_at": self.unlocked_at, "first_tier": self.first_tier, "evidence": self.evidence}
 
 
-def load(shelf: DocumentStore, *, inherited: Path | None = None) -> dict[str, Unlock]:
+def load(documents: DocumentStore, *, inherited: Path | None = None) -> dict[str, Unlock]:
     """Reads all records. `inherited` is the state.json of another program, used for badges without a record."""
-    data = shelf.read(NAME, lambda raw: _parse(raw) is not None)
+    data = documents.read(NAME, lambda raw: _parse(raw) is not None)
     if data is None:  # no good copy: take what can be parsed
-        data = shelf.read(NAME, lambda raw: True)
+        data = documents.read(NAME, lambda raw: True)
     records = _parse(data, partly=True) or {} if data is not None else {}
     if inherited is not None:
         with suppress(OSError):  # missing or unreadable: nothing to adopt
@@ -38,15 +38,15 @@ def load(shelf: DocumentStore, *, inherited: Path | None = None) -> dict[str, Un
     return records
 
 
-def are_saved(shelf: DocumentStore, records: Mapping[str, Unlock]) -> bool:
+def are_saved(documents: DocumentStore, records: Mapping[str, Unlock]) -> bool:
     """Whether the document, not only its copy, has exactly these records."""
-    data = shelf.read(NAME, lambda raw: True)
+    data = documents.read(NAME, lambda raw: True)
     return not records if data is None else _parse(data) == records
 
 
-def save(shelf: DocumentStore, records: Mapping[str, Unlock]) -> None:
+def save(documents: DocumentStore, records: Mapping[str, Unlock]) -> None:
     document = {"unlocks": {badge: record.to_json() for badge, record in records.items()}}
-    shelf.write(NAME, json.dumps(document, indent=2, sort_keys=True).encode())
+    documents.write(NAME, json.dumps(document, indent=2, sort_keys=True).encode())
 
 
 def _parse(raw: bytes, *, partly: bool = False) -> dict[str, Unlock] | None:

@@ -1,4 +1,4 @@
-"""Hermes: `state.db` in its home and in each profile, schema 11 to the newest, also while it runs."""
+"""The importer for Hermes: reads `state.db` of its home and of each profile, also while Hermes runs."""
 
 from __future__ import annotations
 
@@ -20,43 +20,20 @@ from sojourn.text.escape import from_bytes
 _FILE = "state.db"
 _STRUCTURED = "\0json:"
 _TEXTS = (
-    "content",
-    "tool_calls",
-    "tool_call_id",
-    "tool_name",
-    "finish_reason",
-    "reasoning",
-    "reasoning_content",
-    "reasoning_details",
-    "codex_reasoning_items",
-    "codex_message_items",
-    "platform_message_id",
-    "effect_disposition",
-    "api_content",
+    *("content", "tool_calls", "tool_call_id", "tool_name", "finish_reason", "reasoning", "reasoning_content"),
+    *("reasoning_details", "codex_reasoning_items", "codex_message_items", "platform_message_id"),
+    *("effect_disposition", "api_content"),
 )
 _KNOWN = {*_TEXTS, "id", "session_id", "role", "timestamp", "token_count", "observed", "active", "compacted"}
-_OURS = {*Session.__dataclass_fields__, *DETAIL_FIELDS} - {
-    "details",
-    "principal",
-    "tags",
-    "preview",
-    "last_active",
-    "last_seq",
-    "revision",
-    "driver",
-    "driver_fence",
-    "extra",
-    "handoff_state",
-    "handoff_platform",
-    "handoff_error",
-    "source_home",
-    "source_id",
+_SESSION_FIELDS = {*Session.__dataclass_fields__, *DETAIL_FIELDS} - {
+    *("details", "principal", "tags", "preview", "last_active", "last_seq", "revision", "driver", "driver_fence"),
+    *("extra", "handoff_state", "handoff_platform", "handoff_error", "source_home", "source_id"),
 }
 _NUMBERS = ("started_at", "ended_at", "estimated_cost_usd", "actual_cost_usd", "compression_failure_cooldown_until")
 
 
 class HermesReader:
-    """One `state.db`, read by column name: every version has others."""
+    """Reads one `state.db` by column name, because the schema differs between versions."""
 
     def __init__(self, db: ForeignDb) -> None:
         self._db = db
@@ -69,7 +46,7 @@ class HermesReader:
                 for name in ("ended_at", "end_reason", "title", "archived", "rewind_count", "api_call_count")
             )
             live = "sum(active)" if "active" in rows else "count(*)"
-            # Served by an index alone, so that asking again costs next to nothing.
+            # An index covers this query, so that a repeated import is cheap.
             counts = (
                 f"SELECT session_id, count(*) AS c, max(id) AS top, {live} AS live FROM messages GROUP BY session_id"
             )
@@ -79,53 +56,53 @@ class HermesReader:
             ).fetchall()
 
         for row in self._db.query(ask):
-            native = _text(row[0])
+            native = _to_text(row[0])
             if not native:
                 yield SessionEntry(native_id=repr(row[0]), fingerprint="", problem="the session has no id")
                 continue
-            yield SessionEntry(native_id=native, fingerprint="|".join(str(_text(value)) for value in row[1:]))
+            yield SessionEntry(native_id=native, fingerprint="|".join(str(_to_text(value)) for value in row[1:]))
 
     def read(self, native_id: str) -> Transcript:
-        return self._db.query(lambda db: _transcript(db, native_id))
+        return self._db.query(lambda db: _read_transcript(db, native_id))
 
 
-def _transcript(db: sqlite3.Connection, native: str) -> Transcript:
+def _read_transcript(db: sqlite3.Connection, native: str) -> Transcript:
     cursor = db.execute("SELECT * FROM sessions WHERE id = ?", (native,))
     row = cursor.fetchone()
     if row is None:
         raise SourceUnreadable(f"Session {native} is gone from the history.", hint="It was deleted while we read.")
     session = {name[0]: value for name, value in zip(cursor.description, row, strict=True)}
-    fields = {name: _value(name, value) for name, value in session.items() if name in _OURS}
-    rest = {name: _text(v) for name, v in session.items() if name not in _OURS and v is not None}
+    fields = {name: _to_field(name, value) for name, value in session.items() if name in _SESSION_FIELDS}
+    rest = {name: _to_text(v) for name, v in session.items() if name not in _SESSION_FIELDS and v is not None}
     there = list_tables(db)
     if session.get("system_prompt_hash") and "system_prompts" in there:
         found = db.execute(
             "SELECT prompt FROM system_prompts WHERE hash = ?", (session["system_prompt_hash"],)
         ).fetchone()
-        fields["system_prompt"] = _text(found[0]) if found else None
-    fields["usage"] = _usage(db, native) if "session_model_usage" in there else ()
+        fields["system_prompt"] = _to_text(found[0]) if found else None
+    fields["usage"] = _read_usage(db, native) if "session_model_usage" in there else ()
     fields["extra"] = json.dumps(rest, ensure_ascii=False) if rest else None
     fields["pinned"] = int(bool(session.get("pinned")))
-    return Transcript(native_id=native, fields=fields, messages=_messages(db, native))
+    return Transcript(native_id=native, fields=fields, messages=_read_messages(db, native))
 
 
-def _messages(db: sqlite3.Connection, native: str) -> list[Message]:
+def _read_messages(db: sqlite3.Connection, native: str) -> list[Message]:
     cursor = db.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY id", (native,))
     names = [column[0] for column in cursor.description]
-    return [_message(dict(zip(names, row, strict=True))) for row in cursor]
+    return [_to_message(dict(zip(names, row, strict=True))) for row in cursor]
 
 
-def _message(row: dict[str, Any]) -> Message:
-    texts = {name: _text(row.get(name)) for name in _TEXTS}
+def _to_message(row: dict[str, Any]) -> Message:
+    texts = {name: _to_text(row.get(name)) for name in _TEXTS}
     content = texts["content"]
     structured = False
     if content is not None and content.startswith(_STRUCTURED):
         structured = _is_json(content[len(_STRUCTURED) :])
         texts["content"] = content[len(_STRUCTURED) :] if structured else content
-    rest = {name: _text(value) for name, value in row.items() if name not in _KNOWN and value is not None}
+    rest = {name: _to_text(value) for name, value in row.items() if name not in _KNOWN and value is not None}
     timestamp, tokens, active = row.get("timestamp"), row.get("token_count"), row.get("active")
     return Message(
-        role=_text(row["role"]) or "unknown",
+        role=_to_text(row["role"]) or "unknown",
         **texts,
         structured=structured,
         timestamp=float(timestamp) if isinstance(timestamp, int | float) else 0.0,
@@ -138,21 +115,21 @@ def _message(row: dict[str, Any]) -> Message:
     )
 
 
-def _usage(db: sqlite3.Connection, native: str) -> tuple[dict[str, Any], ...]:
+def _read_usage(db: sqlite3.Connection, native: str) -> tuple[dict[str, Any], ...]:
     cursor = db.execute("SELECT * FROM session_model_usage WHERE session_id = ?", (native,))
     names = [column[0] for column in cursor.description]
     rows = (dict(zip(names, row, strict=True)) for row in cursor)
-    return tuple({name: _text(v) if isinstance(v, bytes) else v for name, v in row.items()} for row in rows)
+    return tuple({name: _to_text(v) if isinstance(v, bytes) else v for name, v in row.items()} for row in rows)
 
 
-def _text(value: Any) -> Any:
-    """Text as text, with every byte kept; what is not text in the way Python writes it."""
+def _to_text(value: Any) -> Any:
+    """A value as text; invalid UTF-8 is escaped, and other types are formatted as Python does."""
     if value is None or isinstance(value, str):
         return value
     return from_bytes(value) if isinstance(value, bytes) else str(value)
 
 
-def _value(name: str, value: Any) -> Any:
+def _to_field(name: str, value: Any) -> Any:
     if isinstance(value, bytes):
         return from_bytes(value)
     if name in _NUMBERS and value is not None and not isinstance(value, int | float):
@@ -168,33 +145,37 @@ def _is_json(text: str) -> bool:
     return True
 
 
-class Hermes:
-    """The source."""
+class HermesImporter:
+    """Imports sessions of Hermes."""
 
     name, label = "hermes", "Hermes"
 
     def find(self, user_home: Path, environment: Mapping[str, str]) -> list[FoundHistory]:
         home = Path(environment["HERMES_HOME"]) if environment.get("HERMES_HOME") else user_home / ".hermes"
-        own = self._look(home / _FILE)
+        own = self._inspect(home / _FILE)
         return [*([own] if own else []), *self.profiles(home)]
 
     def profiles(self, home: Path) -> list[FoundHistory]:
         places = sorted((home / "profiles").glob("*")) if (home / "profiles").is_dir() else []
-        return [found for place in places if (found := self._look(place / _FILE))]
+        return [found for place in places if (found := self._inspect(place / _FILE))]
 
     def claims(self, path: Path) -> FoundHistory | None:
-        return self._look(path / _FILE if path.is_dir() else path)
+        return self._inspect(path / _FILE if path.is_dir() else path)
 
-    def _look(self, path: Path) -> FoundHistory | None:
+    def _inspect(self, path: Path) -> FoundHistory | None:
         if not path.is_file():
             return None
         size = path.stat().st_size
         home = path.parent if path.name == _FILE else path  # a copy under another name is a history of its own
         db = ForeignDb(path)
         try:
-            version, sessions = db.query(_facts)
+            version, sessions = db.query(_read_version)
         except SourceUnreadable as error:
-            return FoundHistory(source=self.name, home=home, bytes=size, problem=str(error)) if _may_be(path) else None
+            return (
+                FoundHistory(source=self.name, home=home, bytes=size, problem=str(error))
+                if path.name == _FILE
+                else None
+            )
         finally:
             db.close()
         if not version:
@@ -210,17 +191,12 @@ class Hermes:
             db.close()
 
 
-def _facts(db: sqlite3.Connection) -> tuple[int, int]:
-    """The schema version and the number of sessions; version 0 when this is not Hermes'."""
+def _read_version(db: sqlite3.Connection) -> tuple[int, int]:
+    """The schema version and the number of sessions; version 0 if this is not a database of Hermes."""
     if not {"sessions", "messages", "schema_version"} <= list_tables(db):
         return 0, 0
     version = db.execute("SELECT max(version) FROM schema_version").fetchone()[0] or 1
     return int(version), int(db.execute("SELECT count(*) FROM sessions").fetchone()[0])
 
 
-def _may_be(path: Path) -> bool:
-    """A damaged file in Hermes' place is shouted about; any other unreadable file is none of its business."""
-    return path.name == _FILE
-
-
-plugin = Plugin(name="hermes", summary="Brings in the history of Hermes Agent.", sources=[Hermes])
+plugin = Plugin(name="hermes", summary="Imports the history of Hermes Agent.", sources=[HermesImporter])

@@ -1,4 +1,4 @@
-"""A Hermes `state.db` as a `History`: read while Hermes runs, never written, nothing left behind."""
+"""Reads a Hermes `state.db` as a `History`, also while Hermes runs; never writes to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from sojourn.core.errors import SourceUnreadable, StoreCorrupt
 from sojourn.importers.hermes_sessions import SessionIndex, SessionQueries
-from sojourn.importers.sqlite_reader import Damaged, ForeignDb, list_columns
+from sojourn.importers.sqlite_reader import DamagedDatabase, ForeignDb, list_columns
 from sojourn.ports.history import HistoryChanges, RawExchange, RawMessage, SessionFacts
 from sojourn.text.escape import first_words
 
@@ -105,7 +105,7 @@ class HermesHistory:
 
         try:
             return self._file.query(ask_current_file)
-        except Damaged as error:
+        except DamagedDatabase as error:
             raise StoreCorrupt(str(error), hint="Hermes repairs it when it opens it.") from error
 
 
@@ -146,7 +146,7 @@ def _read_previews(db: sqlite3.Connection, ask: _Queries, sessions: Sequence[str
     for session in sessions:
         row = db.execute(ask.preview, (session,)).fetchone()
         if row is not None:
-            found[session] = first_words(row[0] or b"")  # of an empty content SQLite makes nothing
+            found[session] = first_words(row[0] or b"")  # SQLite returns NULL for an empty content
     return found
 
 
@@ -170,6 +170,6 @@ def _is_json(content: bytes) -> bool:
         json.loads(content.decode())
     except ValueError:
         return False
-    except RecursionError:  # nested too deep for us: JSON all the same, and its reader says so
+    except RecursionError:  # nested too deeply for Python: the scan reports it
         pass
     return True

@@ -1,7 +1,7 @@
-"""JSON lines of another program: read while it writes them, nothing lost, nothing guessed.
+"""Reads JSON lines of another program, also while that program writes them.
 
-A last line that is not finished yet is left for the next import. Any other line that is no JSON object
-is named by its number and kept as it stands. Packed files are unpacked on the way (`.gz`, `.zst`).
+An incomplete last line is left for the next import. Any other line that is not a JSON object is reported by its number
+and stored unchanged. Compressed files (`.gz`, `.zst`) are decompressed.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-_TROUBLE: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, zstd.ZstdError)
+_READ_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, zstd.ZstdError)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class JsonLine:
     """One readable line: an object, and the text it was read from."""
 
     number: int  # from 1
@@ -36,58 +36,58 @@ class Line:
     record: dict[str, Any]
 
 
-class LineFile:
-    """One file of JSON lines, read in order and once. Afterwards it knows what it could not read."""
+class JsonLinesFile:
+    """One file of JSON lines, read once and in order; collects the lines that could not be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.unreadable: list[tuple[str, str]] = []  # as a Transcript keeps them
+        self.unreadable: list[tuple[str, str]] = []  # (kind, text), as in a Transcript
         self.warnings: list[str] = []
 
-    def __iter__(self) -> Iterator[Line]:
-        """SourceUnreadable when the file cannot be opened, or holds something but not one readable line."""
+    def __iter__(self) -> Iterator[JsonLine]:
+        """Raises SourceUnreadable if the file cannot be opened, or if it is not empty but has no readable line."""
         readable = number = 0
-        for number, raw in enumerate(self._raw(), 1):
-            line = self._line(number, raw)
+        for number, raw in enumerate(self._read_lines(), 1):
+            line = self._parse_line(number, raw)
             if line is not None:
                 readable += 1
                 yield line
         if number and not readable:
             raise SourceUnreadable(
-                f"{self.path} holds no line that can be read.", hint="It may be damaged, or of another program."
+                f"{self.path} has no readable line.", hint="It may be damaged, or belong to another program."
             )
 
-    def _raw(self) -> Iterator[bytes]:
-        begun = False
+    def _read_lines(self) -> Iterator[bytes]:
+        has_begun = False
         try:
-            with opened(self.path) as file:
+            with open_lines(self.path) as file:
                 for raw in file:
-                    begun = True
+                    has_begun = True
                     yield raw
-        except _TROUBLE as error:
-            if not begun:
+        except _READ_ERRORS as error:
+            if not has_begun:
                 raise SourceUnreadable(
-                    f"{self.path} cannot be read: {error}.", hint="Is it whole, and may you read it?"
+                    f"{self.path} cannot be read: {error}.", hint="Check the file and its permissions."
                 ) from error
             self.warnings.append(f"{self.path.name} ends early: {error}")
 
-    def _line(self, number: int, raw: bytes) -> Line | None:
+    def _parse_line(self, number: int, raw: bytes) -> JsonLine | None:
         text = from_bytes(raw.rstrip(b"\r\n"))
         if not text.strip():
             return None
-        record = as_object(text)
+        record = parse_object(text)
         if record is not None:
-            return Line(number, text, record)
+            return JsonLine(number, text, record)
         if raw.endswith(b"\n"):
             self.unreadable.append(("unreadable", text))
-            self.warnings.append(f"line {number} of {self.path.name} cannot be read; it is kept as it stands")
+            self.warnings.append(f"line {number} of {self.path.name} cannot be read; it is stored unchanged")
         else:
-            self.warnings.append(f"line {number} of {self.path.name} is not finished; it comes with the next import")
+            self.warnings.append(f"line {number} of {self.path.name} is incomplete; the next import will read it")
         return None
 
 
-def as_object(text: str | bytes) -> dict[str, Any] | None:
-    """The JSON object a text holds; None when it holds anything else."""
+def parse_object(text: str | bytes) -> dict[str, Any] | None:
+    """The JSON object in a text; None if the text is anything else."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -95,8 +95,8 @@ def as_object(text: str | bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def opened(path: Path) -> AbstractContextManager[Iterator[bytes]]:
-    """The file's bytes line by line, unpacked."""
+def open_lines(path: Path) -> AbstractContextManager[Iterator[bytes]]:
+    """Opens a file for reading its decompressed bytes line by line."""
     if path.suffix == ".gz":
         return cast("AbstractContextManager[Iterator[bytes]]", gzip.open(path, "rb"))
     if path.suffix == ".zst":

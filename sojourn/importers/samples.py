@@ -14,10 +14,10 @@ from sojourn.ports.store_admin import Ingest
 def load_samples() -> list[Transcript]:
     """Reads the sessions of `samples.json`."""
     raw = json.loads(files("sojourn.importers").joinpath("samples.json").read_text("utf-8"))
-    return [_transcript(session) for session in raw["sessions"]]
+    return [_to_transcript(session) for session in raw["sessions"]]
 
 
-def _transcript(raw: dict[str, object]) -> Transcript:
+def _to_transcript(raw: dict[str, object]) -> Transcript:
     messages = raw.pop("messages")
     assert isinstance(messages, list)
     return Transcript(

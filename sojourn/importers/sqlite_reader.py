@@ -1,9 +1,8 @@
-"""Reads another program's SQLite file while that program runs: never writes, leaves nothing behind.
+"""Reads a SQLite file of another program while that program runs; never writes, and creates no files beside it.
 
-A database nobody has open (no `-wal` beside it) is read without any lock or side file, and every
-answer is thrown away and asked again if the file changed meanwhile. Otherwise it is opened
-read-only like any second reader. Where not even that is possible (a write-ahead log in a folder
-we may not write to), a copy is read.
+A database that no process has open (there is no `-wal` file) is read without locks, and a query is repeated if the file
+changed meanwhile. Otherwise it is opened read-only. If that is impossible (a write-ahead log in a folder without write
+permission), a temporary copy is read.
 """
 
 from __future__ import annotations
@@ -139,15 +138,15 @@ class ForeignDb:
         return db
 
 
-class Damaged(SourceUnreadable):
+class DamagedDatabase(SourceUnreadable):
     """The file is a database, but a damaged one."""
 
 
 def to_unreadable(error: sqlite3.Error, path: Path) -> SourceUnreadable:
     """Translates an error of SQLite."""
     if isinstance(error, sqlite3.OperationalError):
-        return SourceUnreadable(f"{path} cannot be read: {error}.", hint="Is it the right file, and may you read it?")
-    return Damaged(f"{path} is damaged: {error}.", hint="Let the program it belongs to repair it, or copy it.")
+        return SourceUnreadable(f"{path} cannot be read: {error}.", hint="Check the file and its permissions.")
+    return DamagedDatabase(f"{path} is damaged: {error}.", hint="Let the program it belongs to repair it, or copy it.")
 
 
 def list_columns(db: sqlite3.Connection, table: str) -> set[str]:

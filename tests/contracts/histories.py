@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sojourn.importers.claude_code.source import ClaudeCode
-from sojourn.importers.codex.source import Codex
-from sojourn.importers.hermes import Hermes
-from sojourn.importers.opencode.source import Opencode
-from sojourn.testing.importer_contract import SampleHistory
+from sojourn.importers.claude_code.importer import ClaudeCodeImporter
+from sojourn.importers.codex.importer import CodexImporter
+from sojourn.importers.hermes import HermesImporter
+from sojourn.importers.opencode.importer import OpencodeImporter
+from sojourn.testing.importer_contract import ImporterHistory
 
 SOURCES = Path(__file__).resolve().parents[1] / "fixtures" / "sources"
 GARBAGE = b"\x00\xff neither text nor a database\n" * 200
@@ -39,7 +39,7 @@ def copy(program: str, version: str, user_home: Path) -> Path:
     return user_home
 
 
-def history(program: str, version: str, user_home: Path) -> SampleHistory:
+def history(program: str, version: str, user_home: Path) -> ImporterHistory:
     copy(program, version, user_home)
     make = {"hermes": _hermes, "claude-code": _claude_code, "codex": _codex, "opencode": _opencode}[program]
     return make(user_home, expected(program, version))
@@ -66,7 +66,7 @@ def add_lines(path: Path, *records: dict[str, Any]) -> None:
         file.writelines(json.dumps(record) + "\n" for record in records)
 
 
-def _hermes(user_home: Path, told: dict[str, Any]) -> SampleHistory:
+def _hermes(user_home: Path, told: dict[str, Any]) -> ImporterHistory:
     roles: Counter[str] = Counter()
     for kind, number in told["rows"].items():
         roles[kind.partition("/")[0]] += number
@@ -81,8 +81,8 @@ def _hermes(user_home: Path, told: dict[str, Any]) -> SampleHistory:
         return 1
 
     damaged = user_home / ".hermes" / "profiles" / "work" / "state.db"
-    return SampleHistory(
-        source=Hermes(),
+    return ImporterHistory(
+        importer=HermesImporter(),
         user_home=user_home,
         sessions=told["totals"]["sessions"],
         roles=roles,
@@ -91,7 +91,7 @@ def _hermes(user_home: Path, told: dict[str, Any]) -> SampleHistory:
     )
 
 
-def _claude_code(user_home: Path, told: dict[str, Any]) -> SampleHistory:
+def _claude_code(user_home: Path, told: dict[str, Any]) -> ImporterHistory:
     project = user_home / ".claude" / "projects" / "-home-alex-project"
     fork = next(one["id"] for one in told["sessions"] if one["kind"] == "fork")
     helper = next(one for one in told["sessions"] if one["kind"] == "subagent")
@@ -104,8 +104,8 @@ def _claude_code(user_home: Path, told: dict[str, Any]) -> SampleHistory:
             add_lines(path, base | said)
         return 2
 
-    return SampleHistory(
-        source=ClaudeCode(),
+    return ImporterHistory(
+        importer=ClaudeCodeImporter(),
         user_home=user_home,
         sessions=told["totals"]["sessions"],
         roles=_talk(told),
@@ -114,7 +114,7 @@ def _claude_code(user_home: Path, told: dict[str, Any]) -> SampleHistory:
     )
 
 
-def _codex(user_home: Path, told: dict[str, Any]) -> SampleHistory:
+def _codex(user_home: Path, told: dict[str, Any]) -> ImporterHistory:
     first, last = told["sessions"][0], told["sessions"][-1]
 
     def grow() -> int:
@@ -132,8 +132,8 @@ def _codex(user_home: Path, told: dict[str, Any]) -> SampleHistory:
         add_lines(path, moment | sent[0], moment | shown, moment | sent[1])
         return 2
 
-    return SampleHistory(
-        source=Codex(),
+    return ImporterHistory(
+        importer=CodexImporter(),
         user_home=user_home,
         sessions=told["totals"]["sessions"],
         roles=_talk(told),
@@ -142,7 +142,7 @@ def _codex(user_home: Path, told: dict[str, Any]) -> SampleHistory:
     )
 
 
-def _opencode(user_home: Path, told: dict[str, Any]) -> SampleHistory:
+def _opencode(user_home: Path, told: dict[str, Any]) -> ImporterHistory:
     home, sums = user_home / ".local" / "share" / "opencode", told["totals"]
     last = max(one["id"] for one in told["sessions"])
     tree = home / "storage"
@@ -163,8 +163,8 @@ def _opencode(user_home: Path, told: dict[str, Any]) -> SampleHistory:
         path.write_text(path.read_text()[:100])
         return last
 
-    return SampleHistory(
-        source=Opencode(),
+    return ImporterHistory(
+        importer=OpencodeImporter(),
         user_home=user_home,
         sessions=sums["sessions"],
         roles={"user": sums["user"], "tool": sums["tool_results"]},

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from sojourn.core.messages import text_of, tool_calls_of
-from sojourn.importers.import_history import import_history as rescue_
+from sojourn.importers.import_history import import_history as run_import
 from sojourn.ports.importer import Transcript
 from sojourn.stores.sqlite.store import SqliteStore
-from sojourn.testing.importer_contract import ImporterContract, ImporterKillContract, SampleHistory, every
+from sojourn.testing.importer_contract import ImporterContract, ImporterHistory, KilledImportContract, read_all
 from tests.contracts.histories import expected, history, versions
 
 PROGRAMS = ("hermes", "claude-code", "codex", "opencode")
@@ -43,7 +43,7 @@ class _OnSqlite:
     """A home of a program, and a store to bring it into."""
 
     @pytest.fixture
-    def history(self, program: str, version: str, tmp_path: Path) -> SampleHistory:
+    def history(self, program: str, version: str, tmp_path: Path) -> ImporterHistory:
         return history(program, version, tmp_path / "alex")
 
     @pytest.fixture
@@ -52,13 +52,13 @@ class _OnSqlite:
         return store
 
     @pytest.fixture
-    def rescue(self) -> Any:
-        return rescue_
+    def import_history(self) -> Any:
+        return run_import
 
     @pytest.fixture
-    def half(self, history: SampleHistory, store: SqliteStore) -> Callable[[], None]:
+    def half(self, history: ImporterHistory, store: SqliteStore) -> Callable[[], None]:
         def run() -> None:
-            source = type(history.source)
+            source = type(history.importer)
             given = (source.__module__, source.__name__, str(history.user_home), str(store.path))
             done = subprocess.run([sys.executable, "-c", HALF, *given], capture_output=True, text=True)
             assert done.returncode == -signal.SIGKILL, done.stderr
@@ -72,7 +72,7 @@ class TestEveryHome(ImporterContract, _OnSqlite):
 
 
 @pytest.mark.parametrize(("program", "version"), NEWEST)
-class TestKilled(ImporterKillContract, _OnSqlite):
+class TestKilled(KilledImportContract, _OnSqlite):
     pass
 
 
@@ -83,7 +83,7 @@ READ = [home for home in HOMES if home[0] != "hermes"]
 @pytest.mark.parametrize(("program", "version"), READ)
 def test_what_was_said_is_what_another_reader_finds(program: str, version: str, tmp_path: Path) -> None:
     read = {
-        one.native_id.replace(".sidechain", "#sidechain"): one for one in every(history(program, version, tmp_path))
+        one.native_id.replace(".sidechain", "#sidechain"): one for one in read_all(history(program, version, tmp_path))
     }
     told = {one["id"]: one for one in expected(program, version)["sessions"]}
     assert read.keys() == told.keys()
@@ -96,7 +96,7 @@ def test_what_was_said_is_what_another_reader_finds(program: str, version: str, 
 @pytest.mark.parametrize(("program", "version"), READ)
 def test_calls_and_outputs_are_what_another_reader_finds(program: str, version: str, tmp_path: Path) -> None:
     read = {
-        one.native_id.replace(".sidechain", "#sidechain"): one for one in every(history(program, version, tmp_path))
+        one.native_id.replace(".sidechain", "#sidechain"): one for one in read_all(history(program, version, tmp_path))
     }
     for one in expected(program, version)["sessions"]:
         asked = [call for message in read[one["id"]].messages for call in tool_calls_of(message)]
@@ -111,7 +111,7 @@ def test_calls_and_outputs_are_what_another_reader_finds(program: str, version: 
 @pytest.mark.parametrize(("program", "version"), READ)
 def test_sessions_are_described_as_another_reader_does(program: str, version: str, tmp_path: Path) -> None:
     read = {
-        one.native_id.replace(".sidechain", "#sidechain"): one for one in every(history(program, version, tmp_path))
+        one.native_id.replace(".sidechain", "#sidechain"): one for one in read_all(history(program, version, tmp_path))
     }
     for one in expected(program, version)["sessions"]:
         fields = read[one["id"]].fields

@@ -1,6 +1,6 @@
 """The page that explains how to add a badge: its example is counted and earned."""
 
-from sojourn.achievements.factory import of_store
+from sojourn.achievements.factory import open_store_scans
 from sojourn.testing.service_steps import opened, talk
 from tests.docs.examples import example_app
 
@@ -10,7 +10,7 @@ PAGE = "add-a-badge.md"
 async def test_the_example_is_earned(tmp_path):
     async with example_app(PAGE, tmp_path, agent__runtime="echo") as app:
         await talk(app.service, await opened(app.service), "I watered the roses for a good harvest.")
-        coordinator = of_store(app)
+        coordinator = open_store_scans(app)
         assert coordinator.run_if_needed(force=True, wait=60)
         snapshot = coordinator.snapshots.get()
         coordinator.close()

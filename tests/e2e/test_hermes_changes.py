@@ -86,7 +86,7 @@ def test_what_hermes_does_is_counted_as_if_seen_for_the_first_time(seed, tmp_pat
         tell("create_session", session, "cli")
         tell("append_message", session, "user", "hello")
     history = HermesHistory(tmp_path)
-    job = ScanJob(history, FolderStore(tmp_path / "shelf"), BOOK, ScanSettings(workers=1))
+    job = ScanJob(history, FolderStore(tmp_path / "documents"), BOOK, ScanSettings(workers=1))
     for number in range(60):
         for _ in range(chance.randrange(1, 4)):
             done = order(chance, sessions)
@@ -95,7 +95,7 @@ def test_what_hermes_does_is_counted_as_if_seen_for_the_first_time(seed, tmp_pat
                 sessions[sessions.index(done[1])] = made = f"n{next(numbers)}"
                 tell("create_session", made, "cli")
         now, fresh = job.run(), HermesHistory(tmp_path)
-        again = ScanJob(fresh, FolderStore(tmp_path / f"shelf{number}"), BOOK, ScanSettings(workers=1)).run()
+        again = ScanJob(fresh, FolderStore(tmp_path / f"documents{number}"), BOOK, ScanSettings(workers=1)).run()
         assert list(now.records) == list(again.records), number
         assert now.snapshot["aggregate"] == again.snapshot["aggregate"]
         fresh.close()

@@ -16,7 +16,7 @@ import asyncio, sys
 from sojourn import config
 from sojourn.plugins import Registry
 from sojourn.runtimes.native.runtime import NativeRuntimeAdapter
-from sojourn.testing.turn_runner import run_turn, turn_input
+from sojourn.testing.turn_runner import make_turn_input, run_turn
 
 async def work():
     settings = config.load({"model.detect": False, "model.retries": 0, **GIVEN})

@@ -1,13 +1,13 @@
-"""Where Claude Code keeps its sessions, and which file is what. Files are looked at, not read.
+"""Finds the session files of Claude Code. Reads only the beginning of each file.
 
-    projects/<project>/<session>.jsonl                          a session; the name is its id
-    projects/<project>/<session>/subagents/agent-<id>.jsonl     its helpers (2.1)
-    projects/<project>/agent-<id>.jsonl                         its helpers (later 2.0)
-    inside the session's own file, `isSidechain`                its helpers (1.x): one child, `<session>.sidechain`
+    projects/<project>/<session>.jsonl                          a session, named by its id
+    projects/<project>/<session>/subagents/agent-<id>.jsonl     its subagents (2.1)
+    projects/<project>/agent-<id>.jsonl                         its subagents (later 2.0)
+    inside the session's own file, `isSidechain`                its subagents (1.x): one child, `<session>.sidechain`
 
-Not sessions: empty files, files that only hold titles of other sessions, and the helpers that 2.0 warms
-up by itself (their one prompt is the word `Warmup`). A fork has no pointer to where it comes from; it
-begins with the same record, so the older of two such files is taken for the parent.
+Not sessions: empty files, files with only titles of other sessions, and the subagents that 2.0 starts in advance
+(their only prompt is `Warmup`). A fork does not name its parent; it begins with the same record, so the older of two
+such files is the parent.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sojourn.importers.jsonl import as_object
-from sojourn.importers.transcript_builder import seconds
+from sojourn.importers.jsonl import parse_object
+from sojourn.importers.transcript_builder import to_seconds
 from sojourn.text.escape import from_bytes
 
-_HEAD = 65_536
+_HEAD_BYTES = 65_536
 _TIME = re.compile(rb'"timestamp":\s*"([^"]{10,40})"')
 _UUID = re.compile(rb'"uuid":\s*"([^"]+)"')
 _VERSION = re.compile(rb'"version":\s*"([^"]+)"')
@@ -31,13 +31,13 @@ _SESSION = re.compile(rb'"(?:sessionId|leafUuid|parentUuid)":')
 _SUMMARY = re.compile(rb'\{"type":\s*"summary"')
 _WARMUP = re.compile(rb'"content":\s*"Warmup"')
 _SIDECHAIN = b'"isSidechain":true'
-_APART = (2, 0, 40)  # from about here on helpers have files of their own, and no file needs to be searched for them
-_INSIDE = ".sidechain"
+_SEPARATE_FILES_VERSION = (2, 0, 40)  # since about this version subagents have their own files
+_SIDECHAIN_SUFFIX = ".sidechain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFile:
-    """One session and where it is. `helper` of the session `parent`; a fork has a parent and is no helper."""
+    """One session and its file. Subagents and forks have a parent."""
 
     native_id: str
     path: Path
@@ -46,33 +46,33 @@ class SessionFile:
     version: str = ""
     first: str = ""  # the id of its first record
     size: int = 0
-    helper: bool = False
-    is_shared: bool = False  # the file holds a session and its helpers
+    is_subagent: bool = False
+    is_shared: bool = False  # the file has a session and its subagents
     parent: str = ""
     problem: str = ""
 
     @property
-    def is_inside(self) -> bool:
-        """Whether this is the helpers' part of a file."""
-        return self.is_shared and self.helper
+    def is_sidechain_part(self) -> bool:
+        """Whether this is the part of the subagents in a shared file."""
+        return self.is_shared and self.is_subagent
 
 
 def is_session_file(path: Path) -> bool:
-    """Whether a file given by the person looks like one of Claude Code's."""
+    """Whether a file looks like a session of Claude Code."""
     if path.suffix != ".jsonl" or not path.is_file():
         return False
     try:
-        return bool(_SESSION.search(head_of(path)))
+        return bool(_SESSION.search(read_head(path)))
     except OSError:
-        return True  # then it is told that it cannot be read
+        return True  # reading it will report the error
 
 
-def head_of(path: Path) -> bytes:
+def read_head(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(_HEAD)
+        return file.read(_HEAD_BYTES)
 
 
-def folders(home: Path) -> list[Path]:
+def list_project_folders(home: Path) -> list[Path]:
     """The project folders of a home; a single one may be the home itself."""
     projects = home / "projects"
     if projects.is_dir():
@@ -80,93 +80,93 @@ def folders(home: Path) -> list[Path]:
     return [home] if home.is_dir() else []
 
 
-def session_files(home: Path) -> list[SessionFile]:
-    """Every session, oldest first; helpers after all others, so that a parent is always known first."""
+def list_session_files(home: Path) -> list[SessionFile]:
+    """All sessions, oldest first, and subagents last, so that a parent comes before its children."""
     if home.is_file():
-        return list(_look(home))
+        return list(_inspect_file(home))
     found: dict[str, SessionFile] = {}
-    for folder in folders(home):
-        for one in _in_folder(folder):
+    for folder in list_project_folders(home):
+        for one in _list_folder(folder):
             native = one.native_id if one.native_id not in found else f"{one.native_id}.{folder.name.lstrip('-')}"
             found.setdefault(native, replace(one, native_id=native))
-    ordered = sorted(found.values(), key=lambda one: (one.helper, one.began, one.native_id))
-    return [*_with_origins(ordered)]
+    ordered = sorted(found.values(), key=lambda one: (one.is_subagent, one.began, one.native_id))
+    return [*_add_fork_parents(ordered)]
 
 
-def _in_folder(folder: Path) -> Iterator[SessionFile]:
+def _list_folder(folder: Path) -> Iterator[SessionFile]:
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
-        yield _broken(folder, error)
+        yield _to_unreadable(folder, error)
         return
     for entry in entries:
         if entry.suffix == ".jsonl":
-            yield from _look(entry)
+            yield from _inspect_file(entry)
         elif (entry / "subagents").is_dir():
             for path in sorted((entry / "subagents").rglob("agent-*.jsonl")):
-                yield from (replace(one, parent=entry.name) for one in _look(path))
+                yield from (replace(one, parent=entry.name) for one in _inspect_file(path))
 
 
-def _look(path: Path) -> Iterator[SessionFile]:
-    """What a file holds: one session, one and the helpers inside it, or none."""
+def _inspect_file(path: Path) -> Iterator[SessionFile]:
+    """The sessions in a file: none, one, or one and its subagents."""
     try:
-        stat, head = path.stat(), head_of(path)
+        stat, head = path.stat(), read_head(path)
     except OSError as error:
-        yield _broken(path, error)
+        yield _to_unreadable(path, error)
         return
-    helper = path.stem.startswith("agent-")
-    if not head or _only_titles(head) or (helper and _WARMUP.search(head.split(b"\n", 1)[0])):
+    is_subagent = path.stem.startswith("agent-")
+    if not head or _has_only_titles(head) or (is_subagent and _WARMUP.search(head.split(b"\n", 1)[0])):
         return
     marks = [str(stat.st_size), str(stat.st_mtime_ns)]
-    title = custom_title(path)
+    title = get_title_path(path)
     if title.is_file():
         marks.append(str(title.stat().st_mtime_ns))
-    version = _found(_VERSION, head)
+    version = _search_text(_VERSION, head)
     one = SessionFile(
         native_id=path.stem,
         path=path,
         fingerprint=":".join(marks),
         version=version,
-        first=_found(_UUID, head),
-        began=seconds(_found(_TIME, head)) or stat.st_mtime,
-        helper=helper,
+        first=_search_text(_UUID, head),
+        began=to_seconds(_search_text(_TIME, head)) or stat.st_mtime,
+        is_subagent=is_subagent,
         size=stat.st_size,
     )
-    shared = not helper and _is_before(version, _APART) and _has_sidechain(path)
+    shared = not is_subagent and _is_before(version, _SEPARATE_FILES_VERSION) and _has_sidechain(path)
     yield replace(one, is_shared=shared)
     if shared:
-        yield replace(one, native_id=path.stem + _INSIDE, is_shared=True, helper=True, parent=path.stem)
+        yield replace(one, native_id=path.stem + _SIDECHAIN_SUFFIX, is_shared=True, is_subagent=True, parent=path.stem)
 
 
-def titles_in(path: Path) -> Iterator[dict[str, Any]]:
-    """The titles a file begins with; they are those of other sessions."""
+def read_titles(path: Path) -> Iterator[dict[str, Any]]:
+    """The title records at the beginning of a file; they belong to other sessions."""
     try:
-        lines = head_of(path).split(b"\n")
+        lines = read_head(path).split(b"\n")
     except OSError:
-        return  # it is told with the sessions
+        return  # reported when the sessions are listed
     for line in lines:
-        record = as_object(line) if _SUMMARY.match(line) else None
+        record = parse_object(line) if _SUMMARY.match(line) else None
         if record is None:
             return
         yield record
 
 
-def custom_title(path: Path) -> Path:
-    """Where the name is kept that a person gave to a session."""
+def get_title_path(path: Path) -> Path:
+    """The file with the title that a person gave to a session."""
     return path.with_suffix("") / "custom-title.json"
 
 
-def _broken(path: Path, error: OSError) -> SessionFile:
+def _to_unreadable(path: Path, error: OSError) -> SessionFile:
     why = f"{path} cannot be read: {error.strerror or error}"
     return SessionFile(native_id=path.stem, path=path, fingerprint="", problem=why)
 
 
-def _only_titles(head: bytes) -> bool:
+def _has_only_titles(head: bytes) -> bool:
     lines = [line for line in head.split(b"\n") if line.strip()]
-    return len(head) < _HEAD and all(_SUMMARY.match(line) for line in lines)
+    return len(head) < _HEAD_BYTES and all(_SUMMARY.match(line) for line in lines)
 
 
-def _found(pattern: re.Pattern[bytes], head: bytes) -> str:
+def _search_text(pattern: re.Pattern[bytes], head: bytes) -> str:
     hit = pattern.search(head)
     return from_bytes(hit[1]) if hit else ""
 
@@ -178,17 +178,17 @@ def _is_before(version: str, other: tuple[int, ...]) -> bool:
 
 def _has_sidechain(path: Path) -> bool:
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
-            return held.find(_SIDECHAIN) >= 0
-    except (OSError, ValueError):  # gone or emptied a moment ago
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(_SIDECHAIN) >= 0
+    except (OSError, ValueError):  # deleted or emptied meanwhile
         return False
 
 
-def _with_origins(ordered: list[SessionFile]) -> Iterator[SessionFile]:
-    """Forks get the session they were made from as their parent."""
+def _add_fork_parents(ordered: list[SessionFile]) -> Iterator[SessionFile]:
+    """Sets the parent of forks."""
     origins: dict[str, str] = {}
     for one in ordered:
-        if one.helper or not one.first:
+        if one.is_subagent or not one.first:
             yield one
             continue
         origin = origins.setdefault(one.first, one.native_id)

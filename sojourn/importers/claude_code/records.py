@@ -1,15 +1,15 @@
-"""Records of Claude Code as messages: one record is one message, in the order of the file.
+"""Converts records of Claude Code to messages, in the order of the file.
 
-An answer is written block by block, so its thought, its words and each of its calls are messages of
-their own; what a helper or a fork repeats is told apart by `uuid`. Who said something:
+An answer is stored block by block, so its reasoning, its text and each of its calls are separate messages. Records that
+a subagent or a fork repeats have the same `uuid`. Roles:
 
-`user`       what the person typed, also the arguments of a command of theirs
-`tool`       results, which Claude Code files under `user`
-`assistant`  what the model said, thought and asked for
-`system`     what nobody said: reminders, notices, echoes of commands, summaries of what was compacted,
-             and what Claude Code says in the model's name (`<synthetic>`, such as a refused request)
+`user`       text that the person typed, including the arguments of slash commands
+`tool`       tool results, which Claude Code stores as `user`
+`assistant`  text, reasoning and tool calls of the model
+`system`     everything automatic: reminders, notices, echoes of commands, summaries of compactions, and messages that
+             Claude Code writes as the model (`<synthetic>`, such as a rejected request)
 
-After a compaction earlier messages are `compacted`, but for those it says it preserved.
+After a compaction earlier messages are `compacted`, except those it lists as preserved.
 """
 
 from __future__ import annotations
@@ -20,137 +20,128 @@ from itertools import groupby
 from typing import Any
 
 from sojourn.core.messages import Message, ToolCall
-from sojourn.importers.jsonl import Line
-from sojourn.importers.transcript_builder import Talk, as_json, content, mapping, nonempty, rest, seconds
+from sojourn.importers.jsonl import JsonLine
+from sojourn.importers.transcript_builder import (
+    TranscriptBuilder,
+    as_mapping,
+    as_parts,
+    as_text,
+    to_content,
+    to_extra,
+    to_json,
+    to_seconds,
+    to_text_part,
+)
 
-_NOBODY = re.compile(
+_AUTOMATIC_TEXT = re.compile(
     r"\s*(?:<(?:system-reminder|task-notification|local-command-\w+|bash-(?:input|stdout|stderr)|ide_\w+|"
     r"user-memory-input|command-(?:name|message))\b|Caveat: The messages below were generated|"
     r"\[Request interrupted by user)"
 )
 _ARGUMENTS = re.compile(r"<command-args>\s*[^\s<]")
-_ENVELOPE = frozenset(
-    (
-        "type",
-        "uuid",
-        "timestamp",
-        "sessionId",
-        "session_id",
-        "cwd",
-        "gitBranch",
-        "version",
-        "userType",
-        "entrypoint",
-        "message",
-        "isSidechain",
-        "slug",
-        "agentId",
-        "promptId",
-        "requestId",
-    )
-)
+_ENVELOPE = {
+    *("type", "uuid", "timestamp", "sessionId", "session_id", "cwd", "gitBranch", "version", "userType"),
+    *("entrypoint", "message", "isSidechain", "slug", "agentId", "promptId", "requestId"),
+}
 _MESSAGE = frozenset(("role", "content", "type", "id", "model", "stop_reason", "stop_sequence", "usage"))
-# Requests as they were sent: the same messages once more.
+# Requests to the model: they repeat the messages.
 REPEATED = ("api-request-blob",)
 
 
-def add(talk: Talk, line: Line, *, is_helper: bool) -> bool:
-    """Adds what a record says; False when it says nothing and is to be kept as it stands."""
+def add_record(builder: TranscriptBuilder, line: JsonLine, *, is_subagent: bool) -> bool:
+    """Adds the messages of a record; returns False if it has none."""
     record = line.record
     kind = record.get("type")
-    native = nonempty(record.get("uuid")) or f"line-{line.number}"
-    before = len(talk.messages)
+    native = as_text(record.get("uuid")) or f"line-{line.number}"
+    before = len(builder.messages)
     if kind == "user":
-        _user(talk, record, native, is_helper=is_helper)
+        _add_user_messages(builder, record, native, is_subagent=is_subagent)
     elif kind == "assistant":
-        _assistant(talk, record, native)
+        _add_assistant_message(builder, record, native)
     elif kind == "system" and isinstance(record.get("content"), str) and record["content"].strip():
-        talk.add(_message("system", record, native, content=record["content"], extra=rest(record, _SYSTEM)))
+        builder.add(_to_message("system", record, native, content=record["content"], extra=to_extra(record, _SYSTEM)))
     elif kind == "attachment":
-        _queued(talk, record, native)
+        _add_queued_prompt(builder, record, native)
     if record.get("subtype") == "compact_boundary":
-        kept = _preserved(record, talk.messages)
-        talk.summarised(lambda message: message.native_id == native or _record_of(message) in kept)
-    return len(talk.messages) > before
+        kept = _find_preserved(record, builder.messages)
+        builder.mark_compacted(lambda message: message.native_id == native or _get_record_id(message) in kept)
+    return len(builder.messages) > before
 
 
 _SYSTEM = _ENVELOPE | {"content"}
 
 
-def _message(role: str, record: dict[str, Any], native: str, **fields: Any) -> Message:
-    return Message(role=role, native_id=native, timestamp=seconds(record.get("timestamp")), **fields)
+def _to_message(role: str, record: dict[str, Any], native: str, **fields: Any) -> Message:
+    return Message(role=role, native_id=native, timestamp=to_seconds(record.get("timestamp")), **fields)
 
 
-def blocks_of(record: dict[str, Any]) -> list[Any]:
-    """The content of a record as a list of blocks: a lone text stands for one."""
-    found = mapping(record.get("message")).get("content")
-    if isinstance(found, str):
-        return [{"type": "text", "text": found}] if found else []
-    return found if isinstance(found, list) else []
+def list_blocks(record: dict[str, Any]) -> list[Any]:
+    """The content of a record as a list of blocks."""
+    return as_parts(as_mapping(record.get("message")).get("content"))
 
 
-def _user(talk: Talk, record: dict[str, Any], native: str, *, is_helper: bool) -> None:
-    nobody = _is_nobodys(record) or (bool(record.get("isSidechain")) and not is_helper)
+def _add_user_messages(builder: TranscriptBuilder, record: dict[str, Any], native: str, *, is_subagent: bool) -> None:
+    is_automatic = _is_automatic(record) or (bool(record.get("isSidechain")) and not is_subagent)
     more = {key: value for key, value in record.items() if key not in _ENVELOPE}
-    for role, blocks in groupby(blocks_of(record), lambda block: _author(block, nobody)):
+    for role, blocks in groupby(list_blocks(record), lambda block: _choose_role(block, is_automatic)):
         if role != "tool":
-            talk.add(_message(role, record, native, extra=rest(more, ()), **content(list(blocks))))
+            builder.add(_to_message(role, record, native, extra=to_extra(more, ()), **to_content(list(blocks))))
             more = {}
             continue
         for block in blocks:
-            talk.add(_result(record, block, native, more))
+            builder.add(_to_tool_message(record, block, native, more))
             more = {}
 
 
-def _is_nobodys(record: dict[str, Any]) -> bool:
-    origin = mapping(record.get("origin")).get("kind", "human")
+def _is_automatic(record: dict[str, Any]) -> bool:
+    origin = as_mapping(record.get("origin")).get("kind", "human")
     flags = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
     return any(record.get(flag) for flag in flags) or origin != "human" or record.get("promptSource") == "system"
 
 
-def _author(block: Any, nobody: bool) -> str:
+def _choose_role(block: Any, is_automatic: bool) -> str:
     if isinstance(block, dict) and block.get("type") == "tool_result":
         return "tool"
     text = block.get("text") if isinstance(block, dict) else block
-    if nobody or (isinstance(text, str) and _NOBODY.match(text) and not _ARGUMENTS.search(text)):
+    if is_automatic or (isinstance(text, str) and _AUTOMATIC_TEXT.match(text) and not _ARGUMENTS.search(text)):
         return "system"
     return "user"
 
 
-def _result(record: dict[str, Any], block: dict[str, Any], native: str, more: dict[str, Any]) -> Message:
-    said = block.get("content")
-    parts = said if isinstance(said, list) else [{"type": "text", "text": said if isinstance(said, str) else ""}]
-    return _message(
+def _to_tool_message(record: dict[str, Any], block: dict[str, Any], native: str, more: dict[str, Any]) -> Message:
+    output = block.get("content")
+    parts = output if isinstance(output, list) else [to_text_part(as_text(output) or "")]
+    return _to_message(
         "tool",
         record,
         native,
         tool_call_id=str(block.get("tool_use_id") or ""),
-        **content(parts),
-        extra=rest(more | {"is_error": block.get("is_error") or None}, ()),
+        **to_content(parts),
+        extra=to_extra(more | {"is_error": block.get("is_error") or None}, ()),
     )
 
 
-def _assistant(talk: Talk, record: dict[str, Any], native: str) -> None:
-    inner, blocks = mapping(record.get("message")), blocks_of(record)
-    asked = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
-    thought = [
+def _add_assistant_message(builder: TranscriptBuilder, record: dict[str, Any], native: str) -> None:
+    inner, blocks = as_mapping(record.get("message")), list_blocks(record)
+    calls = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
+    reasoning = [
         block for block in blocks if isinstance(block, dict) and block.get("type") in ("thinking", "redacted_thinking")
     ]
-    said = [block for block in blocks if block not in asked and block not in thought]
+    texts = [block for block in blocks if block not in calls and block not in reasoning]
     if not blocks:
         return
-    talk.add(
-        _message(
+    builder.add(
+        _to_message(
             "system" if inner.get("model") == "<synthetic>" else "assistant",
             record,
             native,
-            **content(said),
-            reasoning="\n".join(filter(None, (nonempty(block.get("thinking")) for block in thought))) or None,
-            reasoning_details=as_json(thought) if thought else None,
-            finish_reason=nonempty(inner.get("stop_reason")),
-            extra=rest(record | {"message": None} | _more(inner), _ENVELOPE),
+            **to_content(texts),
+            reasoning="\n".join(filter(None, (as_text(block.get("thinking")) for block in reasoning))) or None,
+            reasoning_details=to_json(reasoning) if reasoning else None,
+            finish_reason=as_text(inner.get("stop_reason")),
+            extra=to_extra(record | {"message": None} | _more(inner), _ENVELOPE),
         ),
-        [_call(block) for block in asked],
+        [_to_tool_call(block) for block in calls],
     )
 
 
@@ -158,38 +149,36 @@ def _more(inner: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in inner.items() if key not in _MESSAGE}
 
 
-def _call(block: dict[str, Any]) -> ToolCall:
+def _to_tool_call(block: dict[str, Any]) -> ToolCall:
     return ToolCall(
-        id=str(block.get("id") or ""), name=str(block.get("name") or "unknown"), arguments=as_json(block.get("input"))
+        id=str(block.get("id") or ""), name=str(block.get("name") or "unknown"), arguments=to_json(block.get("input"))
     )
 
 
-def _queued(talk: Talk, record: dict[str, Any], native: str) -> None:
-    """What the person typed while a turn was running is filed among the attachments."""
-    found = mapping(record.get("attachment"))
+def _add_queued_prompt(builder: TranscriptBuilder, record: dict[str, Any], native: str) -> None:
+    """Adds a prompt that the person typed during a turn; Claude Code stores it as an attachment."""
+    found = as_mapping(record.get("attachment"))
     if found.get("type") != "queued_command":
         return
-    prompt = found.get("prompt")
-    blocks = prompt if isinstance(prompt, list) else [{"type": "text", "text": prompt}] if nonempty(prompt) else []
-    nobody = found.get("commandMode", "prompt") != "prompt" or _is_nobodys(found)
-    for role, said in groupby(blocks, lambda block: _author(block, nobody)):
-        talk.add(_message(role, record, native, **content(list(said))))
+    is_automatic = found.get("commandMode", "prompt") != "prompt" or _is_automatic(found)
+    for role, blocks in groupby(as_parts(found.get("prompt")), lambda block: _choose_role(block, is_automatic)):
+        builder.add(_to_message(role, record, native, **to_content(list(blocks))))
 
 
-def _preserved(record: dict[str, Any], messages: list[Message]) -> set[str]:
-    """The records a compaction left as they were."""
-    facts = mapping(record.get("compactMetadata"))
-    listed = mapping(facts.get("preservedMessages")).get("allUuids")
+def _find_preserved(record: dict[str, Any], messages: list[Message]) -> set[str]:
+    """The ids of the records that a compaction preserved."""
+    facts = as_mapping(record.get("compactMetadata"))
+    listed = as_mapping(facts.get("preservedMessages")).get("allUuids")
     if isinstance(listed, list):
         return {one for one in listed if isinstance(one, str)}
-    segment = mapping(facts.get("preservedSegment"))
-    return set(_between(segment.get("headUuid"), segment.get("tailUuid"), messages))
+    segment = as_mapping(facts.get("preservedSegment"))
+    return set(_list_between(segment.get("headUuid"), segment.get("tailUuid"), messages))
 
 
-def _between(head: Any, tail: Any, messages: list[Message]) -> Iterator[str]:
+def _list_between(head: Any, tail: Any, messages: list[Message]) -> Iterator[str]:
     inside = False
     for message in messages:
-        record = _record_of(message)
+        record = _get_record_id(message)
         inside = inside or record == head
         if inside:
             yield record
@@ -197,5 +186,5 @@ def _between(head: Any, tail: Any, messages: list[Message]) -> Iterator[str]:
             inside = False
 
 
-def _record_of(message: Message) -> str:
+def _get_record_id(message: Message) -> str:
     return (message.native_id or "").partition("#")[0]

@@ -1,5 +1,5 @@
-"""Codex: the rollouts it keeps under `sessions/`, each a file of JSON lines."""
+"""The importer for Codex, which stores each session as a rollout, a file of JSON lines."""
 
-from sojourn.importers.codex.source import plugin
+from sojourn.importers.codex.importer import plugin
 
 __all__ = ["plugin"]

@@ -1,7 +1,7 @@
-"""Items of the model's conversation as Codex keeps them, as messages: one item is one message.
+"""Converts the response items of Codex to messages: one item is one message.
 
-The wire shapes are those of the Responses API. A call is a message of the assistant, its output one of
-the tool. Kinds that are new but follow the naming (`…_call`, `…_call_output`) are understood as well.
+Items have the shapes of the Responses API. A call is a message of the assistant, its output one of the tool. New kinds
+that follow the naming (`…_call`, `…_call_output`) are converted too.
 """
 
 from __future__ import annotations
@@ -9,92 +9,106 @@ from __future__ import annotations
 from typing import Any
 
 from sojourn.core.messages import Message, ToolCall
-from sojourn.importers.transcript_builder import Talk, as_json, content, mapping, nonempty, rest, words
+from sojourn.importers.transcript_builder import (
+    TranscriptBuilder,
+    as_list,
+    as_mapping,
+    as_text,
+    join_texts,
+    to_content,
+    to_extra,
+    to_json,
+    to_text_part,
+)
 
 _KNOWN = ("type", "role", "content", "name", "arguments", "input", "action", "call_id", "output", "status", "summary")
-PASSED = "internal_chat_message_metadata_passthrough"
+METADATA_KEY = "internal_chat_message_metadata_passthrough"
 
 
-def add(talk: Talk, item: dict[str, Any], native: str, moment: float, *, author: str = "") -> bool:
-    """Adds an item; False when there is nothing in it to read, so that it is kept as it stands."""
+def add_item(builder: TranscriptBuilder, item: dict[str, Any], native: str, moment: float, *, author: str = "") -> bool:
+    """Adds the message of an item; returns False if the item has no readable content."""
     kind = str(item.get("type") or "")
     if kind == "message":
-        parts = item.get("content")
-        said = [{"type": "text", "text": parts}] if isinstance(parts, str) else parts if isinstance(parts, list) else []
-        if said:
-            talk.add(_message(author or role_of(item), native, moment, item, **content(said)))
-        return bool(said)
+        found = item.get("content")
+        parts = [to_text_part(found)] if isinstance(found, str) else as_list(found)
+        if parts:
+            builder.add(_to_message(author or get_role(item), native, moment, item, **to_content(parts)))
+        return bool(parts)
     if kind == "reasoning":
-        return _thought(talk, item, native, moment)
+        return _add_reasoning(builder, item, native, moment)
     if kind.endswith("_output"):
-        talk.add(_message("tool", native, moment, item, tool_call_id=_id(item), **content(_output(item))))
+        builder.add(
+            _to_message(
+                "tool", native, moment, item, tool_call_id=_get_call_id(item), **to_content(_to_output_parts(item))
+            )
+        )
         return True
     if kind.endswith("_call"):
-        talk.add(_message("assistant", native, moment, item), [_call(item, native)])
+        builder.add(_to_message("assistant", native, moment, item), [_to_tool_call(item, native)])
         return True
     return False
 
 
-def role_of(item: dict[str, Any]) -> str:
+def get_role(item: dict[str, Any]) -> str:
     return {"assistant": "assistant", "user": "user"}.get(str(item.get("role")), "system")
 
 
-def kinds(item: dict[str, Any]) -> list[str]:
-    """What newer versions say each part of a message is: `user.text` was typed, anything else was not."""
-    found = mapping(item.get(PASSED)).get("content_item_kinds")
-    return [str(kind) for kind in found] if isinstance(found, list) else []
+def list_content_kinds(item: dict[str, Any]) -> list[str]:
+    """The kinds of the parts of a message, in newer versions: the person typed only `user.text`."""
+    return [str(kind) for kind in as_list(as_mapping(item.get(METADATA_KEY)).get("content_item_kinds"))]
 
 
-def said_in(item: dict[str, Any]) -> str:
+def get_text(item: dict[str, Any]) -> str:
     parts = item.get("content")
-    return parts if isinstance(parts, str) else words(parts)
+    return parts if isinstance(parts, str) else join_texts(parts)
 
 
-def pieces(item: dict[str, Any]) -> set[str]:
-    """What was said as a whole, and each part of it."""
-    parts = item.get("content")
-    each = (mapping(part).get("text") for part in parts) if isinstance(parts, list) else ()
-    return {said.strip() for said in (said_in(item), *each) if isinstance(said, str) and said.strip()}
+def list_texts(item: dict[str, Any]) -> set[str]:
+    """The whole text of an item and the text of each part."""
+    each = (as_mapping(part).get("text") for part in as_list(item.get("content")))
+    return {text.strip() for text in (get_text(item), *each) if isinstance(text, str) and text.strip()}
 
 
-def _message(role: str, native: str, moment: float, item: dict[str, Any], **fields: Any) -> Message:
-    return Message(role=role, native_id=native, timestamp=moment, extra=rest(item, (*_KNOWN, PASSED)), **fields)
+def _to_message(role: str, native: str, moment: float, item: dict[str, Any], **fields: Any) -> Message:
+    return Message(
+        role=role, native_id=native, timestamp=moment, extra=to_extra(item, (*_KNOWN, METADATA_KEY)), **fields
+    )
 
 
-def _thought(talk: Talk, item: dict[str, Any], native: str, moment: float) -> bool:
-    """The summary of a thought, or the thought itself where it is open. Locked ones say nothing."""
-    thought = "\n".join(filter(None, (words(item.get("summary")), words(item.get("content")))))
-    if not thought:
+def _add_reasoning(builder: TranscriptBuilder, item: dict[str, Any], native: str, moment: float) -> bool:
+    """Adds the summary or the text of a reasoning item; returns False for an encrypted one."""
+    reasoning = "\n".join(filter(None, (join_texts(item.get("summary")), join_texts(item.get("content")))))
+    if not reasoning:
         return False
-    talk.add(
+    builder.add(
         Message(
             role="assistant",
             native_id=native,
             timestamp=moment,
-            reasoning=thought,
-            codex_reasoning_items=as_json([item]),
+            reasoning=reasoning,
+            codex_reasoning_items=to_json([item]),
         )
     )
     return True
 
 
-def _call(item: dict[str, Any], native: str) -> ToolCall:
+def _to_tool_call(item: dict[str, Any], native: str) -> ToolCall:
     kind = str(item["type"]).removesuffix("_call").removesuffix("_tool")
     arguments = item.get("arguments")
     if not isinstance(arguments, str):
         given: Any = next((item[key] for key in ("arguments", "action", "input") if item.get(key) is not None), {})
-        arguments = as_json(given if isinstance(given, dict) else {"input": given})
-    return ToolCall(id=_id(item) or native, name=nonempty(item.get("name")) or kind, arguments=arguments)
+        arguments = to_json(given if isinstance(given, dict) else {"input": given})
+    return ToolCall(id=_get_call_id(item) or native, name=as_text(item.get("name")) or kind, arguments=arguments)
 
 
-def _id(item: dict[str, Any]) -> str:
+def _get_call_id(item: dict[str, Any]) -> str:
     return str(item.get("call_id") or item.get("id") or "")
 
 
-def _output(item: dict[str, Any]) -> list[Any]:
+def _to_output_parts(item: dict[str, Any]) -> list[Any]:
     found = item.get("output")
     if isinstance(found, dict) and isinstance(found.get("content"), str | list):
         found = found["content"]
     if isinstance(found, list):
         return found
-    return [{"type": "text", "text": found if isinstance(found, str) else as_json(found)}]
+    return [to_text_part(found if isinstance(found, str) else to_json(found))]

@@ -1,15 +1,13 @@
-"""A rollout as a session.
+"""Reads a rollout of Codex as a session.
 
-A rollout tells everything twice: `response_item` is what the model was sent and answered, `event_msg` is
-what was shown. Messages come from the first; the second tells what the person really typed (`user_message`,
-from 0.147 `item_completed`), for Codex sends its own context in the person's name. Such context, the
-developer's instructions, notices and summaries have the role `system`: nobody said them. A request that
-failed leaves its reason as a `system` message too.
+A rollout has everything twice: `response_item` is the traffic with the model, `event_msg` is what the terminal showed.
+Messages come from the first. The second says what the person typed (`user_message`, since 0.147 `item_completed`),
+because Codex sends its own context with the role `user`. Such context, developer instructions, notices, summaries and
+the errors of failed requests get the role `system`.
 
-Messages are known by the number of their line, so the same file packed or grown gives the same ones.
-A compaction sets everything before it to `compacted`, but for what its `replacement_history` repeats;
-`thread_rolled_back` takes back the person's last turns. A fork of 0.166 holds only what is new in it and
-points to the session it was made from.
+The id of a message is the number of its line, so it stays the same when the file grows or is compressed. A compaction
+marks everything before it as `compacted`, except the messages in its `replacement_history`; `thread_rolled_back` undoes
+the last turns of the person. A fork of 0.166 has only its own messages and names its parent.
 """
 
 from __future__ import annotations
@@ -20,43 +18,52 @@ from typing import Any
 
 from sojourn.core.messages import Message, text_of
 from sojourn.importers.codex import items
-from sojourn.importers.jsonl import Line, LineFile
-from sojourn.importers.transcript_builder import Talk, as_json, heading, mapping, nonempty, seconds, words
-from sojourn.importers.usage import Spending, whole
+from sojourn.importers.jsonl import JsonLine, JsonLinesFile
+from sojourn.importers.transcript_builder import (
+    TranscriptBuilder,
+    as_list,
+    as_mapping,
+    as_text,
+    join_texts,
+    make_title,
+    to_json,
+    to_seconds,
+)
+from sojourn.importers.usage import UsageTotals, to_count
 from sojourn.ports.importer import Transcript
 
 NAME = "codex"
 _CONTEXT = re.compile(r"\s*(?:<([a-z_ ]+)>.*</\1>\s*$|# AGENTS\.md instructions)", re.DOTALL)
 _CWD = re.compile(r"(?:<cwd>|Current working directory: )([^<\n]+)")
-# Told again in another form: nothing is lost without them.
+# These events repeat other records.
 _REPEATED = {"token_count", "agent_message_delta", "agent_reasoning_delta", "agent_reasoning_section_break"}
 
 
-def transcript(native: str, path: Path, *, name: str | None = None, archived: bool = False) -> Transcript:
-    """The whole session. `name` is what the person called it."""
-    file = LineFile(path)
+def read_rollout(native: str, path: Path, *, name: str | None = None, archived: bool = False) -> Transcript:
+    """Reads the whole session. `name` is the title that the person gave it."""
+    file = JsonLinesFile(path)
     lines = list(file)
-    talk = Talk()
-    facts = _Facts(lines)
+    builder = TranscriptBuilder()
+    facts = _RolloutFields(lines)
     for line in lines:
-        kind, payload = _shape(line)
-        if not _add(talk, facts, line, kind, payload):
-            talk.keep(kind, line.text)
-    prompt = next((text_of(message) for message in talk.messages if message.role == "user"), "")
-    started = facts.started or (talk.messages[0].timestamp if talk.messages else 0.0)
-    fields = facts.fields | facts.spending.fields()
-    fields |= {"title": name or heading(prompt), "archived": int(archived), "started_at": started}
+        kind, payload = _unwrap_line(line)
+        if not _add_line(builder, facts, line, kind, payload):
+            builder.add_record(kind, line.text)
+    prompt = next((text_of(message) for message in builder.messages if message.role == "user"), "")
+    started = facts.started or (builder.messages[0].timestamp if builder.messages else 0.0)
+    fields = facts.fields | facts.usage.fields()
+    fields |= {"title": name or make_title(prompt), "archived": int(archived), "started_at": started}
     return Transcript(
         native_id=native,
         fields=fields,
-        messages=talk.messages,
-        records=[*talk.records, *file.unreadable],
-        warnings=(*file.warnings, *talk.warnings),
+        messages=builder.messages,
+        records=[*builder.records, *file.unreadable],
+        warnings=(*file.warnings, *builder.warnings),
     )
 
 
-def _shape(line: Line) -> tuple[str, dict[str, Any]]:
-    """The kind of a line and what it holds; up to 0.31 items stood there bare, behind a bare head."""
+def _unwrap_line(line: JsonLine) -> tuple[str, dict[str, Any]]:
+    """The kind and payload of a line; up to 0.31 lines had no envelope."""
     record = line.record
     if isinstance(record.get("payload"), dict):
         return str(record.get("type") or "unknown"), record["payload"]
@@ -67,57 +74,57 @@ def _shape(line: Line) -> tuple[str, dict[str, Any]]:
     return ("session_meta" if "id" in record else "unknown"), record
 
 
-class _Facts:
-    """What a rollout says about itself as a whole; what its items say, and what its events say was typed."""
+class _RolloutFields:
+    """Collects the fields of the session, the texts of its items, and the texts that the person typed."""
 
-    def __init__(self, lines: list[Line]) -> None:
+    def __init__(self, lines: list[JsonLine]) -> None:
         self.fields: dict[str, Any] = {"source": NAME}
-        self.spending = Spending()
+        self.usage = UsageTotals()
         self.started = 0.0
-        self.said: set[str] = set()
-        self.typed: set[str] = set()
-        self.typed_last = self.said_last = 0  # the lines where each was told last
+        self.item_texts: set[str] = set()
+        self.typed_texts: set[str] = set()
+        self.last_typed_line = self.last_item_line = 0  # numbers of the last lines with each
         self._total: Any = None
         for line in lines:
-            kind, payload = _shape(line)
+            kind, payload = _unwrap_line(line)
             if kind == "response_item":
-                self.said |= items.pieces(payload) | items.pieces({"content": payload.get("summary")})
-                self.said_last = line.number
-            elif kind == "event_msg" and (typed := _typed(payload)):
-                self.typed.add(typed)
-                self.typed_last = line.number
+                self.item_texts |= items.list_texts(payload) | items.list_texts({"content": payload.get("summary")})
+                self.last_item_line = line.number
+            elif kind == "event_msg" and (typed := _get_typed_text(payload)):
+                self.typed_texts.add(typed)
+                self.last_typed_line = line.number
 
-    def head(self, head: dict[str, Any]) -> None:
-        """The first `session_meta`: an old fork repeats the one of the session it was made from."""
+    def read_meta(self, head: dict[str, Any]) -> None:
+        """Reads the first `session_meta` only: an old fork repeats the one of its parent."""
         if "extra" in self.fields:
             return
-        self.started = seconds(head.get("timestamp"))
-        spawned = mapping(mapping(mapping(head.get("source")).get("subagent")).get("thread_spawn"))
+        self.started = to_seconds(head.get("timestamp"))
+        spawned = as_mapping(as_mapping(as_mapping(head.get("source")).get("subagent")).get("thread_spawn"))
         parent = head.get("parent_thread_id") or spawned.get("parent_thread_id") or head.get("forked_from_id")
-        git, base = mapping(head.get("git")), mapping(head.get("base_instructions"))
+        git, base = as_mapping(head.get("git")), as_mapping(head.get("base_instructions"))
         self.fields |= {
-            "source": "subagent" if "subagent" in mapping(head.get("source")) else NAME,
-            "parent_session_id": nonempty(parent),
-            "cwd": nonempty(head.get("cwd")),
-            "git_branch": nonempty(git.get("branch")),
-            "billing_provider": nonempty(head.get("model_provider")),
-            "system_prompt": nonempty(base.get("text")) or nonempty(head.get("instructions")),
+            "source": "subagent" if "subagent" in as_mapping(head.get("source")) else NAME,
+            "parent_session_id": as_text(parent),
+            "cwd": as_text(head.get("cwd")),
+            "git_branch": as_text(git.get("branch")),
+            "billing_provider": as_text(head.get("model_provider")),
+            "system_prompt": as_text(base.get("text")) or as_text(head.get("instructions")),
         }
         known = ("id", "session_id", "timestamp", "cwd", "base_instructions", "instructions")
-        self.fields["extra"] = as_json({key: value for key, value in head.items() if key not in known and value})
+        self.fields["extra"] = to_json({key: value for key, value in head.items() if key not in known and value})
 
-    def spend(self, payload: dict[str, Any]) -> None:
-        """Counts an answer once: the running total is told again and again, and begins anew with each start."""
-        info = mapping(payload.get("info"))
-        total, last = info.get("total_token_usage"), mapping(info.get("last_token_usage"))
+    def add_usage(self, payload: dict[str, Any]) -> None:
+        """Adds the usage of an answer once: events repeat the running total, which restarts with each process."""
+        info = as_mapping(payload.get("info"))
+        total, last = info.get("total_token_usage"), as_mapping(info.get("last_token_usage"))
         if not total or total == self._total:
             return
         self._total = total
-        cached = whole(last.get("cached_input_tokens"))
-        self.spending.add(
+        cached = to_count(last.get("cached_input_tokens"))
+        self.usage.add(
             self.fields.get("model") or "",
             provider=self.fields.get("billing_provider") or "",
-            input_tokens=whole(last.get("input_tokens")) - cached,
+            input_tokens=to_count(last.get("input_tokens")) - cached,
             cache_read_tokens=cached,
             cache_write_tokens=last.get("cache_write_input_tokens"),
             output_tokens=last.get("output_tokens"),
@@ -125,89 +132,88 @@ class _Facts:
         )
 
 
-def _shown(event: dict[str, Any]) -> str:
-    """The words of an event that shows some: the person's, the model's, or its thought."""
-    item = mapping(event.get("item"))
-    thought = item.get("summary_text")
-    shown = words(item.get("content")) or "\n".join(map(str, thought if isinstance(thought, list) else ()))
-    return (shown or nonempty(event.get("message")) or nonempty(event.get("text")) or "").strip()
+def _get_event_text(event: dict[str, Any]) -> str:
+    """The text that an event shows: a prompt, an answer or reasoning."""
+    item = as_mapping(event.get("item"))
+    text = join_texts(item.get("content")) or "\n".join(map(str, as_list(item.get("summary_text"))))
+    return (text or as_text(event.get("message")) or as_text(event.get("text")) or "").strip()
 
 
-def _typed(event: dict[str, Any]) -> str:
-    """The words of an event that says the person typed them."""
-    is_typed = event.get("type") == "user_message" or mapping(event.get("item")).get("type") == "UserMessage"
-    return _shown(event) if is_typed else ""
+def _get_typed_text(event: dict[str, Any]) -> str:
+    """The text of an event for a prompt that the person typed; empty for other events."""
+    is_typed = event.get("type") == "user_message" or as_mapping(event.get("item")).get("type") == "UserMessage"
+    return _get_event_text(event) if is_typed else ""
 
 
-def _add(talk: Talk, facts: _Facts, line: Line, kind: str, payload: dict[str, Any]) -> bool:
-    """Takes in one line; False when it is no message and has to be kept as it stands."""
-    native, moment = str(line.number), seconds(line.record.get("timestamp")) or facts.started
+def _add_line(
+    builder: TranscriptBuilder, facts: _RolloutFields, line: JsonLine, kind: str, payload: dict[str, Any]
+) -> bool:
+    """Adds one line; returns False if it must be stored as a record too."""
+    native, moment = str(line.number), to_seconds(line.record.get("timestamp")) or facts.started
     if kind == "session_meta":
-        facts.head(payload)
+        facts.read_meta(payload)
         return False
     if kind == "turn_context":
-        facts.fields["model"] = nonempty(payload.get("model")) or facts.fields.get("model")
-        facts.fields["cwd"] = facts.fields.get("cwd") or nonempty(payload.get("cwd"))
+        facts.fields["model"] = as_text(payload.get("model")) or facts.fields.get("model")
+        facts.fields["cwd"] = facts.fields.get("cwd") or as_text(payload.get("cwd"))
         return False
     if kind == "response_item":
-        if mapping(line.record.get("metadata")).get("compaction_output"):
-            return False  # the summary, which `compacted` tells again
-        author = _author(payload, facts, line.number)
-        if author == "system" and not facts.fields.get("cwd") and (hit := _CWD.search(items.said_in(payload))):
+        if as_mapping(line.record.get("metadata")).get("compaction_output"):
+            return False  # the summary, which `compacted` repeats
+        author = _choose_role(payload, facts, line.number)
+        if author == "system" and not facts.fields.get("cwd") and (hit := _CWD.search(items.get_text(payload))):
             facts.fields["cwd"] = hit[1].strip()
-        return items.add(talk, payload, native, moment, author=author)
+        return items.add_item(builder, payload, native, moment, author=author)
     if kind == "compacted":
-        return _compacted(talk, payload, native, moment)
+        return _add_compaction(builder, payload, native, moment)
     if kind == "event_msg":
-        return _event(talk, facts, payload, native, moment)
-    return kind == "state"  # a mark without content
+        return _add_event(builder, facts, payload, native, moment)
+    return kind == "state"  # a marker without content
 
 
-def _author(item: dict[str, Any], facts: _Facts, number: int) -> str:
-    """Whose words an item of the role `user` are. Where nothing tells, a text wrapped in a tag is Codex' own."""
+def _choose_role(item: dict[str, Any], facts: _RolloutFields, number: int) -> str:
+    """The role of an item that Codex sent as `user`. Without other signs, a text inside a tag is context."""
     if item.get("role") != "user":
         return ""
-    if kinds := items.kinds(item):
+    if kinds := items.list_content_kinds(item):
         return "user" if any(kind.startswith("user.") for kind in kinds) else "system"
-    if items.pieces(item) & facts.typed or any(mapping(one).get("type") == "input_image" for one in _parts(item)):
+    if items.list_texts(item) & facts.typed_texts or any(
+        as_mapping(one).get("type") == "input_image" for one in as_list(item.get("content"))
+    ):
         return "user"
-    is_open = not facts.typed or number > facts.typed_last  # no event yet: it may still come
-    return "user" if is_open and not _CONTEXT.match(items.said_in(item)) else "system"
+    is_open = not facts.typed_texts or number > facts.last_typed_line  # its event may not be written yet
+    return "user" if is_open and not _CONTEXT.match(items.get_text(item)) else "system"
 
 
-def _parts(item: dict[str, Any]) -> list[Any]:
-    parts = item.get("content")
-    return parts if isinstance(parts, list) else []
-
-
-def _compacted(talk: Talk, payload: dict[str, Any], native: str, moment: float) -> bool:
+def _add_compaction(builder: TranscriptBuilder, payload: dict[str, Any], native: str, moment: float) -> bool:
     kept = payload.get("replacement_history")
-    each = kept if isinstance(kept, list) else ()
-    repeated = {(items.role_of(one), items.said_in(one)) for one in each if isinstance(one, dict)}
-    talk.summarised(lambda message: (message.role, text_of(message)) in repeated)
-    if summary := nonempty(payload.get("message")):
-        talk.add(Message(role="system", native_id=native, timestamp=moment, content=summary))
+    repeated = {(items.get_role(one), items.get_text(one)) for one in as_list(kept) if isinstance(one, dict)}
+    builder.mark_compacted(lambda message: (message.role, text_of(message)) in repeated)
+    if summary := as_text(payload.get("message")):
+        builder.add(Message(role="system", native_id=native, timestamp=moment, content=summary))
     return not kept and bool(summary)
 
 
-def _event(talk: Talk, facts: _Facts, event: dict[str, Any], native: str, moment: float) -> bool:
+def _add_event(
+    builder: TranscriptBuilder, facts: _RolloutFields, event: dict[str, Any], native: str, moment: float
+) -> bool:
     kind = str(event.get("type"))
     if kind == "token_count":
-        facts.spend(event)
+        facts.add_usage(event)
     elif kind == "thread_rolled_back":
-        _roll_back(talk, facts, whole(event.get("num_turns")))
-    elif (typed := _typed(event)) and typed not in facts.said and int(native) < facts.said_last:
-        talk.add(Message(role="user", native_id=native, timestamp=moment, content=typed))  # never sent to the model
+        _roll_back(builder, facts, to_count(event.get("num_turns")))
+    elif (typed := _get_typed_text(event)) and typed not in facts.item_texts and int(native) < facts.last_item_line:
+        builder.add(Message(role="user", native_id=native, timestamp=moment, content=typed))  # never sent to the model
         return True
-    failure = event if kind in ("error", "stream_error") else mapping(event.get("error"))
-    if why := nonempty(failure.get("message")):
-        talk.add(Message(role="system", native_id=native, timestamp=moment, content=why, finish_reason="error"))
+    failure = event if kind in ("error", "stream_error") else as_mapping(event.get("error"))
+    if why := as_text(failure.get("message")):
+        builder.add(Message(role="system", native_id=native, timestamp=moment, content=why, finish_reason="error"))
         return False
-    return kind in _REPEATED or _shown(event) in facts.said
+    return kind in _REPEATED or _get_event_text(event) in facts.item_texts
 
 
-def _roll_back(talk: Talk, facts: _Facts, turns: int) -> None:
-    prompts = [at for at, message in enumerate(talk.messages) if message.role == "user" and message.active]
+def _roll_back(builder: TranscriptBuilder, facts: _RolloutFields, turns: int) -> None:
+    prompts = [at for at, message in enumerate(builder.messages) if message.role == "user" and message.active]
     if turns and prompts:
-        talk.undone(prompts[-min(turns, len(prompts))])
+        builder.mark_undone(prompts[-min(turns, len(prompts))])
         facts.fields["rewind_count"] = facts.fields.get("rewind_count", 0) + 1

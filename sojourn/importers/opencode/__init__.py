@@ -1,5 +1,5 @@
 """opencode: its database of either generation, and the tree of files from before there was one."""
 
-from sojourn.importers.opencode.source import plugin
+from sojourn.importers.opencode.importer import plugin
 
 __all__ = ["plugin"]

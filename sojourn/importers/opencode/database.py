@@ -1,9 +1,9 @@
-"""opencode's database: sessions of both generations beside each other, and the stale copies in between.
+"""Reads sessions from the database of opencode, which may have tables of 1.x and 2.x with copies of each other.
 
-2.x keeps sessions in `session_v2` and their messages in `session_message`, and leaves the tables of 1.x as
-they were when it copied them. 1.18 may write `session_message` for a session of the old table. So each
-session is read from `session_message` where it has rows there, and else from `message` and `part`; what
-1.x went on to write after the copy was made is added behind.
+2.x stores sessions in `session_v2` and their messages in `session_message`, and leaves the tables of 1.x as they were
+when it copied them. 1.18 may write `session_message` for a session of the old table. So a session is read from
+`session_message` if it has rows there, otherwise from `message` and `part`; messages that 1.x wrote after the copy are
+appended.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.importers.opencode import v1, v2
-from sojourn.importers.opencode.rows import Gathering, Row, SessionRow
+from sojourn.importers.opencode.rows import MessageRow, SessionBuilder, SessionRow
 from sojourn.importers.sqlite_reader import ForeignDb, list_columns, list_tables
-from sojourn.importers.transcript_builder import seconds
+from sojourn.importers.transcript_builder import to_seconds
 from sojourn.text.escape import from_bytes, to_bytes
 
 _HEAD = ("id", "parent_id", "time_created", "time_updated", "time_archived", "title", "version", "revert")
-_NEEDED = {"id", "time_created", "directory"}  # without these a table called `session` is somebody else's
+_NEEDED = {"id", "time_created", "directory"}  # without these a table `session` is not one of opencode
 _SESSION_TABLES = ("session_v2", "session")
 _MESSAGE_TABLES = ("message", "session_message")
 
 
-class Database:
-    """One file, read while opencode runs."""
+class OpencodeDatabase:
+    """One database file, readable while opencode runs."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,89 +37,91 @@ class Database:
         self._db.close()
 
     def sessions(self) -> list[tuple[SessionRow, str]]:
-        """Each session with its fingerprint. Only indexes and the heads of rows are read for it."""
-        return self._db.query(lambda db: list(_sessions(db)))
+        """Each session with its fingerprint; reads only indexes and a few columns."""
+        return self._db.query(lambda db: list(_list_sessions(db)))
 
-    def gather(self, native: str) -> Gathering | None:
-        return self._db.query(lambda db: _gather(db, native))
+    def read_session(self, native: str) -> SessionBuilder | None:
+        return self._db.query(lambda db: _read_session(db, native))
 
 
-def _sessions(db: sqlite3.Connection) -> Iterator[tuple[SessionRow, str]]:
-    counts = {table: _counts(db, table) for table in _MESSAGE_TABLES}
+def _list_sessions(db: sqlite3.Connection) -> Iterator[tuple[SessionRow, str]]:
+    counts = {table: _count_messages(db, table) for table in _MESSAGE_TABLES}
     seen: set[str] = set()
     for table in _SESSION_TABLES:
         has = list_columns(db, table)
         if not has >= _NEEDED:
             continue
         head = ", ".join(name for name in _HEAD if name in has)
-        for values in _rows(db, f"SELECT {head} FROM {table} ORDER BY time_created, id"):
+        for values in _query_rows(db, f"SELECT {head} FROM {table} ORDER BY time_created, id"):
             row = SessionRow(id=str(values["id"]), values=values)
             if row.id not in seen:
                 seen.add(row.id)
                 counted = [counts[name].get(row.id) for name in _MESSAGE_TABLES]
-                yield row, _mark(*values.values(), *counted, row.is_settled())
+                yield row, _hash_facts(*values.values(), *counted, row.is_settled())
 
 
-def _mark(*facts: Any) -> str:
-    """Short, though a revert brings along every line it would change."""
+def _hash_facts(*facts: Any) -> str:
+    """A short fingerprint: the `revert` column may be long."""
     return hashlib.blake2b(to_bytes("|".join(map(str, facts))), digest_size=12).hexdigest()
 
 
-def _counts(db: sqlite3.Connection, table: str) -> dict[str, tuple[int, Any]]:
+def _count_messages(db: sqlite3.Connection, table: str) -> dict[str, tuple[int, Any]]:
     if "time_updated" not in list_columns(db, table):
         return {}
     rows = db.execute(f"SELECT session_id, count(*), max(time_updated) FROM {table} GROUP BY session_id")
     return {str(row[0]): (row[1], row[2]) for row in rows}
 
 
-def _rows(db: sqlite3.Connection, query: str, *values: Any) -> Iterator[dict[str, Any]]:
+def _query_rows(db: sqlite3.Connection, query: str, *values: Any) -> Iterator[dict[str, Any]]:
     cursor = db.execute(query, values)
     names = [str(column[0]) for column in cursor.description]
     for row in cursor:
         yield dict(zip(names, row, strict=True))
 
 
-def _gather(db: sqlite3.Connection, native: str) -> Gathering | None:
+def _read_session(db: sqlite3.Connection, native: str) -> SessionBuilder | None:
     there = list_tables(db)
     found = [
         values
         for table in _SESSION_TABLES
         if list_columns(db, table) >= _NEEDED
-        for values in _rows(db, f"SELECT * FROM {table} WHERE id = ?", native)
+        for values in _query_rows(db, f"SELECT * FROM {table} WHERE id = ?", native)
     ]
     if not found:
         return None
-    into = Gathering(SessionRow(id=native, values=found[0] | {"worktree": _worktree(db, found[0], there)}))
-    newer = list(_second(db, native)) if "session_message" in there else []
-    older = list(_first(db, native)) if {"message", "part"} <= there else []
+    into = SessionBuilder(SessionRow(id=native, values=found[0] | {"worktree": _find_worktree(db, found[0], there)}))
+    newer = list(_read_v2_rows(db, native)) if "session_message" in there else []
+    older = list(_read_v1_rows(db, native)) if {"message", "part"} <= there else []
     if newer:
-        copied, until = {row.id for row in newer}, max(seconds(row.created) for row in newer)
-        older = [row for row in older if row.id not in copied and seconds(row.created) > until]
-    v2.add(into, newer)
-    v1.add(into, older)
+        copied, until = {row.id for row in newer}, max(to_seconds(row.created) for row in newer)
+        older = [row for row in older if row.id not in copied and to_seconds(row.created) > until]
+    v2.add_rows(into, newer)
+    v1.add_rows(into, older)
     return into
 
 
-def _worktree(db: sqlite3.Connection, session: dict[str, Any], there: set[str]) -> Any:
+def _find_worktree(db: sqlite3.Connection, session: dict[str, Any], there: set[str]) -> Any:
     if "project" not in there or not session.get("project_id"):
         return None
-    rows = _rows(db, "SELECT * FROM project WHERE id = ?", session["project_id"])
+    rows = _query_rows(db, "SELECT * FROM project WHERE id = ?", session["project_id"])
     return next((row.get("worktree") for row in rows if row.get("vcs")), None)
 
 
-def _second(db: sqlite3.Connection, native: str) -> Iterator[Row]:
+def _read_v2_rows(db: sqlite3.Connection, native: str) -> Iterator[MessageRow]:
     query = "SELECT id, type, time_created, data FROM session_message WHERE session_id = ? ORDER BY seq, id"
-    for row in _rows(db, query, native):
-        yield Row(id=str(row["id"]), kind=str(row["type"]), created=row["time_created"], data=str(row["data"]))
+    for row in _query_rows(db, query, native):
+        yield MessageRow(id=str(row["id"]), kind=str(row["type"]), created=row["time_created"], data=str(row["data"]))
 
 
-def _first(db: sqlite3.Connection, native: str) -> Iterator[Row]:
+def _read_v1_rows(db: sqlite3.Connection, native: str) -> Iterator[MessageRow]:
     parts: dict[str, list[tuple[str, str]]] = {}
     key = "session_id = ?" if "session_id" in list_columns(db, "part") else "message_id IN (%s)"
     inner = "SELECT id FROM message WHERE session_id = ?"
-    for row in _rows(db, f"SELECT id, message_id, data FROM part WHERE {key.replace('%s', inner)} ORDER BY id", native):
+    for row in _query_rows(
+        db, f"SELECT id, message_id, data FROM part WHERE {key.replace('%s', inner)} ORDER BY id", native
+    ):
         parts.setdefault(str(row["message_id"]), []).append((str(row["id"]), str(row["data"])))
     query = "SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id"
-    for row in _rows(db, query, native):
+    for row in _query_rows(db, query, native):
         own = str(row["id"])
-        yield Row(id=own, created=row["time_created"], data=str(row["data"]), parts=tuple(parts.get(own, ())))
+        yield MessageRow(id=own, created=row["time_created"], data=str(row["data"]), parts=tuple(parts.get(own, ())))

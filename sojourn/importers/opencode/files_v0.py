@@ -1,4 +1,4 @@
-"""Before 1.2: a tree of small JSON files. Later versions do not always take it over, so it is always looked at.
+"""Reads the JSON files of opencode before 1.2. Later versions do not always convert them.
 
 storage/session/<project>/<session>.json
 storage/message/<session>/<message>.json
@@ -14,24 +14,24 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.core.errors import SourceUnreadable
-from sojourn.importers.jsonl import as_object
+from sojourn.importers.jsonl import parse_object
 from sojourn.importers.opencode import v1
-from sojourn.importers.opencode.rows import Gathering, Row, SessionRow
-from sojourn.importers.transcript_builder import mapping, seconds
+from sojourn.importers.opencode.rows import MessageRow, SessionBuilder, SessionRow
+from sojourn.importers.transcript_builder import as_mapping, to_seconds
 from sojourn.text.escape import from_bytes
 
 _NAMES = {"parentID": "parent_id", "projectID": "project_id"}
 
 
-class Tree:
-    """The tree below `storage`. Files are read when their session is."""
+class FileTree:
+    """The files below `storage`; reads them session by session."""
 
     def __init__(self, storage: Path) -> None:
         self._storage = storage
 
     @cached_property
     def files(self) -> dict[str, Path]:
-        """Where each session is, by its id."""
+        """The file of each session, by its id."""
         return {path.stem: path for path in sorted(self._storage.glob("session/*/*.json"))}
 
     def size(self) -> int:
@@ -39,38 +39,42 @@ class Tree:
         return sum(Path(place, name).stat().st_size for place, _, names in walked for name in names)
 
     def fingerprint(self, path: Path) -> str:
-        """A message is written again when it is finished, so its file tells of its parts too."""
+        """A fingerprint of session and messages. opencode rewrites a message when its parts are complete."""
         stat, count, newest = path.stat(), 0, 0
         folder = self._storage / "message" / path.stem
         for entry in os.scandir(folder) if folder.is_dir() else ():
             count, newest = count + 1, max(newest, entry.stat().st_mtime_ns)
         return f"{stat.st_size}:{stat.st_mtime_ns}:{count}:{newest}"
 
-    def head(self, path: Path) -> SessionRow:
-        """A session without its messages. SourceUnreadable"""
-        found = as_object(_text(path))
+    def read_head(self, path: Path) -> SessionRow:
+        """Reads a session without its messages. Raises SourceUnreadable."""
+        found = parse_object(_read_text(path))
         if found is None:
-            raise SourceUnreadable(f"{path} cannot be read: it is no JSON object.", hint="Is the file whole?")
-        times = {f"time_{name}": moment for name, moment in mapping(found.get("time")).items()}
+            raise SourceUnreadable(f"{path} cannot be read: it is not a JSON object.", hint="Check the file.")
+        times = {f"time_{name}": moment for name, moment in as_mapping(found.get("time")).items()}
         values: dict[str, Any] = {_NAMES.get(name, name): value for name, value in found.items()}
         return SessionRow(id=path.stem, values=values | times)
 
-    def gather(self, path: Path) -> Gathering:
-        session = self.head(path)
-        into = Gathering(session)
-        v1.add(into, sorted(self._rows(session.id), key=lambda row: (row.created, row.id)))
+    def read_session(self, path: Path) -> SessionBuilder:
+        session = self.read_head(path)
+        into = SessionBuilder(session)
+        v1.add_rows(into, sorted(self._read_rows(session.id), key=lambda row: (row.created, row.id)))
         return into
 
-    def _rows(self, native: str) -> Iterator[Row]:
+    def _read_rows(self, native: str) -> Iterator[MessageRow]:
         for path in sorted((self._storage / "message" / native).glob("*.json")):
-            text = _text(path)
-            created = seconds(mapping(mapping(as_object(text)).get("time")).get("created"))
-            parts = ((part.stem, _text(part)) for part in sorted((self._storage / "part" / path.stem).glob("*.json")))
-            yield Row(id=path.stem, data=text, created=created, parts=tuple(parts))
+            text = _read_text(path)
+            created = to_seconds(as_mapping(as_mapping(parse_object(text)).get("time")).get("created"))
+            parts = (
+                (part.stem, _read_text(part)) for part in sorted((self._storage / "part" / path.stem).glob("*.json"))
+            )
+            yield MessageRow(id=path.stem, data=text, created=created, parts=tuple(parts))
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return from_bytes(path.read_bytes())
     except OSError as error:
-        raise SourceUnreadable(f"{path} cannot be read: {error.strerror or error}.", hint="May you read it?") from error
+        raise SourceUnreadable(
+            f"{path} cannot be read: {error.strerror or error}.", hint="Check its permissions."
+        ) from error

@@ -1,4 +1,4 @@
-"""First generation, 1.x: a message and, in rows of their own, its parts."""
+"""Adds rows of opencode 1.x, which stores the parts of a message as separate rows."""
 
 from __future__ import annotations
 
@@ -6,85 +6,85 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 from sojourn.core.messages import Message
-from sojourn.importers.opencode.rows import Gathering, Row, said_at
-from sojourn.importers.transcript_builder import content, mapping, nonempty, rest
+from sojourn.importers.opencode.rows import MessageRow, SessionBuilder, get_created_at
+from sojourn.importers.transcript_builder import as_mapping, as_text, join_lines, to_content, to_extra, to_text_part
 
 _PROMPT = ("role", "time", "id", "sessionID", "agent", "model", "summary", "tools")
 _PROMPTED = ("text", "file", "subtask")
 _ANSWERED = ("text", "reasoning", "tool")
 
 
-def add(into: Gathering, rows: Sequence[Row]) -> None:
-    """Messages in their order. A compaction is a prompt without words, and an answer that is the summary."""
+def add_rows(into: SessionBuilder, rows: Sequence[MessageRow]) -> None:
+    """Adds messages in order. A compaction is a prompt without text and an answer with the summary."""
     compactions: set[str] = set()
     for number, row in enumerate(rows, 1):
-        data = into.object_in(row.data, "message", row.id)
+        data = into.parse_row(row.data, "message", row.id)
         if data is None:
             continue
         if data.get("role") != "assistant":
-            parts = _parts(into, row, _PROMPTED)
+            parts = _parse_parts(into, row, _PROMPTED)
             if any(part.get("type") == "compaction" for part in parts):
                 compactions.add(row.id)
-            _prompt(into, row, data, parts)
-        elif not into.is_left(row, data, last=number == len(rows)):
-            _answer(into, row, data, _parts(into, row, _ANSWERED), compactions)
+            _add_prompt(into, row, data, parts)
+        elif not into.is_unfinished(row, data, last=number == len(rows)):
+            _add_answer(into, row, data, _parse_parts(into, row, _ANSWERED), compactions)
 
 
-def _parts(into: Gathering, row: Row, known: Container[str]) -> list[dict[str, Any]]:
-    """The parts of a message; those that say nothing are kept beside."""
+def _parse_parts(into: SessionBuilder, row: MessageRow, known: Container[str]) -> list[dict[str, Any]]:
+    """Parses the parts of a message; those without content are stored as records too."""
     found = []
     for own, text in row.parts:
-        part = into.object_in(text, "part", own)
+        part = into.parse_row(text, "part", own)
         if part is None:
             continue
         found.append(part)
         if part.get("type") not in known:
-            into.talk.keep(f"part:{part.get('type')}", text)
+            into.builder.add_record(f"part:{part.get('type')}", text)
     return found
 
 
-def _prompt(into: Gathering, row: Row, data: dict[str, Any], parts: list[dict[str, Any]]) -> None:
-    """What the person typed and attached; then what opencode added in their name."""
-    typed = [_shown(part) for part in parts if part.get("type") in ("text", "file") and not _is_added(part)]
-    added = [_shown(part) for part in parts if _is_added(part)]
-    model = mapping(data.get("model"))
-    into.model = nonempty(model.get("modelID")) or into.model
-    into.provider = nonempty(model.get("providerID")) or into.provider
-    own, extra = row.id, rest(data, _PROMPT)
+def _add_prompt(into: SessionBuilder, row: MessageRow, data: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+    """Adds the text and files of the person, then the text that opencode added to the prompt."""
+    typed = [_to_content_part(part) for part in parts if part.get("type") in ("text", "file") and not _is_added(part)]
+    added = [_to_content_part(part) for part in parts if _is_added(part)]
+    model = as_mapping(data.get("model"))
+    into.model = as_text(model.get("modelID")) or into.model
+    into.provider = as_text(model.get("providerID")) or into.provider
+    own, extra = row.id, to_extra(data, _PROMPT)
     for role, said in (("user", typed), ("system", added)):
         if said:
-            moment = said_at(data, row)
-            into.talk.add(Message(role=role, native_id=own, timestamp=moment, extra=extra, **content(said)))
+            moment = get_created_at(data, row)
+            into.builder.add(Message(role=role, native_id=own, timestamp=moment, extra=extra, **to_content(said)))
             own, extra = f"{row.id}:added", None
     if not typed and not added:
-        into.talk.keep("message", row.data)
+        into.builder.add_record("message", row.data)
 
 
 def _is_added(part: dict[str, Any]) -> bool:
     return bool(part.get("synthetic") or part.get("ignored")) or part.get("type") == "subtask"
 
 
-def _shown(part: dict[str, Any]) -> dict[str, Any]:
+def _to_content_part(part: dict[str, Any]) -> dict[str, Any]:
     if part.get("type") == "text":
-        return {"type": "text", "text": str(part.get("text") or "")}
+        return to_text_part(str(part.get("text") or ""))
     if part.get("type") == "subtask":
-        return {"type": "text", "text": str(part.get("prompt") or "")}
+        return to_text_part(str(part.get("prompt") or ""))
     return {key: value for key, value in part.items() if key not in ("id", "sessionID", "messageID")}
 
 
-def _answer(
-    into: Gathering, row: Row, data: dict[str, Any], parts: list[dict[str, Any]], compactions: set[str]
+def _add_answer(
+    into: SessionBuilder, row: MessageRow, data: dict[str, Any], parts: list[dict[str, Any]], compactions: set[str]
 ) -> None:
-    into.spend(data, data.get("modelID"), data.get("providerID"))
+    into.add_usage(data, data.get("modelID"), data.get("providerID"))
     shown = [part for part in parts if part.get("type") in _ANSWERED]
     if data.get("summary") is True and str(data.get("parentID")) in compactions:
-        summary = "\n".join(filter(None, (nonempty(part.get("text")) for part in shown if part["type"] == "text")))
+        summary = join_lines(part.get("text") for part in shown if part["type"] == "text")
         if summary and not data.get("error"):
-            into.talk.summarised()
-            into.talk.add(
-                Message(role="system", native_id=data["parentID"], timestamp=said_at(data, row), content=summary)
+            into.builder.mark_compacted()
+            into.builder.add(
+                Message(role="system", native_id=data["parentID"], timestamp=get_created_at(data, row), content=summary)
             )
             return
-    into.answer(row, data, shown)
+    into.add_answer(row, data, shown)
     if not shown and not data.get("error"):
-        into.talk.keep("message", row.data)
+        into.builder.add_record("message", row.data)

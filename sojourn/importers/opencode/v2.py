@@ -1,4 +1,4 @@
-"""Second generation, 2.x and the newer interface of 1.18: one row is one message, its `type` says whose."""
+"""Adds rows of opencode 2.x and of the newer interface of 1.18: one row is one message, with its role in `type`."""
 
 from __future__ import annotations
 
@@ -6,71 +6,70 @@ from collections.abc import Sequence
 from typing import Any
 
 from sojourn.core.messages import Message
-from sojourn.importers.opencode.rows import Gathering, Row, error_text, said_at
-from sojourn.importers.transcript_builder import as_json, content, mapping, nonempty, rest
+from sojourn.importers.opencode.rows import MessageRow, SessionBuilder, get_created_at, get_error_text
+from sojourn.importers.transcript_builder import as_list, as_mapping, as_parts, as_text, to_content, to_extra, to_json
 
 _PROMPT = ("time", "text", "files", "sessionID")
 
 
-def add(into: Gathering, rows: Sequence[Row]) -> None:
-    """Rows in the order of their `seq`; those that say nothing (a model was switched …) are kept beside."""
+def add_rows(into: SessionBuilder, rows: Sequence[MessageRow]) -> None:
+    """Adds rows in the order of `seq`; those without content (such as a model switch) are stored as records."""
     for number, row in enumerate(rows, 1):
-        data = into.object_in(row.data, "message", row.id)
+        data = into.parse_row(row.data, "message", row.id)
         if data is None:
             continue
         if row.kind == "assistant":
-            if not into.is_left(row, data, last=number == len(rows)):
-                _answer(into, row, data)
+            if not into.is_unfinished(row, data, last=number == len(rows)):
+                _add_answer(into, row, data)
         elif row.kind == "compaction":
-            _compaction(into, row, data)
-        elif not _said(into, row, data):
-            into.talk.keep(row.kind or "message", row.data)
+            _add_compaction(into, row, data)
+        elif not _add_message(into, row, data):
+            into.builder.add_record(row.kind or "message", row.data)
 
 
-def _answer(into: Gathering, row: Row, data: dict[str, Any]) -> None:
-    model, parts = mapping(data.get("model")), data.get("content")
-    into.spend(data, model.get("id"), model.get("providerID"))
-    found = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+def _add_answer(into: SessionBuilder, row: MessageRow, data: dict[str, Any]) -> None:
+    model, parts = as_mapping(data.get("model")), data.get("content")
+    into.add_usage(data, model.get("id"), model.get("providerID"))
+    found = [part for part in as_list(parts) if isinstance(part, dict)]
     shown = [part for part in found if part.get("type") in ("text", "reasoning", "tool")]
-    into.answer(row, data, shown)
-    if len(shown) < len(found) or (not shown and not error_text(data.get("error"))):
-        into.talk.keep("assistant", row.data)
+    into.add_answer(row, data, shown)
+    if len(shown) < len(found) or (not shown and not get_error_text(data.get("error"))):
+        into.builder.add_record("assistant", row.data)
 
 
-def _said(into: Gathering, row: Row, data: dict[str, Any]) -> bool:
-    """A prompt, something opencode said in its own name, or a command the person ran in the shell."""
-    text, files = nonempty(data.get("text")), data.get("files")
+def _add_message(into: SessionBuilder, row: MessageRow, data: dict[str, Any]) -> bool:
+    """Adds a prompt, a notice of opencode or a shell command of the person; returns False without content."""
+    text, files = as_text(data.get("text")), data.get("files")
     if row.kind == "shell":
         output = data.get("output")
-        text = f"$ {data.get('command')}\n{output if isinstance(output, str) else as_json(output or '')}"
-    attached = files if isinstance(files, list) else []
-    said = [*([{"type": "text", "text": text}] if text else []), *attached]
+        text = f"$ {data.get('command')}\n{output if isinstance(output, str) else to_json(output or '')}"
+    said = [*as_parts(text), *as_list(files)]
     if said:
-        into.talk.add(
+        into.builder.add(
             Message(
                 role="user" if row.kind == "user" else "system",
                 native_id=row.id,
-                timestamp=said_at(data, row),
-                extra=rest(data, (*_PROMPT, "command", "output")),
-                **content(said),
+                timestamp=get_created_at(data, row),
+                extra=to_extra(data, (*_PROMPT, "command", "output")),
+                **to_content(said),
             )
         )
     return bool(said)
 
 
-def _compaction(into: Gathering, row: Row, data: dict[str, Any]) -> None:
-    """Only one that was carried out sums anything up; `recent` is what the model still sees, as text."""
-    summary = nonempty(data.get("summary"))
+def _add_compaction(into: SessionBuilder, row: MessageRow, data: dict[str, Any]) -> None:
+    """Adds the summary of a completed compaction. `recent` repeats messages that stayed in the context."""
+    summary = as_text(data.get("summary"))
     if data.get("status", "completed") == "completed" and summary:
-        into.talk.summarised()
-        into.talk.add(
+        into.builder.mark_compacted()
+        into.builder.add(
             Message(
                 role="system",
                 native_id=row.id,
-                timestamp=said_at(data, row),
+                timestamp=get_created_at(data, row),
                 content=summary,
-                extra=rest(data, ("time", "summary", "sessionID")),
+                extra=to_extra(data, ("time", "summary", "sessionID")),
             )
         )
     else:
-        into.talk.keep("compaction", row.data)
+        into.builder.add_record("compaction", row.data)

@@ -188,7 +188,7 @@ class PostgresStore(SqlStore):
         self._transactions.ensure_open()
         return PostgresHistory(self.url)
 
-    def shelf(self, name: str) -> PostgresDocuments:
+    def documents(self, name: str) -> PostgresDocuments:
         """Returns the documents of a name, for scan results that all servers on this database share."""
         self._transactions.ensure_open()
         return self._documents.setdefault(name, PostgresDocuments(self.url, name))

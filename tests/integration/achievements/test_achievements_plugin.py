@@ -359,13 +359,13 @@ import sys
 from pathlib import Path
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.scan_job import ScanSettings
-from sojourn.achievements.document_store import FolderShelf
+from sojourn.achievements.document_store import FolderStore
 from tests.unit.achievements.worlds import ListedHistory
 history = ListedHistory()
 for number in range(60):
     history.put(f"s{number}", "error", started_at=1000.0 + number)
 history.slow = 0.02
-ScanCoordinator(history, FolderShelf(Path(sys.argv[1])), settings=ScanSettings(workers=1)).run_if_needed(wait=60)
+ScanCoordinator(history, FolderStore(Path(sys.argv[1])), settings=ScanSettings(workers=1)).run_if_needed(wait=60)
 """
 
 

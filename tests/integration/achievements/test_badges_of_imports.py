@@ -7,7 +7,7 @@ import pytest
 from sojourn.achievements.document_store import FolderStore
 from sojourn.achievements.scan_job import ScanJob, ScanSettings
 from sojourn.achievements.snapshot import session_rows
-from sojourn.importers.hermes import Hermes
+from sojourn.importers.hermes import HermesImporter
 from sojourn.importers.import_history import import_history
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.stores.sqlite.store import SqliteStore
@@ -29,8 +29,8 @@ async def store(request, tmp_path):
 @pytest.mark.parametrize("name", ["tiny", "mixed", "edges"])
 async def test_an_imported_golden_history_has_the_numbers_of_the_original(name, store, tmp_path):
     home, expected = golden(name, tmp_path / "home")
-    found = Hermes().claims(home)
-    report = await import_history(store, Hermes(), found)
+    found = HermesImporter().claims(home)
+    report = await import_history(store, HermesImporter(), found)
     assert not report.problem
     assert not report.skipped
     history = store.history()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import config
-from sojourn.achievements.factory import of_store
+from sojourn.achievements.factory import open_store_scans
 from sojourn.app import App
 from sojourn.core.messages import Message
 from sojourn.plugins import BUILT_INS, Registry
@@ -161,7 +161,7 @@ async def test_nothing_injected_is_kept_counted_or_mined(kit, model, tmp_path):
 
 def counted(kit):
     """What achievements count in each session."""
-    scans = of_store(kit)
+    scans = open_store_scans(kit)
     try:
         scans.run_if_needed(force=True, full=True, wait=60)
         return {one.facts.id: one.contribution for one in scans.records}

@@ -139,7 +139,7 @@ def test_the_model_called_none_is_no_model():
 
 
 def test_a_plugin_adds_a_badge_with_two_values():
-    book = BOOK.extended(
+    book = BOOK.extend(
         [MetricRule(key="shell.calls", pattern=tool_named("terminal"))],
         [Achievement(id="shell_dweller", title="Shell dweller", story="…", metric="shell.calls", tiers=(1, 10))],
     )
@@ -149,5 +149,5 @@ def test_a_plugin_adds_a_badge_with_two_values():
 
 
 def test_a_badge_for_what_nobody_counts_is_refused():
-    with pytest.raises(BadInput, match="nobody counts"):
-        BOOK.extended([], [Achievement(id="x", title="x", story="x", metric="nonsense", tiers=(1,))])
+    with pytest.raises(BadInput, match="no metric counts"):
+        BOOK.extend([], [Achievement(id="x", title="x", story="x", metric="nonsense", tiers=(1,))])

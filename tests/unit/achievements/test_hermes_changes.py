@@ -146,7 +146,7 @@ def test_changes_add_up_to_what_a_first_list_tells(seed, tmp_path):
 def test_a_job_that_goes_on_counts_as_one_that_begins(seed, tmp_path):
     hermes = Hermes(tmp_path / "state.db", 100 + seed)
     history = HermesHistory(tmp_path)
-    job = ScanJob(history, FolderStore(tmp_path / "shelf"), BOOK, ScanSettings(workers=1), scanner)
+    job = ScanJob(history, FolderStore(tmp_path / "documents"), BOOK, ScanSettings(workers=1), scanner)
     for _ in range(15):
         for _ in range(hermes.random.randrange(4)):
             hermes.do()

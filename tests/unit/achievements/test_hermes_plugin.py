@@ -8,8 +8,7 @@ import re
 
 import pytest
 
-from sojourn.achievements.hermes_plugin import HermesPlugin
-from sojourn.achievements.plugin_config import disable_plugin, enable_plugin, is_disabled
+from sojourn.achievements.hermes_plugin import HermesPlugin, disable_plugin, enable_plugin, is_disabled
 from sojourn.achievements.service import serve_lines
 from sojourn.core.errors import BadInput, Conflict, SourceUnreadable, StoreUnavailable
 

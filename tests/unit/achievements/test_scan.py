@@ -165,34 +165,34 @@ def test_malformed_rows_are_counted_and_the_rest_of_them_still_counts():
 
 def test_a_killed_scan_goes_on_where_it_was(tmp_path):
     history = history_of(*[["error"]] * 10)
-    shelf = FolderStore(tmp_path)
-    checkpoint = SessionCache(shelf, BOOK)
+    documents = FolderStore(tmp_path)
+    checkpoint = SessionCache(documents, BOOK)
     checkpoint.load()
     scan(history, on_counted=checkpoint.add)  # killed before anything was folded
     with (tmp_path / JOURNAL).open("ab") as journal:
         journal.write(b'{"s9": {"finger')  # in the middle of a line
     history.reads.clear()
     history.put("new", "error", started_at=9.0)
-    outcome = ScanJob(history, shelf, BOOK, SETTINGS, scanner).run()
+    outcome = ScanJob(history, documents, BOOK, SETTINGS, scanner).run()
     assert history.reads == ["new"]
     assert outcome.snapshot["aggregate"]["total_errors"] == 11
-    again = SessionCache(shelf, BOOK)
+    again = SessionCache(documents, BOOK)
     again.load()
     assert len(again.sessions) == 11
 
 
 def test_a_journal_after_a_torn_one_is_read(tmp_path):
-    history, shelf = history_of(*[["error"]] * 3), FolderStore(tmp_path)
-    checkpoint = SessionCache(shelf, BOOK)
+    history, documents = history_of(*[["error"]] * 3), FolderStore(tmp_path)
+    checkpoint = SessionCache(documents, BOOK)
     checkpoint.load()
     scan(history, on_counted=checkpoint.add)
     with (tmp_path / JOURNAL).open("ab") as journal:
         journal.write(b'{"s9": {"finger')
-    next_one = SessionCache(shelf, BOOK)  # a process that finds nothing new, and folds
+    next_one = SessionCache(documents, BOOK)  # a process that finds nothing new, and folds
     next_one.load()
     next_one.compact({"s0", "s1", "s2"}, 1)
     next_one.add({"new": next_one.sessions["s0"]})  # and is killed after the next session
-    again = SessionCache(shelf, BOOK)
+    again = SessionCache(documents, BOOK)
     again.load()
     assert set(again.sessions) == {"s0", "s1", "s2", "new"}
 
@@ -219,7 +219,7 @@ def test_other_rules_read_everything_again(tmp_path):
     history = history_of(["error"])
     kept_scan(history, tmp_path)
     history.reads.clear()
-    other = BOOK.extended([replace(BOOK.metrics[0], key="mine")], [])
+    other = BOOK.extend([replace(BOOK.metrics[0], key="mine")], [])
     ScanJob(history, FolderStore(tmp_path), other, SETTINGS).run()
     assert history.reads == ["s0"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sojourn.core.messages import Message, parts_of, tool_calls_of
-from sojourn.importers.claude_code.source import ClaudeCode
+from sojourn.importers.claude_code.importer import ClaudeCodeImporter
 from sojourn.ports.importer import SessionEntry, Transcript
 
 SESSION = "11111111-1111-4111-8111-111111111111"
@@ -46,12 +46,12 @@ def write(project: Path, *records: dict[str, Any] | str, name: str = SESSION) ->
 
 
 def read(project: Path, native: str = SESSION) -> Transcript:
-    with ClaudeCode().open(project.parent.parent) as reader:
+    with ClaudeCodeImporter().open(project.parent.parent) as reader:
         return reader.read(native)
 
 
 def listed(project: Path) -> list[SessionEntry]:
-    with ClaudeCode().open(project.parent.parent) as reader:
+    with ClaudeCodeImporter().open(project.parent.parent) as reader:
         return list(reader.sessions())
 
 
@@ -269,17 +269,17 @@ def test_two_files_of_one_name_both_come(project: Path) -> None:
 )
 def test_any_place_inside_can_be_given(project: Path, tmp_path: Path, given: str) -> None:
     write(project, record("a", "user", "x"))
-    found = ClaudeCode().claims(tmp_path / given)
+    found = ClaudeCodeImporter().claims(tmp_path / given)
     assert found is not None
-    with ClaudeCode().open(found.home) as reader:
+    with ClaudeCodeImporter().open(found.home) as reader:
         assert [reader.read(one.native_id).messages[0].content for one in reader.sessions()] == ["x"]
 
 
 def test_the_environment_says_where_to_look(project: Path, tmp_path: Path) -> None:
     write(project, record("a", "user", "x"))
-    [found] = ClaudeCode().find(tmp_path / "elsewhere", {"CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")})
+    [found] = ClaudeCodeImporter().find(tmp_path / "elsewhere", {"CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")})
     assert found.home == tmp_path / ".claude"
-    assert ClaudeCode().find(tmp_path, {"CLAUDE_CONFIG_DIR": str(tmp_path / "nowhere")}) == []
+    assert ClaudeCodeImporter().find(tmp_path, {"CLAUDE_CONFIG_DIR": str(tmp_path / "nowhere")}) == []
 
 
 def test_a_folder_in_place_of_a_file_is_told(project: Path) -> None:

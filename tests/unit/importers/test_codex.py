@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sojourn.core.messages import parts_of, text_of, tool_calls_of
-from sojourn.importers.codex.rollout import transcript
-from sojourn.importers.codex.source import Codex
+from sojourn.importers.codex.importer import CodexImporter
+from sojourn.importers.codex.rollout import read_rollout
 from sojourn.ports.importer import Transcript
 
 ID = "01a1e2c9-3931-7240-a050-de6cc6a1d57d"
@@ -51,7 +51,7 @@ def write(path: Path, *records: dict[str, Any]) -> Path:
 
 
 def read(tmp_path: Path, *records: dict[str, Any]) -> Transcript:
-    return transcript(ID, write(tmp_path / NAME, HEAD, *records))
+    return read_rollout(ID, write(tmp_path / NAME, HEAD, *records))
 
 
 def said(found: Transcript) -> list[tuple[str, str]]:
@@ -208,17 +208,17 @@ def test_kinds_we_do_not_know_are_kept_and_repetitions_are_not(tmp_path: Path) -
 def test_ids_of_messages_do_not_change_when_the_file_grows_or_is_packed(tmp_path: Path) -> None:
     records = [HEAD, message("user", "one"), typed("one"), message("assistant", "ok")]
     path = write(tmp_path / NAME, *records)
-    short = transcript(ID, path).messages
-    more = transcript(ID, write(path, *records, message("user", "two"), typed("two"))).messages
+    short = read_rollout(ID, path).messages
+    more = read_rollout(ID, write(path, *records, message("user", "two"), typed("two"))).messages
     assert [one.native_id for one in more] == ["2", "4", "5"]
     assert more[:2] == short
     packed = path.with_name(NAME + ".gz")
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert transcript(ID, packed).messages == more
+    assert read_rollout(ID, packed).messages == more
 
 
 def sessions(home: Path) -> dict[str, tuple[str, str]]:
-    with Codex().open(home) as reader:
+    with CodexImporter().open(home) as reader:
         return {one.native_id: (one.fingerprint, one.problem) for one in reader.sessions()}
 
 
@@ -227,7 +227,7 @@ def test_a_name_counts_as_a_change_and_the_last_one_counts(tmp_path: Path) -> No
     before = sessions(tmp_path)
     write(tmp_path / "session_index.jsonl", {"id": ID, "thread_name": "old"}, {"id": ID, "thread_name": "Mine"})
     assert sessions(tmp_path) != before
-    with Codex().open(tmp_path) as reader:
+    with CodexImporter().open(tmp_path) as reader:
         assert reader.read(ID).fields["title"] == "Mine"
 
 
@@ -245,16 +245,16 @@ def test_a_session_in_a_format_we_cannot_read_is_told(tmp_path: Path) -> None:
     (place / "rollout-2025-04-01-abc.json").write_text("{}")
     problems = [problem for _, problem in sessions(tmp_path).values()]
     assert any("older than 0.2" in one for one in problems)
-    assert Codex().find(tmp_path, {"CODEX_HOME": str(tmp_path)})[0].sessions == 2
+    assert CodexImporter().find(tmp_path, {"CODEX_HOME": str(tmp_path)})[0].sessions == 2
 
 
 @pytest.mark.parametrize("given", [".", "sessions", "archived_sessions", f"sessions/{NAME}"])
 def test_any_place_inside_can_be_given(tmp_path: Path, given: str) -> None:
     write(tmp_path / "sessions" / NAME, HEAD, message("user", "hello"))
     (tmp_path / "archived_sessions").mkdir()
-    found = Codex().claims(tmp_path / given)
+    found = CodexImporter().claims(tmp_path / given)
     assert found is not None
-    with Codex().open(found.home) as reader:
+    with CodexImporter().open(found.home) as reader:
         assert [reader.read(one.native_id).native_id for one in reader.sessions()] == [ID]
 
 

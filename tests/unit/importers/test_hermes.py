@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.importers.hermes import Hermes
+from sojourn.importers.hermes import HermesImporter
 
 
 def hermes_db(path: Path, *sessions: str) -> Path:
@@ -30,22 +30,22 @@ def test_the_home_and_each_profile_are_found(tmp_path):
     hermes_db(tmp_path / ".hermes" / "state.db", "a")
     for profile in ("work", "play"):
         hermes_db(tmp_path / ".hermes" / "profiles" / profile / "state.db", "b", "c")
-    found = Hermes().find(tmp_path, {})
+    found = HermesImporter().find(tmp_path, {})
     assert [(one.home.name, one.sessions) for one in found] == [(".hermes", 1), ("play", 2), ("work", 2)]
-    assert Hermes().profiles(tmp_path / ".hermes") == found[1:]
+    assert HermesImporter().profiles(tmp_path / ".hermes") == found[1:]
 
 
 @pytest.mark.parametrize("name", ["old copy.db", "state.db.bak"])
 def test_a_database_under_another_name_is_read_itself_and_not_its_neighbour(tmp_path, name):
     hermes_db(tmp_path / "state.db", "neighbour")
     copy = hermes_db(tmp_path / name, "one", "two")
-    found = Hermes().claims(copy)
+    found = HermesImporter().claims(copy)
     assert found is not None
     assert (found.home, found.sessions) == (copy, 2)
-    with Hermes().open(found.home) as reader:
+    with HermesImporter().open(found.home) as reader:
         assert [one.native_id for one in reader.sessions()] == ["one", "two"]
 
 
 def test_its_own_database_stands_for_the_home(tmp_path):
     file = hermes_db(tmp_path / "state.db", "one")
-    assert Hermes().claims(file) == Hermes().claims(tmp_path)
+    assert HermesImporter().claims(file) == HermesImporter().claims(tmp_path)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from sojourn.importers.claude_code.source import ClaudeCode
-from sojourn.importers.codex.source import Codex
+from sojourn.importers.claude_code.importer import ClaudeCodeImporter
+from sojourn.importers.codex.importer import CodexImporter
 from sojourn.importers.import_history import import_history
-from sojourn.importers.opencode.source import Opencode
+from sojourn.importers.opencode.importer import OpencodeImporter
 from sojourn.ports.importer import Importer
 from tests.contracts.histories import history
 from tests.servers.store import temporary_store
@@ -63,10 +63,10 @@ async def test_odd_records_are_survived(program: str, version: str, seed: int, t
         _bend_rows(path, chance)
     store = temporary_store()
     found = tried.found()
-    report = await import_history(store, tried.source, found)
+    report = await import_history(store, tried.importer, found)
     assert report.imported + len(report.skipped) == report.found == found.sessions
     assert report.new_messages
-    assert (await import_history(store, tried.source, found)).new_messages == 0
+    assert (await import_history(store, tried.importer, found)).new_messages == 0
     await store.close()
 
 
@@ -84,7 +84,7 @@ def _bend_rows(path: Path, chance: random.Random) -> None:
     db.close()
 
 
-@pytest.mark.parametrize("source", [ClaudeCode(), Codex(), Opencode()])
+@pytest.mark.parametrize("source", [ClaudeCodeImporter(), CodexImporter(), OpencodeImporter()])
 def test_a_place_that_may_not_be_looked_into_is_told(
     source: Importer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

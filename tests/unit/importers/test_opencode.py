@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sojourn.core.messages import Message, parts_of, text_of, tool_calls_of
-from sojourn.importers.opencode.source import Opencode
+from sojourn.importers.opencode.importer import OpencodeImporter
 from sojourn.ports.importer import Transcript
 from tests.contracts.histories import copy
 
@@ -63,12 +63,12 @@ class Home:
 
     def read(self, native: str = "ses_1") -> Transcript:
         self.db.commit()
-        with Opencode().open(self.path.parent) as reader:
+        with OpencodeImporter().open(self.path.parent) as reader:
             return reader.read(native)
 
     def listed(self) -> dict[str, tuple[str, str]]:
         self.db.commit()
-        with Opencode().open(self.path.parent) as reader:
+        with OpencodeImporter().open(self.path.parent) as reader:
             return {one.native_id: (one.fingerprint, one.problem) for one in reader.sessions()}
 
 
@@ -151,7 +151,7 @@ def test_an_answer_that_is_being_written_is_left_for_next_time(home: Home) -> No
     home.first("m2", ASSISTANT | {"time": {"created": now}}, text("half a sen"))
     found = home.read()
     assert said(found) == [("user", "go")]
-    assert "m2 is not finished" in found.warnings[0]
+    assert "m2 is unfinished" in found.warnings[0]
     working = home.listed()
     home.db.execute("UPDATE session SET time_updated = ?", (now - 3_600_000,))  # nobody came back to finish it
     assert said(home.read()) == [("user", "go"), ("assistant", "half a sen")]
@@ -289,8 +289,8 @@ def test_sessions_that_were_never_taken_over_are_read_from_the_tree(tmp_path: Pa
 
 
 def read_all(user_home: Path) -> dict[str, list[Message]]:
-    [found] = Opencode().find(user_home, {})
-    with Opencode().open(found.home) as reader:
+    [found] = OpencodeImporter().find(user_home, {})
+    with OpencodeImporter().open(found.home) as reader:
         return {one.native_id: list(reader.read(one.native_id).messages) for one in reader.sessions()}
 
 
@@ -306,10 +306,10 @@ def test_a_damaged_database_is_unreadable_not_empty(tmp_path: Path) -> None:
     place = tmp_path / ".local" / "share" / "opencode"
     place.mkdir(parents=True)
     (place / "opencode.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
-    [found] = Opencode().find(tmp_path, {})
+    [found] = OpencodeImporter().find(tmp_path, {})
     assert "opencode.db" in found.problem
     copy("opencode", "1.1.65", tmp_path)
-    [found] = Opencode().find(tmp_path, {})
+    [found] = OpencodeImporter().find(tmp_path, {})
     assert (found.sessions, found.problem) == (5, "")  # the tree can be read; the database is told among the sessions
 
 
@@ -319,9 +319,9 @@ def test_any_place_inside_can_be_given(home: Home, given: str) -> None:
     home.first("m1", USER, text("one"))
     home.db.commit()
     (home.path.parent / "storage").mkdir()
-    found = Opencode().claims(home.path.parent / given)
+    found = OpencodeImporter().claims(home.path.parent / given)
     assert found is not None
-    with Opencode().open(found.home) as reader:
+    with OpencodeImporter().open(found.home) as reader:
         assert [one.native_id for one in reader.sessions()] == ["ses_1"]
 
 
@@ -329,6 +329,6 @@ def test_the_database_of_another_program_is_not_claimed(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "other.db") as db:
         db.execute("CREATE TABLE session(id TEXT, user TEXT)")
     db.close()
-    assert Opencode().claims(tmp_path / "other.db") is None
+    assert OpencodeImporter().claims(tmp_path / "other.db") is None
     shutil.copy(tmp_path / "other.db", tmp_path / "opencode.db")
-    assert Opencode().claims(tmp_path) is None
+    assert OpencodeImporter().claims(tmp_path) is None

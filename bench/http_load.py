@@ -57,9 +57,9 @@ def post(address: str, token: str, path: str) -> dict[str, object]:
         return found
 
 
-def asked(address: str, token: str, seconds: float, *, scanning: bool) -> tuple[list[float], int]:
+def send_requests(address: str, token: str, seconds: float, *, scanning: bool) -> tuple[list[float], int]:
     """What the clients saw, and how many full scans were made meanwhile."""
-    command = [sys.executable, "-m", "bench.serving", address, token, str(seconds)]
+    command = [sys.executable, "-m", "bench.http_load", address, token, str(seconds)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     scans = 0
     while scanning and process.poll() is None:
@@ -79,14 +79,14 @@ def main() -> None:
             address = server.stdout.readline().split()[1]
             token = json.loads((home / "server.json").read_text())["token"]
             post(address, token, "/rescan?wait=true")
-            quiet, _ = asked(address, token, SECONDS, scanning=False)
-            busy, scans = asked(address, token, SECONDS, scanning=True)
+            quiet, _ = send_requests(address, token, SECONDS, scanning=False)
+            busy, scans = send_requests(address, token, SECONDS, scanning=True)
         finally:
             server.terminate()
             server.wait(20)
     p95 = [statistics.quantiles(one, n=20)[-1] * 1000 for one in (quiet, busy)]
     save_result(
-        "serving",
+        "http_load",
         [
             limit(f"badges, {CLIENTS} clients, nothing else running: p95", p95[0], "ms", most=10),
             limit(f"badges, {CLIENTS} clients, during cold scans: p95", p95[1], "ms", most=10),

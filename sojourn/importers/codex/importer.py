@@ -1,8 +1,8 @@
-"""Codex as a history: where it is found, and which file is which session.
+"""The importer for Codex: finds its homes and the rollout of each session.
 
-sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl     a session; older than a week also packed, `.zst`
-archived_sessions/rollout-…                       a session that was put away
-session_index.jsonl                               the names people gave to sessions, the last one counts
+sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl     a session; after a week also compressed, `.zst`
+archived_sessions/rollout-…                       an archived session
+session_index.jsonl                               titles that people gave to sessions; the last one counts
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from functools import cached_property
 from pathlib import Path
 
 from sojourn.core.errors import SourceUnreadable
-from sojourn.importers.codex.rollout import NAME, transcript
-from sojourn.importers.jsonl import LineFile
-from sojourn.importers.transcript_builder import nonempty
+from sojourn.importers.codex.rollout import NAME, read_rollout
+from sojourn.importers.jsonl import JsonLinesFile
+from sojourn.importers.transcript_builder import as_text
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
 
 _NAME = re.compile(r"rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-(.+?)\.jsonl(\.gz|\.zst)?")
 _VERSION = re.compile(rb'"cli_version":\s*"([^"]+)"')
-_HEAD = re.compile(rb'"type":\s*"session_meta"|"(?:instructions|record_type)":')
+_FIRST_LINE = re.compile(rb'"type":\s*"session_meta"|"(?:instructions|record_type)":')
 _FOLDERS = ("sessions", "archived_sessions")
 _XCODE = Path("Library", "Developer", "Xcode", "CodingAssistant", "codex")
 
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """One session and where it is."""
+    """One session and its file."""
 
     native_id: str
     path: Path
@@ -42,34 +42,34 @@ class Rollout:
     problem: str = ""
 
 
-def rollouts(home: Path) -> list[Rollout]:
-    """Every session, oldest first. Of a file and the same one packed, the file is read."""
+def list_rollouts(home: Path) -> list[Rollout]:
+    """All sessions, oldest first. An uncompressed file wins over its compressed copy."""
     if home.is_file():
-        return [_rollout(home)]
+        return [_inspect_file(home)]
     found: dict[str, Rollout] = {}
     for folder in _FOLDERS:
-        for path in _below(home / folder, found):
+        for path in _list_files(home / folder, found):
             if ".jsonl" in path.suffixes:
-                one = _rollout(path, archived=folder == _FOLDERS[1])
+                one = _inspect_file(path, archived=folder == _FOLDERS[1])
                 found.setdefault(one.native_id, one)  # `.jsonl` sorts before `.jsonl.zst`
             elif path.suffix == ".json":
-                why = f"{path} is of a Codex older than 0.2, which kept sessions in another form"
+                why = f"{path} was written by a Codex older than 0.2, which used another format"
                 found.setdefault(path.stem, Rollout(path.stem, path, problem=why))
     return sorted(found.values(), key=lambda one: (one.began, one.native_id))
 
 
-def _below(folder: Path, found: dict[str, Rollout]) -> list[Path]:
-    """Every rollout in a folder; a folder in it that cannot be entered is named among those found."""
+def _list_files(folder: Path, found: dict[str, Rollout]) -> list[Path]:
+    """All rollouts below a folder; an unreadable subfolder is added to `found` as a problem."""
 
-    def troubled(error: OSError) -> None:
+    def add_problem(error: OSError) -> None:
         where = Path(error.filename or folder)
         found[where.name] = Rollout(where.name, where, problem=f"{where} cannot be read: {error.strerror or error}")
 
-    walked = os.walk(folder, onerror=troubled) if folder.is_dir() else ()
+    walked = os.walk(folder, onerror=add_problem) if folder.is_dir() else ()
     return sorted(Path(place, name) for place, _, names in walked for name in names if name.startswith("rollout-"))
 
 
-def _rollout(path: Path, *, archived: bool = False) -> Rollout:
+def _inspect_file(path: Path, *, archived: bool = False) -> Rollout:
     named = _NAME.fullmatch(path.name)
     native, began = (named[2], named[1]) if named else (path.name.partition(".")[0], "")
     try:
@@ -80,23 +80,23 @@ def _rollout(path: Path, *, archived: bool = False) -> Rollout:
 
 
 class CodexReader:
-    """A home of Codex. What is where is looked up once."""
+    """Reads a home of Codex; lists its files once."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
 
     @cached_property
     def _rollouts(self) -> dict[str, Rollout]:
-        return {one.native_id: one for one in rollouts(self._home)}
+        return {one.native_id: one for one in list_rollouts(self._home)}
 
     @cached_property
     def _names(self) -> dict[str, str]:
         index = self._home / "session_index.jsonl"
         try:
-            records = [line.record for line in LineFile(index)] if index.is_file() else []
+            records = [line.record for line in JsonLinesFile(index)] if index.is_file() else []
         except SourceUnreadable:
-            return {}  # a name is lost, no session is
-        return {str(one.get("id")): one["thread_name"] for one in records if nonempty(one.get("thread_name"))}
+            return {}  # titles are lost, sessions are not
+        return {str(one.get("id")): one["thread_name"] for one in records if as_text(one.get("thread_name"))}
 
     def sessions(self) -> Iterator[SessionEntry]:
         for one in self._rollouts.values():
@@ -107,27 +107,27 @@ class CodexReader:
         one = self._rollouts.get(native_id)
         if one is None:
             raise SourceUnreadable(f"Session {native_id} is gone from the history.", hint="It was deleted meanwhile.")
-        return transcript(native_id, one.path, name=self._names.get(native_id), archived=one.archived)
+        return read_rollout(native_id, one.path, name=self._names.get(native_id), archived=one.archived)
 
 
-class Codex:
-    """The source."""
+class CodexImporter:
+    """Imports sessions of Codex."""
 
     name, label = NAME, "Codex"
 
     def find(self, user_home: Path, environment: Mapping[str, str]) -> list[FoundHistory]:
         own = environment.get("CODEX_HOME")
         places = [Path(own) if own else user_home / ".codex", user_home / _XCODE]
-        return [found for place in places if (found := self._look(place))]
+        return [found for place in places if (found := self._inspect(place))]
 
     def claims(self, path: Path) -> FoundHistory | None:
         if path.is_file():
-            return self._look(path) if _NAME.fullmatch(path.name) or _is_rollout(path) else None
-        return self._look(path.parent if path.name in _FOLDERS else path)
+            return self._inspect(path) if _NAME.fullmatch(path.name) or _is_rollout(path) else None
+        return self._inspect(path.parent if path.name in _FOLDERS else path)
 
-    def _look(self, home: Path) -> FoundHistory | None:
+    def _inspect(self, home: Path) -> FoundHistory | None:
         try:
-            found = rollouts(home)
+            found = list_rollouts(home)
         except OSError as error:
             return FoundHistory(
                 source=self.name, home=home, problem=f"{home} cannot be read: {error.strerror or error}."
@@ -135,7 +135,7 @@ class Codex:
         if not found:
             return None
         newest = next((one.path for one in reversed(found) if one.path.suffix == ".jsonl"), None)
-        hit = _VERSION.search(_opening(newest)) if newest else None
+        hit = _VERSION.search(_read_head(newest)) if newest else None
         return FoundHistory(
             source=self.name,
             home=home,
@@ -154,7 +154,7 @@ class Codex:
         yield CodexReader(home)
 
 
-def _opening(path: Path) -> bytes:
+def _read_head(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(4096)
@@ -163,7 +163,7 @@ def _opening(path: Path) -> bytes:
 
 
 def _is_rollout(path: Path) -> bool:
-    return path.suffix == ".jsonl" and bool(_HEAD.search(_opening(path).split(b"\n", 1)[0]))
+    return path.suffix == ".jsonl" and bool(_FIRST_LINE.search(_read_head(path).split(b"\n", 1)[0]))
 
 
-plugin = Plugin(name=NAME, summary="Brings in the history of Codex.", sources=[Codex])
+plugin = Plugin(name=NAME, summary="Imports the history of Codex.", sources=[CodexImporter])

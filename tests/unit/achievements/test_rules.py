@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from sojourn.achievements.catalogue import load_badges
+from sojourn.achievements.rules import load_badges
 
 
 def test_sixty_badges_each_with_its_own_id_and_one_kind_of_goal() -> None:
@@ -20,7 +20,7 @@ def test_sixty_badges_each_with_its_own_id_and_one_kind_of_goal() -> None:
 def test_importing_the_rules_reads_no_badges() -> None:
     program = (
         "import sojourn.achievements.rules as rules\n"
-        "from sojourn.achievements.catalogue import load_badges\n"
+        "from sojourn.achievements.rules import load_badges\n"
         "assert load_badges.cache_info().currsize == 0\n"
         "rules.RuleBook()\n"
         "assert load_badges.cache_info().currsize == 1\n"

@@ -7,7 +7,7 @@ import os
 
 from sojourn.achievements import unlocks
 from sojourn.achievements.document_store import FolderStore
-from sojourn.achievements.factory import forget_in_shelf
+from sojourn.achievements.factory import erase_from_documents
 from sojourn.achievements.scan_job import ScanJob, ScanSettings
 from sojourn.achievements.snapshot import SnapshotStore
 from sojourn.achievements.unlocks import Unlock
@@ -20,20 +20,20 @@ RECORDS = {
 
 
 def test_unlock_dates_survive_a_file_cut_to_any_length(tmp_path):
-    shelf = FolderStore(tmp_path)
-    unlocks.save(shelf, RECORDS)
+    documents = FolderStore(tmp_path)
+    unlocks.save(documents, RECORDS)
     whole = (tmp_path / "state.json").read_bytes()
     for length in range(len(whole)):
         (tmp_path / "state.json").write_bytes(whole[:length])
-        assert unlocks.load(shelf) == RECORDS
+        assert unlocks.load(documents) == RECORDS
 
 
 def test_nonsense_in_the_state_file_is_not_an_answer(tmp_path):
-    shelf = FolderStore(tmp_path)
-    unlocks.save(shelf, RECORDS)
+    documents = FolderStore(tmp_path)
+    unlocks.save(documents, RECORDS)
     for nonsense in ("[]", '{"unlocks": null}', '{"unlocks": []}', "7", '{"unlocks": {"x": {}}}'):
         (tmp_path / "state.json").write_text(nonsense)
-        assert unlocks.load(shelf) == RECORDS
+        assert unlocks.load(documents) == RECORDS
 
 
 def test_a_damaged_state_file_is_mended_by_the_next_scan(tmp_path):
@@ -69,17 +69,17 @@ def test_a_disk_that_takes_a_part_at_a_time_gets_all_of_a_line(tmp_path, monkeyp
 def test_dates_of_another_program_count_where_we_have_none(tmp_path):
     foreign = tmp_path / "state.json"
     foreign.write_text(json.dumps({"unlocks": {"full_send": {"unlocked_at": 5}, "patch_wizard": {"unlocked_at": 6}}}))
-    shelf = FolderStore(tmp_path / "ours")
-    unlocks.save(shelf, RECORDS)
-    found = unlocks.load(shelf, inherited=foreign)
+    documents = FolderStore(tmp_path / "ours")
+    unlocks.save(documents, RECORDS)
+    found = unlocks.load(documents, inherited=foreign)
     assert found["full_send"].unlocked_at == 1_700_000_001
     assert found["patch_wizard"].unlocked_at == 6
 
 
 def test_documents_are_for_their_owner_only(tmp_path):
-    shelf = FolderStore(tmp_path)
-    shelf.write("a.json", b"{}")
-    shelf.append("b.jsonl", b"{}\n")
+    documents = FolderStore(tmp_path)
+    documents.write("a.json", b"{}")
+    documents.append("b.jsonl", b"{}\n")
     assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.iterdir())
 
 
@@ -100,7 +100,7 @@ def worth_a_badge() -> ListedHistory:
     return history
 
 
-class RefusingShelf(FolderStore):
+class RefusingStore(FolderStore):
     """A disk that is full."""
 
     def write(self, name, data, *, durable=True):
@@ -110,9 +110,9 @@ class RefusingShelf(FolderStore):
 
 
 def test_a_full_disk_costs_the_record_but_not_the_result(tmp_path):
-    shelf = RefusingShelf(tmp_path)
-    store = SnapshotStore(shelf)
-    job = ScanJob(worth_a_badge(), shelf, BOOK, ScanSettings(workers=1), scanner)
+    documents = RefusingStore(tmp_path)
+    store = SnapshotStore(documents)
+    job = ScanJob(worth_a_badge(), documents, BOOK, ScanSettings(workers=1), scanner)
     job.save(job.run(now=lambda: 1000.0), store)
     shown = store.get()
     assert shown is not None
@@ -121,29 +121,29 @@ def test_a_full_disk_costs_the_record_but_not_the_result(tmp_path):
 
 
 def test_an_unlock_that_could_not_be_written_keeps_its_date(tmp_path):
-    shelf = RefusingShelf(tmp_path)
+    documents = RefusingStore(tmp_path)
     history = worth_a_badge()
-    job = ScanJob(history, shelf, BOOK, ScanSettings(workers=1), scanner)
-    job.save(job.run(now=lambda: 1000.0), SnapshotStore(shelf))
+    job = ScanJob(history, documents, BOOK, ScanSettings(workers=1), scanner)
+    job.save(job.run(now=lambda: 1000.0), SnapshotStore(documents))
     history.put("t", "x")
     again = job.run(now=lambda: 2000.0)
     assert again.unlocks["open_weights_pilgrim"].unlocked_at == 1000
 
 
 def test_what_could_not_be_written_is_written_as_soon_as_it_can_be(tmp_path):
-    shelf = RefusingShelf(tmp_path)
-    job = ScanJob(worth_a_badge(), shelf, BOOK, ScanSettings(workers=1), scanner)
-    job.save(job.run(now=lambda: 1000.0), SnapshotStore(shelf))
-    shelf.__class__ = FolderStore  # somebody made room
-    job.save(job.run(now=lambda: 2000.0), SnapshotStore(shelf))
-    assert unlocks.load(shelf)["open_weights_pilgrim"].unlocked_at == 1000
+    documents = RefusingStore(tmp_path)
+    job = ScanJob(worth_a_badge(), documents, BOOK, ScanSettings(workers=1), scanner)
+    job.save(job.run(now=lambda: 1000.0), SnapshotStore(documents))
+    documents.__class__ = FolderStore  # somebody made room
+    job.save(job.run(now=lambda: 2000.0), SnapshotStore(documents))
+    assert unlocks.load(documents)["open_weights_pilgrim"].unlocked_at == 1000
 
 
 def test_a_badge_that_was_lost_comes_back_with_its_old_date(tmp_path):
-    shelf = FolderStore(tmp_path)
+    documents = FolderStore(tmp_path)
     history = worth_a_badge()
-    job = ScanJob(history, shelf, BOOK, ScanSettings(workers=1), scanner)
-    store = SnapshotStore(shelf)
+    job = ScanJob(history, documents, BOOK, ScanSettings(workers=1), scanner)
+    store = SnapshotStore(documents)
     job.save(job.run(now=lambda: 1000.0), store)
     history.drop("s")
     lost = job.run(now=lambda: 2000.0)
@@ -173,13 +173,17 @@ def test_a_snapshot_from_the_future_is_stale(tmp_path):
 
 
 def test_a_forgotten_session_leaves_no_trace_and_no_badge_loses_its_date(tmp_path):
-    shelf = FolderStore(tmp_path)
+    documents = FolderStore(tmp_path)
     history = ListedHistory()
     history.put("private", *["x"] * 300, title="A private matter")  # supposed_to_be_quick: 300 messages
     history.put("other", "x")
-    job = ScanJob(history, shelf, BOOK, ScanSettings(workers=1), scanner)
-    job.save(job.run(now=lambda: 1000.0), SnapshotStore(shelf))
-    assert sorted(forget_in_shelf(shelf, "private")) == ["scan_checkpoint.json", "scan_snapshot.json", "state.json"]
+    job = ScanJob(history, documents, BOOK, ScanSettings(workers=1), scanner)
+    job.save(job.run(now=lambda: 1000.0), SnapshotStore(documents))
+    assert sorted(erase_from_documents(documents, "private")) == [
+        "scan_checkpoint.json",
+        "scan_snapshot.json",
+        "state.json",
+    ]
     assert not any(b"rivate" in path.read_bytes() for path in tmp_path.iterdir())
-    assert unlocks.load(shelf)["supposed_to_be_quick"].unlocked_at == 1000
-    assert forget_in_shelf(shelf, "private") == []
+    assert unlocks.load(documents)["supposed_to_be_quick"].unlocked_at == 1000
+    assert erase_from_documents(documents, "private") == []

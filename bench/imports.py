@@ -35,7 +35,7 @@ def main(given: Path | None) -> None:
             limit("second import, share of the first", second / first * 100, "%", most=3),
             *while_writing(folder, hermes),
         ]
-        save_result("importing", bars, {"bytes": size, "second": second})
+        save_result("imports", bars, {"bytes": size, "second": second})
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -56,7 +56,7 @@ def while_writing(folder: Path, hermes: Path) -> list[Bar]:
         [
             sys.executable,
             "-c",
-            f"from bench.importing import bring_in; from pathlib import Path; "
+            f"from bench.imports import bring_in; from pathlib import Path; "
             f"bring_in(Path({str(folder)!r}), Path({str(hermes)!r}))",
         ],
         cwd=peer.ROOT,

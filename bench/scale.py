@@ -117,7 +117,7 @@ async def _word(words: str) -> None:
 def gateways(url: str, count: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as home:
         env = settings(home, SOJOURN_DATABASE_URL=url)
-        command = [sys.executable, "-m", "bench.scaling", "gateway"]
+        command = [sys.executable, "-m", "bench.scale", "gateway"]
         made = [
             subprocess.Popen(
                 [*command, f"bot{n}-{time.time_ns()}", str(MESSAGES), str(CHATS)],
@@ -309,8 +309,8 @@ def main() -> None:
         limit(f"… when it is killed, with a lease of {LEASE:g} s", killed, "s", most=LEASE * 1.5),
     ]
     details: dict[str, Any] = {**found, "stopped": stopped, "killed": killed, "each": each}
-    save_result("scaling", bars, details)
-    (RESULTS / "scaling.svg").write_text(plot(found))
+    save_result("scale", bars, details)
+    (RESULTS / "scale.svg").write_text(plot(found))
     sys.exit(0 if all(one.met for one in bars) else 1)
 
 
