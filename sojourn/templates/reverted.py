@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sojourn.core.messages import Json
 from sojourn.templates import tool_names
-from sojourn.templates.shell_command import command_text, only_reads, parse_steps
+from sojourn.templates.judge.shell_command import only_reads, parse_steps
 from sojourn.templates.tool_calls import Conversation, Exchange
 
 _UNDO_REQUEST = re.compile(
@@ -57,7 +57,7 @@ def find_reverted(conversation: Conversation, worked: Sequence[bool]) -> set[int
 
 
 def _changes_files(call: Exchange) -> bool:
-    command = command_text(tool_names.command_in(call.parsed()))
+    command = tool_names.command_of(call.parsed())
     return not only_reads(command) or _WRITES_FILE.search(command) is not None
 
 
@@ -81,7 +81,7 @@ def _removed_paths(call: Exchange) -> list[str]:
     if not any(word in call.arguments for word in ("git", "rm", "trash")):
         return []
     found: list[str] = []
-    for step in parse_steps(command_text(tool_names.command_in(call.parsed()))):
+    for step in parse_steps(tool_names.command_of(call.parsed())):
         names = [word for word in step.words[1:] if not word.startswith("-")]
         if step.program == "git" and step.verb == "reset" and "--hard" in step.words:
             found.append("*")

@@ -11,7 +11,7 @@ from sys import intern
 from sojourn.ports.history import RawExchange, SessionFacts
 from sojourn.templates import tool_names
 from sojourn.templates.extract import judge_call
-from sojourn.templates.shell_command import command_text, skeleton
+from sojourn.templates.judge.shell_command import skeleton
 from sojourn.templates.tool_calls import Exchange, conversation
 
 VERSION = "4"  # grows when shapes change: then everything is read again
@@ -45,7 +45,7 @@ def step(exchange: Exchange) -> str:
     """The kind of step a call is: `terminal git status`, `read_file .py`, `web_search`."""
     kind = tool_names.kind(exchange.tool)
     if kind == "terminal":
-        command = command_text(tool_names.command_in(exchange.parsed()))
+        command = tool_names.command_of(exchange.parsed())
         return f"{kind} {skeleton(command)}".rstrip()
     if kind in ("read_file", "write_file", "patch"):
         path = tool_names.path_of(exchange.parsed())

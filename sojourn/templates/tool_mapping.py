@@ -14,7 +14,6 @@ from sojourn.core.template_examples import render_examples
 from sojourn.templates import tool_names
 from sojourn.templates.inject import as_messages
 from sojourn.templates.model import SessionTemplate, ToolCallExample
-from sojourn.templates.shell_command import command_text
 from sojourn.text.token_count import estimate_tokens
 
 
@@ -67,7 +66,7 @@ def arguments_for(target: str, example: ToolCallExample) -> Mapping[str, Json] |
         words = {**tool_names.table("implies").get(example.tool_name, {}), **tool_names.in_our_words(example.arguments)}
         given = {takes[name]: value for name, value in words.items() if name in takes}
     if isinstance(given.get("command"), list) and target not in tool_names.table("lists"):
-        given["command"] = command_text(given["command"])
+        given["command"] = tool_names.join_command(given["command"])
     for name, meant in tool_names.table("means").get(target, {}).items():
         if isinstance(given.get(name), str):
             given[name] = meant.get(given[name], given[name])

@@ -115,9 +115,18 @@ def in_our_words(arguments: Mapping[str, Json]) -> dict[str, Json]:
     return {known.get(name, name): value for name, value in arguments.items()}
 
 
-def command_in(arguments: Mapping[str, Json]) -> Json:
-    """The command line in a call's arguments, as its program gives it."""
-    return arguments.get("command") or in_our_words(arguments).get("command")
+def command_of(arguments: Mapping[str, Json]) -> str:
+    """The command line of a call; Codex gives a list that hands it to a shell."""
+    return join_command(arguments.get("command") or in_our_words(arguments).get("command"))
+
+
+def join_command(command: Json) -> str:
+    """A command line that is a text, or a list of words."""
+    if not isinstance(command, list):
+        return str(command or "")
+    words = [str(word) for word in command]
+    is_wrapped = len(words) == 3 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh") and words[1] in ("-c", "-lc")
+    return words[2] if is_wrapped else " ".join(words)
 
 
 def path_of(arguments: Mapping[str, Json]) -> str:

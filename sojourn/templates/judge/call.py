@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from sojourn.core.messages import Json
 from sojourn.templates import tool_names
-from sojourn.templates.shell_command import command_text
 
 Arguments = Callable[[], Mapping[str, Json]]
 _PAYLOAD = ("url", "urls", "headers", "json", "body", "data", "content", "params")
@@ -25,8 +24,8 @@ class Call(NamedTuple):
     def command(self) -> str:
         """The command line or the code."""
         given = self.arguments()
-        return command_text(
-            tool_names.command_in(given) or given.get("code") or tool_names.in_our_words(given).get("code")
+        return tool_names.command_of(given) or str(
+            given.get("code") or tool_names.in_our_words(given).get("code") or ""
         )
 
     @property

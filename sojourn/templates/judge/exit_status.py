@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from sojourn.core.messages import Json
-from sojourn.templates import shell_command as shell
 from sojourn.templates.judge import failure_text
+from sojourn.templates.judge import shell_command as shell
 from sojourn.templates.judge.call import Call
 
 _HEADER = re.compile(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sojourn.core.messages import Json
-from sojourn.templates import shell_command as shell
 from sojourn.templates.judge import exit_status, http_response, program_output, tool_message, web_page
+from sojourn.templates.judge import shell_command as shell
 from sojourn.templates.judge.call import Call
 from sojourn.templates.judge.http_response import shorten
 from sojourn.templates.judge.phrases import words_of

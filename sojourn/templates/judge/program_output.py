@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sojourn.templates import shell_command as shell
 from sojourn.templates.judge import failure_text, http_response, tool_message
+from sojourn.templates.judge import shell_command as shell
 from sojourn.templates.judge.call import Call
 from sojourn.templates.judge.phrases import compile_table, words_of
 

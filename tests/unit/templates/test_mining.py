@@ -6,12 +6,12 @@ from sojourn.core.errors import StoreCorrupt
 from sojourn.core.messages import user
 from sojourn.core.template_examples import mark_as_example
 from sojourn.ports.history import SessionFacts
+from sojourn.templates.judge.shell_command import skeleton
 from sojourn.templates.miner import mine
 from sojourn.templates.mining_cache import forget, place, recall, remember
 from sojourn.templates.sanitize import Cleaner
 from sojourn.templates.sequence_mining import recurring
 from sojourn.templates.session_shape import Digest, digest, step
-from sojourn.templates.shell_command import skeleton
 from sojourn.templates.tool_calls import conversation
 from sojourn.templates.verify import suggestions
 from tests.unit.templates.worlds import BAD, did, ran, rows
