@@ -94,7 +94,7 @@ def classify(tools: Iterable[str]) -> TaskType:
     return next((one for one, count in counts.items() if count > DOMINANT * len(names)), TaskType.MIXED)
 
 
-def mapped(tool: str, available: Collection[str]) -> str | None:
+def find_equivalent(tool: str, available: Collection[str]) -> str | None:
     """The tool of this session that does the same; None when it has none."""
     if tool in available:
         return tool
@@ -135,7 +135,7 @@ def path_of(arguments: Mapping[str, Json]) -> str:
     return value if isinstance(value, str) else ""
 
 
-def renamed(arguments: Mapping[str, Json], tool: str, target: str) -> dict[str, Json]:
+def rename_arguments(arguments: Mapping[str, Json], tool: str, target: str) -> dict[str, Json]:
     """Arguments for another program's tool of the same kind. Names no table knows stay as they are."""
     if tool == target:
         return dict(arguments)

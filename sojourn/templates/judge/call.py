@@ -21,7 +21,7 @@ EXIT_CODES = ("exit_code", "exitCode", "returncode", "return_code")
 _PAYLOAD = ("url", "urls", "headers", "json", "body", "data", "content", "params")
 
 
-class Call(NamedTuple):
+class CallView(NamedTuple):
     """One call. `category` is that of its tool, see `tool_names.tool_category`."""
 
     kind: str
@@ -75,7 +75,7 @@ def find_exit_code(found: Mapping[str, Json]) -> int:
     return find_exit_code(inner) if isinstance(inner, dict) else 0
 
 
-def is_exit_answer(call: Call, code: int, output: str) -> bool:
+def is_exit_answer(call: CallView, code: int, output: str) -> bool:
     """Whether a code other than 0 says "no" or "cut short as asked" (grep without a hit, `timeout 5 tail -f`)."""
     command = call.command
     if failure_text.find_complaint(output, command):

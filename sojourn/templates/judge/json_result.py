@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from sojourn.core.messages import Json
 from sojourn.templates.judge import failure_text, http_response, program_output
 from sojourn.templates.judge import shell_command as shell
-from sojourn.templates.judge.call import EXIT_CODES, Call, find_exit_code, is_exit_answer
+from sojourn.templates.judge.call import EXIT_CODES, CallView, find_exit_code, is_exit_answer
 from sojourn.templates.judge.http_response import shorten
 from sojourn.templates.judge.phrases import load_words
 
@@ -25,7 +25,7 @@ _REMARKS = ("warning", "info", "hint", "description")  # they count if the paylo
 _PAYLOADS = load_words("fields", "payloads")
 
 
-def is_tool_result(call: Call, found: Found) -> bool:
+def is_tool_result(call: CallView, found: Found) -> bool:
     """Whether an object is the result of the tool that runs programs, and not what a program printed."""
     if not _TOOL_FIELDS.isdisjoint(found):
         return True
@@ -33,12 +33,12 @@ def is_tool_result(call: Call, found: Found) -> bool:
     return not (shell.fetches(command) or shell.only_reads(command))
 
 
-def find_failure(call: Call, found: Found) -> str:
+def find_failure(call: CallView, found: Found) -> str:
     """Why a call failed; empty if it did not."""
     return next((reason for rule in _RULES if (reason := rule(call, found))), "")
 
 
-def _check_flags(call: Call, found: Found) -> str:
+def _check_flags(call: CallView, found: Found) -> str:
     if found.get("success") is False or found.get("ok") is False:
         reason = next((found[name] for name in ("error", "message", "reason") if found.get(name)), "no success")
         return f"it says so: {shorten(reason)}"
@@ -53,7 +53,7 @@ def _check_flags(call: Call, found: Found) -> str:
     return "the file that was written is broken" if is_broken and call.kind == "write_file" else ""
 
 
-def _check_exit_code(call: Call, found: Found) -> str:
+def _check_exit_code(call: CallView, found: Found) -> str:
     code = find_exit_code(found)
     if not code:
         return ""
@@ -62,7 +62,7 @@ def _check_exit_code(call: Call, found: Found) -> str:
     return "" if is_answer and not found.get("error") else f"exit code {code}"
 
 
-def _check_error(call: Call, found: Found) -> str:
+def _check_error(call: CallView, found: Found) -> str:
     value = found.get("error") or found.get("errors")
     if not value or value in ("none", "None", "null", "无") or call.category == "relay":
         return ""
@@ -73,7 +73,7 @@ def _check_error(call: Call, found: Found) -> str:
     return f"it names an error: {shorten(value)}"
 
 
-def _check_response(call: Call, found: Found) -> str:
+def _check_response(call: CallView, found: Found) -> str:
     status = next((int(one) for name in _STATUS_FIELDS if isinstance(one := found.get(name), int)), 0)
     if not status and call.category != "ask":
         return ""
@@ -83,7 +83,7 @@ def _check_response(call: Call, found: Found) -> str:
     return http_response.find_failure(body, writes=call.writes)
 
 
-def _check_page(call: Call, found: Found) -> str:
+def _check_page(call: CallView, found: Found) -> str:
     title = str(found.get("title") or "")
     if title and http_response.ERROR_TITLE.match(title) and (call.category == "page" or "url" in found):
         return f'the page is "{shorten(title)}"'
@@ -94,7 +94,7 @@ def _check_page(call: Call, found: Found) -> str:
     return http_response.find_page_failure("\n".join(texts), title=title, asked=call.url, landed=landed)
 
 
-def _check_results(call: Call, found: Found) -> str:
+def _check_results(call: CallView, found: Found) -> str:
     """Of many pages the greater part must be there."""
     results = found.get("results")
     if not isinstance(results, list) or call.category not in ("page", "look", "search"):
@@ -106,7 +106,7 @@ def _check_results(call: Call, found: Found) -> str:
     return str(missed[0]) if missed and 2 * len(missed) >= len(results) else ""
 
 
-def _check_content(call: Call, found: Found) -> str:
+def _check_content(call: CallView, found: Found) -> str:
     """Blocks of an MCP server, and payloads that are missing."""
     if (text := join_text_blocks(found.get("content"))) and call.category != "look":
         is_write = call.category == "do"
@@ -115,12 +115,12 @@ def _check_content(call: Call, found: Found) -> str:
     return "nothing was shown" if is_missing and call.category in ("look", "search") else ""
 
 
-def _check_output(call: Call, found: Found) -> str:
+def _check_output(call: CallView, found: Found) -> str:
     parts = [value for name in _OUTPUTS if isinstance(value := found.get(name), str) and value]
     return program_output.find_failure(call, "\n".join(parts)) if parts else ""
 
 
-def _check_message(call: Call, found: Found) -> str:
+def _check_message(call: CallView, found: Found) -> str:
     """Messages and counts next to the payload; checked if the payload is empty, and always for writes."""
     if call.category in ("ask", "run"):
         return ""
@@ -136,7 +136,7 @@ def _check_message(call: Call, found: Found) -> str:
     return http_response.find_undone(found) if call.category == "do" else ""
 
 
-_RULES: tuple[Callable[[Call, Found], str], ...] = (
+_RULES: tuple[Callable[[CallView, Found], str], ...] = (
     _check_flags,
     _check_exit_code,
     _check_error,

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from sojourn.templates.judge import failure_text, http_response
 from sojourn.templates.judge import shell_command as shell
-from sojourn.templates.judge.call import Call
+from sojourn.templates.judge.call import CallView
 from sojourn.templates.judge.phrases import compile_table, load_words
 
 _READS_FILE = ("open(", ".read(", "read_text", "read_file(", "readlines")
@@ -30,7 +30,7 @@ _LAST_STATUS = re.compile(r"(?:^|\s)(000|[1-5]\d\d)\s*$")
 _SHORT_CHARACTERS = 300
 
 
-def find_failure(call: Call, output: str) -> str:
+def find_failure(call: CallView, output: str) -> str:
     """Why a program that ended normally did not do its work."""
     if call.kind == "execute_code":
         return _judge_code(call.command, output)
@@ -94,7 +94,7 @@ def _judge_response(code: str, output: str) -> str:
     return http_response.find_failure(body, writes=".post(" in code or ".put(" in code)
 
 
-def _judge_fetch(call: Call, command: str, output: str) -> str:
+def _judge_fetch(call: CallView, command: str, output: str) -> str:
     """An HTTP response: by its status if it is shown, else by its body."""
     sends = bool(_SENDS.search(command)) and not ("graphql" in command and "mutation" not in command)
     if _SHOWS_STATUS.search(command):
@@ -113,7 +113,7 @@ def _judge_fetch(call: Call, command: str, output: str) -> str:
     return _judge_command(command, output) or ("" if "|" in command else reason)
 
 
-def _judge_probe(call: Call, command: str, output: str, *, probes: bool) -> str:
+def _judge_probe(call: CallView, command: str, output: str, *, probes: bool) -> str:
     """404 is a valid result for a status check, but a failure for writes."""
     if reason := failure_text.find_complaint(output, command):
         return _quote(reason)

@@ -26,7 +26,7 @@ _REMOTE = re.compile(
     r"(?:ssh|docker exec|kubectl exec|podman exec)\s[^'\"|;&]{1,200}?(['\"])(.{1,2000})\1\s*$", re.DOTALL
 )
 _STOP_CODES = frozenset({124, 130, 137, 143})
-_BROKEN_PIPE = 141
+_BROKEN_PIPE = 141  # exit code
 _PARSED_CHARACTERS = 4000
 
 
@@ -91,7 +91,7 @@ def fetches(command: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def skeleton(command: str) -> str:
+def to_skeleton(command: str) -> str:
     """The program and its verb, without what varies from run to run."""
     steps = parse_steps(command)
     if not steps:

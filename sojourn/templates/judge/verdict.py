@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sojourn.core.messages import Json
 from sojourn.templates import tool_names
 from sojourn.templates.judge import failure_text, http_response, json_result, program_output
-from sojourn.templates.judge.call import Arguments, Call, is_exit_answer, parse_exit_header
+from sojourn.templates.judge.call import Arguments, CallView, is_exit_answer, parse_exit_header
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def judge(
     if effect == "unknown":
         return Verdict(False, "it was interrupted")
     get_arguments = arguments if callable(arguments) else lambda: arguments
-    call = Call(tool_names.kind(tool), tool_names.tool_category(tool), get_arguments)
+    call = CallView(tool_names.kind(tool), tool_names.tool_category(tool), get_arguments)
     found = http_response.parse_json(result, openings=("{", '[{"type"', '[{"text"'))
     if isinstance(found, dict) and (call.category != "run" or json_result.is_tool_result(call, found)):
         reason = json_result.find_failure(call, found)
@@ -55,7 +55,7 @@ def judge(
     return Verdict(False, reason) if reason else _SUCCESS
 
 
-def _judge_text(call: Call, text: str) -> str:
+def _judge_text(call: CallView, text: str) -> str:
     if header := parse_exit_header(text):
         code, output = header
         if code:
@@ -65,7 +65,7 @@ def _judge_text(call: Call, text: str) -> str:
     return f"it says: {http_response.shorten(reason)}" if reason and reason in text else reason
 
 
-def _apply_category(call: Call, text: str) -> str:
+def _apply_category(call: CallView, text: str) -> str:
     match call.category:
         case "run":
             return failure_text.find_refusal(text) or program_output.find_failure(call, text)
