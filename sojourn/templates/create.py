@@ -9,8 +9,7 @@ from sojourn.core.errors import BadInput, NotFound
 from sojourn.ports.history import History
 from sojourn.templates.extract import MAX_EXAMPLES, judge_calls, select_examples, task_type_of
 from sojourn.templates.library import About, StoredTemplate
-from sojourn.templates.model import SessionTemplate, TaskType, task_type
-from sojourn.templates.names import check_name, default_name
+from sojourn.templates.model import SessionTemplate, TaskType, check_name, default_name, task_type
 from sojourn.templates.sanitize import Cleaner
 from sojourn.templates.tool_calls import ToolConversation
 

@@ -25,8 +25,7 @@ from sojourn.templates.library import (
     to_conflict,
     to_not_found,
 )
-from sojourn.templates.model import SessionTemplate
-from sojourn.templates.names import check_file_name, check_name
+from sojourn.templates.model import SessionTemplate, check_file_name, check_name
 
 FOLDER = "session-templates"
 _BESIDE = ".sojourn"

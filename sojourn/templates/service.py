@@ -21,8 +21,7 @@ from sojourn.templates.inject import inject, to_example_messages
 from sojourn.templates.library import Library, StoredTemplate
 from sojourn.templates.miner import MiningResult, Progress, mine
 from sojourn.templates.mining_cache import load_cache, locate_cache, save_cache
-from sojourn.templates.model import SessionTemplate, default_description, task_type
-from sojourn.templates.names import check_name
+from sojourn.templates.model import SessionTemplate, check_name, default_description, task_type
 from sojourn.templates.sanitize import Cleaner
 from sojourn.templates.suggestions import Suggestion, SuggestionInbox
 from sojourn.templates.tool_translation import adapt_tools, trim_to_budget

@@ -282,9 +282,7 @@ def test_several_processes_find_what_one_finds(tmp_path, monkeypatch, large):
 def test_injected_examples_are_never_mined():
     def pretended(n):
         by_id = [one for at, word in enumerate(("a", "b", "c")) for one in ran(f"{word} go", id=f"template_{at}")]
-        by_mark = [
-            mark_as_example(one, "t") for word in ("d", "e", "f") for one in ran(f"{word} go", id=f"{word}{n}")
-        ]
+        by_mark = [mark_as_example(one, "t") for word in ("d", "e", "f") for one in ran(f"{word} go", id=f"{word}{n}")]
         return [user("go"), *by_id, *by_mark, *noise(n)]
 
     history = Past({f"s{n}": pretended(n) for n in range(5)} | {f"z{n}": noise(50 + n) for n in range(5)})

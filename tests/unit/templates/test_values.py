@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.core.errors import BadInput
 from sojourn.templates import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates.names import check_name, default_name
+from sojourn.templates.model import check_name, default_name
 
 ORIGINAL = """{
   "name": "code_20260101_1767225600",
