@@ -23,7 +23,7 @@ from sojourn.templates.library import (
 from sojourn.templates.model import SessionTemplate, check_file_name, check_name
 
 KIND = "template"
-_PAGE_RECORDS = 500
+_PAGE_RECORDS = 500  # read at once
 
 
 class RecordLibrary:
