@@ -25,8 +25,8 @@ from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.document_store import FolderStore
 from sojourn.importers.hermes_history import HermesHistory
 from sojourn.templates.miner import mine
-from sojourn.templates.mining_cache import recall, remember
-from sojourn.templates.verify import suggestions
+from sojourn.templates.mining_cache import load_cache, save_cache
+from sojourn.templates.verify import find_suggestions
 
 ROUNDS = 5
 SESSIONS = 8564
@@ -37,13 +37,13 @@ def mining(home: Path, cache: Path) -> dict[str, Any]:
     """One process: everything from the rows to the suggestions."""
     history = HermesHistory(home)
     began = time.perf_counter()
-    known = recall(cache)
+    known = load_cache(cache)
     found = mine(history, known)
     read = time.perf_counter() - began
     if found.read:
-        remember(cache, found.known)
+        save_cache(cache, found.known)
     digests = {session: one for session, (_, one) in found.known.items()}
-    made = suggestions(history, digests, [facts.id for facts in found.facts])
+    made = find_suggestions(history, digests, [facts.id for facts in found.facts])
     whole = time.perf_counter() - began
     history.close()
     steps = sum(len(one.steps) for one in digests.values())

@@ -15,8 +15,8 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 
 from sojourn.templates.effectiveness import Comparison, Group
-from sojourn.templates.library import Kept, Shelf
-from sojourn.templates.miner import Progress, Yield
+from sojourn.templates.library import LibraryContents, StoredTemplate
+from sojourn.templates.miner import MiningResult, Progress
 from sojourn.templates.model import ToolCallExample
 from sojourn.templates.parameters import parameters_of
 from sojourn.templates.suggestions import Suggestion
@@ -24,15 +24,15 @@ from sojourn.templates.suggestions import Suggestion
 _SHOWN = 600  # characters of a result
 
 
-def show_list(console: Console, shelf: Shelf, kind: str | None = None) -> None:
-    if not shelf.kept and kind:
+def show_list(console: Console, contents: LibraryContents, kind: str | None = None) -> None:
+    if not contents.kept and kind:
         console.print(f"No templates of type {kind}.")
         return
-    if not shelf.kept:
+    if not contents.kept:
         console.print("No templates yet. `sojourn templates create SESSION_ID` makes one of what worked there.")
         return
     table = _table("name", "type", "examples", "uses", "made")
-    for one in shelf.kept:
+    for one in contents.kept:
         template = one.template
         made = time.strftime("%Y-%m-%d", time.localtime(template.created_at))
         row = (template.task_type.value, str(len(template.examples)), str(template.usage_count), made)
@@ -40,7 +40,7 @@ def show_list(console: Console, shelf: Shelf, kind: str | None = None) -> None:
     console.print(table)
 
 
-def show_template(console: Console, kept: Kept) -> None:
+def show_template(console: Console, kept: StoredTemplate) -> None:
     template, about = kept.template, kept.about
     console.print(f"[bold]{escape(template.name)}[/] · {template.task_type.value} · used {template.usage_count} times")
     console.print(escape(template.description))
@@ -63,7 +63,7 @@ def show_examples(console: Console, examples: Sequence[ToolCallExample]) -> None
         console.print(escape(one.result[:_SHOWN] + ("…" if len(one.result) > _SHOWN else "")), style="dim")
 
 
-def show_suggestions(console: Console, waiting: Sequence[Suggestion], found: Yield | None) -> None:
+def show_suggestions(console: Console, waiting: Sequence[Suggestion], found: MiningResult | None) -> None:
     if found is not None:
         console.print(f"Looked at {len(found.facts):,} sessions, read {found.read:,} of them anew.", style="dim")
     if not waiting:
@@ -95,8 +95,8 @@ def show_stats(console: Console, compared: Sequence[Comparison]) -> None:
             console.print(f"`sojourn templates delete {escape(one.name)}` retires it.", style="yellow")
 
 
-def warn_unreadable(console: Console, shelf: Shelf) -> None:
-    for one in shelf.unreadable:
+def warn_unreadable(console: Console, contents: LibraryContents) -> None:
+    for one in contents.unreadable:
         console.print(f"! {escape(one.name)} cannot be read: {escape(one.problem)}", style="yellow")
 
 

@@ -16,9 +16,9 @@ from sojourn.core.messages import Json
 from sojourn.ports.cli import CliContext
 from sojourn.templates import cli_view
 from sojourn.templates.extract import MAX_EXAMPLES
-from sojourn.templates.library import Kept, Shelf
+from sojourn.templates.library import LibraryContents, StoredTemplate
 from sojourn.templates.model import SessionTemplate, TaskType, task_type
-from sojourn.templates.service import Changes, TemplateService
+from sojourn.templates.service import TemplateChanges, TemplateService
 from sojourn.templates.suggestions import Suggestion
 
 T = TypeVar("T")
@@ -64,16 +64,18 @@ def templates(context: click.Context) -> None:
 @click.pass_obj
 def list_(given: CliContext, kind: str | None) -> None:
     """The templates there are, newest first."""
-    shelf = _ask(given, lambda desk: desk.library.all())
+    contents = _ask(given, lambda service: service.library.all())
     if kind is not None:
         meant = task_type(kind)
-        shelf = Shelf([one for one in shelf.kept if one.template.task_type is meant], shelf.unreadable)
+        contents = LibraryContents(
+            [one for one in contents.kept if one.template.task_type is meant], contents.unreadable
+        )
     if given.json:
-        broken = [{"name": one.name, "problem": one.problem} for one in shelf.unreadable]
-        _emit({"templates": [one.template.to_dict() for one in shelf.kept], "unreadable": broken})
+        broken = [{"name": one.name, "problem": one.problem} for one in contents.unreadable]
+        _emit({"templates": [one.template.to_dict() for one in contents.kept], "unreadable": broken})
         return
-    cli_view.show_list(_console(given), shelf, kind)
-    cli_view.warn_unreadable(Console(stderr=True), shelf)
+    cli_view.show_list(_console(given), contents, kind)
+    cli_view.warn_unreadable(Console(stderr=True), contents)
 
 
 @templates.command()
@@ -88,7 +90,7 @@ def create(
     given: CliContext, session: str, name: str | None, kind: str | None, max_examples: int, home: Path | None
 ) -> None:
     """Make a template of what worked in a session."""
-    kept = _ask(given, lambda desk: desk.create(session, name=name, kind=kind, most=max_examples, home=home))
+    kept = _ask(given, lambda service: service.create(session, name=name, kind=kind, most=max_examples, home=home))
     template = kept.template
     told = f'"{template.name}" has {len(template.examples)} examples ({template.task_type.value}).'
     _say(given, told, template.to_dict())
@@ -100,22 +102,26 @@ def create(
 @click.pass_obj
 def show(given: CliContext, name: str) -> None:
     """A template, or a suggestion by its id, with everything in it."""
-    kept = _ask(given, lambda desk: _found(desk, name))
+    kept = _ask(given, lambda service: _found(service, name))
     if given.json:
-        _emit({**kept.template.to_dict(), "about": kept.about.to_dict()} if isinstance(kept, Kept) else kept.to_dict())
-    elif isinstance(kept, Kept):
+        _emit(
+            {**kept.template.to_dict(), "about": kept.about.to_dict()}
+            if isinstance(kept, StoredTemplate)
+            else kept.to_dict()
+        )
+    elif isinstance(kept, StoredTemplate):
         cli_view.show_template(_console(given), kept)
     else:
         cli_view.show_suggestions(_console(given), [kept], None)
         cli_view.show_examples(_console(given), kept.template.examples)
 
 
-async def _found(desk: TemplateService, name: str) -> Kept | Suggestion:
+async def _found(service: TemplateService, name: str) -> StoredTemplate | Suggestion:
     try:
-        return await desk.library.get(name)
+        return await service.library.get(name)
     except NotFound as absent:
         try:
-            return await desk.inbox.get(name)
+            return await service.inbox.get(name)
         except NotFound:
             raise absent from None
 
@@ -126,7 +132,7 @@ async def _found(desk: TemplateService, name: str) -> Kept | Suggestion:
 @click.pass_obj
 def delete(given: CliContext, name: str) -> None:
     """Delete a template."""
-    _ask(given, lambda desk: desk.delete(name))
+    _ask(given, lambda service: service.delete(name))
     _say(given, f'"{name}" is deleted.', {"deleted": name})
 
 
@@ -138,12 +144,12 @@ def delete(given: CliContext, name: str) -> None:
 def suggest(given: CliContext, home: Path | None, inbox: bool) -> None:
     """Look through the whole history for what comes back, and show what waits for a decision."""
 
-    async def work(desk: TemplateService) -> tuple[Any, list[Suggestion]]:
+    async def work(service: TemplateService) -> tuple[Any, list[Suggestion]]:
         if inbox:
-            return None, await desk.inbox.waiting()
+            return None, await service.inbox.waiting()
         with cli_view.show_progress(quiet=given.json or not sys.stderr.isatty()) as progress:
-            found = await desk.suggest(home, progress)
-        return found, await desk.inbox.waiting()
+            found = await service.suggest(home, progress)
+        return found, await service.inbox.waiting()
 
     found, waiting = _ask(given, work)
     if given.json:
@@ -162,7 +168,7 @@ def suggest(given: CliContext, home: Path | None, inbox: bool) -> None:
 @click.pass_obj
 def approve(given: CliContext, suggestion: str, name: str | None) -> None:
     """Make a template of a suggestion."""
-    kept = _ask(given, lambda desk: desk.inbox.approve(suggestion, name=name))
+    kept = _ask(given, lambda service: service.inbox.approve(suggestion, name=name))
     _say(given, f'"{kept.template.name}" is a template now.', kept.template.to_dict())
 
 
@@ -173,7 +179,7 @@ def approve(given: CliContext, suggestion: str, name: str | None) -> None:
 @click.pass_obj
 def reject(given: CliContext, suggestion: str, never: bool) -> None:
     """Turn a suggestion down. It comes back when its evidence has doubled, unless --never."""
-    gone = _ask(given, lambda desk: desk.inbox.reject(suggestion, never=never))
+    gone = _ask(given, lambda service: service.inbox.reject(suggestion, never=never))
     later = "will never be asked about again" if never else "is turned down"
     _say(given, f"{gone.id} {later}.", {"id": gone.id, "state": gone.state})
 
@@ -190,10 +196,10 @@ def edit(
     given: CliContext, name: str, new_name: str | None, kind: str | None, description: str | None, drop: tuple[int, ...]
 ) -> None:
     """Change a template, or a suggestion by its id. Without options: in your editor."""
-    changes = Changes(name=new_name, kind=kind, description=description, drop=drop)
-    if changes == Changes():
-        changes = Changes(whole=_in_editor(_ask(given, lambda desk: _found(desk, name)).template))
-    made = _ask(given, lambda desk: desk.edit(name, changes))
+    changes = TemplateChanges(name=new_name, kind=kind, description=description, drop=drop)
+    if changes == TemplateChanges():
+        changes = TemplateChanges(whole=_in_editor(_ask(given, lambda service: _found(service, name)).template))
+    made = _ask(given, lambda service: service.edit(name, changes))
     template = made if isinstance(made, SessionTemplate) else made.template
     _say(given, f'"{template.name}" is changed.', template.to_dict())
 
@@ -215,7 +221,7 @@ def _in_editor(template: SessionTemplate) -> Json:
 @click.pass_obj
 def stats(given: CliContext) -> None:
     """Does it help? Sessions with each template beside those of its type without."""
-    compared = _ask(given, lambda desk: desk.stats())
+    compared = _ask(given, lambda service: service.stats())
     if given.json:
         _emit([one.to_dict() for one in compared])
     else:
@@ -229,7 +235,7 @@ def stats(given: CliContext) -> None:
 @click.pass_obj
 def export(given: CliContext, name: str, file: Path | None) -> None:
     """Write a template as JSON to a file, or to the screen."""
-    kept = _ask(given, lambda desk: desk.library.get(name))
+    kept = _ask(given, lambda service: service.library.get(name))
     text = json.dumps(kept.template.to_dict(), indent=2, ensure_ascii=False)
     if file is None:
         click.echo(text)
@@ -250,8 +256,8 @@ def import_(given: CliContext, files: tuple[Path, ...], replaces: bool) -> None:
     """Take in templates from JSON files."""
     given_ones = [_json_of(file) for file in files]
 
-    async def work(desk: TemplateService) -> list[str]:
-        return [(await desk.take_in(one, replaces=replaces)).name for one in given_ones]
+    async def work(service: TemplateService) -> list[str]:
+        return [(await service.take_in(one, replaces=replaces)).name for one in given_ones]
 
     names = _ask(given, work)
     _say(given, f"Taken in: {', '.join(names)}.", {"templates": names})
@@ -270,7 +276,7 @@ def _json_of(file: Path) -> Json:
 
 
 def _ask(given: CliContext, work: Callable[[TemplateService], Coroutine[Any, Any, T]]) -> T:
-    return given.run(lambda kit: work(TemplateService(kit)))
+    return given.run(lambda app: work(TemplateService(app)))
 
 
 def _console(given: CliContext) -> Console:

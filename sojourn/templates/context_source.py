@@ -11,22 +11,22 @@ from sojourn.core.messages import Message, tool_calls_of
 from sojourn.core.sessions import OWNER
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextContribution, ContextRequest, Stage
-from sojourn.templates.effectiveness import Outcome
+from sojourn.templates.effectiveness import SessionOutcome
 from sojourn.templates.factory import library_of
-from sojourn.templates.inject import as_messages
-from sojourn.templates.library import Kept, Library
-from sojourn.templates.relevance import ranked, within
-from sojourn.templates.tool_mapping import Fitted, cut, fitted
+from sojourn.templates.inject import to_example_messages
+from sojourn.templates.library import Library, StoredTemplate
+from sojourn.templates.relevance import rank_templates, select_within_budget
+from sojourn.templates.tool_translation import AdaptedTemplate, adapt_tools, trim_to_budget
 from sojourn.text.template_examples import render_examples
 from sojourn.text.token_count import estimate_tokens
 
 NAME = "templates"
 
 
-def make(kit: HasStore) -> TemplateSource:
+def make(app: HasStore) -> TemplateSource:
     """The source of this program."""
-    settings = kit.settings
-    return TemplateSource(library_of(kit), automatic=settings["templates.automatic"], most=settings["templates.most"])
+    settings = app.settings
+    return TemplateSource(library_of(app), automatic=settings["templates.automatic"], most=settings["templates.most"])
 
 
 class TemplateSource:
@@ -41,21 +41,21 @@ class TemplateSource:
     async def contribute(self, request: ContextRequest) -> ContextContribution:
         if request.session.principal != OWNER or NAME in request.drop:
             return ContextContribution()
-        known = await self._outcome(request.session.id)
+        known = await self._load_outcome(request.session.id)
         if request.template == "none":
-            await self._dropped(known, known.templates)
+            await self._drop_templates(known, known.templates)
             return ContextContribution()
-        known = await self._dropped(known, request.drop)
+        known = await self._drop_templates(known, request.drop)
         if request.template and request.template not in known.templates:
             kept = await self._library.get(request.template)
-            known = await self._dropped(known, known.templates)  # one that is chosen takes the place of others
+            known = await self._drop_templates(known, known.templates)  # one that is chosen takes the place of others
             return await self._use(request, known, [(kept, "you asked for it")])
         if known.templates or known.turns or request.history:
-            return await self._again(request, known)
+            return await self._reuse(request, known)
         if not self._automatic:
             return ContextContribution()
         approved = [one for one in (await self._library.all()).kept if one.template.name not in request.drop]
-        fits, left_out = within(ranked(request.said, approved), request.budget, self._most)
+        fits, left_out = select_within_budget(rank_templates(request.said, approved), request.budget, self._most)
         made = await self._use(request, known, [(one.kept, one.because) for one in fits])
         return replace(made, left_out=(*made.left_out, *left_out))
 
@@ -63,14 +63,14 @@ class TemplateSource:
         """Notes what became of the turn, whether it had a template or not: both are needed to compare."""
         if request.session.principal != OWNER:
             return
-        known = await self._outcome(request.session.id)
+        known = await self._load_outcome(request.session.id)
         if not known.turns and request.history:
             return  # it began before anybody took notes
-        await self._note(known.after(kept, status))
+        await self._save_outcome(known.after(kept, status))
 
-    async def _again(self, request: ContextRequest, known: Outcome) -> ContextContribution:
+    async def _reuse(self, request: ContextRequest, known: SessionOutcome) -> ContextContribution:
         """What the session began with stays before it: what is sent stays the same, and a cache can keep it."""
-        found: list[tuple[Kept, str]] = []
+        found: list[tuple[StoredTemplate, str]] = []
         for name in known.templates:
             try:
                 found.append((await self._library.get(name), "this session began with it"))
@@ -79,7 +79,12 @@ class TemplateSource:
         return await self._use(request, known, found, count=False)
 
     async def _use(
-        self, request: ContextRequest, known: Outcome, wanted: Sequence[tuple[Kept, str]], *, count: bool = True
+        self,
+        request: ContextRequest,
+        known: SessionOutcome,
+        wanted: Sequence[tuple[StoredTemplate, str]],
+        *,
+        count: bool = True,
     ) -> ContextContribution:
         taken = {call.id for message in request.history for call in tool_calls_of(message)}
         examples: list[Message] = []
@@ -87,9 +92,9 @@ class TemplateSource:
         left_out: list[str] = []
         budget = request.budget
         for kept, because in wanted:
-            fit = cut(fitted(kept.template, request.tools), budget)
+            fit = trim_to_budget(adapt_tools(kept.template, request.tools), budget)
             template = fit.template
-            block = as_messages(template, taken)
+            block = to_example_messages(template, taken)
             left_out += [f'example of template "{template.name}": {one}' for one in fit.left_out]
             if not block:
                 left_out.append(f'template "{template.name}" (nothing of it fits this session)')
@@ -100,30 +105,30 @@ class TemplateSource:
             taken |= {call.id for message in block for call in tool_calls_of(message)}
             if count:
                 await self._library.count_use(template.name)
-            shown.append(_told(fit, because, spent))
+            shown.append(_to_progress(fit, because, spent))
         used = [str(one.detail["name"]) for one in shown]
         if count and used:
-            await self._note(replace(known, templates=tuple(dict.fromkeys([*known.templates, *used]))))
+            await self._save_outcome(replace(known, templates=tuple(dict.fromkeys([*known.templates, *used]))))
         return ContextContribution(examples=tuple(examples), shown=tuple(shown), left_out=tuple(left_out))
 
-    async def _dropped(self, known: Outcome, drop: Sequence[str]) -> Outcome:
+    async def _drop_templates(self, known: SessionOutcome, drop: Sequence[str]) -> SessionOutcome:
         gone = tuple(name for name in known.templates if name in drop)
         if not gone:
             return known
         left = tuple(name for name in known.templates if name not in gone)
         known = replace(known, templates=left, dropped=tuple(dict.fromkeys([*known.dropped, *gone])))
-        await self._note(known)
+        await self._save_outcome(known)
         return known
 
-    async def _outcome(self, session: str) -> Outcome:
+    async def _load_outcome(self, session: str) -> SessionOutcome:
         found = await self._library.read_note("outcome", session)
-        return Outcome.from_dict(found) if found else Outcome(session=session)
+        return SessionOutcome.from_dict(found) if found else SessionOutcome(session=session)
 
-    async def _note(self, outcome: Outcome) -> None:
+    async def _save_outcome(self, outcome: SessionOutcome) -> None:
         await self._library.note("outcome", outcome.session, outcome.to_dict())
 
 
-def _told(fit: Fitted, because: str, spent: int) -> Progress:
+def _to_progress(fit: AdaptedTemplate, because: str, spent: int) -> Progress:
     template = fit.template
     return Progress(
         "template",

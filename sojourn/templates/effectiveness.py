@@ -21,7 +21,7 @@ WORSE = 0.1  # by how much a share may fall before that counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class SessionOutcome:
     """What became of one session. `status` is that of its last turn; `tokens` is what was said in it, estimated."""
 
     session: str
@@ -44,7 +44,7 @@ class Outcome:
         """The last turn was finished, and most of its tool calls worked."""
         return self.status == "completed" and 2 * self.failed <= self.calls
 
-    def after(self, kept: Sequence[Message], status: str) -> Outcome:
+    def after(self, kept: Sequence[Message], status: str) -> SessionOutcome:
         """The session one turn later."""
         real = [one for one in kept if not is_example(one)]
         done = _exchanges(real)
@@ -78,7 +78,7 @@ class Outcome:
         }
 
     @classmethod
-    def from_dict(cls, data: Any) -> Outcome:
+    def from_dict(cls, data: Any) -> SessionOutcome:
         found = data if isinstance(data, Mapping) else {}
         return cls(
             session=str(found.get("session", "")),
@@ -104,7 +104,7 @@ def _exchanges(kept: Sequence[Message]) -> list[Exchange]:
 
 
 def _worked(one: Exchange) -> bool:
-    return judge(one.tool, one.parsed(), one.result, effect=one.effect).success
+    return judge(one.tool, one.parse_arguments(), one.result, effect=one.effect).success
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class Group:
     tokens: float = 0.0
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome]) -> Group:
+    def of(cls, outcomes: Sequence[SessionOutcome]) -> Group:
         done = [one for one in outcomes if one.turns]
         if not done:
             return cls()
@@ -171,9 +171,9 @@ class Comparison:
         }
 
 
-def compared(names: Mapping[str, TaskType], outcomes: Sequence[Outcome]) -> list[Comparison]:
+def compare_outcomes(names: Mapping[str, TaskType], outcomes: Sequence[SessionOutcome]) -> list[Comparison]:
     """Every template beside sessions of its type that had none."""
-    without: dict[TaskType, list[Outcome]] = {kind: [] for kind in TaskType}
+    without: dict[TaskType, list[SessionOutcome]] = {kind: [] for kind in TaskType}
     for one in outcomes:
         if not one.templates and not one.dropped:
             without[one.task_type].append(one)

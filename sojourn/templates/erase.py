@@ -9,14 +9,14 @@ from sojourn.core.sessions import SessionId
 from sojourn.ports.app import HasStore
 from sojourn.templates import mining_cache
 from sojourn.templates.factory import library_of
-from sojourn.templates.library import Kept, Library
-from sojourn.templates.suggestions import Inbox
+from sojourn.templates.library import Library, StoredTemplate
+from sojourn.templates.suggestions import SuggestionInbox
 
 
-async def forget(kit: HasStore, session: SessionId) -> list[str]:
+async def forget(app: HasStore, session: SessionId) -> list[str]:
     """Removes every trace of a session from templates, suggestions and notes. Names what it changed."""
-    changed = await forget_in(library_of(kit), session)
-    return changed + [str(file) for file in mining_cache.forget(kit.settings.home)]
+    changed = await forget_in(library_of(app), session)
+    return changed + [str(file) for file in mining_cache.clear_cache(app.settings.home)]
 
 
 async def forget_in(library: Library, session: str) -> list[str]:
@@ -29,7 +29,7 @@ async def forget_in(library: Library, session: str) -> list[str]:
         elif session in kept.about.sessions:
             await library.change(kept.template.name, partial(_without, session))
             changed.append(name)
-    for suggestion in await Inbox(library).all():
+    for suggestion in await SuggestionInbox(library).all():
         if session in {one for one, _ in suggestion.evidence}:
             await library.note("suggestion", suggestion.id, None)
             changed.append(f"suggestion {suggestion.id}")
@@ -39,7 +39,7 @@ async def forget_in(library: Library, session: str) -> list[str]:
     return changed
 
 
-def _without(session: str, kept: Kept) -> Kept:
+def _without(session: str, kept: StoredTemplate) -> StoredTemplate:
     """Nobody noted which words came from which session, so all of them go."""
     left = tuple(one for one in kept.about.sessions if one != session)
     return replace(kept, about=replace(kept.about, sessions=left, requests=()))

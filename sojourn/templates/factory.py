@@ -12,20 +12,20 @@ from sojourn.templates.library import Library
 from sojourn.templates.record_library import RecordLibrary
 
 
-def library_of(kit: HasStore) -> Library:
+def library_of(app: HasStore) -> Library:
     """Templates lie where the sessions lie: in a shared database, or as files in the home."""
-    if kit.settings["database_url"]:
-        return RecordLibrary(kit.store)
-    return FolderLibrary(kit.settings.home / FOLDER)
+    if app.settings["database_url"]:
+        return RecordLibrary(app.store)
+    return FolderLibrary(app.settings.home / FOLDER)
 
 
-def history_of(kit: ScanContext, home: Path | None = None) -> History:
+def history_of(app: ScanContext, home: Path | None = None) -> History:
     """Our own store's past, or that of a Hermes home, which is only read."""
     if home is None:
-        return kit.store.history()
+        return app.store.history()
     if not has_history(home):
         raise NotFound(f"There is no Hermes history at {home}.", hint="Name the folder that holds its state.db.")
-    return kit.open_hermes_history(home)
+    return app.open_hermes_history(home)
 
 
 def has_history(home: Path) -> bool:

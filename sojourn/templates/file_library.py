@@ -12,10 +12,20 @@ from urllib.parse import quote, unquote
 
 from sojourn.core.errors import BadInput, SojournError
 from sojourn.core.messages import Json
-from sojourn.templates.files import locked, translated, write_json
-from sojourn.templates.library import About, Kept, NoteKind, Shelf, Step, Unreadable, absent, newest_first, taken, used
-from sojourn.templates.model import SessionTemplate
-from sojourn.templates.names import check_file_name, check_name
+from sojourn.templates.files import hold_lock, translate_errors, write_json
+from sojourn.templates.library import (
+    About,
+    LibraryContents,
+    NoteKind,
+    Step,
+    StoredTemplate,
+    Unreadable,
+    add_use,
+    sort_newest_first,
+    to_conflict,
+    to_not_found,
+)
+from sojourn.templates.model import SessionTemplate, check_file_name, check_name
 
 FOLDER = "session-templates"
 _BESIDE = ".sojourn"
@@ -27,23 +37,23 @@ class FolderLibrary:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    async def all(self) -> Shelf:
+    async def all(self) -> LibraryContents:
         return await asyncio.to_thread(self._all)
 
-    async def get(self, name: str) -> Kept:
+    async def get(self, name: str) -> StoredTemplate:
         return await asyncio.to_thread(self._get, check_file_name(name))
 
-    async def save(self, kept: Kept, *, replace: bool = False) -> None:
+    async def save(self, kept: StoredTemplate, *, replace: bool = False) -> None:
         await asyncio.to_thread(self._save, kept, replace)
 
     async def delete(self, name: str) -> bool:
         return await asyncio.to_thread(self._delete, check_file_name(name))
 
-    async def change(self, name: str, step: Step) -> Kept:
+    async def change(self, name: str, step: Step) -> StoredTemplate:
         return await asyncio.to_thread(self._change, check_file_name(name), step)
 
     async def count_use(self, name: str) -> int:
-        return (await self.change(name, used)).template.usage_count
+        return (await self.change(name, add_use)).template.usage_count
 
     async def notes(self, kind: NoteKind) -> dict[str, Json]:
         return await asyncio.to_thread(self._notes, kind)
@@ -62,29 +72,29 @@ class FolderLibrary:
     def _about(self, name: str) -> Path:
         return self.folder / _BESIDE / "about" / f"{name}.json"
 
-    def _all(self) -> Shelf:
-        kept: list[Kept] = []
+    def _all(self) -> LibraryContents:
+        kept: list[StoredTemplate] = []
         unreadable: list[Unreadable] = []
-        with translated(self.folder):
+        with translate_errors(self.folder):
             files = sorted(self.folder.glob("*.json")) if self.folder.is_dir() else []
         for file in files:
             try:
                 kept.append(self._read(file))
             except SojournError as error:
                 unreadable.append(Unreadable(file.stem, str(error)))
-        return Shelf(newest_first(kept), tuple(unreadable))
+        return LibraryContents(sort_newest_first(kept), tuple(unreadable))
 
-    def _get(self, name: str) -> Kept:
+    def _get(self, name: str) -> StoredTemplate:
         file = self._file(name)
         if not file.exists():
-            raise absent(name)
+            raise to_not_found(name)
         return self._read(file)
 
-    def _read(self, file: Path) -> Kept:
+    def _read(self, file: Path) -> StoredTemplate:
         """The template of a file. Its name is the file's name, whatever the text inside says."""
         template = SessionTemplate.from_dict(_json(file))
         template.name = file.stem
-        return Kept(template, self._what_is_known(file.stem))
+        return StoredTemplate(template, self._what_is_known(file.stem))
 
     def _what_is_known(self, name: str) -> About:
         file = self._about(name)
@@ -93,32 +103,32 @@ class FolderLibrary:
         except BadInput:
             return About()  # only relevance suffers; the template itself is whole
 
-    def _save(self, kept: Kept, may_replace: bool) -> None:
+    def _save(self, kept: StoredTemplate, may_replace: bool) -> None:
         name = check_name(kept.template.name)
-        with locked(self.folder / ".lock"):
+        with hold_lock(self.folder / ".lock"):
             if not may_replace and self._file(name).exists():
-                raise taken(name)
+                raise to_conflict(name)
             write_json(self._about(name), kept.about.to_dict())
             write_json(self._file(name), kept.template.to_dict())
 
     def _delete(self, name: str) -> bool:
-        with locked(self.folder / ".lock"):
+        with hold_lock(self.folder / ".lock"):
             was_there = self._file(name).exists()
             self._remove(name)
         return was_there
 
     def _remove(self, name: str) -> None:
-        with translated(self.folder):
+        with translate_errors(self.folder):
             self._file(name).unlink(missing_ok=True)
             self._about(name).unlink(missing_ok=True)
 
-    def _change(self, name: str, step: Step) -> Kept:
-        with locked(self.folder / ".lock"):
+    def _change(self, name: str, step: Step) -> StoredTemplate:
+        with hold_lock(self.folder / ".lock"):
             old = self._get(name)
             new = step(old)
             is_renamed = new.template.name != name
             if is_renamed and self._file(check_name(new.template.name)).exists():
-                raise taken(new.template.name)
+                raise to_conflict(new.template.name)
             if is_renamed or new.about != old.about:
                 write_json(self._about(new.template.name), new.about.to_dict())
             write_json(self._file(new.template.name), new.template.to_dict())
@@ -149,7 +159,7 @@ class FolderLibrary:
     def _note(self, kind: NoteKind, key: str, value: Json | None) -> None:
         file = self._note_file(kind, key)
         if value is None:
-            with translated(file):
+            with translate_errors(file):
                 file.unlink(missing_ok=True)
         else:
             write_json(file, value)

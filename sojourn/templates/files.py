@@ -21,9 +21,9 @@ else:
 
 
 @contextmanager
-def locked(file: Path) -> Iterator[None]:
+def hold_lock(file: Path) -> Iterator[None]:
     """Only one process at a time is inside. The lock goes with the process that holds it."""
-    with translated(file):
+    with translate_errors(file):
         make_folder(file.parent)
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -50,7 +50,7 @@ def make_folder(folder: Path) -> None:
 
 def write_json(file: Path, value: Json) -> None:
     """Replaces the file at once; whoever reads sees the old or the new one, also after a power cut."""
-    with translated(file):
+    with translate_errors(file):
         make_folder(file.parent)
         handle, name = tempfile.mkstemp(prefix=".new-", dir=file.parent)
         try:
@@ -65,7 +65,7 @@ def write_json(file: Path, value: Json) -> None:
 
 
 @contextmanager
-def translated(file: Path) -> Iterator[None]:
+def translate_errors(file: Path) -> Iterator[None]:
     """What the disk refuses, in our words."""
     try:
         yield

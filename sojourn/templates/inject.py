@@ -12,7 +12,7 @@ from sojourn.templates.parameters import parameters_of
 from sojourn.text.template_examples import example_ids, mark_as_example
 
 
-def opening(template: SessionTemplate) -> str:
+def write_introduction(template: SessionTemplate) -> str:
     """The line that says what follows."""
     return (
         f'Template "{template.name}" ({template.task_type.value}): calls that worked in earlier sessions of this kind. '
@@ -27,7 +27,7 @@ def inject(template: SessionTemplate, messages: Sequence[dict[str, Any]]) -> lis
         return list(messages)
     at = next((place for place, one in enumerate(messages) if one.get("role") != "system"), len(messages))
     ids = example_ids(len(template.examples), _ids_in(messages))
-    block: list[dict[str, Any]] = [{"role": "system", "content": opening(template)}]
+    block: list[dict[str, Any]] = [{"role": "system", "content": write_introduction(template)}]
     for name, example in zip(ids, template.examples, strict=True):
         function = {"name": example.tool_name, "arguments": _arguments(example)}
         call = {"id": name, "type": "function", "function": function}
@@ -49,11 +49,11 @@ def _arguments(example: ToolCallExample) -> str:
     return json.dumps(dict(example.arguments), ensure_ascii=False)
 
 
-def as_messages(template: SessionTemplate, taken: Collection[str] = ()) -> tuple[Message, ...]:
+def to_example_messages(template: SessionTemplate, taken: Collection[str] = ()) -> tuple[Message, ...]:
     """The block as messages of ours, each marked as an example."""
     if not template.examples:
         return ()
-    found = [Message(role="system", content=opening(template))]
+    found = [Message(role="system", content=write_introduction(template))]
     for name, example in zip(example_ids(len(template.examples), taken), template.examples, strict=True):
         call = ToolCall(id=name, name=example.tool_name, arguments=_arguments(example))
         found += [assistant(None, [call]), tool_result(call, example.result)]

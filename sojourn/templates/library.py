@@ -46,7 +46,7 @@ def _texts(value: Json) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredTemplate:
     """A template as the library has it."""
 
     template: SessionTemplate
@@ -62,42 +62,44 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class LibraryContents:
     """Everything in the library, newest first, and what could not be read."""
 
-    kept: Sequence[Kept]
+    kept: Sequence[StoredTemplate]
     unreadable: Sequence[Unreadable] = ()
 
 
-Step = Callable[[Kept], Kept]
+Step = Callable[[StoredTemplate], StoredTemplate]
 
 
 class Library(Protocol):
     """Templates by name; a use is counted exactly, whoever else counts at the same moment."""
 
-    async def all(self) -> Shelf: ...
-    async def get(self, name: str) -> Kept: ...  # NotFound; BadInput when it cannot be read
-    async def save(self, kept: Kept, *, replace: bool = False) -> None: ...  # Conflict when the name is taken
+    async def all(self) -> LibraryContents: ...
+    async def get(self, name: str) -> StoredTemplate: ...  # NotFound; BadInput when it cannot be read
+    async def save(self, kept: StoredTemplate, *, replace: bool = False) -> None: ...  # Conflict when the name is taken
     async def delete(self, name: str) -> bool: ...
-    async def change(self, name: str, step: Step) -> Kept: ...  # in one step, so that no use gets lost; may rename
+    async def change(
+        self, name: str, step: Step
+    ) -> StoredTemplate: ...  # in one step, so that no use gets lost; may rename
     async def count_use(self, name: str) -> int: ...  # the count with this use; NotFound
     async def notes(self, kind: NoteKind) -> dict[str, Json]: ...
     async def read_note(self, kind: NoteKind, key: str) -> Json | None: ...
     async def note(self, kind: NoteKind, key: str, value: Json | None) -> None: ...  # None takes it away
 
 
-def used(kept: Kept) -> Kept:
+def add_use(kept: StoredTemplate) -> StoredTemplate:
     """The template, used once more."""
     return replace(kept, template=replace(kept.template, usage_count=kept.template.usage_count + 1))
 
 
-def absent(name: str) -> NotFound:
+def to_not_found(name: str) -> NotFound:
     return NotFound(f'There is no template "{name}".', hint="`sojourn templates list` shows what there is.")
 
 
-def taken(name: str) -> Conflict:
+def to_conflict(name: str) -> Conflict:
     return Conflict(f'There is already a template "{name}".', hint="Choose another name, or delete that one first.")
 
 
-def newest_first(kept: Sequence[Kept]) -> list[Kept]:
+def sort_newest_first(kept: Sequence[StoredTemplate]) -> list[StoredTemplate]:
     return sorted(kept, key=lambda one: (-one.template.created_at, one.template.name))

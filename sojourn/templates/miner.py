@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sojourn.core.errors import BadInput, StoreCorrupt
 from sojourn.core.sessions import OWNER
 from sojourn.ports.history import HasSize, HasToolExchanges, History, SessionFacts
-from sojourn.templates.session_shape import Digest, digest, fingerprint
+from sojourn.templates.session_shape import Digest, digest_session, fingerprint
 from sojourn.worker_pool import PARALLEL_FROM_BYTES, WorkerPool, batches
 
 # Below this many rows to read, starting other processes costs more than it saves.
@@ -22,7 +22,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Yield:
+class MiningResult:
     """What a history holds. `known` is for next time; `damaged` sessions could not be read."""
 
     facts: Sequence[SessionFacts]  # those that were mined, newest first
@@ -38,7 +38,7 @@ def mine(
     progress: Progress | None = None,
     workers: int | None = None,
     in_process_rows: int = IN_PROCESS_ROWS,
-) -> Yield:
+) -> MiningResult:
     """The shapes of all sessions of the owner that are not archived; sessions that did not change are not read."""
     with ExitStack() as until_done:
         early = (
@@ -63,7 +63,7 @@ def mine(
                     found[id] = prints[id], shape
             if progress is not None:
                 progress(len(found) + len(damaged), len(facts))
-    return Yield(facts=facts, known=found, read=len(left), damaged=tuple(damaged))
+    return MiningResult(facts=facts, known=found, read=len(left), damaged=tuple(damaged))
 
 
 def _crew(history: History, workers: int | None) -> WorkerPool:
@@ -82,7 +82,7 @@ def mine_here(history: History, sessions: Sequence[str]) -> list[Mined]:
     done: list[Mined] = []
     while len(done) < len(sessions):
         try:
-            done += [(session, digest(rows)) for session, rows in history.exchanges(sessions[len(done) :])]
+            done += [(session, digest_session(rows)) for session, rows in history.exchanges(sessions[len(done) :])]
         except StoreCorrupt:
             done += _one_by_one(history, sessions[len(done) :])
     return done
@@ -91,7 +91,7 @@ def mine_here(history: History, sessions: Sequence[str]) -> list[Mined]:
 def _one_by_one(history: HasToolExchanges, sessions: Sequence[str]) -> Iterator[Mined]:
     for session in sessions:
         try:
-            yield from ((session, digest(rows)) for _, rows in history.exchanges([session]))
+            yield from ((session, digest_session(rows)) for _, rows in history.exchanges([session]))
         except StoreCorrupt:
             yield session, None
 

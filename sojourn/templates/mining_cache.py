@@ -12,7 +12,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from sojourn.core.errors import StoreUnavailable
-from sojourn.templates.files import make_folder, translated
+from sojourn.templates.files import make_folder, translate_errors
 from sojourn.templates.miner import Known
 from sojourn.templates.session_shape import VERSION, Digest
 from sojourn.templates.tool_calls import json_of
@@ -20,13 +20,13 @@ from sojourn.templates.tool_calls import json_of
 FOLDER = "cache"
 
 
-def place(home: Path, history: str) -> Path:
+def locate_cache(home: Path, history: str) -> Path:
     """Where the findings of a history are kept; `history` is its address."""
     short = hashlib.blake2b(history.encode(), digest_size=6).hexdigest()
     return home / FOLDER / f"templates-{short}.json"
 
 
-def recall(file: Path) -> Known:
+def load_cache(file: Path) -> Known:
     """What is known; nothing, when the file is not there, not whole, or of another version."""
     try:
         data: Any = json_of(file.read_bytes())
@@ -41,7 +41,7 @@ def recall(file: Path) -> Known:
         return {}
 
 
-def remember(file: Path, known: Known) -> None:
+def save_cache(file: Path, known: Known) -> None:
     """Keeps it for next time. A disk that is full costs time later and nothing else."""
     numbers: dict[str, int] = {}
     sessions = {
@@ -51,7 +51,7 @@ def remember(file: Path, known: Known) -> None:
     text = to_json({"version": VERSION, "sessions": sessions, "steps": list(numbers)})
     fresh = file.with_suffix(".new")
     try:
-        with translated(file):
+        with translate_errors(file):
             make_folder(file.parent)
             fresh.write_bytes(text)
             fresh.chmod(0o600)
@@ -60,7 +60,7 @@ def remember(file: Path, known: Known) -> None:
         fresh.unlink(missing_ok=True)
 
 
-def forget(home: Path) -> list[Path]:
+def clear_cache(home: Path) -> list[Path]:
     """Takes away what was kept of any history; returns the files that went."""
     found = sorted((home / FOLDER).glob("templates-*.json"))
     for file in found:

@@ -1,17 +1,25 @@
-"""A template as a value: the kind of task, the calls that worked, and the JSON they are kept as."""
+"""The template model: task types, example calls, templates with their JSON form, and names that are safe file names."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 
+_NAME_CHARACTERS = 100
+_NAME = re.compile(r"\w(?:[\w .+-]*[\w+-])?")
+_RESERVED_NAMES = frozenset(
+    {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
+)
 LAST_TIME = 250_000_000_000  # seconds since 1970, in the year 9892: what comes later has no date
 
 
@@ -133,3 +141,33 @@ def _json(value: Json) -> str:
 
 def default_description(examples: int) -> str:
     return f"Template with {examples} examples"
+
+
+def check_name(raw: str) -> str:
+    """The name, if a file can be called so. Nothing is repaired in silence."""
+    name = str(raw)
+    if len(name) > _NAME_CHARACTERS or len(name.encode("utf-8", "replace")) > 240:
+        raise BadInput(f"The name has {len(name)} characters.", hint=f"Use at most {_NAME_CHARACTERS}.")
+    if not _NAME.fullmatch(name) or ".." in name or name.partition(".")[0].lower() in _RESERVED_NAMES:
+        raise BadInput(
+            f"{raw!r} cannot be the name of a template.",
+            hint="Use letters, digits, spaces and . _ - +, beginning with a letter or digit.",
+        )
+    return name
+
+
+def check_file_name(raw: str) -> str:
+    """The name, if a file of the folder may have it: one made by another program is reached too, nothing outside is."""
+    name = str(raw)
+    try:
+        is_plain = name[:1] not in ("", ".") and Path(name).name == name and not {"\\", "\0"} & set(name)
+        is_short = len(os.fsencode(name)) <= 250
+    except UnicodeEncodeError:
+        is_plain = is_short = False
+    return name if is_plain and is_short else check_name(name)
+
+
+def default_name(task_type: TaskType, session: str, now: float | None = None) -> str:
+    """`<type>_<the last 8 of the session's id>_<unix time>`: the first 8 of our ids are a date."""
+    tail = re.sub(r"[^\w-]", "", session)[-8:] or "session"
+    return f"{task_type.value}_{tail}_{int(time.time() if now is None else now)}"

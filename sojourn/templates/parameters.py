@@ -10,16 +10,16 @@ from sojourn.templates.model import ToolCallExample
 
 _PIECE = re.compile(r"\s+|[^\s]+")
 _HOLE = re.compile(r"\{\{(\w+)\}\}")
-_SHORTEST = 4  # characters a value must have to be looked for in results
+_SHORTEST_CHARACTERS = 4  # characters a value must have to be looked for in results
 
 
 def parameters_of(examples: Sequence[ToolCallExample]) -> list[str]:
     """The names of the parameters, in order of appearance."""
-    texts = [text for one in examples for text in _texts(dict(one.arguments))]
+    texts = [text for one in examples for text in _list_texts(dict(one.arguments))]
     return list(dict.fromkeys(name for text in texts for name in _HOLE.findall(text)))
 
 
-def generalised(runs: Sequence[Sequence[ToolCallExample]]) -> list[ToolCallExample]:
+def generalise_runs(runs: Sequence[Sequence[ToolCallExample]]) -> list[ToolCallExample]:
     """One run that stands for all: the first one, with a parameter wherever the others differ from it.
     The same values in two places are the same parameter."""
     names = _Names()
@@ -27,7 +27,7 @@ def generalised(runs: Sequence[Sequence[ToolCallExample]]) -> list[ToolCallExamp
     for step, example in enumerate(runs[0]):
         others = [run[step] for run in runs[1:]]
         arguments = {
-            name: _merged(name, value, [other.arguments.get(name) for other in others], names)
+            name: _merge(name, value, [other.arguments.get(name) for other in others], names)
             for name, value in example.arguments.items()
             if all(name in other.arguments for other in others)
         }
@@ -58,26 +58,26 @@ class _Names:
     def in_text(self, text: str) -> str:
         """The result with the first run's values replaced by their names, longest first."""
         for values, name in sorted(self._by_values.items(), key=lambda one: -len(one[0][0])):
-            if len(values[0]) >= _SHORTEST:
+            if len(values[0]) >= _SHORTEST_CHARACTERS:
                 text = text.replace(values[0], f"{{{{{name}}}}}")
         return text
 
 
-def _merged(name: str, value: Json, others: Sequence[Json], names: _Names) -> Json:
+def _merge(name: str, value: Json, others: Sequence[Json], names: _Names) -> Json:
     if all(other == value for other in others):
         return value
     if isinstance(value, str) and all(isinstance(other, str) for other in others):
-        return _merged_text(name, value, others, names)
+        return _merge_text(name, value, others, names)
     if isinstance(value, dict) and all(isinstance(other, dict) for other in others):
         return {
-            key: _merged(key, one, [other[key] for other in others], names)
+            key: _merge(key, one, [other[key] for other in others], names)
             for key, one in value.items()
             if all(key in other for other in others)
         }
     return names.of(name, [value, *others])
 
 
-def _merged_text(name: str, value: str, others: Sequence[str], names: _Names) -> str:
+def _merge_text(name: str, value: str, others: Sequence[str], names: _Names) -> str:
     """Word by word where most words are the same, so that `pytest tests/a.py` keeps its `pytest`."""
     pieces = [_PIECE.findall(text) for text in (value, *others)]
     columns = list(zip(*pieces, strict=False))
@@ -88,9 +88,9 @@ def _merged_text(name: str, value: str, others: Sequence[str], names: _Names) ->
     return "".join(words[0] if len(set(words)) == 1 else names.of(name, words) for words in columns)
 
 
-def _texts(value: Json) -> list[str]:
+def _list_texts(value: Json) -> list[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
-        return [text for one in value.values() for text in _texts(one)]
-    return [text for one in value for text in _texts(one)] if isinstance(value, list) else []
+        return [text for one in value.values() for text in _list_texts(one)]
+    return [text for one in value for text in _list_texts(one)] if isinstance(value, list) else []

@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field
 
 from sojourn.ports.app import ScanContext
 from sojourn.templates.extract import MAX_EXAMPLES
-from sojourn.templates.library import Kept
+from sojourn.templates.library import StoredTemplate
 from sojourn.templates.model import task_type
-from sojourn.templates.service import TOKENS, Changes, TemplateService
+from sojourn.templates.service import TOKENS, TemplateChanges, TemplateService
 
 TypeName = Literal["code", "file", "research", "terminal", "mixed"]
 Answer = dict[str, Any]
@@ -55,43 +55,43 @@ class Previewing(BaseModel):
     budget: int = Field(default=TOKENS, ge=0, le=1_000_000, description="Tokens there is room for, as in a turn.")
 
 
-def router(kit: ScanContext) -> APIRouter:
+def router(app: ScanContext) -> APIRouter:
     """List, show, create, approve, edit, delete, preview; every answer comes from the library as it is now."""
-    desk = TemplateService(kit)
+    service = TemplateService(app)
     api = APIRouter()
-    _reading(api, desk)
-    _changing(api, desk)
-    _deciding(api, desk)
+    _reading(api, service)
+    _changing(api, service)
+    _deciding(api, service)
     return api
 
 
-def _shape(kept: Kept) -> Answer:
+def _shape(kept: StoredTemplate) -> Answer:
     return {**kept.template.to_dict(), "about": kept.about.to_dict()}
 
 
-def _reading(api: APIRouter, desk: TemplateService) -> None:
+def _reading(api: APIRouter, service: TemplateService) -> None:
     @api.get("/templates")
     async def list_templates(type: Annotated[TypeName | None, Query()] = None) -> Answer:
         """All templates, newest first, and those that cannot be read."""
-        shelf = await desk.library.all()
-        kept = [one for one in shelf.kept if type is None or one.template.task_type is task_type(type)]
-        broken = [{"name": one.name, "problem": one.problem} for one in shelf.unreadable]
+        contents = await service.library.all()
+        kept = [one for one in contents.kept if type is None or one.template.task_type is task_type(type)]
+        broken = [{"name": one.name, "problem": one.problem} for one in contents.unreadable]
         return {"templates": [_shape(one) for one in kept], "unreadable": broken}
 
     @api.get("/templates/{name}")
     async def show_template(name: str) -> Answer:
         """One template with everything in it."""
-        return _shape(await desk.library.get(name))
+        return _shape(await service.library.get(name))
 
     @api.get("/stats")
     async def stats() -> Answer:
         """Sessions with each template beside those of its type without."""
-        return {"templates": [one.to_dict() for one in await desk.stats()]}
+        return {"templates": [one.to_dict() for one in await service.stats()]}
 
     @api.post("/templates/{name}/preview")
     async def preview(name: str, body: Previewing) -> Answer:
         """What would be sent, and how many tokens it is. Nothing is counted."""
-        made = await desk.preview(name, body.messages, body.tools, body.budget)
+        made = await service.preview(name, body.messages, body.tools, body.budget)
         return {
             "messages": list(made.messages),
             "text": made.text,
@@ -101,37 +101,37 @@ def _reading(api: APIRouter, desk: TemplateService) -> None:
         }
 
 
-def _changing(api: APIRouter, desk: TemplateService) -> None:
+def _changing(api: APIRouter, service: TemplateService) -> None:
     @api.post("/templates", status_code=201)
     async def create(body: Making) -> Answer:
         """A template of what worked in a session."""
-        kept = await desk.create(body.session, name=body.name, kind=body.type, most=body.max_examples)
+        kept = await service.create(body.session, name=body.name, kind=body.type, most=body.max_examples)
         return _shape(kept)
 
     @api.patch("/templates/{name}")
     async def edit(name: str, body: Editing) -> Answer:
         """Changes a template, or a suggestion by its id."""
-        changes = Changes(name=body.name, kind=body.type, description=body.description, drop=tuple(body.drop))
-        return (await desk.edit(name, changes)).to_dict()
+        changes = TemplateChanges(name=body.name, kind=body.type, description=body.description, drop=tuple(body.drop))
+        return (await service.edit(name, changes)).to_dict()
 
     @api.delete("/templates/{name}", status_code=204)
     async def delete(name: str) -> Response:
         """Deletes a template."""
-        await desk.delete(name)
+        await service.delete(name)
         return Response(status_code=204)
 
 
-def _deciding(api: APIRouter, desk: TemplateService) -> None:
+def _deciding(api: APIRouter, service: TemplateService) -> None:
     @api.get("/suggestions")
     async def suggestions() -> Answer:
         """What waits for a decision, best first."""
-        return {"suggestions": [one.to_dict() for one in await desk.inbox.waiting()]}
+        return {"suggestions": [one.to_dict() for one in await service.inbox.waiting()]}
 
     @api.post("/suggestions/mine")
     async def mine() -> Answer:
         """Looks through the whole history for what comes back; only what changed since last time is read."""
-        found = await desk.suggest()
-        waiting = [one.to_dict() for one in await desk.inbox.waiting()]
+        found = await service.suggest()
+        waiting = [one.to_dict() for one in await service.inbox.waiting()]
         return {
             "sessions": len(found.facts),
             "read": found.read,
@@ -142,10 +142,10 @@ def _deciding(api: APIRouter, desk: TemplateService) -> None:
     @api.post("/suggestions/{id}/approve", status_code=201)
     async def approve(id: str, body: Approving | None = None) -> Answer:
         """Makes a template of a suggestion."""
-        return _shape(await desk.inbox.approve(id, name=body.name if body else None))
+        return _shape(await service.inbox.approve(id, name=body.name if body else None))
 
     @api.post("/suggestions/{id}/reject")
     async def reject(id: str, body: Rejecting | None = None) -> Answer:
         """Turns a suggestion down, until its evidence has doubled or for ever."""
-        gone = await desk.inbox.reject(id, never=bool(body and body.never))
+        gone = await service.inbox.reject(id, never=bool(body and body.never))
         return {"id": gone.id, "state": gone.state}

@@ -8,12 +8,22 @@ from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
 from sojourn.ports.store import Record, RecordStore
-from sojourn.templates.library import About, Kept, NoteKind, Shelf, Step, Unreadable, absent, newest_first, taken, used
-from sojourn.templates.model import SessionTemplate
-from sojourn.templates.names import check_file_name, check_name
+from sojourn.templates.library import (
+    About,
+    LibraryContents,
+    NoteKind,
+    Step,
+    StoredTemplate,
+    Unreadable,
+    add_use,
+    sort_newest_first,
+    to_conflict,
+    to_not_found,
+)
+from sojourn.templates.model import SessionTemplate, check_file_name, check_name
 
 KIND = "template"
-_PAGE = 500
+_PAGE_RECORDS = 500  # read at once
 
 
 class RecordLibrary:
@@ -22,60 +32,60 @@ class RecordLibrary:
     def __init__(self, store: RecordStore) -> None:
         self._store = store
 
-    async def all(self) -> Shelf:
-        kept: list[Kept] = []
+    async def all(self) -> LibraryContents:
+        kept: list[StoredTemplate] = []
         unreadable: list[Unreadable] = []
-        for record in await self._listed(KIND):
+        for record in await self._list_records(KIND):
             try:
-                kept.append(_kept(record))
+                kept.append(_to_stored(record))
             except BadInput as error:
                 unreadable.append(Unreadable(record.key, str(error)))
-        return Shelf(newest_first(kept), tuple(unreadable))
+        return LibraryContents(sort_newest_first(kept), tuple(unreadable))
 
-    async def _listed(self, kind: str) -> list[Record]:
+    async def _list_records(self, kind: str) -> list[Record]:
         found: list[Record] = []
-        while page := await self._store.list_records(kind, after=found[-1].key if found else "", limit=_PAGE):
+        while page := await self._store.list_records(kind, after=found[-1].key if found else "", limit=_PAGE_RECORDS):
             found += page
         return found
 
-    async def get(self, name: str) -> Kept:
-        return _kept(await self._record(check_file_name(name)))
+    async def get(self, name: str) -> StoredTemplate:
+        return _to_stored(await self._get_record(check_file_name(name)))
 
-    async def _record(self, name: str) -> Record:
+    async def _get_record(self, name: str) -> Record:
         record = await self._store.get_record(KIND, name)
         if record is None:
-            raise absent(name)
+            raise to_not_found(name)
         return record
 
-    async def save(self, kept: Kept, *, replace: bool = False) -> None:
-        record = Record(kind=KIND, key=check_name(kept.template.name), value=_value(kept))
+    async def save(self, kept: StoredTemplate, *, replace: bool = False) -> None:
+        record = Record(kind=KIND, key=check_name(kept.template.name), value=_to_value(kept))
         try:
             await self._store.put_record(record, expect=None if replace else 0)
         except Conflict as error:
-            raise taken(record.key) from error
+            raise to_conflict(record.key) from error
 
     async def delete(self, name: str) -> bool:
         return await self._store.delete_record(KIND, check_file_name(name))
 
-    async def change(self, name: str, step: Step) -> Kept:
+    async def change(self, name: str, step: Step) -> StoredTemplate:
         while True:
-            record = await self._record(check_file_name(name))
-            new = step(_kept(record))
+            record = await self._get_record(check_file_name(name))
+            new = step(_to_stored(record))
             if new.template.name != name:
                 await self.save(new)
                 await self.delete(name)
                 return new
             try:
-                await self._store.put_record(replace(record, value=_value(new)), expect=record.revision)
+                await self._store.put_record(replace(record, value=_to_value(new)), expect=record.revision)
             except Conflict:
                 continue
             return new
 
     async def count_use(self, name: str) -> int:
-        return (await self.change(name, used)).template.usage_count
+        return (await self.change(name, add_use)).template.usage_count
 
     async def notes(self, kind: NoteKind) -> dict[str, Json]:
-        return {record.key: record.value for record in await self._listed(f"{KIND}-{kind}")}
+        return {record.key: record.value for record in await self._list_records(f"{KIND}-{kind}")}
 
     async def read_note(self, kind: NoteKind, key: str) -> Json | None:
         record = await self._store.get_record(f"{KIND}-{kind}", key)
@@ -89,12 +99,12 @@ class RecordLibrary:
             await self._store.put_record(Record(kind=f"{KIND}-{kind}", key=key, value=value, session=session))
 
 
-def _value(kept: Kept) -> dict[str, Json]:
+def _to_value(kept: StoredTemplate) -> dict[str, Json]:
     return {"template": kept.template.to_dict(), "about": kept.about.to_dict()}
 
 
-def _kept(record: Record) -> Kept:
+def _to_stored(record: Record) -> StoredTemplate:
     value = record.value if isinstance(record.value, dict) else {}
     template = SessionTemplate.from_dict(value.get("template"))
     template.name = record.key
-    return Kept(template, About.from_dict(value.get("about")))
+    return StoredTemplate(template, About.from_dict(value.get("about")))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from math import log
 
 from sojourn.templates.create import choose_template
-from sojourn.templates.inject import as_messages
-from sojourn.templates.library import Kept
+from sojourn.templates.inject import to_example_messages
+from sojourn.templates.library import StoredTemplate
 from sojourn.templates.model import TaskType
 from sojourn.text.template_examples import render_examples
 from sojourn.text.token_count import estimate_tokens
@@ -38,7 +38,7 @@ _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _SAYS
 class Match:
     """A template, how well it fits, what it costs, and why it is here."""
 
-    kept: Kept
+    kept: StoredTemplate
     score: float
     tokens: int
     because: str
@@ -55,35 +55,35 @@ def likely_types(request: str) -> dict[TaskType, float]:
     return found | {TaskType.MIXED: 0.0}
 
 
-def ranked(request: str, approved: Sequence[Kept]) -> list[Match]:
+def rank_templates(request: str, approved: Sequence[StoredTemplate]) -> list[Match]:
     """The templates that fit a request, the best first; among equals the less used, then the better proven. Where no
     words say which one is meant but the request clearly sounds like a type of task: one template of that type."""
     said = words_of(request)
-    own = {one.template.name: _own(one) for one in approved if one.template.examples}
-    weight = _weights(list(own.values()))
+    own = {one.template.name: _collect_words(one) for one in approved if one.template.examples}
+    weight = _weigh_words(list(own.values()))
     likely = likely_types(request)
     found = []
     for one in approved:
         if not one.template.examples or not said:
             continue
         shared = said & own[one.template.name]
-        fit = _share(shared, said, weight)
+        fit = _weigh_share(shared, said, weight)
         score = fit + 0.1 * likely[one.template.task_type] if shared else 0.0
         if score >= LEAST:
-            found.append(Match(one, round(score, 3), cost(one), _because(one, shared, weight)))
-    return sorted(found, key=_order) or _of_the_type(likely, approved)
+            found.append(Match(one, round(score, 3), _estimate_cost(one), _explain(one, shared, weight)))
+    return sorted(found, key=_rank_key) or _choose_by_type(likely, approved)
 
 
-def _of_the_type(likely: Mapping[TaskType, float], approved: Sequence[Kept]) -> list[Match]:
+def _choose_by_type(likely: Mapping[TaskType, float], approved: Sequence[StoredTemplate]) -> list[Match]:
     first, second = sorted(likely, key=lambda kind: -likely[kind])[:2]
     if likely[first] < SURE or likely[second] >= likely[first]:
         return []
     one = choose_template(approved, first)
     why = f"your request sounds like a {first.value} task"
-    return [Match(one, round(0.1 * likely[first], 3), cost(one), why)] if one else []
+    return [Match(one, round(0.1 * likely[first], 3), _estimate_cost(one), why)] if one else []
 
 
-def within(matches: Sequence[Match], budget: int, most: int = MOST) -> tuple[list[Match], list[str]]:
+def select_within_budget(matches: Sequence[Match], budget: int, most: int = MOST) -> tuple[list[Match], list[str]]:
     """The first few that the budget has room for, and what it had no room for, in words. The best one is worth cutting:
     it is chosen if there is room for its first example."""
     chosen: list[Match] = []
@@ -91,7 +91,7 @@ def within(matches: Sequence[Match], budget: int, most: int = MOST) -> tuple[lis
     for one in matches:
         if len(chosen) >= most:
             break
-        if one.tokens <= budget or (not chosen and _least(one.kept) <= budget):
+        if one.tokens <= budget or (not chosen and _estimate_first_example(one.kept) <= budget):
             chosen.append(one)
             budget -= min(one.tokens, budget)
         else:
@@ -99,22 +99,24 @@ def within(matches: Sequence[Match], budget: int, most: int = MOST) -> tuple[lis
     return chosen, left_out
 
 
-def cost(kept: Kept) -> int:
-    return estimate_tokens(render_examples(as_messages(kept.template)))
+def _estimate_cost(kept: StoredTemplate) -> int:
+    return estimate_tokens(render_examples(to_example_messages(kept.template)))
 
 
-def _least(kept: Kept) -> int:
-    return estimate_tokens(render_examples(as_messages(replace(kept.template, examples=kept.template.examples[:1]))))
+def _estimate_first_example(kept: StoredTemplate) -> int:
+    return estimate_tokens(
+        render_examples(to_example_messages(replace(kept.template, examples=kept.template.examples[:1])))
+    )
 
 
-def _own(kept: Kept) -> set[str]:
+def _collect_words(kept: StoredTemplate) -> set[str]:
     template = kept.template
     asked = [words_of(request) for request in kept.about.requests]
     described = template.description if not template.description.startswith("Template with") else ""
     return words_of(f"{template.name} {described}").union(*asked)
 
 
-def _weights(all_words: Sequence[set[str]]) -> dict[str, float]:
+def _weigh_words(all_words: Sequence[set[str]]) -> dict[str, float]:
     """A word that every template has says little about which one is meant."""
     count: dict[str, int] = {}
     for words in all_words:
@@ -123,17 +125,17 @@ def _weights(all_words: Sequence[set[str]]) -> dict[str, float]:
     return {word: 1.0 + log(len(all_words) / seen) for word, seen in count.items()}
 
 
-def _share(shared: set[str], said: set[str], weight: dict[str, float]) -> float:
+def _weigh_share(shared: set[str], said: set[str], weight: dict[str, float]) -> float:
     total = sum(weight.get(word, 1.0) for word in said)
     return sum(weight.get(word, 1.0) for word in shared) / total if total else 0.0
 
 
-def _because(kept: Kept, shared: set[str], weight: dict[str, float]) -> str:
+def _explain(kept: StoredTemplate, shared: set[str], weight: dict[str, float]) -> str:
     best = sorted(shared, key=lambda word: (-weight.get(word, 1.0), -len(word), word))[:4]
     proof = f", proven in {kept.about.proven} sessions" if kept.about.proven > 1 else ""
     return f"it shares {', '.join(best)} with your request{proof}"
 
 
-def _order(match: Match) -> tuple[float, int, int, str]:
+def _rank_key(match: Match) -> tuple[float, int, int, str]:
     kept = match.kept
     return -match.score, kept.template.usage_count, -kept.about.proven, kept.template.name

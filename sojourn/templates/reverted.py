@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from sojourn.core.messages import Json
 from sojourn.templates import tool_names
-from sojourn.templates.shell_command import command_text, only_reads, parse_steps
-from sojourn.templates.tool_calls import Conversation, Exchange
+from sojourn.templates.judge.shell_command import only_reads, parse_steps
+from sojourn.templates.tool_calls import Exchange, ToolConversation
 
 _UNDO_REQUEST = re.compile(
     r"\A\s*(?:no,? |please |wait,? |stop,? )*"
@@ -23,12 +23,12 @@ _WRITE_KINDS = ("write_file", "patch")
 _REMOVE_TOOLS = ("delete_file", "remove_file", "undo_edit")
 
 
-def find_reverted(conversation: Conversation, worked: Sequence[bool]) -> set[int]:
+def find_reverted(conversation: ToolConversation, worked: Sequence[bool]) -> set[int]:
     """The positions of the calls that were taken back. `worked` says of each call whether it succeeded."""
     calls = conversation.exchanges
     kinds = [tool_names.kind(call.tool) for call in calls]
     paths = {
-        at: tool_names.path_of(calls[at].parsed())
+        at: tool_names.path_of(calls[at].parse_arguments())
         for at, kind in enumerate(kinds)
         if kind in _WRITE_KINDS and worked[at]
     }
@@ -57,7 +57,7 @@ def find_reverted(conversation: Conversation, worked: Sequence[bool]) -> set[int
 
 
 def _changes_files(call: Exchange) -> bool:
-    command = command_text(tool_names.command_in(call.parsed()))
+    command = tool_names.command_of(call.parse_arguments())
     return not only_reads(command) or _WRITES_FILE.search(command) is not None
 
 
@@ -65,7 +65,7 @@ def _find_reverse_patches(calls: Sequence[Exchange], paths: Mapping[int, str]) -
     found: set[int] = set()
     applied: dict[tuple[Json, ...], int] = {}
     for at, path in paths.items():
-        given = tool_names.in_our_words(calls[at].parsed())
+        given = tool_names.in_our_words(calls[at].parse_arguments())
         old, new = str(given.get("old_string") or ""), str(given.get("new_string") or "")
         if old and new:
             if (before := applied.pop((path, new, old), None)) is not None:
@@ -77,11 +77,11 @@ def _find_reverse_patches(calls: Sequence[Exchange], paths: Mapping[int, str]) -
 def _removed_paths(call: Exchange) -> list[str]:
     """The files and folders that a call restores or removes; `*` is everything."""
     if call.tool in _REMOVE_TOOLS:
-        return [tool_names.path_of(call.parsed())]
+        return [tool_names.path_of(call.parse_arguments())]
     if not any(word in call.arguments for word in ("git", "rm", "trash")):
         return []
     found: list[str] = []
-    for step in parse_steps(command_text(tool_names.command_in(call.parsed()))):
+    for step in parse_steps(tool_names.command_of(call.parse_arguments())):
         names = [word for word in step.words[1:] if not word.startswith("-")]
         if step.program == "git" and step.verb == "reset" and "--hard" in step.words:
             found.append("*")

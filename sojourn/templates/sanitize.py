@@ -40,7 +40,7 @@ class Cleaner:
         )
 
     def text(self, text: str) -> str:
-        return trimmed(_HOME.sub("~", redact(text)), self.result_chars)
+        return trim_middle(_HOME.sub("~", redact(text)), self.result_chars)
 
     def arguments(self, arguments: Mapping[str, Json]) -> dict[str, Json]:
         """Blacked out as one JSON text, because a secret is often known by the name before it."""
@@ -49,7 +49,7 @@ class Cleaner:
 
     def _value(self, value: Json) -> Json:
         if isinstance(value, str):
-            return trimmed(_HOME.sub("~", value), self.result_chars)
+            return trim_middle(_HOME.sub("~", value), self.result_chars)
         if isinstance(value, list):
             return [self._value(one) for one in value]
         if isinstance(value, dict):
@@ -57,7 +57,7 @@ class Cleaner:
         return value
 
 
-def trimmed(text: str, most: int) -> str:
+def trim_middle(text: str, most: int) -> str:
     """The beginning and the end of a long text, with a marker that says how much is missing."""
     if len(text) <= most:
         return text

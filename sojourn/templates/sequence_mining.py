@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, repeat
 from math import fsum, log2
 from operator import add
 
 from sojourn.templates.session_shape import Digest
 
-LEAST_SESSIONS = 3
-SHORTEST, LONGEST = 2, 6
-MOST = 8  # suggestions at a time: few and proven
+MIN_SESSIONS = 3
+MIN_STEPS, MAX_STEPS = 2, 6
+MAX_SUGGESTIONS = 8  # suggestions at a time: few and proven
 _BY_CHANCE = 3.0  # a shape has to be so many times as frequent as chance would make it
 _SAME = 0.6  # share of steps from which two shapes say the same
 _COVERED = 0.7  # share of sessions from which a longer shape makes a part of it superfluous
@@ -29,7 +29,7 @@ Gram = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class StepSequence:
     """Steps that came one after the other; where, by session: the places of the calls in its first run there."""
 
     steps: Gram
@@ -45,19 +45,24 @@ class Shape:
         return " → ".join(self.steps)
 
 
-def recurring(digests: Mapping[str, Digest], *, least: int = LEAST_SESSIONS, most: int = MOST) -> list[Shape]:
+def find_recurring(
+    digests: Mapping[str, Digest], *, least: int = MIN_SESSIONS, most: int = MAX_SUGGESTIONS
+) -> list[StepSequence]:
     """The best shapes of a history, best first."""
-    line = _Line([one.steps for one in digests.values()], least)
-    seen = _frequent(line, least)
-    ranked = sorted((-line.score(run, count), line.steps_of(run), run) for run, count in seen.items())
+    text_of_steps = _StepText([one.steps for one in digests.values()], least)
+    seen = _count_frequent(text_of_steps, least)
+    ranked = sorted((-text_of_steps.score(run, count), text_of_steps.steps_of(run), run) for run, count in seen.items())
     chosen: list[tuple[float, Gram, str]] = []
     for score, steps, run in ranked[: most * 200]:
-        if len(chosen) < most and score < 0 and not any(_says_the_same(run, better, seen) for *_, better in chosen):
+        if len(chosen) < most and score < 0 and not any(_is_duplicate(run, better, seen) for *_, better in chosen):
             chosen.append((-score, steps, run))
-    return [Shape(steps, _runs(digests, line.texts, run), round(score, 2)) for score, steps, run in chosen]
+    return [
+        StepSequence(steps, _locate_runs(digests, text_of_steps.texts, run), round(score, 2))
+        for score, steps, run in chosen
+    ]
 
 
-class _Line:
+class _StepText:
     """All sessions, a letter for each kind of step: a run of steps is a piece of text, and texts are searched, cut and
     counted many times faster than lists are."""
 
@@ -87,23 +92,23 @@ class _Line:
         return log2(1 + seen) * fsum(log2(self._sessions / self._holds[letter] + 1) for letter in set(run))
 
 
-def _frequent(line: _Line, least: int) -> dict[str, int]:
+def _count_frequent(text_of_steps: _StepText, least: int) -> dict[str, int]:
     """Every run of steps that enough sessions hold and that is not chance, with the number of sessions.
 
     A run can only be frequent where it is without its last step; without that, growing them would take for ever. How
     often it comes is counted first: in how many sessions that is, only for those that can still be worth it.
     """
-    text = "".join(one + _END for one in line.texts)
-    whose = list(chain.from_iterable(repeat(number, len(one) + 1) for number, one in enumerate(line.texts)))
+    text = "".join(one + _END for one in text_of_steps.texts)
+    whose = list(chain.from_iterable(repeat(number, len(one) + 1) for number, one in enumerate(text_of_steps.texts)))
     places: Iterable[int] = range(len(text) - 1)
     runs = list(map(add, text, text[1:]))
     found: dict[str, int] = {}
-    for length in range(SHORTEST, LONGEST + 1):  # nearly all pairs are frequent: from there on it is worth looking
+    for length in range(MIN_STEPS, MAX_STEPS + 1):  # nearly all pairs are frequent: from there on it is worth looking
         often = {run: count for run, count in Counter(runs).items() if count >= least and _END not in run}
-        telling = {run for run, count in often.items() if line.is_more_than_chance(run, count)}
+        telling = {run for run, count in often.items() if text_of_steps.is_more_than_chance(run, count)}
         held = {(run, whose[at]) for at, run in zip(places, runs, strict=True) if run in telling}
         found.update((run, seen) for run, seen in Counter([run for run, _ in held]).items() if seen >= least)
-        if length == SHORTEST:
+        if length == MIN_STEPS:
             places, runs = range(len(text) - length), list(map(add, runs, text[length:]))
         else:
             places = [at for at, run in zip(places, runs, strict=True) if run in often]
@@ -111,7 +116,7 @@ def _frequent(line: _Line, least: int) -> dict[str, int]:
     return found
 
 
-def _says_the_same(run: str, better: str, seen: Mapping[str, int]) -> bool:
+def _is_duplicate(run: str, better: str, seen: Mapping[str, int]) -> bool:
     """Near-duplicates: one inside the other with about the same evidence, or mostly the same steps."""
     if run in better and seen[better] >= _COVERED * seen[run]:
         return True
@@ -119,15 +124,10 @@ def _says_the_same(run: str, better: str, seen: Mapping[str, int]) -> bool:
     return better in run or len(mine & theirs) >= _SAME * len(mine | theirs)
 
 
-def _runs(digests: Mapping[str, Digest], texts: Sequence[str], run: str) -> dict[str, tuple[int, ...]]:
+def _locate_runs(digests: Mapping[str, Digest], texts: Sequence[str], run: str) -> dict[str, tuple[int, ...]]:
     """Where a shape came first in each session."""
     return {
         session: one.places[at : at + len(run)]
         for (session, one), text in zip(digests.items(), texts, strict=True)
         if (at := text.find(run)) >= 0
     }
-
-
-def limited(shape: Shape, sessions: Sequence[str]) -> Shape:
-    """The shape with the evidence of these sessions only."""
-    return replace(shape, runs={one: shape.runs[one] for one in sessions if one in shape.runs})

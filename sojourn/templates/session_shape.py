@@ -11,8 +11,8 @@ from sys import intern
 from sojourn.ports.history import RawExchange, SessionFacts
 from sojourn.templates import tool_names
 from sojourn.templates.extract import judge_call
-from sojourn.templates.shell_command import command_text, skeleton
-from sojourn.templates.tool_calls import Exchange, conversation
+from sojourn.templates.judge.shell_command import to_skeleton
+from sojourn.templates.tool_calls import Exchange, build_conversation
 
 VERSION = "4"  # grows when shapes change: then everything is read again
 _SUFFIX = re.compile(r"\.([A-Za-z0-9]{1,8})$")
@@ -27,13 +27,13 @@ class Digest:
     places: tuple[int, ...]
 
 
-def digest(rows: Sequence[RawExchange]) -> Digest:
+def digest_session(rows: Sequence[RawExchange]) -> Digest:
     """The digest of a session's rows."""
     steps: list[str] = []
     places: list[int] = []
-    calls = conversation(rows).exchanges
+    calls = build_conversation(rows).exchanges
     for place, call in enumerate(calls):
-        found = intern(step(call))  # there are few kinds and many steps
+        found = intern(to_step(call))  # there are few kinds and many steps
         is_repeated = bool(steps) and steps[-1] is found
         if not is_repeated and judge_call(call).success:
             steps.append(found)
@@ -41,14 +41,14 @@ def digest(rows: Sequence[RawExchange]) -> Digest:
     return Digest(tuple(steps), tuple(places))
 
 
-def step(exchange: Exchange) -> str:
+def to_step(exchange: Exchange) -> str:
     """The kind of step a call is: `terminal git status`, `read_file .py`, `web_search`."""
     kind = tool_names.kind(exchange.tool)
     if kind == "terminal":
-        command = command_text(tool_names.command_in(exchange.parsed()))
-        return f"{kind} {skeleton(command)}".rstrip()
+        command = tool_names.command_of(exchange.parse_arguments())
+        return f"{kind} {to_skeleton(command)}".rstrip()
     if kind in ("read_file", "write_file", "patch"):
-        path = tool_names.path_of(exchange.parsed())
+        path = tool_names.path_of(exchange.parse_arguments())
         suffix = _SUFFIX.search(path)
         return f"{kind} .{suffix[1].lower()}" if suffix else kind
     return kind

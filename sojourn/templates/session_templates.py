@@ -18,15 +18,15 @@ from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.ports.app import AppContext
 from sojourn.ports.history import History
 from sojourn.templates import tool_names
-from sojourn.templates.create import choose_template, session_in, template_of
-from sojourn.templates.extract import MAX_EXAMPLES, examples, read, task_type_of
+from sojourn.templates.create import choose_template, make_template, resolve_session
+from sojourn.templates.extract import MAX_EXAMPLES, read_conversation, select_examples, task_type_of
 from sojourn.templates.factory import has_history, history_of, library_of
 from sojourn.templates.file_library import FOLDER, FolderLibrary
 from sojourn.templates.inject import inject
-from sojourn.templates.library import Library, Shelf, Unreadable, newest_first
+from sojourn.templates.library import Library, LibraryContents, Unreadable, sort_newest_first
 from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
 from sojourn.templates.model import task_type as parse_task_type
-from sojourn.templates.tool_calls import Conversation, json_of
+from sojourn.templates.tool_calls import ToolConversation, json_of
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class SessionTemplates:
     @property
     def template_dir(self) -> Path:
         """The folder new templates are written to."""
-        folder: Path = self._folder or self._kit.settings.home / FOLDER
+        folder: Path = self._folder or self._app.settings.home / FOLDER
         return folder
 
     @property
@@ -65,34 +65,34 @@ class SessionTemplates:
         return {one.name: one for one in self.list_templates()}
 
     @cached_property
-    def _kit(self) -> AppContext:
+    def _app(self) -> AppContext:
         return build()
 
     @cached_property
     def _library(self) -> Library:
-        return FolderLibrary(self._folder) if self._folder is not None else library_of(self._kit)
+        return FolderLibrary(self._folder) if self._folder is not None else library_of(self._app)
 
     @cached_property
     def _history(self) -> History:
         if self._given is not None:
             return self._given
         if self._home is not None:
-            return self._kit.open_history(self._home)
+            return self._app.open_history(self._home)
         if self._folder is not None and has_history(self._folder.parent):
-            return self._kit.open_history(self._folder.parent)
-        return history_of(self._kit)
+            return self._app.open_history(self._folder.parent)
+        return history_of(self._app)
 
-    def _read_session(self, session_id: str) -> Conversation:
-        return read(self._history, session_in(self._history, session_id))
+    def _read_session(self, session_id: str) -> ToolConversation:
+        return read_conversation(self._history, resolve_session(self._history, session_id))
 
-    def _read_all(self) -> Shelf:
+    def _read_all(self) -> LibraryContents:
         own = self._loop.run(self._library.all())
         if self._folder is not None:
             return own
         theirs = self._loop.run(FolderLibrary(_hermes_template_dir()).all())
         names = {one.template.name for one in own.kept}
         more = [one for one in theirs.kept if one.template.name not in names]
-        return Shelf(newest_first([*own.kept, *more]), (*own.unreadable, *theirs.unreadable))
+        return LibraryContents(sort_newest_first([*own.kept, *more]), (*own.unreadable, *theirs.unreadable))
 
     def classify_task_type(self, calls: str | Iterable[Any], turns: int | None = None) -> TaskType:
         """What a session is about: by its id, or by its tool calls in any shape. `turns=30` looks at the first 30."""
@@ -103,7 +103,7 @@ class SessionTemplates:
     def extract_from_session(self, session_id: str, max_examples: int = MAX_EXAMPLES) -> list[ToolCallExample]:
         """The first calls of a session that worked; empty if there is no such session or no such call."""
         try:
-            return examples(self._read_session(session_id), max_examples)
+            return select_examples(self._read_session(session_id), max_examples)
         except NotFound:
             return []
 
@@ -116,10 +116,10 @@ class SessionTemplates:
     ) -> SessionTemplate | None:
         """Makes a template of what worked in a session and keeps it. None if there is no such session or call."""
         try:
-            session = session_in(self._history, session_id)
+            session = resolve_session(self._history, session_id)
             names = [] if name is not None else [one.name for one in self.list_templates()]
-            talk = read(self._history, session)
-            kept = template_of(talk, session, name=name, kind=task_type, most=max_examples, taken=names)
+            talk = read_conversation(self._history, session)
+            kept = make_template(talk, session, name=name, kind=task_type, most=max_examples, taken=names)
         except NotFound:
             return None
         self._loop.run(self._library.save(kept))
@@ -158,8 +158,8 @@ class SessionTemplates:
         """Lets go of files and connections."""
         if "_history" in self.__dict__:
             self._history.close()
-        if "_kit" in self.__dict__:
-            self._loop.run(self._kit.close())
+        if "_app" in self.__dict__:
+            self._loop.run(self._app.close())
         self._loop.close()
 
 

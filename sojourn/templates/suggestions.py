@@ -14,10 +14,9 @@ from typing import Any, Literal, cast
 
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.messages import Json
-from sojourn.templates.create import free
-from sojourn.templates.library import About, Kept, Library, taken
-from sojourn.templates.model import SessionTemplate
-from sojourn.templates.names import check_name
+from sojourn.templates.create import find_free_name
+from sojourn.templates.library import About, Library, StoredTemplate, to_conflict
+from sojourn.templates.model import SessionTemplate, check_name
 from sojourn.templates.sanitize import Cleaner
 
 State = Literal["waiting", "approved", "rejected", "never"]
@@ -74,7 +73,7 @@ class Suggestion:
         )
 
 
-class Inbox:
+class SuggestionInbox:
     """The suggestions of a library."""
 
     def __init__(self, library: Library, cleaner: Cleaner | None = None) -> None:
@@ -120,23 +119,23 @@ class Inbox:
             found = replace(new, home=home)
             await self.put(replace(found, template=old_one.template, edited=True) if old_one and is_edited else found)
 
-    async def approve(self, id: str, *, name: str | None = None) -> Kept:
+    async def approve(self, id: str, *, name: str | None = None) -> StoredTemplate:
         """Makes it a template of the library."""
         suggestion = await self.get(id)
         there = (await self._library.all()).kept
         if twin := next((one for one in there if one.about.shape == suggestion.shape), None):
-            raise taken(twin.template.name)
+            raise to_conflict(twin.template.name)
         names = [one.template.name for one in there]
-        wish = check_name(name) if name else free(suggestion.template.name, names)
+        wish = check_name(name) if name else find_free_name(suggestion.template.name, names)
         template = replace(suggestion.template, name=wish, created_at=time.time())
         about = About(
             requests=suggestion.requests,
             sessions=tuple(session for session, _ in suggestion.evidence),
             shape=suggestion.shape,
         )
-        await self._library.save(Kept(template, about))
+        await self._library.save(StoredTemplate(template, about))
         await self.put(replace(suggestion, state="approved"))
-        return Kept(template, about)
+        return StoredTemplate(template, about)
 
     async def reject(self, id: str, *, never: bool = False) -> Suggestion:
         suggestion = replace(await self.get(id), state="never" if never else "rejected")

@@ -10,8 +10,8 @@ from sojourn.templates.factory import library_of
 class TemplateList:
     """Lists templates for the service; everything else about them is `sojourn templates` and its routes."""
 
-    def __init__(self, kit: HasStore) -> None:
-        self._library = library_of(kit)
+    def __init__(self, app: HasStore) -> None:
+        self._library = library_of(app)
 
     async def list_templates(self) -> list[TemplateInfo]:
         found = await self._library.all()

@@ -44,7 +44,7 @@ class Exchange:
         answer = self.answer
         return answer if isinstance(answer, bytes) else (answer or "").encode("utf-8", "replace")
 
-    def parsed(self) -> Mapping[str, Json]:
+    def parse_arguments(self) -> Mapping[str, Json]:
         """The arguments; what is no JSON object becomes an empty one."""
         if self._parsed is None:
             found = _object(self.arguments)
@@ -62,7 +62,7 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ToolConversation:
     """A session as a template sees it."""
 
     exchanges: Sequence[Exchange]
@@ -88,7 +88,7 @@ def json_of(text: str | bytes) -> Json:
     return found
 
 
-def conversation(rows: Sequence[RawExchange]) -> Conversation:
+def build_conversation(rows: Sequence[RawExchange]) -> ToolConversation:
     """Puts the rows of one session together."""
     reading = _Reading()
     for row in rows:
@@ -96,13 +96,13 @@ def conversation(rows: Sequence[RawExchange]) -> Conversation:
         if extra and b"ephemeral" in extra and is_example(Message(role=_text(role), extra=_text(extra))):
             continue
         if role == b"tool":
-            reading.answered(row)
+            reading.add_answer(row)
         elif role == b"user":
-            words = _said(row[2], row[3])
+            words = _extract_text(row[2], row[3])
             reading.spoken.append(Spoken(len(reading.spoken) + 1, len(reading.exchanges), words))
         elif row[4]:
-            reading.asked(row[0], row[4])
-    return Conversation(reading.exchanges, reading.spoken)
+            reading.add_calls(row[0], row[4])
+    return ToolConversation(reading.exchanges, reading.spoken)
 
 
 class _Reading:
@@ -112,14 +112,14 @@ class _Reading:
         self._open: dict[str, Exchange] = {}  # calls with an id that wait for their answer
         self._nameless: dict[str, Exchange] = {}  # those without one, by their place
 
-    def asked(self, row: int, raw: bytes) -> None:
+    def add_calls(self, row: int, raw: bytes) -> None:
         try:
             found = json_of(raw)
         except (ValueError, RecursionError):
             return
         turn = len(self.spoken) or 1
         for one in found if isinstance(found, list) else ():
-            asked = _asked(row, turn, one)
+            asked = _to_exchange(row, turn, one)
             if asked is None or is_example_id(asked.id):
                 continue
             self.exchanges.append(asked)
@@ -128,7 +128,7 @@ class _Reading:
             else:
                 self._nameless[str(len(self.exchanges))] = asked
 
-    def answered(self, row: RawExchange) -> None:
+    def add_answer(self, row: RawExchange) -> None:
         _, _, content, structured, _, tool, raw_id, effect, extra = row
         call_id = raw_id.decode("utf-8", "replace") if raw_id else ""
         asked = self._open.pop(call_id, None) if call_id else None
@@ -138,7 +138,7 @@ class _Reading:
             asked = self._next_open(_text(tool), by_id=not call_id)
             if asked is None:
                 return
-        asked.answer = content if content and not structured else _said(content, structured)
+        asked.answer = content if content and not structured else _extract_text(content, structured)
         if effect:
             asked.effect = _text(effect)
         if extra:
@@ -153,7 +153,7 @@ class _Reading:
         return None
 
 
-def _asked(row: int, turn: int, raw: Json) -> Exchange | None:
+def _to_exchange(row: int, turn: int, raw: Json) -> Exchange | None:
     """One call of either kept shape; a call without a name is none."""
     if not isinstance(raw, dict):
         return None
@@ -172,7 +172,7 @@ def _text(raw: bytes | None) -> str:
     return raw.decode("utf-8", "replace") if raw else ""
 
 
-def _said(content: bytes | None, structured: bool) -> str:
+def _extract_text(content: bytes | None, structured: bool) -> str:
     if not structured:
         return _text(content)
     return text_of(Message(role="", content=_text(content), structured=True))

@@ -94,7 +94,7 @@ def classify(tools: Iterable[str]) -> TaskType:
     return next((one for one, count in counts.items() if count > DOMINANT * len(names)), TaskType.MIXED)
 
 
-def mapped(tool: str, available: Collection[str]) -> str | None:
+def find_equivalent(tool: str, available: Collection[str]) -> str | None:
     """The tool of this session that does the same; None when it has none."""
     if tool in available:
         return tool
@@ -115,9 +115,18 @@ def in_our_words(arguments: Mapping[str, Json]) -> dict[str, Json]:
     return {known.get(name, name): value for name, value in arguments.items()}
 
 
-def command_in(arguments: Mapping[str, Json]) -> Json:
-    """The command line in a call's arguments, as its program gives it."""
-    return arguments.get("command") or in_our_words(arguments).get("command")
+def command_of(arguments: Mapping[str, Json]) -> str:
+    """The command line of a call; Codex gives a list that hands it to a shell."""
+    return join_command(arguments.get("command") or in_our_words(arguments).get("command"))
+
+
+def join_command(command: Json) -> str:
+    """A command line that is a text, or a list of words."""
+    if not isinstance(command, list):
+        return str(command or "")
+    words = [str(word) for word in command]
+    is_wrapped = len(words) == 3 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh") and words[1] in ("-c", "-lc")
+    return words[2] if is_wrapped else " ".join(words)
 
 
 def path_of(arguments: Mapping[str, Json]) -> str:
@@ -126,7 +135,7 @@ def path_of(arguments: Mapping[str, Json]) -> str:
     return value if isinstance(value, str) else ""
 
 
-def renamed(arguments: Mapping[str, Json], tool: str, target: str) -> dict[str, Json]:
+def rename_arguments(arguments: Mapping[str, Json], tool: str, target: str) -> dict[str, Json]:
     """Arguments for another program's tool of the same kind. Names no table knows stay as they are."""
     if tool == target:
         return dict(arguments)

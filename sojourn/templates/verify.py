@@ -13,11 +13,11 @@ from typing import NamedTuple
 from sojourn.ports.history import History
 from sojourn.templates import tool_names
 from sojourn.templates.create import REQUEST_CHARS
-from sojourn.templates.extract import read, verdicts
+from sojourn.templates.extract import judge_conversation, read_conversation
 from sojourn.templates.model import SessionTemplate, ToolCallExample, default_description
-from sojourn.templates.parameters import generalised
+from sojourn.templates.parameters import generalise_runs
 from sojourn.templates.sanitize import Cleaner
-from sojourn.templates.sequence_mining import LEAST_SESSIONS, MOST, Shape, recurring
+from sojourn.templates.sequence_mining import MAX_SUGGESTIONS, MIN_SESSIONS, StepSequence, find_recurring
 from sojourn.templates.session_shape import Digest
 from sojourn.templates.suggestions import Suggestion
 from sojourn.templates.tool_calls import Exchange
@@ -27,24 +27,24 @@ EVIDENCE = 10  # how many runs are judged and named as evidence
 TRIED = 3 * EVIDENCE  # how many are read for that at the most
 
 
-def suggestions(
+def find_suggestions(
     history: History,
     digests: Mapping[str, Digest],
     newest: Sequence[str],
     *,
     cleaner: Cleaner | None = None,
-    most: int = MOST,
+    most: int = MAX_SUGGESTIONS,
     decided: Mapping[str, float] | None = None,
 ) -> list[Suggestion]:
     """The best shapes of a history as suggestions. `newest` are its sessions, newest first; `decided` shapes a person
     has already spoken about make room for others until so many sessions hold them."""
     clean = cleaner or Cleaner()
     needed = decided or {}
-    shapes = recurring(digests, most=2 * most + len(needed))  # some will not hold
+    shapes = find_recurring(digests, most=2 * most + len(needed))  # some will not hold
     open_ones = (shape for shape in shapes if shape.sessions >= needed.get(shape.words, 0))
     order = {session: place for place, session in enumerate(newest)}
     proof = _Proof(history, order)
-    found = (_suggestion(proof, shape, clean) for shape in open_ones)
+    found = (_make_suggestion(proof, shape, clean) for shape in open_ones)
     return list(islice((made for made in found if made is not None), most))
 
 
@@ -53,10 +53,10 @@ class _Proof:
 
     def __init__(self, history: History, order: Mapping[str, int]) -> None:
         self._order = order
-        self._talk = cache(partial(read, history))
-        self._verdicts = cache(lambda session: verdicts(self._talk(session)))
+        self._talk = cache(partial(read_conversation, history))
+        self._verdicts = cache(lambda session: judge_conversation(self._talk(session)))
 
-    def of(self, shape: Shape) -> _Proven:
+    def of(self, shape: StepSequence) -> _Proven:
         newest = sorted(shape.runs, key=lambda session: self._order.get(session, len(self._order)))
         runs: list[_Run] = []
         seen: set[Hashable] = set()
@@ -69,7 +69,7 @@ class _Proof:
             if not places or places[-1] >= len(talk.exchanges):
                 continue  # it changed while we looked
             run = _Run(session, talk.request, [talk.exchanges[at] for at in places])
-            if (own := _own(run)) in seen:
+            if (own := _identify(run)) in seen:
                 continue  # the same run again, in a branch or a copy of its session: that proves nothing more
             seen.add(own)
             if all(self._verdicts(session)[at].success for at in places):
@@ -94,23 +94,24 @@ class _Proven(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        return min(len(self.runs), self.sessions) >= LEAST_SESSIONS and self.failed <= len(self.runs)
+        return min(len(self.runs), self.sessions) >= MIN_SESSIONS and self.failed <= len(self.runs)
 
 
-def _suggestion(proof: _Proof, shape: Shape, clean: Cleaner) -> Suggestion | None:
+def _make_suggestion(proof: _Proof, shape: StepSequence, clean: Cleaner) -> Suggestion | None:
     proven = proof.of(shape)
     if not proven.holds:
         return None
     shown = proven.runs[:RUNS]
     runs = [
-        [clean.example(ToolCallExample(one.tool, one.parsed(), one.result or "")) for one in run.calls] for run in shown
+        [clean.example(ToolCallExample(one.tool, one.parse_arguments(), one.result or "")) for one in run.calls]
+        for run in shown
     ]
     requests = [clean.text(run.request[:REQUEST_CHARS]) for run in shown]
     evidence = tuple((run.session, run.calls[0].row) for run in proven.runs)
     id = hashlib.blake2b(shape.words.encode(), digest_size=4).hexdigest()
-    examples = generalised(_same_tools(runs))
+    examples = generalise_runs(_unify_tools(runs))
     template = SessionTemplate(
-        name=f"{_slug(shape.steps)}-{id[:4]}",
+        name=f"{_to_slug(shape.steps)}-{id[:4]}",
         task_type=tool_names.classify(one.tool_name for one in examples),
         examples=examples,
         source_session_id=evidence[0][0],
@@ -127,23 +128,23 @@ def _suggestion(proof: _Proof, shape: Shape, clean: Cleaner) -> Suggestion | Non
     )
 
 
-def _own(run: _Run) -> Hashable:
+def _identify(run: _Run) -> Hashable:
     """What tells a run from a copy of it. Calls have ids of their own; where they have none, no two are the same."""
     if not all(one.id for one in run.calls):
         return object()
     return run.request, *((one.id, one.arguments, one.raw) for one in run.calls)
 
 
-def _same_tools(runs: Sequence[list[ToolCallExample]]) -> list[list[ToolCallExample]]:
+def _unify_tools(runs: Sequence[list[ToolCallExample]]) -> list[list[ToolCallExample]]:
     """Runs of several programs in the words of the first."""
 
     def like(one: ToolCallExample, tool: str) -> ToolCallExample:
-        return replace(one, tool_name=tool, arguments=tool_names.renamed(one.arguments, one.tool_name, tool))
+        return replace(one, tool_name=tool, arguments=tool_names.rename_arguments(one.arguments, one.tool_name, tool))
 
     names = [one.tool_name for one in runs[0]]
     return [[like(one, tool) for one, tool in zip(run, names, strict=True)] for run in runs if len(run) == len(names)]
 
 
-def _slug(steps: Sequence[str]) -> str:
+def _to_slug(steps: Sequence[str]) -> str:
     words = re.findall(r"[a-z0-9]+", " ".join(steps).lower())
     return "-".join(dict.fromkeys(words))[:40].strip("-") or "steps"

@@ -1,21 +1,28 @@
-"""A tool call as the judge sees it: the tool's category, and the arguments under names that all programs share."""
+"""A tool call as the judge sees it: the tool's category, arguments under shared names, and exit codes that answer."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from sojourn.core.messages import Json
 from sojourn.templates import tool_names
-from sojourn.templates.shell_command import command_text
+from sojourn.templates.judge import failure_text
+from sojourn.templates.judge import shell_command as shell
 
 Arguments = Callable[[], Mapping[str, Json]]
+_HEADER = re.compile(
+    r"\s*(?:.{0,80}\n){0,3}?(?:Exit code:? |Process exited with code )(-?\d+)[^\n]*"
+    r"(?:\n(?:Wall time|Original token).*)*(?:\nOutput:)?"
+)
+_HEADER_CHARACTERS = 600
+EXIT_CODES = ("exit_code", "exitCode", "returncode", "return_code")
 _PAYLOAD = ("url", "urls", "headers", "json", "body", "data", "content", "params")
-_PROGRAM = ("command", "cmd", "code", "script", "source", "method")
 
 
-class Call(NamedTuple):
-    """One call. `category` is that of its tool, see `tools.tool_category`."""
+class CallView(NamedTuple):
+    """One call. `category` is that of its tool, see `tool_names.tool_category`."""
 
     kind: str
     category: str
@@ -25,8 +32,8 @@ class Call(NamedTuple):
     def command(self) -> str:
         """The command line or the code."""
         given = self.arguments()
-        return command_text(
-            tool_names.command_in(given) or given.get("code") or tool_names.in_our_words(given).get("code")
+        return tool_names.command_of(given) or str(
+            given.get("code") or tool_names.in_our_words(given).get("code") or ""
         )
 
     @property
@@ -40,12 +47,7 @@ class Call(NamedTuple):
     @property
     def about(self) -> str:
         """Everything but the payload: where a call says which status it expects."""
-        return self._join_all_but(_PAYLOAD)
-
-    @property
-    def purpose(self) -> str:
-        """The arguments that describe the call, without payload and program."""
-        return self._join_all_but(_PAYLOAD + _PROGRAM)
+        return " ".join(str(value) for name, value in self.arguments().items() if name not in _PAYLOAD)[:4000]
 
     @property
     def writes(self) -> bool:
@@ -57,5 +59,28 @@ class Call(NamedTuple):
         is_query = "query" in sent and "mutation" not in sent  # GraphQL reads by POST
         return self.method not in ("", "GET", "HEAD", "OPTIONS") and not is_query
 
-    def _join_all_but(self, names: tuple[str, ...]) -> str:
-        return " ".join(str(value) for name, value in self.arguments().items() if name not in names)[:4000]
+
+def parse_exit_header(text: str) -> tuple[int, str] | None:
+    """The exit code in the first lines of a result, and the output below."""
+    hit = _HEADER.match(text, 0, _HEADER_CHARACTERS)
+    return (int(hit[1]), text[hit.end() :]) if hit else None
+
+
+def find_exit_code(found: Mapping[str, Json]) -> int:
+    """The exit code in a JSON result; 0 if it has none."""
+    for name in EXIT_CODES:
+        if isinstance(value := found.get(name), int):
+            return int(value)
+    inner = found.get("metadata")
+    return find_exit_code(inner) if isinstance(inner, dict) else 0
+
+
+def is_exit_answer(call: CallView, code: int, output: str) -> bool:
+    """Whether a code other than 0 says "no" or "cut short as asked" (grep without a hit, `timeout 5 tail -f`)."""
+    command = call.command
+    if failure_text.find_complaint(output, command):
+        return False
+    if shell.answers_with(command, code, is_silent=not output):
+        return True
+    is_partial = failure_text.DENIED.search(failure_text.cut_middle(output)) or "2>/dev/null" in command
+    return bool(output) and code in (1, 2) and is_partial and shell.only_reads(command)

@@ -1,4 +1,8 @@
-"""Judges HTTP responses: the status, and a body that may report an error under a status of 200."""
+"""Judges HTTP responses: the status, a body that may report an error under a status of 200, and web pages.
+
+A page in place of the requested one (bot check, login wall, paywall, error page, empty shell) is short and addresses
+the visitor. A page *about* these things has long sentences of its own.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,13 @@ import re
 from collections.abc import Mapping
 
 from sojourn.core.messages import Json
-from sojourn.templates.judge import tool_message, web_page
-from sojourn.templates.judge.phrases import compile_table, words_of
+from sojourn.templates.judge import failure_text
+from sojourn.templates.judge.phrases import compile_table, load_words
+from sojourn.templates.tool_calls import json_of
 
 _I = re.IGNORECASE
 _SUCCESS_FLAGS = ("success", "ok", "isSuccess", "is_success", "succeeded", "Success", "成功", "是否成功")
-_BAD_STATES = words_of("error err fail failed failure denied rejected unauthorized forbidden")
+_BAD_STATES = ["error", "err", "fail", "failed", "failure", "denied", "rejected", "unauthorized", "forbidden"]
 _GOOD_CODE = re.compile(r"0*|ok|success|succeed|true|normal|2\d\d(?:00)?|20000")
 _CODE_FIELD = re.compile(
     r"(?i:(?:err(?:or)?|ret(?:urn)?|result|resp|rsp|status|biz|sub|info)?_?(?:code|no)|ret|cod|rc)"
@@ -21,25 +26,37 @@ _MESSAGE_FIELD = re.compile(
     r"(?i:\w*(?:msg|message|reason|details?|desc|description|info|tips?)|title)|消息|信息|提示|原因"
 )
 # Fields that surround the payload. A response of nothing else has no payload.
-_ENVELOPE = words_of(
-    "status success ok error errors data result request_id requestId RequestId trace_id traceId timestamp path type "
-    "documentation_url instance __type jsonrpc more_info extensions log_id infocode hint state"
-)
-_HEADERS = words_of("meta header head Response base_resp BaseResponse result status response error_info")
+_ENVELOPE = load_words("fields", "envelope")
+_HEADERS = load_words("fields", "headers")
 _XML_ERROR = re.compile(
     r"\s*(?:<\?xml[^>]{0,200}\?>\s*)?<(?:Error|ErrorResponse|error)\b|<[^\n]{0,2000}<?(?:\w+:)?(?:Fault|faultstring)\b"
 )
-_CUT_OFF_ERROR = re.compile(r"\{\s*\"(?:error|errors|errmsg|fault)\"\s*:\s*((?!null|\[\s*\]|\{\s*\}|0|false|\"\")\S)")
 _FAILED_FIELD = re.compile(r"(?:fail(?:ed|ures?)?|errors?_?[cC]ount|rejected|bounced)(?:_?[cC]ount)?|失败数?")
-_DONE_FIELDS = words_of(
-    "bytes_written written uploaded sent copied downloaded delivered succeeded success_count inserted moved published "
-    "transferred received bytes_received bytes complete deleted created saved updated applied installed clicked"
-)
-_TOTAL_FIELDS = words_of("expected expected_bytes total total_bytes requested size total_count expected_size")
+_DONE_FIELDS = load_words("fields", "done_fields")
+_TOTAL_FIELDS = load_words("fields", "total_fields")
 _STATUS_LINE = re.compile(r"^HTTP/\d(?:\.\d)? (\d{3})", re.MULTILINE)
 _EXPECTS = compile_table("http", "expects", _I)
 _REJECTION = compile_table("http", "rejection", _I)
-_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_PAGE_CHARACTERS = 700
+_READ_CHARACTERS = 6_000
+_SENTENCE_CHARACTERS = 160  # a longer sentence is content
+_POLITE = (
+    r"(?:(?:oops|sorry|whoops|uh[ -]oh|hmm|unfortunately|please|but|the|this|that|your|our|we're"
+    r"|抱歉|对不起|很遗憾|很抱歉|哎呀|糟糕|您|你|该|此)[，,！!.\s]*){0,4}"
+)
+ERROR_TITLE = compile_table("page", "titles", _I, before=r"\s*")
+_DETOUR = compile_table("page", "detours", _I)
+_WALL = compile_table("page", "walls", _I, before=_POLITE)
+_ABSENCE = compile_table("page", "absences", _I, before=_POLITE)
+_SENTENCE_END = re.compile(r"[。！？…]|[.!?][ \n]| [|·–—-] |\n")
+_STATUS_CODE = re.compile(r"(?<!\d)[45]\d\d(?!\d)")
+_TITLE = re.compile(r"<title[^>]*>([^<]{0,200})</title>", _I)
+_HIDDEN = re.compile(r"<(script|style|noscript|head)\b[^>]*>.{0,4000}?</\1>|<!--.{0,2000}?-->", _I | re.DOTALL)
+_TAG = re.compile(r"<[^>]{0,500}>")
+_PASSWORD_FIELD = re.compile(
+    r"^\W*(?:text|textbox|generic)?\W{0,3}(?:password|密码|请输入密码)\W*(?:\[[^\]]{0,40}\])?\s*$", _I | re.M
+)
+_REPORTED = re.compile(r"^- Page (URL|Title): (.{0,300})$", re.MULTILINE)  # the header of an agent's browser
 _MAX_BODY_CHARACTERS = 200_000  # a longer body is the payload
 _NO_ERROR = ("none", "None", "null", "无")
 
@@ -50,13 +67,10 @@ def parse_status_line(text: str) -> int:
     return int(found[-1]) if found else 0
 
 
-def explain_status(status: int, about: str, *, probes: bool = False, writes: bool = False) -> str:
+def explain_status(status: int, about: str, *, probes: bool = False) -> str:
     """Why a status is a failure. A call that `probes` whether something exists gets an answer with 404."""
-    if status >= 400:
-        is_answer = (probes and status in (404, 410)) or is_expected(status, about)
-        return "" if is_answer else f"HTTP status {status}"
-    is_fine = probes or writes or "redirect" in about.lower() or "跳转" in about
-    return f"it was redirected: HTTP status {status}" if status in _REDIRECTS and not is_fine else ""
+    is_answer = status < 400 or (probes and status in (404, 410)) or is_expected(status, about)
+    return "" if is_answer else f"HTTP status {status}"
 
 
 def is_expected(status: int, about: str) -> bool:
@@ -66,53 +80,53 @@ def is_expected(status: int, about: str) -> bool:
     return status < 500 and bool(_EXPECTS.search(about) and _REJECTION.search(about))
 
 
-def find_failure(body: Json, *, writes: bool, asked: str = "") -> str:
+def find_failure(body: Json, *, writes: bool) -> str:
     """Why a body reports a failure. If the call `writes`, a part that was not done counts."""
     if isinstance(body, str):
-        return _judge_text(body[:_MAX_BODY_CHARACTERS].strip(), writes, asked)
+        return _judge_text(body[:_MAX_BODY_CHARACTERS].strip(), writes)
     return _judge_object(body, writes) if isinstance(body, Mapping) else ""
 
 
-def parse_json(text: str) -> Json:
-    if len(text) > _MAX_BODY_CHARACTERS or not text.startswith(("{", "[")):
-        return None
+def parse_json(text: str, *, openings: tuple[str, ...] = ("{", "[")) -> Json:
+    """The JSON value that a text is; None for a text that does not begin so."""
     try:
-        found: Json = json.loads(text)
+        return json_of(text) if text[:20].lstrip().startswith(openings) else None
     except (ValueError, RecursionError):
         return None
-    return found
 
 
-def _judge_text(text: str, writes: bool, asked: str) -> str:
+def _judge_text(text: str, writes: bool) -> str:
     if (found := parse_json(text)) is not None:
         return find_failure(found, writes=writes)
-    if web_page.is_html(text):
-        return web_page.find_failure(text, asked=asked)
-    is_error = (
-        _XML_ERROR.match(text) or _CUT_OFF_ERROR.match(text) or (len(text) <= 300 and tool_message.is_error(text))
-    )
+    if _is_html(text):
+        return find_page_failure(text)
+    is_error = _XML_ERROR.match(text) or (len(text) <= 300 and failure_text.ERROR.match(text))
     return f"the answer says: {text[:100]}" if is_error else ""
 
 
 def _judge_object(found: Mapping[str, Json], writes: bool) -> str:
-    message = _message_in(found)
+    message = _find_message(found)
     if any(found.get(name, True) in (False, "false", "False") for name in _SUCCESS_FLAGS):
         return f"the answer says so: {message or shorten(found.get('error')) or 'no success'}"
     is_empty = is_envelope(found)
-    if reason := _named_error(found, writes) or _bad_code(found, is_empty) or (find_undone(found) if writes else ""):
+    if (
+        reason := _find_named_error(found, writes)
+        or _find_bad_code(found, is_empty)
+        or (find_undone(found) if writes else "")
+    ):
         return reason
     state = found.get("status") or found.get("result") or found.get("state")
     is_bad = isinstance(state, str) and state.lower() in _BAD_STATES
-    if is_empty and (is_bad or (found.get("ok") is not True and tool_message.is_negated(message))):
+    if is_empty and (is_bad or (found.get("ok") is not True and failure_text.NEGATION.search(message))):
         return f"the answer says: {message or state}"
     for name in _HEADERS:
         inner = found.get(name)
-        if isinstance(inner, Mapping) and (reason := _bad_code(inner, True) or _named_error(inner, writes)):
+        if isinstance(inner, Mapping) and (reason := _find_bad_code(inner, True) or _find_named_error(inner, writes)):
             return reason
     return ""
 
 
-def _named_error(found: Mapping[str, Json], writes: bool) -> str:
+def _find_named_error(found: Mapping[str, Json], writes: bool) -> str:
     for name in ("error", "errors", "Error", "fault", "exception"):
         value = found.get(name)
         if not value or value in _NO_ERROR or (isinstance(value, int) and value is not True):
@@ -124,15 +138,15 @@ def _named_error(found: Mapping[str, Json], writes: bool) -> str:
     return ""
 
 
-def _bad_code(found: Mapping[str, Json], is_empty: bool) -> str:
+def _find_bad_code(found: Mapping[str, Json], is_empty: bool) -> str:
     """A result code other than success, unless the message beside it is positive."""
-    message = _message_in(found)
+    message = _find_message(found)
     for name, code in found.items():
         if isinstance(code, bool) or not isinstance(code, (int, str)) or not _CODE_FIELD.fullmatch(name[:20]):
             continue
-        if _GOOD_CODE.fullmatch(str(code).lower()) or tool_message.is_done(message):
+        if _GOOD_CODE.fullmatch(str(code).lower()) or failure_text.SUCCESS.match(message):
             return ""
-        if is_empty or tool_message.is_negated(message):
+        if is_empty or failure_text.NEGATION.search(message):
             return f"the answer has {name} {code}: {message}"
     return ""
 
@@ -167,7 +181,7 @@ def _has_payload(found: Mapping[str, Json]) -> bool:
     return bool(value) and not (isinstance(value, str) and value.lower() in _BAD_STATES)
 
 
-def _message_in(found: Mapping[str, Json]) -> str:
+def _find_message(found: Mapping[str, Json]) -> str:
     named = (one for name, one in found.items() if _MESSAGE_FIELD.fullmatch(name[:40]))
     return next((one[:100].replace("_", " ") for one in named if isinstance(one, str) and one), "")
 
@@ -176,3 +190,45 @@ def shorten(value: Json) -> str:
     """A value as one short line of text."""
     text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
     return text if len(text) <= 120 else text[:119] + "…"
+
+
+def find_page_failure(text: str, *, title: str = "", asked: str = "", landed: str = "") -> str:
+    """What is shown in place of the page `asked` for; `landed` is the address that was reached."""
+    reported = dict(_REPORTED.findall(text[:2000])) if "Page URL: " in text[:1000] else {}
+    hit = _TITLE.search(text[:_READ_CHARACTERS])
+    title = title or reported.get("Title", "") or (hit[1].strip() if hit else "")
+    landed = landed or reported.get("URL", "")
+    if landed.startswith(("chrome-error:", "about:")) and not asked.startswith("about:"):
+        return "the browser shows a page of its own"
+    if ERROR_TITLE.match(title):
+        return f'the page is "{title.strip()[:100]}"'
+    wants_login = _DETOUR.search(asked) is not None
+    if asked and not wants_login and not landed.startswith(asked) and _DETOUR.search(landed):
+        return f"it landed on {landed[:100]}"
+    return "" if len(text) > _READ_CHARACTERS else _find_wall(_extract_text(text), wants_login)
+
+
+def _find_wall(words: str, wants_login: bool) -> str:
+    if not words:
+        return "the page has no text"
+    if len(words) > _PAGE_CHARACTERS:
+        return ""
+    if not wants_login and _PASSWORD_FIELD.search(words):
+        return "the page asks for a login"
+    lines = [line.strip(' \t\r-#>*"“「') for line in _SENTENCE_END.split(words)]
+    short = [line for line in lines if 0 < len(line) <= _SENTENCE_CHARACTERS]
+    wall = next((line for line in short if not wants_login and _WALL.match(line)), "")
+    is_listing = len(set(_STATUS_CODE.findall(words))) > 1  # a list of status codes explains them
+    if not wall and not is_listing and len(short) == sum(bool(line) for line in lines):
+        wall = next((line for line in short if _ABSENCE.match(line)), "")
+    return f"the page says: {wall[:100]}" if wall else ""
+
+
+def _is_html(text: str) -> bool:
+    return text[:200].lstrip().lower().startswith(("<!doctype html", "<html", "<head", "<body"))
+
+
+def _extract_text(text: str) -> str:
+    if not _is_html(text):
+        return text[:_READ_CHARACTERS].strip().replace("’", "'")
+    return " ".join(_TAG.sub(" ", _HIDDEN.sub(" ", text[:_READ_CHARACTERS])).split())

@@ -5,32 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sojourn.core.messages import Json
-from sojourn.templates import shell_command as shell
-from sojourn.templates.judge import exit_status, http_response, program_output, tool_message, web_page
-from sojourn.templates.judge.call import Call
+from sojourn.templates.judge import failure_text, http_response, program_output
+from sojourn.templates.judge import shell_command as shell
+from sojourn.templates.judge.call import EXIT_CODES, CallView, find_exit_code, is_exit_answer
 from sojourn.templates.judge.http_response import shorten
-from sojourn.templates.judge.phrases import words_of
+from sojourn.templates.judge.phrases import load_words
 
 Found = Mapping[str, Json]
 
-_BAD_STATUS = words_of(
-    "error failed failure blocked denied rejected timeout timed_out cancelled canceled interrupted aborted "
-    "approval_required needs_approval refused unavailable fail pending_approval disabled not_found"
-)
+_BAD_STATUS = load_words("fields", "bad_status")
 _ERROR_FLAGS = ("isError", "is_error", "bot_detection", "timed_out", "interrupted", "sudo_auth_failed")
 _STATUS_FIELDS = ("status_code", "statusCode", "http_status", "status")
 _BODIES = ("body", "data", "response", "json", "text", "content")
 _OUTPUTS = ("output", "stderr", "stdout", "aggregated_output")
-_TOOL_FIELDS = frozenset((*_OUTPUTS, *exit_status.FIELDS, "metadata", "tool_calls_made", "session_id"))
+_TOOL_FIELDS = frozenset((*_OUTPUTS, *EXIT_CODES, "metadata", "tool_calls_made", "session_id"))
 _PAGE_TEXTS = ("content", "snapshot", "text", "markdown", "html", "body")
 _MESSAGES = ("note", "message", "detail", "reason", "notice", "msg")
 _REMARKS = ("warning", "info", "hint", "description")  # they count if the payload is empty
-_PAYLOADS = words_of(
-    "content text matches entries files results data total_count items lines bytes_written diff files_modified count"
-)
+_PAYLOADS = load_words("fields", "payloads")
 
 
-def is_tool_result(call: Call, found: Found) -> bool:
+def is_tool_result(call: CallView, found: Found) -> bool:
     """Whether an object is the result of the tool that runs programs, and not what a program printed."""
     if not _TOOL_FIELDS.isdisjoint(found):
         return True
@@ -38,15 +33,15 @@ def is_tool_result(call: Call, found: Found) -> bool:
     return not (shell.fetches(command) or shell.only_reads(command))
 
 
-def find_failure(call: Call, found: Found) -> str:
+def find_failure(call: CallView, found: Found) -> str:
     """Why a call failed; empty if it did not."""
     return next((reason for rule in _RULES if (reason := rule(call, found))), "")
 
 
-def _check_flags(call: Call, found: Found) -> str:
+def _check_flags(call: CallView, found: Found) -> str:
     if found.get("success") is False or found.get("ok") is False:
-        told = next((found[name] for name in ("error", "message", "reason") if found.get(name)), "no success")
-        return f"it says so: {shorten(told)}"
+        reason = next((found[name] for name in ("error", "message", "reason") if found.get(name)), "no success")
+        return f"it says so: {shorten(reason)}"
     if flag := next((name for name in _ERROR_FLAGS if found.get(name) is True), ""):
         return f"it is marked as {flag}"
     status = found.get("status")
@@ -58,16 +53,16 @@ def _check_flags(call: Call, found: Found) -> str:
     return "the file that was written is broken" if is_broken and call.kind == "write_file" else ""
 
 
-def _check_exit_code(call: Call, found: Found) -> str:
-    code = exit_status.code_in(found)
+def _check_exit_code(call: CallView, found: Found) -> str:
+    code = find_exit_code(found)
     if not code:
         return ""
     output = "\n".join(str(found.get(name) or "") for name in _OUTPUTS).strip()
-    is_answer = "not an error" in str(found.get("exit_code_meaning") or "") or exit_status.is_answer(call, code, output)
+    is_answer = "not an error" in str(found.get("exit_code_meaning") or "") or is_exit_answer(call, code, output)
     return "" if is_answer and not found.get("error") else f"exit code {code}"
 
 
-def _check_error(call: Call, found: Found) -> str:
+def _check_error(call: CallView, found: Found) -> str:
     value = found.get("error") or found.get("errors")
     if not value or value in ("none", "None", "null", "无") or call.category == "relay":
         return ""
@@ -78,27 +73,28 @@ def _check_error(call: Call, found: Found) -> str:
     return f"it names an error: {shorten(value)}"
 
 
-def _check_response(call: Call, found: Found) -> str:
+def _check_response(call: CallView, found: Found) -> str:
     status = next((int(one) for name in _STATUS_FIELDS if isinstance(one := found.get(name), int)), 0)
     if not status and call.category != "ask":
         return ""
     if status >= 300:
-        return http_response.explain_status(status, call.about, probes=call.method == "HEAD", writes=call.writes)
+        return http_response.explain_status(status, call.about, probes=call.method == "HEAD")
     body = next((found[name] for name in _BODIES if found.get(name)), None)
     return http_response.find_failure(body, writes=call.writes)
 
 
-def _check_page(call: Call, found: Found) -> str:
+def _check_page(call: CallView, found: Found) -> str:
     title = str(found.get("title") or "")
-    if title and web_page.is_error_title(title) and (call.category == "page" or "url" in found):
+    if title and http_response.ERROR_TITLE.match(title) and (call.category == "page" or "url" in found):
         return f'the page is "{shorten(title)}"'
     texts = [str(found[name] or "") for name in _PAGE_TEXTS if name in found]
     if call.category != "page" or not texts:
         return ""
-    return web_page.find_failure("\n".join(texts), title=title, asked=call.url, landed=str(found.get("url") or ""))
+    landed = str(found.get("url") or "")
+    return http_response.find_page_failure("\n".join(texts), title=title, asked=call.url, landed=landed)
 
 
-def _check_results(call: Call, found: Found) -> str:
+def _check_results(call: CallView, found: Found) -> str:
     """Of many pages the greater part must be there."""
     results = found.get("results")
     if not isinstance(results, list) or call.category not in ("page", "look", "search"):
@@ -110,22 +106,21 @@ def _check_results(call: Call, found: Found) -> str:
     return str(missed[0]) if missed and 2 * len(missed) >= len(results) else ""
 
 
-def _check_content(call: Call, found: Found) -> str:
+def _check_content(call: CallView, found: Found) -> str:
     """Blocks of an MCP server, and payloads that are missing."""
     if (text := join_text_blocks(found.get("content"))) and call.category != "look":
-        return tool_message.find_refusal(text) or (
-            tool_message.find_write_failure(text) if call.category == "do" else ""
-        )
+        is_write = call.category == "do"
+        return failure_text.find_refusal(text) or (failure_text.find_write_failure(text) if is_write else "")
     is_missing = (found.get("is_binary") is True and not found.get("content")) or not found.get("snapshot", True)
     return "nothing was shown" if is_missing and call.category in ("look", "search") else ""
 
 
-def _check_output(call: Call, found: Found) -> str:
+def _check_output(call: CallView, found: Found) -> str:
     parts = [value for name in _OUTPUTS if isinstance(value := found.get(name), str) and value]
     return program_output.find_failure(call, "\n".join(parts)) if parts else ""
 
 
-def _check_message(call: Call, found: Found) -> str:
+def _check_message(call: CallView, found: Found) -> str:
     """Messages and counts next to the payload; checked if the payload is empty, and always for writes."""
     if call.category in ("ask", "run"):
         return ""
@@ -135,13 +130,13 @@ def _check_message(call: Call, found: Found) -> str:
     message = next((value for name in names if isinstance(value := found.get(name), str) and value), "")
     is_sure = found.get("success") is True or found.get("ok") is True
     is_relevant = is_empty or (call.category == "do" and not is_sure)
-    find = tool_message.find_read_failure if call.category == "search" else tool_message.find_write_failure
+    find = failure_text.find_read_failure if call.category == "search" else failure_text.find_write_failure
     if is_relevant and (line := find(message)):
         return f"it says: {shorten(line)}"
     return http_response.find_undone(found) if call.category == "do" else ""
 
 
-_RULES: tuple[Callable[[Call, Found], str], ...] = (
+_RULES: tuple[Callable[[CallView, Found], str], ...] = (
     _check_flags,
     _check_exit_code,
     _check_error,

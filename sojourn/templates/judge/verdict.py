@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from sojourn.core.messages import Json
 from sojourn.templates import tool_names
-from sojourn.templates.judge import exit_status, http_response, json_result, program_output, tool_message, web_page
-from sojourn.templates.judge.call import Arguments, Call
-from sojourn.templates.tool_calls import json_of
+from sojourn.templates.judge import failure_text, http_response, json_result, program_output
+from sojourn.templates.judge.call import Arguments, CallView, is_exit_answer, parse_exit_header
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +45,9 @@ def judge(
         return Verdict(False, "the transcript marks it as an error")
     if effect == "unknown":
         return Verdict(False, "it was interrupted")
-    call = Call(
-        tool_names.kind(tool), tool_names.tool_category(tool), arguments if callable(arguments) else lambda: arguments
-    )
-    found = _parse(result)
+    get_arguments = arguments if callable(arguments) else lambda: arguments
+    call = CallView(tool_names.kind(tool), tool_names.tool_category(tool), get_arguments)
+    found = http_response.parse_json(result, openings=("{", '[{"type"', '[{"text"'))
     if isinstance(found, dict) and (call.category != "run" or json_result.is_tool_result(call, found)):
         reason = json_result.find_failure(call, found)
     else:
@@ -57,41 +55,29 @@ def judge(
     return Verdict(False, reason) if reason else _SUCCESS
 
 
-def _parse(text: str) -> Json:
-    """The JSON object or the list of text blocks that a result is; None for plain text."""
-    if not text[:20].lstrip().startswith(("{", '[{"type"', '[{"text"')):
-        return None
-    try:
-        return json_of(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _judge_text(call: Call, text: str) -> str:
-    if header := exit_status.parse_header(text):
+def _judge_text(call: CallView, text: str) -> str:
+    if header := parse_exit_header(text):
         code, output = header
         if code:
-            return "" if exit_status.is_answer(call, code, output.strip()) else f"exit code {code}"
+            return "" if is_exit_answer(call, code, output.strip()) else f"exit code {code}"
         return program_output.find_failure(call, output)
     reason = _apply_category(call, text)
     return f"it says: {http_response.shorten(reason)}" if reason and reason in text else reason
 
 
-def _apply_category(call: Call, text: str) -> str:
+def _apply_category(call: CallView, text: str) -> str:
     match call.category:
         case "run":
-            return tool_message.find_refusal(text) or program_output.find_failure(call, text)
+            return failure_text.find_refusal(text) or program_output.find_failure(call, text)
         case "look" | "search":
-            return tool_message.find_read_failure(text)
+            return failure_text.find_read_failure(text)
         case "page":
-            return tool_message.find_fetch_failure(text) or web_page.find_failure(text, asked=call.url)
+            return failure_text.find_fetch_failure(text) or http_response.find_page_failure(text, asked=call.url)
         case "ask":
             if status := http_response.parse_status_line(text):
-                return http_response.explain_status(
-                    status, call.about, probes=call.method == "HEAD", writes=call.writes
-                )
-            return tool_message.find_fetch_failure(text) or http_response.find_failure(text, writes=call.writes)
+                return http_response.explain_status(status, call.about, probes=call.method == "HEAD")
+            return failure_text.find_fetch_failure(text) or http_response.find_failure(text, writes=call.writes)
         case "relay":
-            return tool_message.find_refusal(text)
+            return failure_text.find_refusal(text)
         case _:
-            return tool_message.find_refusal(text) or tool_message.find_write_failure(text)
+            return failure_text.find_refusal(text) or failure_text.find_write_failure(text)

@@ -12,8 +12,8 @@ from sojourn.app import App
 from sojourn.core.messages import Message
 from sojourn.plugins import BUILT_INS, Registry
 from sojourn.templates.file_library import FolderLibrary
-from sojourn.templates.inject import opening
-from sojourn.templates.library import About, Kept
+from sojourn.templates.inject import write_introduction
+from sojourn.templates.library import About, StoredTemplate
 from sojourn.templates.miner import mine
 from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
 from sojourn.testing.model_script import Call, Say
@@ -26,8 +26,10 @@ EXAMPLES = [
     ToolCallExample("terminal", {"command": "deploy --to {{place}}"}, "deployed to staging in 3 s"),
     ToolCallExample("read_file", {"path": "deploy.log"}, "all fine"),
 ]
-TEMPLATE = Kept(SessionTemplate("deploying", TaskType.TERMINAL, EXAMPLES), About(requests=(ASKED,), sessions=("s0",)))
-LINE = opening(TEMPLATE.template)
+TEMPLATE = StoredTemplate(
+    SessionTemplate("deploying", TaskType.TERMINAL, EXAMPLES), About(requests=(ASKED,), sessions=("s0",))
+)
+LINE = write_introduction(TEMPLATE.template)
 OTHERS = ("hermes-runtime", "offline", "acp", "opencode")
 
 

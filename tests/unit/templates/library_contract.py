@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from sojourn.core.errors import BadInput, Conflict, NotFound
-from sojourn.templates.library import About, Kept
+from sojourn.templates.library import About, StoredTemplate
 from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
 
 ABOUT = About(requests=("build it",), sessions=("s1", "s2"), shape="a → b")
@@ -14,7 +14,7 @@ ABOUT = About(requests=("build it",), sessions=("s1", "s2"), shape="a → b")
 
 def kept(name="a", kind=TaskType.CODE, made=100.0, used=0, about=ABOUT, examples=1):
     found = [ToolCallExample("execute_code", {"code": "1"}, "1")] * examples
-    return Kept(SessionTemplate(name, kind, list(found), created_at=made, usage_count=used), about)
+    return StoredTemplate(SessionTemplate(name, kind, list(found), created_at=made, usage_count=used), about)
 
 
 class LibraryContract:

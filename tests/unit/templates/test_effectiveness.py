@@ -3,8 +3,8 @@
 import pytest
 
 from sojourn.core.messages import assistant, user
-from sojourn.templates.effectiveness import Outcome, compared
-from sojourn.templates.inject import as_messages
+from sojourn.templates.effectiveness import SessionOutcome, compare_outcomes
+from sojourn.templates.inject import to_example_messages
 from sojourn.templates.model import TaskType
 from tests.unit.templates.test_inject import TEMPLATE
 from tests.unit.templates.worlds import BAD, did, ran
@@ -12,7 +12,7 @@ from tests.unit.templates.worlds import BAD, did, ran
 
 def many(count, *, templates=(), status="completed", turns=2, tokens=100, dropped=(), failed=0):
     return [
-        Outcome(
+        SessionOutcome(
             session=f"{templates}{n}",
             templates=templates,
             status=status,
@@ -28,17 +28,23 @@ def many(count, *, templates=(), status="completed", turns=2, tokens=100, droppe
 
 
 def verdict(with_it, without):
-    [found] = compared({"t": TaskType.TERMINAL}, [*with_it, *without])
+    [found] = compare_outcomes({"t": TaskType.TERMINAL}, [*with_it, *without])
     return found
 
 
 def test_a_turn_adds_what_happened_in_it_and_examples_count_for_nothing():
-    kept = [user("go"), *as_messages(TEMPLATE), *ran("ls", id="1"), *did("patch", {}, BAD, id="2"), assistant("done")]
-    made = Outcome(session="s").after(kept, "completed").after([user("thanks")], "failed")
+    kept = [
+        user("go"),
+        *to_example_messages(TEMPLATE),
+        *ran("ls", id="1"),
+        *did("patch", {}, BAD, id="2"),
+        assistant("done"),
+    ]
+    made = SessionOutcome(session="s").after(kept, "completed").after([user("thanks")], "failed")
     assert (made.turns, made.calls, made.failed, made.status) == (2, 2, 1, "failed")
     assert made.tools == {"terminal": 1, "patch": 1}
     assert made.tokens > 0
-    assert Outcome.from_dict(made.to_dict()) == made
+    assert SessionOutcome.from_dict(made.to_dict()) == made
 
 
 @pytest.mark.parametrize(
@@ -62,5 +68,5 @@ def test_the_verdict_follows_from_the_figures(with_it, without, expected):
 
 
 def test_sessions_of_another_type_are_no_comparison():
-    other = [Outcome(session="x", status="completed", turns=9, tools={"patch": 3})] * 9
+    other = [SessionOutcome(session="x", status="completed", turns=9, tools={"patch": 3})] * 9
     assert verdict(many(6, templates=("t",)), other).without.sessions == 0

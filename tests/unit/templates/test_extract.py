@@ -7,21 +7,21 @@ from dataclasses import replace
 import pytest
 
 from sojourn.core.messages import Message, ToolCall, assistant, tool_result, user
-from sojourn.templates.extract import examples, judge_calls, task_type_of
+from sojourn.templates.extract import judge_calls, select_examples, task_type_of
 from sojourn.templates.model import TaskType
-from sojourn.templates.tool_calls import conversation
+from sojourn.templates.tool_calls import build_conversation
 from sojourn.text.template_examples import mark_as_example
 from tests.unit.templates.worlds import BAD, GOOD, did, ran, rows
 
 
 def talk(*messages):
-    return conversation(rows(*messages))
+    return build_conversation(rows(*messages))
 
 
 def test_parallel_calls_answered_out_of_order_keep_their_own_answers():
     calls = [ToolCall(id=f"c{n}", name="read_file", arguments=json.dumps({"path": f"{n}.txt"})) for n in range(4)]
     answers = [tool_result(calls[n], json.dumps({"content": f"text {n}"})) for n in (2, 0, 3, 1)]
-    found = examples(talk(user("go"), assistant("", calls), *answers))
+    found = select_examples(talk(user("go"), assistant("", calls), *answers))
     assert [(one.arguments["path"], json.loads(one.result)["content"]) for one in found] == [
         (f"{n}.txt", f"text {n}") for n in range(4)
     ]
@@ -30,24 +30,24 @@ def test_parallel_calls_answered_out_of_order_keep_their_own_answers():
 def test_an_answer_that_comes_after_later_calls_still_belongs_to_its_own():
     slow, quick = ToolCall(id="slow", name="terminal"), ToolCall(id="quick", name="terminal")
     messages = [assistant("", [slow]), assistant("", [quick]), tool_result(quick, "q"), tool_result(slow, "s")]
-    assert [one.result for one in examples(talk(*messages))] == ["s", "q"]
+    assert [one.result for one in select_examples(talk(*messages))] == ["s", "q"]
 
 
 def test_the_reduced_shape_without_ids_is_paired_by_name_and_order():
     asked = Message(role="assistant", tool_calls=json.dumps([{"name": "a", "arguments": {"x": 1}}, {"name": "b"}]))
     answers = [Message(role="tool", tool_name="b", content="B"), Message(role="tool", tool_name="a", content="A")]
-    found = examples(talk(asked, *answers))
+    found = select_examples(talk(asked, *answers))
     assert [(one.tool_name, dict(one.arguments), one.result) for one in found] == [("a", {"x": 1}, "A"), ("b", {}, "B")]
 
 
 def test_an_id_used_twice_means_the_call_that_is_open():
     first, second = (did("terminal", {"command": n}, f"r{n}", id="call_0") for n in ("1", "2"))
-    assert [one.result for one in examples(talk(*first, *second))] == ["r1", "r2"]
+    assert [one.result for one in select_examples(talk(*first, *second))] == ["r1", "r2"]
 
 
 @pytest.mark.parametrize("arguments", ["{broken", "", "[1, 2]", "7", '"text"', "null", "{" * 5000])
 def test_arguments_that_are_no_json_object_become_empty(arguments):
-    [found] = examples(talk(*did("terminal", arguments, "fine")))
+    [found] = select_examples(talk(*did("terminal", arguments, "fine")))
     assert found.arguments == {}
 
 
@@ -57,25 +57,30 @@ def test_calls_without_a_name_are_skipped_and_the_others_stay():
         Message(role="assistant", tool_calls=json.dumps(raw)),
         Message(role="tool", tool_call_id="2", content="ok"),
     ]
-    assert [one.tool_name for one in examples(talk(*messages))] == ["terminal"]
+    assert [one.tool_name for one in select_examples(talk(*messages))] == ["terminal"]
 
 
 def test_tool_calls_that_are_no_json_are_no_calls():
-    assert examples(talk(Message(role="assistant", tool_calls="{nonsense"), Message(role="tool", content="x"))) == []
+    assert (
+        select_examples(talk(Message(role="assistant", tool_calls="{nonsense"), Message(role="tool", content="x")))
+        == []
+    )
 
 
 def test_undone_rows_are_not_there():
     gone = [replace(one, active=False) for one in did("terminal", {"command": "a"})]
-    assert examples(talk(*gone, *did("patch", {"path": "b"}))) == examples(talk(*did("patch", {"path": "b"})))
+    assert select_examples(talk(*gone, *did("patch", {"path": "b"}))) == select_examples(
+        talk(*did("patch", {"path": "b"}))
+    )
 
 
 def test_only_calls_that_worked_become_examples_and_ten_at_most():
     messages = [one for n in range(30) for one in did("terminal", {"n": n}, BAD if n % 2 else GOOD, id=f"c{n}")]
-    found = examples(talk(*messages))
+    found = select_examples(talk(*messages))
     assert [one.arguments["n"] for one in found] == list(range(0, 20, 2))
     assert all(one.success for one in found)
-    assert len(examples(talk(*messages), 3)) == 3
-    assert examples(talk(*messages), 0) == []
+    assert len(select_examples(talk(*messages), 3)) == 3
+    assert select_examples(talk(*messages), 0) == []
 
 
 def test_a_call_that_was_never_answered_did_not_work():
@@ -147,14 +152,14 @@ def test_injected_examples_are_never_examples_again_by_either_mark():
     by_id = did("terminal", {"command": "a"}, id="template_0") + did("terminal", {"command": "b"}, id="template_3_2")
     by_extra = [mark_as_example(one, "t") for one in did("terminal", {"command": "c"}, id="call_9")]
     real = did("terminal", {"command": "d"}, id="template_engine")
-    assert [one.arguments["command"] for one in examples(talk(user("go"), *by_id, *by_extra, *real))] == ["d"]
+    assert [one.arguments["command"] for one in select_examples(talk(user("go"), *by_id, *by_extra, *real))] == ["d"]
 
 
 def test_structured_answers_are_read_as_text():
     call = ToolCall(id="1", name="browser_navigate")
     parts = json.dumps([{"type": "text", "text": "a page"}, {"type": "image"}])
     answer = replace(tool_result(call, parts), structured=True)
-    assert [one.result for one in examples(talk(assistant("", [call]), answer))] == ["a page\n[image]"]
+    assert [one.result for one in select_examples(talk(assistant("", [call]), answer))] == ["a page\n[image]"]
 
 
 def test_the_type_can_be_told_from_the_first_thirty_turns():

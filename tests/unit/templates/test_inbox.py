@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from sojourn.core.errors import Conflict, NotFound
-from sojourn.templates.effectiveness import Outcome
+from sojourn.templates.effectiveness import SessionOutcome
 from sojourn.templates.erase import forget_in
 from sojourn.templates.file_library import FolderLibrary
-from sojourn.templates.library import About, Kept
+from sojourn.templates.library import About, StoredTemplate
 from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates.suggestions import Inbox, Suggestion
+from sojourn.templates.suggestions import Suggestion, SuggestionInbox
 
 EXAMPLES = [ToolCallExample("terminal", {"command": "ls"}, "a")]
 
@@ -29,7 +29,7 @@ def library(tmp_path):
 
 @pytest.fixture
 def inbox(library):
-    return Inbox(library)
+    return SuggestionInbox(library)
 
 
 async def test_a_suggestion_is_kept_whole_and_found_by_the_beginning_of_its_id(inbox):
@@ -112,10 +112,10 @@ async def test_a_note_that_cannot_be_read_hides_no_other(inbox, library):
 async def test_forgetting_a_session_takes_everything_that_came_from_it(inbox, library):
     made = SessionTemplate("made", TaskType.CODE, list(EXAMPLES), source_session_id="s1")
     other = replace(made, name="other", source_session_id="s9")
-    await library.save(Kept(made, About(requests=("secret wish",), sessions=("s1",))))
-    await library.save(Kept(other, About(requests=("secret wish",), sessions=("s9", "s1"))))
+    await library.save(StoredTemplate(made, About(requests=("secret wish",), sessions=("s1",))))
+    await library.save(StoredTemplate(other, About(requests=("secret wish",), sessions=("s9", "s1"))))
     await inbox.fill([idea()])
-    await library.note("outcome", "s1", Outcome(session="s1", turns=1).to_dict())
+    await library.note("outcome", "s1", SessionOutcome(session="s1", turns=1).to_dict())
     changed = await forget_in(library, "s1")
     assert changed == ["template made", "template other", "suggestion aaaa1111", "what became of it with templates"]
     left = b"".join(file.read_bytes() for file in library.folder.rglob("*") if file.is_file())

@@ -3,9 +3,9 @@
 import json
 
 from sojourn.core.messages import assistant, tool_calls_of, user
-from sojourn.templates.inject import as_messages, inject
+from sojourn.templates.inject import inject, to_example_messages
 from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates.tool_mapping import fitted
+from sojourn.templates.tool_translation import adapt_tools
 from sojourn.text.template_examples import is_example, render_examples
 
 TWO = [ToolCallExample("terminal", {"command": "ls"}, "a.txt"), ToolCallExample("read_file", {"path": "ä"}, "text")]
@@ -48,11 +48,11 @@ def test_ids_get_a_suffix_only_where_they_are_taken():
 def test_a_template_without_examples_changes_nothing():
     said = [{"role": "user", "content": "hi"}]
     assert inject(SessionTemplate("none", TaskType.CODE), said) == said
-    assert as_messages(SessionTemplate("none", TaskType.CODE)) == ()
+    assert to_example_messages(SessionTemplate("none", TaskType.CODE)) == ()
 
 
 def test_as_messages_every_one_is_marked_as_an_example_and_real_ones_are_not():
-    found = as_messages(TEMPLATE)
+    found = to_example_messages(TEMPLATE)
     assert [one.role for one in found] == ["system", "assistant", "tool", "assistant", "tool"]
     assert all(map(is_example, found))
     assert [call.id for one in found for call in tool_calls_of(one)] == ["template_0", "template_1"]
@@ -62,7 +62,7 @@ def test_as_messages_every_one_is_marked_as_an_example_and_real_ones_are_not():
 
 
 def test_as_text_the_same_examples_are_words():
-    assert render_examples(as_messages(TEMPLATE)).splitlines()[1:] == [
+    assert render_examples(to_example_messages(TEMPLATE)).splitlines()[1:] == [
         '→ terminal({"command": "ls"})',
         "  a.txt",
         '→ read_file({"path": "ä"})',
@@ -71,8 +71,8 @@ def test_as_text_the_same_examples_are_words():
 
 
 def test_examples_of_tools_a_session_lacks_are_mapped_or_left_out_and_that_is_said():
-    made = fitted(TEMPLATE, ["Read", "WebSearch"])
+    made = adapt_tools(TEMPLATE, ["Read", "WebSearch"])
     assert [(one.tool_name, dict(one.arguments)) for one in made.template.examples] == [("Read", {"file_path": "ä"})]
     assert made.left_out == ("terminal (this session has no such tool)",)
     assert made.mapped == ("read_file as Read",)
-    assert fitted(TEMPLATE, []).template is TEMPLATE
+    assert adapt_tools(TEMPLATE, []).template is TEMPLATE

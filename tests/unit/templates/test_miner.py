@@ -5,14 +5,14 @@ import pytest
 from sojourn.core.errors import StoreCorrupt
 from sojourn.core.messages import user
 from sojourn.ports.history import SessionFacts
+from sojourn.templates.judge.shell_command import to_skeleton
 from sojourn.templates.miner import mine
-from sojourn.templates.mining_cache import forget, place, recall, remember
+from sojourn.templates.mining_cache import clear_cache, load_cache, locate_cache, save_cache
 from sojourn.templates.sanitize import Cleaner
-from sojourn.templates.sequence_mining import recurring
-from sojourn.templates.session_shape import Digest, digest, step
-from sojourn.templates.shell_command import skeleton
-from sojourn.templates.tool_calls import conversation
-from sojourn.templates.verify import suggestions
+from sojourn.templates.sequence_mining import find_recurring
+from sojourn.templates.session_shape import Digest, digest_session, to_step
+from sojourn.templates.tool_calls import build_conversation
+from sojourn.templates.verify import find_suggestions
 from sojourn.text.template_examples import mark_as_example
 from tests.unit.templates.worlds import BAD, did, ran, rows
 
@@ -99,7 +99,7 @@ def test_a_step_is_the_kind_of_a_call_without_what_varies():
         *did("terminal", "{broken"),
         *did("shell", {"command": ["bash", "-lc", "cd x && ls -l"]}),
     ]
-    found = [step(one) for one in conversation(rows(*calls)).exchanges]
+    found = [to_step(one) for one in build_conversation(rows(*calls)).exchanges]
     assert found == [
         "terminal git status",
         "terminal git status",
@@ -122,7 +122,7 @@ def test_a_step_is_the_kind_of_a_call_without_what_varies():
     ],
 )
 def test_what_stands_before_a_program_and_where_it_lies_is_no_part_of_a_step(command, kind):
-    assert skeleton(command) == kind
+    assert to_skeleton(command) == kind
 
 
 def test_a_digest_holds_what_seems_to_have_worked_and_the_same_step_again_is_one_step():
@@ -132,12 +132,12 @@ def test_a_digest_holds_what_seems_to_have_worked_and_the_same_step_again_is_one
         *did("terminal", {"command": "make"}, BAD, id="3"),
         *ran("make", id="4"),
     ]
-    assert digest(rows(*messages)) == Digest(("terminal ls", "terminal make"), (0, 3))
+    assert digest_session(rows(*messages)) == Digest(("terminal ls", "terminal make"), (0, 3))
 
 
 def test_a_shape_is_found_in_three_sessions_and_not_in_two():
-    assert [list(one.steps) for one in recurring(shapes_of(past(3)))] == [CHORE]
-    assert recurring(shapes_of(past(2))) == []
+    assert [list(one.steps) for one in find_recurring(shapes_of(past(3)))] == [CHORE]
+    assert find_recurring(shapes_of(past(2))) == []
 
 
 def test_near_duplicates_are_merged_and_the_number_is_capped():
@@ -146,7 +146,7 @@ def test_near_duplicates_are_merged_and_the_number_is_capped():
         for n in range(3):
             lots[f"k{kind}-{n}"] = Digest(tuple(f"p{kind}s{at}" for at in range(6)), tuple(range(6)))
             lots[f"v{kind}-{n}"] = Digest((*(f"p{kind}s{at}" for at in range(5)), f"p{kind}other"), tuple(range(6)))
-    found = recurring(lots)
+    found = find_recurring(lots)
     assert len(found) == 8
     assert len({one.steps[0][:3] for one in found}) == 8
 
@@ -156,13 +156,13 @@ def test_what_chance_would_bring_is_not_suggested():
 
     dice = Random(1)
     drawn = {f"s{n}": Digest(tuple(dice.choice("abc") for _ in range(40)), tuple(range(40))) for n in range(200)}
-    assert recurring(drawn) == []
+    assert find_recurring(drawn) == []
 
 
 def test_a_suggestion_names_its_evidence_and_what_varies():
     history = past(4)
     found = mine(history, {})
-    [made] = suggestions(history, shapes_of(history), [one.id for one in found.facts])
+    [made] = find_suggestions(history, shapes_of(history), [one.id for one in found.facts])
     assert made.shape == " → ".join(CHORE)
     assert [session for session, _ in made.evidence] == ["s0", "s1", "s2", "s3"]
     assert made.evidence[0][1] == 2  # the row of the first call
@@ -179,7 +179,7 @@ def test_a_suggestion_names_its_evidence_and_what_varies():
 def test_copies_of_a_session_prove_nothing_more():
     def suggested(sessions):
         history = Past(sessions | {f"z{n}": noise(100 + n) for n in range(6)})
-        return suggestions(history, shapes_of(history), list(sessions))
+        return find_suggestions(history, shapes_of(history), list(sessions))
 
     assert suggested({f"s{n}": [*chore("b"), *noise(0)] for n in range(4)}) == []
     mixed = {f"s{n}": [*chore(f"b{min(n, 2)}"), *noise(n)] for n in range(5)}
@@ -198,7 +198,7 @@ def polite(branch):
 
 def test_a_step_that_fails_in_its_own_words_is_no_part_of_a_shape():
     history = Past({f"s{n}": [*polite(f"b{n}"), *noise(n)] for n in range(5)})
-    [made] = suggestions(history, shapes_of(history), list(history.raw))
+    [made] = find_suggestions(history, shapes_of(history), list(history.raw))
     assert made.shape == "terminal git pull → terminal git push"
 
 
@@ -208,7 +208,7 @@ def test_only_runs_that_hold_are_evidence():
 
     history = Past({f"s{n}": talk(n) for n in range(14)} | {f"z{n}": noise(100 + n) for n in range(6)})
     digests = {id: Digest(tuple(CHORE), (0, 1, 2)) if id[0] == "s" else one for id, one in shapes_of(history).items()}
-    [made] = suggestions(history, digests, list(history.raw))
+    [made] = find_suggestions(history, digests, list(history.raw))
     assert [session for session, _ in made.evidence] == [f"s{n}" for n in (1, 2, 4, 5, 6, 7, 8, 9, 10, 11)]
     assert made.sessions == 12  # two proved otherwise, two were not looked at
 
@@ -216,8 +216,8 @@ def test_only_runs_that_hold_are_evidence():
 def test_what_was_undone_later_is_no_evidence():
     taken_back = [*did("write_file", {"path": "a.py"}, id="1"), *ran("pytest -q", id="2"), user("undo that please")]
     history = Past({f"s{n}": [user(f"try {n}"), *taken_back] for n in range(4)} | {f"z{n}": noise(n) for n in range(9)})
-    assert [one.words for one in recurring(shapes_of(history))] == ["write_file .py → terminal pytest"]
-    assert suggestions(history, shapes_of(history), list(history.raw)) == []
+    assert [one.words for one in find_recurring(shapes_of(history))] == ["write_file .py → terminal pytest"]
+    assert find_suggestions(history, shapes_of(history), list(history.raw)) == []
 
 
 def test_suggested_examples_are_cleaned_like_saved_ones():
@@ -226,7 +226,7 @@ def test_suggested_examples_are_cleaned_like_saved_ones():
         for n in range(3)
     }
     history = Past(secret | {f"z{n}": noise(n) for n in range(9)})
-    made = suggestions(history, shapes_of(history), list(secret), cleaner=Cleaner())
+    made = find_suggestions(history, shapes_of(history), list(secret), cleaner=Cleaner())
     text = str([one.to_dict() for one in made])
     assert made
     assert "ada" not in text
@@ -258,7 +258,7 @@ def test_a_damaged_session_is_named_and_the_others_are_mined():
     found = mine(history, {})
     assert found.damaged == ("s1", "z3")
     assert len(found.known) == 8
-    assert [list(one.steps) for one in recurring({id: one for id, (_, one) in found.known.items()})] == [CHORE]
+    assert [list(one.steps) for one in find_recurring({id: one for id, (_, one) in found.known.items()})] == [CHORE]
 
 
 @pytest.mark.parametrize("large", [0, 1_000_000_000])
@@ -281,21 +281,21 @@ def test_several_processes_find_what_one_finds(tmp_path, monkeypatch, large):
 
 def test_injected_examples_are_never_mined():
     def pretended(n):
-        by_id = [one for at, step in enumerate(("a", "b", "c")) for one in ran(f"{step} go", id=f"template_{at}")]
-        by_mark = [mark_as_example(one, "t") for step in ("d", "e", "f") for one in ran(f"{step} go", id=f"{step}{n}")]
+        by_id = [one for at, word in enumerate(("a", "b", "c")) for one in ran(f"{word} go", id=f"template_{at}")]
+        by_mark = [mark_as_example(one, "t") for word in ("d", "e", "f") for one in ran(f"{word} go", id=f"{word}{n}")]
         return [user("go"), *by_id, *by_mark, *noise(n)]
 
     history = Past({f"s{n}": pretended(n) for n in range(5)} | {f"z{n}": noise(50 + n) for n in range(5)})
-    assert recurring(shapes_of(history)) == []
+    assert find_recurring(shapes_of(history)) == []
 
 
 def test_what_was_found_is_remembered_and_a_torn_file_is_read_as_nothing(tmp_path):
     known = mine(past(3), {}).known
-    file = place(tmp_path, "home:/x")
-    assert recall(file) == {}
-    remember(file, known)
-    assert recall(file) == known
+    file = locate_cache(tmp_path, "home:/x")
+    assert load_cache(file) == {}
+    save_cache(file, known)
+    assert load_cache(file) == known
     file.write_text(file.read_text()[:50])
-    assert recall(file) == {}
-    assert forget(tmp_path) == [file]
+    assert load_cache(file) == {}
+    assert clear_cache(tmp_path) == [file]
     assert not file.exists()

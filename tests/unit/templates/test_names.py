@@ -7,8 +7,7 @@ import time
 import pytest
 
 from sojourn.core.errors import BadInput
-from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates.names import check_name, default_name
+from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample, check_name, default_name
 
 ORIGINAL = """{
   "name": "code_20260101_1767225600",

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates.sanitize import Cleaner, trimmed
+from sojourn.templates.sanitize import Cleaner, trim_middle
 
 
 def test_secrets_and_personal_paths_are_stripped_from_arguments_and_results():
@@ -72,11 +72,11 @@ def test_ordinary_text_stays_as_it_is():
 
 
 def test_a_big_result_keeps_its_ends_and_says_what_is_missing():
-    kept = trimmed("a" * 5000 + "END", 1000)
+    kept = trim_middle("a" * 5000 + "END", 1000)
     assert kept.startswith("a" * 700 + "\n… [4,103 characters left out] …\n")
     assert kept.endswith("END")
     assert len(kept) < 1000
-    assert trimmed("short", 1000) == "short"
+    assert trim_middle("short", 1000) == "short"
 
 
 def test_a_big_argument_is_trimmed_too():

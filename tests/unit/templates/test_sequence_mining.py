@@ -6,7 +6,7 @@ from math import prod
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.templates.sequence_mining import LONGEST, SHORTEST, recurring
+from sojourn.templates.sequence_mining import MAX_STEPS, MIN_STEPS, find_recurring
 from sojourn.templates.session_shape import Digest
 
 KINDS = ["terminal make", "read_file .py", "patch .py", "web_search", "terminal git commit"]
@@ -22,7 +22,7 @@ def counted(history, least):
     all_steps = Counter(step for steps in history for step in steps)
     total, found = sum(all_steps.values()), {}
     for number, steps in enumerate(history):
-        for length in range(SHORTEST, LONGEST + 1):
+        for length in range(MIN_STEPS, MAX_STEPS + 1):
             for at in range(len(steps) - length + 1):
                 found.setdefault(tuple(steps[at : at + length]), {}).setdefault(f"s{number}", at)
     return {
@@ -35,7 +35,7 @@ def counted(history, least):
 @given(histories, st.integers(2, 4))
 def test_what_comes_back_is_what_counting_finds(history, least):
     everything = counted(history, least)
-    found = recurring(digests(history), least=least, most=4)
+    found = find_recurring(digests(history), least=least, most=4)
     assert bool(found) == bool(everything)
     for shape in found:
         where = everything[shape.steps]
@@ -47,7 +47,7 @@ def test_what_comes_back_is_what_counting_finds(history, least):
 
 @given(histories)
 def test_nothing_is_said_twice(history):
-    found = recurring(digests(history), least=2, most=5)
+    found = find_recurring(digests(history), least=2, most=5)
     for one in found:
         for other in found:
             assert one is other or len(set(one.steps) & set(other.steps)) < 0.6 * len(set(one.steps) | set(other.steps))
@@ -55,11 +55,11 @@ def test_nothing_is_said_twice(history):
 
 def test_the_order_of_the_sessions_says_nothing():
     history = [["terminal make", "patch .py", "web_search"], ["web_search", "terminal make", "patch .py"]] * 3
-    there = recurring(digests(history))
-    back = recurring(digests(history[::-1]))
+    there = find_recurring(digests(history))
+    back = find_recurring(digests(history[::-1]))
     assert [(one.steps, one.score) for one in there] == [(one.steps, one.score) for one in back] != []
 
 
 def test_a_step_few_sessions_hold_breaks_a_run():
     history = [["terminal make", f"odd {n}", "patch .py"] for n in range(5)] + [["web_search"]] * 20
-    assert recurring(digests(history)) == []
+    assert find_recurring(digests(history)) == []

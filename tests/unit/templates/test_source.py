@@ -8,7 +8,7 @@ from sojourn.core.sessions import Principal, Session, SessionId
 from sojourn.ports.context import CanLearn, ContextRequest
 from sojourn.templates.context_source import TemplateSource
 from sojourn.templates.file_library import FolderLibrary
-from sojourn.templates.library import About, Kept
+from sojourn.templates.library import About, StoredTemplate
 from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
 from sojourn.text.template_examples import is_example
 from tests.unit.templates.worlds import ran
@@ -16,7 +16,9 @@ from tests.unit.templates.worlds import ran
 
 def kept(name="deploying", tool="terminal", request="deploy the blog to staging", result="done"):
     examples = [ToolCallExample(tool, {"command": f"step {n}"}, result) for n in range(2)]
-    return Kept(SessionTemplate(name, TaskType.TERMINAL, examples), About(requests=(request,), sessions=("s0",)))
+    return StoredTemplate(
+        SessionTemplate(name, TaskType.TERMINAL, examples), About(requests=(request,), sessions=("s0",))
+    )
 
 
 def request(said="deploy the blog please", session="s1", principal="owner", history=(), **more):
@@ -151,7 +153,7 @@ async def test_one_of_ten_long_examples_comes_by_itself_as_far_as_there_is_room(
     await library.delete("deploying")
     ten = [ToolCallExample("terminal", {"command": f"step {n}"}, "word " * 300) for n in range(10)]
     template = SessionTemplate("long", TaskType.TERMINAL, ten)
-    await library.save(Kept(template, About(requests=("deploy the blog to staging",), sessions=("s0",))))
+    await library.save(StoredTemplate(template, About(requests=("deploy the blog to staging",), sessions=("s0",))))
     given = await source.contribute(request())
     [shown] = given.shown
     assert 0 < shown.detail["examples"] < 10

@@ -7,7 +7,7 @@ from sojourn.app import App
 from sojourn.plugins import BUILT_INS, Registry
 from sojourn.templates import tool_names as names
 from sojourn.templates.model import SessionTemplate, TaskType, ToolCallExample
-from sojourn.templates.tool_mapping import arguments_for, fitted
+from sojourn.templates.tool_translation import adapt_tools, translate_arguments
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ from sojourn.templates.tool_mapping import arguments_for, fitted
     ],
 )
 def test_arguments_become_what_the_tool_takes(tool, given, target, expected):
-    assert arguments_for(target, ToolCallExample(tool, given, "ok")) == expected
+    assert translate_arguments(target, ToolCallExample(tool, given, "ok")) == expected
 
 
 def test_what_does_not_fit_is_left_out_and_said():
     examples = [ToolCallExample("apply_patch", {"input": "x"}, "ok"), ToolCallExample("Bash", {"command": "ls"}, "a")]
-    made = fitted(SessionTemplate("a", TaskType.FILE, examples), ["patch", "terminal"])
+    made = adapt_tools(SessionTemplate("a", TaskType.FILE, examples), ["patch", "terminal"])
     assert [(one.tool_name, one.arguments) for one in made.template.examples] == [("terminal", {"command": "ls"})]
     assert made.left_out == ("apply_patch (its arguments do not fit patch here)",)
     assert made.mapped == ("Bash as terminal",)

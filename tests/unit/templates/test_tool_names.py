@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 
 from sojourn.templates.model import TaskType
-from sojourn.templates.tool_names import classify, family, kind, mapped, renamed
+from sojourn.templates.tool_names import classify, family, find_equivalent, kind, rename_arguments
 
 FAMILIES = {
     TaskType.CODE: ["execute_code", "code_execution"],
@@ -59,8 +59,8 @@ def test_the_mapping_is_data_and_every_name_means_one_tool():
 
 
 def test_a_tool_a_session_lacks_is_mapped_to_one_that_does_the_same():
-    assert mapped("terminal", ["Read", "Bash"]) == "Bash"
-    assert mapped("Bash", ["terminal", "patch"]) == "terminal"
-    assert mapped("terminal", ["Read"]) is None
-    assert renamed({"path": "a", "content": "b"}, "write_file", "Write") == {"file_path": "a", "content": "b"}
-    assert renamed({"file_path": "a"}, "Read", "read_file") == {"path": "a"}
+    assert find_equivalent("terminal", ["Read", "Bash"]) == "Bash"
+    assert find_equivalent("Bash", ["terminal", "patch"]) == "terminal"
+    assert find_equivalent("terminal", ["Read"]) is None
+    assert rename_arguments({"path": "a", "content": "b"}, "write_file", "Write") == {"file_path": "a", "content": "b"}
+    assert rename_arguments({"file_path": "a"}, "Read", "read_file") == {"path": "a"}

@@ -11,15 +11,14 @@ from dataclasses import dataclass, replace
 
 from sojourn.core.messages import Json
 from sojourn.templates import tool_names
-from sojourn.templates.inject import as_messages
+from sojourn.templates.inject import to_example_messages
 from sojourn.templates.model import SessionTemplate, ToolCallExample
-from sojourn.templates.shell_command import command_text
 from sojourn.text.template_examples import render_examples
 from sojourn.text.token_count import estimate_tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class AdaptedTemplate:
     """A template in the tools of one session: what could not be kept, and what is called otherwise here."""
 
     template: SessionTemplate
@@ -27,17 +26,17 @@ class Fitted:
     mapped: tuple[str, ...] = ()
 
 
-def fitted(template: SessionTemplate, available: Collection[str]) -> Fitted:
+def adapt_tools(template: SessionTemplate, available: Collection[str]) -> AdaptedTemplate:
     """Examples of tools this session lacks are mapped to one that does the same, or left out, and that is said.
     A session that names no tools is taken to have them all."""
     if not available:
-        return Fitted(template)
+        return AdaptedTemplate(template)
     kept: list[ToolCallExample] = []
     said: list[str] = []
     mapped: list[str] = []
     for example in template.examples:
-        tool = tool_names.mapped(example.tool_name, available)
-        given = None if tool is None else arguments_for(tool, example)
+        tool = tool_names.find_equivalent(example.tool_name, available)
+        given = None if tool is None else translate_arguments(tool, example)
         if tool is None:
             said.append(f"{example.tool_name} (this session has no such tool)")
         elif given is None:
@@ -45,29 +44,29 @@ def fitted(template: SessionTemplate, available: Collection[str]) -> Fitted:
         else:
             kept.append(replace(example, tool_name=tool, arguments=given))
             mapped += [f"{example.tool_name} as {tool}"] if tool != example.tool_name else []
-    return Fitted(replace(template, examples=kept), tuple(dict.fromkeys(said)), tuple(dict.fromkeys(mapped)))
+    return AdaptedTemplate(replace(template, examples=kept), tuple(dict.fromkeys(said)), tuple(dict.fromkeys(mapped)))
 
 
-def cut(fit: Fitted, budget: int) -> Fitted:
+def trim_to_budget(fit: AdaptedTemplate, budget: int) -> AdaptedTemplate:
     """As many of the first examples as the budget has room for; the others are left out, and that is said."""
     template = fit.template
-    while template.examples and estimate_tokens(render_examples(as_messages(template))) > budget:
+    while template.examples and estimate_tokens(render_examples(to_example_messages(template))) > budget:
         template = replace(template, examples=template.examples[:-1])
     gone = dict.fromkeys(one.tool_name for one in fit.template.examples[len(template.examples) :])
     said = [f"{', '.join(gone)} (no room)"] if gone else []
     return replace(fit, template=template, left_out=(*fit.left_out, *said))
 
 
-def arguments_for(target: str, example: ToolCallExample) -> Mapping[str, Json] | None:
+def translate_arguments(target: str, example: ToolCallExample) -> Mapping[str, Json] | None:
     """The arguments of a call for another program's tool of the same kind; None when they say nothing to it."""
     takes: Mapping[str, str] | None = tool_names.table("takes").get(target)
     if takes is None:
-        given = tool_names.renamed(example.arguments, example.tool_name, target)
+        given = tool_names.rename_arguments(example.arguments, example.tool_name, target)
     else:
         words = {**tool_names.table("implies").get(example.tool_name, {}), **tool_names.in_our_words(example.arguments)}
         given = {takes[name]: value for name, value in words.items() if name in takes}
     if isinstance(given.get("command"), list) and target not in tool_names.table("lists"):
-        given["command"] = command_text(given["command"])
+        given["command"] = tool_names.join_command(given["command"])
     for name, meant in tool_names.table("means").get(target, {}).items():
         if isinstance(given.get(name), str):
             given[name] = meant.get(given[name], given[name])
