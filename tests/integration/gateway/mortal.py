@@ -25,7 +25,7 @@ class Mortal:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
-        if not callable(found) or name in ("watch", "read", "watch_journal", "controls", "watch_changes", "history"):
+        if not callable(found) or name in ("watch", "read", "watch_gateway", "controls", "watch_changes", "history"):
             return found
 
         async def called(*args: Any, **given: Any) -> Any:

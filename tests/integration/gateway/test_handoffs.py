@@ -261,7 +261,7 @@ async def test_words_that_came_before_a_session_arrives_in_their_own_place_do_no
                 await written.wait()
             return await keep(platform, account, id, **given)
 
-        monkeypatch.setattr(store, "keep_incoming", words_first)
+        monkeypatch.setattr(store, "add_incoming", words_first)
         asked = await at.request(session, "fake", wait=True)
         at.network.say("42", "go on")
         await at.rows("running", 1)
