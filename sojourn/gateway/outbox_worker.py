@@ -24,7 +24,7 @@ _MAX_AGE_SECONDS = 86_400.0  # an older message is not sent any more
 _STORE_RETRY_SECONDS = 0.5
 _MAX_RETRY_SECONDS = 60.0
 _MAX_ATTEMPTS = 5  # after errors of an unknown kind
-_MAX_TASKS = 64
+_MAX_TASKS = 64  # concurrent sends
 _PERMANENT_REFUSALS = ("forbidden", "not_found", "too_long", "bad_format")
 
 logger = logging.getLogger(__name__)

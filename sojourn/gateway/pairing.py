@@ -29,7 +29,7 @@ _IDENTITY, _MISTAKES = "gateway_identity", "gateway_pairing_mistakes"
 ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 CODE_TTL_SECONDS, REISSUE_AFTER_SECONDS, LOCKOUT_SECONDS = 3600.0, 600.0, 3600.0
 _CODE_CHARS = 8
-_MAX_PENDING, _MAX_MISTAKES = 3, 5
+_MAX_PENDING, _MAX_MISTAKES = 3, 5  # codes per network; wrong codes before the lockout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -145,8 +145,8 @@ class TestApiServer(PlatformContract):
 async def test_the_chats_of_programs_are_not_the_rooms_of_people():
     kit = App(config.load())
     await kit.shared(Chats).say("home", "from a program", Sender(id="owner"))
-    assert await kit.shared(Rooms).list_unheard() == await kit.shared(Rooms).read("home") == []
-    assert [one.text for one in await kit.shared(Chats).list_unheard()] == ["from a program"]
+    assert await kit.shared(Rooms).list_unread() == await kit.shared(Rooms).read("home") == []
+    assert [one.text for one in await kit.shared(Chats).list_unread()] == ["from a program"]
     await kit.close()
 
 
@@ -157,5 +157,5 @@ async def test_the_same_key_is_said_and_heard_once():
     assert await chats.say("home", "once", ann, key="k 1") == first
     assert await Chats(kit).say("home", "once", ann, key="k 1") == first
     assert await chats.say("home", "once", ann) != first
-    assert [one.text for one in await chats.list_unheard()] == ["once", "once"]
+    assert [one.text for one in await chats.list_unread()] == ["once", "once"]
     await kit.close()

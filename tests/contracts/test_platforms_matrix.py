@@ -110,7 +110,7 @@ async def test_a_file_that_is_gone_is_said(rig: MatrixRig, adapter: Matrix):
     async with listening(rig, adapter) as ear:
         await rig.post(rig.chats["dm"], content, rig.people[0].id)
         heard = await ear.hear()
-    assert heard.text.startswith("[dot.png cannot be read")
+    assert heard.text.startswith("[dot.png could not be downloaded")
     assert heard.files == ()
 
 

@@ -41,7 +41,7 @@ async def test_a_file_that_is_gone_is_said(rig: NtfyRig, adapter: Ntfy):
     async with listening(rig, adapter) as ear:
         gone = {"name": "x", "type": "image/png", "url": f"{rig.url}/file/gone"}
         rig.server._keep(None, "garden", message="look", attachment=gone)  # type: ignore[arg-type]
-        assert "cannot be read" in (await ear.hear()).text
+        assert "could not be downloaded" in (await ear.hear()).text
 
 
 async def test_markdown_is_asked_for_unless_plain(rig: NtfyRig, adapter: Ntfy):

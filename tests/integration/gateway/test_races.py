@@ -15,7 +15,7 @@ from sojourn.ports.store import Listing
 from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
 from sojourn.testing.scripted import Do, Gate, Say
 from tests.integration.gateway.mortal import Mortal
-from tests.integration.gateway.racing import QUICK, asked, is_in, to_step
+from tests.integration.gateway.race_steps import QUICK, asked, is_in, to_step
 from tests.integration.gateway.worlds import CLI, world
 
 

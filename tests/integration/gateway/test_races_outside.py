@@ -15,7 +15,7 @@ from sojourn.stores.postgres.store import PostgresStore
 from sojourn.testing.fake_platform import ANN, BEN, FakePlatform
 from sojourn.testing.scripted import Gate, Say
 from tests.integration.gateway.mortal import Mortal
-from tests.integration.gateway.racing import QUICK, asked, is_in, to_step
+from tests.integration.gateway.race_steps import QUICK, asked, is_in, to_step
 from tests.integration.gateway.worlds import CLI, world
 
 
