@@ -1,10 +1,9 @@
-"""The routes under `/api/plugins/gateway/`. With them, a server runs the gateway, unless it was told not to."""
+"""The HTTP routes under `/api/plugins/gateway/`, and the gateway that runs inside the server."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from dataclasses import asdict
@@ -21,33 +20,32 @@ from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, SessionId
 from sojourn.gateway.host import Gateway
 from sojourn.gateway.pairing import Identities
-from sojourn.gateway.status import delivery, shown, status
+from sojourn.gateway.status import delivery_to_json, handoff_to_json, read_status
 from sojourn.ports.app import AppContext, HasStore
 from sojourn.ports.service import Caller
 
 _FAULTS: dict[int | str, dict[str, Any]] = {
-    404: {"description": "There is no such session, hand-off, code or platform."},
-    409: {"description": "A turn runs, or another hand-off is under way."},
-    503: {"description": "No gateway runs, or the platform cannot be reached."},
+    404: {"description": "The session, hand-off, code or platform does not exist."},
+    409: {"description": "A turn is running, or another hand-off is in progress."},
+    503: {"description": "No gateway is running, or the platform cannot be reached."},
 }
+_HEADER_CHARS = 200
 Id = Annotated[str, Path(max_length=300)]
 Limit = Annotated[int, Query(ge=1, le=500)]
 DeliveryState = Literal["pending", "sending", "sent", "delivered", "failed"]
 
-logger = logging.getLogger(__name__)
 
-
-class Asked(BaseModel):
-    """Where a session should go."""
+class HandoffBody(BaseModel):
+    """The target of a hand-off."""
 
     model_config = ConfigDict(extra="forbid")
     to: str = Field(min_length=1, max_length=500, description="platform or platform:chat; cli; web.")
-    surface: str = Field(default="", max_length=50, description="Who gives it away; the driver, if nobody is named.")
-    wait: bool = Field(default=False, description="Expires after `handoff.wait_seconds` unless it is picked up.")
+    surface: str = Field(default="", max_length=50, description="The surface that hands over; default: the driver.")
+    wait: bool = Field(default=False, description="Expires after `handoff.wait_seconds` unless a gateway claims it.")
 
 
-class Code(BaseModel):
-    """A pairing code and who it is for."""
+class PairingBody(BaseModel):
+    """A pairing code and the person it belongs to."""
 
     model_config = ConfigDict(extra="forbid")
     code: str = Field(min_length=1, max_length=40)
@@ -55,131 +53,142 @@ class Code(BaseModel):
     name: str = Field(default="", max_length=100)
 
 
-def router(kit: AppContext) -> APIRouter:
-    """The routes, and the gateway itself while the server runs."""
-    api = APIRouter(lifespan=_beside(kit))
-
-    @api.get("/status", summary="How the gateways get on")
-    async def gateway_status() -> dict[str, Any]:
-        return await status(kit.store)
-
-    @api.post("/sessions/{id}/handoff", status_code=202, summary="Hand a session over", responses=_FAULTS)
-    async def hand_over(id: Id, asked: Asked, request: Request) -> dict[str, Any]:
-        """Marks it pending and answers at once; follow it under `/handoffs/{id}`."""
-        principal = Principal(_header(request, "principal") or OWNER)
-        by = Caller(surface=asked.surface, principal=principal, name=_header(request, "name") or "the web")
-        find = kit.service.get if _header(request, "form") == "exact" else kit.service.resolve
-        session = await find(SessionId(id), principal=principal)
-        platform, _, target = asked.to.partition(":")
-        handoff = await kit.service.hand_off(session.id, platform, by=by, target=target, wait=asked.wait)
-        return _to_json(handoff, request)
-
-    @api.get("/sessions/{id}/handoffs", summary="Every hand-off of a session", responses=_FAULTS)
-    async def handoffs(id: Id) -> list[dict[str, Any]]:
-        return [shown(one) for one in await kit.store.handoffs((await kit.store.resolve(id)).id)]
-
-    @api.get("/handoffs", summary="The newest hand-offs of all sessions")
-    async def every_handoff(limit: Limit = 50) -> list[dict[str, Any]]:
-        """Each with the `title` of its session."""
-        return [
-            shown(one) | {"title": await _title(kit, one.session)}
-            for one in await kit.store.handoffs(None, limit=limit)
-        ]
-
-    @api.get("/handoffs/{id}/events", summary="Follow a hand-off", responses=_FAULTS)
-    async def follow(id: Id, request: Request) -> StreamingResponse:
-        """Frames called `step` until it is over. One that nobody picks up in time ends, as for `wait`."""
-        steps = kit.service.follow_handoff(await kit.service.get_handoff(HandoffId(id)))
-        return StreamingResponse(_frames(steps, request), media_type="text/event-stream")
-
-    @api.get("/handoffs/{id}", summary="How a hand-off goes", responses=_FAULTS)
-    async def one_handoff(id: Id, request: Request, wait: bool = False) -> dict[str, Any]:
-        """`wait` answers when it is over."""
-        found = await kit.service.get_handoff(HandoffId(id))
-        if wait:
-            found = [step async for step in kit.service.follow_handoff(found)][-1]
-        return _to_json(found, request)
-
-    @api.delete("/handoffs/{id}", summary="Think better of it", responses=_FAULTS)
-    async def cancel(id: Id, request: Request) -> dict[str, Any]:
-        """Until it has arrived."""
-        return _to_json(await kit.service.cancel_handoff(HandoffId(id)), request)
-
-    @api.get("/outbox", summary="The ledger of deliveries, newest first")
-    async def outbox(
-        limit: Limit = 50,
-        state: Annotated[list[DeliveryState], Query(max_length=5, description="Only these.")] = [],  # noqa: B006
-    ) -> list[dict[str, Any]]:
-        """What was to be sent, and what became of it. `possible_duplicate`: it may be there twice."""
-        return [delivery(one) for one in await kit.store.outgoing(states=state, limit=limit, newest=True)]
-
-    @api.get("/people", summary="Who waits to be let in, and who is in")
-    async def people() -> dict[str, Any]:
-        known = Identities(kit.store, kit.settings)
-        waiting = [asdict(one) for one in await known.requests()]
-        paired = [
-            {"platform": platform, "sender": sender, "name": person.name, "principal": person.principal}
-            for platform, sender, person in await known.paired()
-        ]
-        return {"waiting": waiting, "paired": paired}
-
-    @api.post("/people", summary="Let somebody in", responses=_FAULTS)
-    async def pair(code: Code) -> dict[str, Any]:
-        request, principal = await Identities(kit.store, kit.settings).pair(
-            code.code, as_owner=code.owner, name=code.name
-        )
-        return {"platform": request.platform, "sender": request.sender, "principal": principal}
-
-    @api.delete("/people/{platform}/{sender}", summary="Let somebody out again")
-    async def unpair(platform: Id, sender: Id) -> dict[str, bool]:
-        return {"removed": await Identities(kit.store, kit.settings).unpair(platform, sender)}
-
-    @api.delete("/people/waiting/{platform}/{sender}", summary="Turn somebody away")
-    async def turn_away(platform: Id, sender: Id) -> dict[str, bool]:
-        """Their code is worth nothing any more, and they get no other one for an hour."""
-        return {"removed": await Identities(kit.store, kit.settings).turn_away(platform, sender)}
-
+def router(app: AppContext) -> APIRouter:
+    """All routes; while they are served, the gateway runs too."""
+    api = APIRouter(lifespan=_gateway_lifespan(app))
+    _add_handoff_requests(api, app)
+    _add_handoff_routes(api, app)
+    _add_status_routes(api, app)
+    _add_people_routes(api, app)
     return api
 
 
-def _header(request: Request, name: str) -> str:
+def _add_handoff_requests(api: APIRouter, app: AppContext) -> None:
+    @api.post("/sessions/{id}/handoff", status_code=202, summary="Hand a session over", responses=_FAULTS)
+    async def hand_over(id: Id, body: HandoffBody, request: Request) -> dict[str, Any]:
+        """Requests the hand-off and answers at once; follow it under `/handoffs/{id}`."""
+        principal = Principal(_read_header(request, "principal") or OWNER)
+        by = Caller(surface=body.surface, principal=principal, name=_read_header(request, "name") or "the web")
+        find = app.service.get if _read_header(request, "form") == "exact" else app.service.resolve
+        session = await find(SessionId(id), principal=principal)
+        platform, _, target = body.to.partition(":")
+        handoff = await app.service.hand_off(session.id, platform, by=by, target=target, wait=body.wait)
+        return _to_json(handoff, request)
+
+    @api.get("/sessions/{id}/handoffs", summary="Every hand-off of a session", responses=_FAULTS)
+    async def list_session_handoffs(id: Id) -> list[dict[str, Any]]:
+        session = await app.store.resolve(id)
+        return [handoff_to_json(one) for one in await app.store.handoffs(session.id)]
+
+
+def _add_handoff_routes(api: APIRouter, app: AppContext) -> None:
+    @api.get("/handoffs", summary="The newest hand-offs of all sessions")
+    async def list_handoffs(limit: Limit = 50) -> list[dict[str, Any]]:
+        """Each with the `title` of its session."""
+        handoffs = await app.store.handoffs(None, limit=limit)
+        return [handoff_to_json(one) | {"title": await _find_title(app, one.session)} for one in handoffs]
+
+    @api.get("/handoffs/{id}/events", summary="Follow a hand-off", responses=_FAULTS)
+    async def follow(id: Id, request: Request) -> StreamingResponse:
+        """Events called `step` until it has ended. A hand-off that no gateway claims in time ends, as with `wait`."""
+        steps = app.service.follow_handoff(await app.service.get_handoff(HandoffId(id)))
+        return StreamingResponse(_stream_steps(steps, request), media_type="text/event-stream")
+
+    @api.get("/handoffs/{id}", summary="The state of a hand-off", responses=_FAULTS)
+    async def get_handoff(id: Id, request: Request, wait: bool = False) -> dict[str, Any]:
+        """With `wait`, answers when it has ended."""
+        handoff = await app.service.get_handoff(HandoffId(id))
+        if wait:
+            handoff = [step async for step in app.service.follow_handoff(handoff)][-1]
+        return _to_json(handoff, request)
+
+    @api.delete("/handoffs/{id}", summary="Cancel a hand-off", responses=_FAULTS)
+    async def cancel(id: Id, request: Request) -> dict[str, Any]:
+        """Works until it has arrived."""
+        return _to_json(await app.service.cancel_handoff(HandoffId(id)), request)
+
+
+def _add_status_routes(api: APIRouter, app: AppContext) -> None:
+    @api.get("/status", summary="The status of every gateway")
+    async def gateway_status() -> dict[str, Any]:
+        return await read_status(app.store)
+
+    @api.get("/outbox", summary="The deliveries, newest first")
+    async def list_outbox(
+        limit: Limit = 50,
+        state: Annotated[list[DeliveryState], Query(max_length=5, description="Only these.")] = [],  # noqa: B006
+    ) -> list[dict[str, Any]]:
+        """Every message to send, and its result. `possible_duplicate`: it may have been sent twice."""
+        return [delivery_to_json(one) for one in await app.store.outgoing(states=state, limit=limit, newest=True)]
+
+
+def _add_people_routes(api: APIRouter, app: AppContext) -> None:
+    def identities() -> Identities:
+        return Identities(app.store, app.settings)
+
+    @api.get("/people", summary="The pairing requests and the paired people")
+    async def list_people() -> dict[str, Any]:
+        waiting = [asdict(one) for one in await identities().requests()]
+        paired = [
+            {"platform": platform, "sender": sender, "name": identity.name, "principal": identity.principal}
+            for platform, sender, identity in await identities().list_paired()
+        ]
+        return {"waiting": waiting, "paired": paired}
+
+    @api.post("/people", summary="Pair somebody", responses=_FAULTS)
+    async def pair(body: PairingBody) -> dict[str, Any]:
+        request, principal = await identities().pair(body.code, as_owner=body.owner, name=body.name)
+        return {"platform": request.platform, "sender": request.sender, "principal": principal}
+
+    @api.delete("/people/{platform}/{sender}", summary="Unpair somebody")
+    async def unpair(platform: Id, sender: Id) -> dict[str, bool]:
+        return {"removed": await identities().unpair(platform, sender)}
+
+    @api.delete("/people/waiting/{platform}/{sender}", summary="Reject a pairing request")
+    async def reject(platform: Id, sender: Id) -> dict[str, bool]:
+        """Their code becomes invalid, and they get no other one for an hour."""
+        return {"removed": await identities().reject(platform, sender)}
+
+
+def _read_header(request: Request, name: str) -> str:
     """A percent-encoded header of our own client."""
-    return unquote(request.headers.get(f"sojourn-{name}", ""))[:200]
+    return unquote(request.headers.get(f"sojourn-{name}", ""))[:_HEADER_CHARS]
 
 
 def _to_json(handoff: Handoff, request: Request) -> dict[str, Any]:
-    """Every field for our own client; for others those that a person may want to see."""
-    found: dict[str, Any] = encode_value(handoff) if _header(request, "form") == "exact" else shown(handoff)
-    return found
+    """Every field for our own client; the documented ones for others."""
+    is_exact = _read_header(request, "form") == "exact"
+    document: dict[str, Any] = encode_value(handoff) if is_exact else handoff_to_json(handoff)
+    return document
 
 
-async def _frames(steps: AsyncGenerator[Handoff, None], request: Request) -> AsyncGenerator[bytes, None]:
-    """Each step as it is taken. The bell rings often enough to show that the line is alive."""
+async def _stream_steps(steps: AsyncGenerator[Handoff, None], request: Request) -> AsyncGenerator[bytes, None]:
+    """The steps as server-sent events. They come often enough to keep the connection open."""
     async with aclosing(steps):
         async for step in steps:
             yield b"event: step\ndata: %b\n\n" % json.dumps(_to_json(step, request)).encode()
 
 
-async def _title(kit: HasStore, session: SessionId) -> str | None:
-    with suppress(NotFound):  # deleted at this moment
-        return (await kit.store.get(session)).title
+async def _find_title(app: HasStore, session: SessionId) -> str | None:
+    with suppress(NotFound):  # deleted in the meantime
+        return (await app.store.get(session)).title
     return None
 
 
-def _beside(kit: AppContext) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """Runs the gateway beside the server."""
+def _gateway_lifespan(app: AppContext) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """Runs a gateway as long as the server, unless `gateway.embedded` is off."""
 
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        if not kit.settings["gateway.embedded"]:
+    async def lifespan(_server: FastAPI) -> AsyncIterator[None]:
+        if not app.settings["gateway.embedded"]:
             yield
             return
-        running = asyncio.create_task(Gateway(kit).run())
+        task = asyncio.create_task(Gateway(app).run())
         try:
             yield
         finally:
-            running.cancel()
+            task.cancel()
             with suppress(asyncio.CancelledError):
-                await running
+                await task
 
     return lifespan

@@ -1,7 +1,7 @@
-"""Questions a turn asks, with buttons where the network has them.
+"""Approval prompts: the questions a turn asks, with buttons where the network has them.
 
-A button's value is short, because networks allow few letters; what it stands for is kept as a record. When the question
-is over, however it was answered, its message shows the choice and the buttons are gone.
+A button's value is short, because networks limit its length; the question it belongs to is stored as a record. When the
+question is settled, its message shows the choice, and the buttons are removed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from sojourn.core.errors import NotAllowed, NotFound
 from sojourn.core.messages import Json
@@ -28,7 +27,7 @@ from sojourn.gateway.render import (
     settled_text,
     split_text,
 )
-from sojourn.gateway.sent_message import SentMessage
+from sojourn.gateway.streaming import SentMessage
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
 from sojourn.ports.platform import Button, CanAsk
 from sojourn.ports.service import Caller, Turn
@@ -36,96 +35,97 @@ from sojourn.ports.store import Record
 from sojourn.ports.tool import Reply
 
 _KIND = "gateway_question"
-_SECONDS = 10.0  # for the message of a question that is over to arrive, so that it can be changed
-_LAST_LINE = 400  # characters
-OVER = "That question is over."
-NOT_YOURS = "Only the owner can answer this."
+_EDIT_TIMEOUT_SECONDS = 10.0
+_RESULT_CHARS = 400
+SETTLED = "That question has already been settled."
+NOT_OWNER = "Only the owner can answer this."
 
 
 @dataclass(frozen=True, slots=True)
 class PendingPrompt:
-    """A question that stands in a chat: the key of the message with the buttons, and the words above its last line."""
+    """A question in a chat: the key of the message with the buttons, its text without the last line, its token."""
 
     key: str
-    words: str
+    text: str
     token: str
 
 
 class ApprovalPrompts:
     """The questions of one turn in one place."""
 
-    def __init__(self, desk: GatewayContext, turn: Turn, to: ReplyTarget, by: Caller) -> None:
-        self._desk, self._session, self._to, self._by = desk, turn.session, to, by
-        self._changing = SentMessage(desk, turn.session, to)
-        self._open: dict[str, PendingPrompt] = {}
-        line = desk.lines.get((to.platform, to.account))
-        self._info = line.adapter.info if line is not None and isinstance(line.adapter, CanAsk) else None
+    def __init__(self, context: GatewayContext, turn: Turn, to: ReplyTarget, by: Caller) -> None:
+        self._context, self._session, self._to, self._by = context, turn.session, to, by
+        self._message = SentMessage(context, turn.session, to)
+        self._pending: dict[str, PendingPrompt] = {}
+        connection = context.connections.get((to.platform, to.account))
+        can_ask = connection is not None and isinstance(connection.adapter, CanAsk)
+        has_owner = by.principal == OWNER or to.place.kind != "dm"  # a guest alone could not press a button
+        has_buttons = can_ask and has_owner and self._message.adapter is not None
+        self._info = connection.adapter.info if connection is not None and has_buttons else None
 
-    @property
-    def _has_buttons(self) -> bool:
-        """Where only a guest is, nobody could press them."""
-        somebody = self._by.principal == OWNER or self._to.place.kind != "dm"
-        return somebody and self._info is not None and self._changing.adapter is not None
-
-    async def asked(self, key: str, detail: Mapping[str, Json], *, handoff: str = "") -> list[OutgoingDraft]:
-        """The question as messages; buttons stand under the last one."""
-        last = answers_text(detail, for_owner=self._by.principal == OWNER)
-        if not self._has_buttons:
-            return self._desk.drafts(self._to, key, f"{question_text(detail)}\n{last}", handoff=handoff)
-        info = self._info
-        assert info is not None
-        room = info.max_chars - measure_length(DUPLICATE_MARK, info.counting) - min(_LAST_LINE, info.max_chars // 4)
-        *first, words = split_text(question_text(detail), room, info.counting)
-        token = _token(self._session, str(detail["question"]))
-        choices = [str(one) for one in detail.get("choices", ())]
+    async def ask(self, key: str, detail: Mapping[str, Json], *, handoff: str = "") -> list[OutgoingDraft]:
+        """The question as messages; the last one has the buttons."""
+        info, last_line = self._info, answers_text(detail, for_owner=self._by.principal == OWNER)
+        if info is None:
+            return self._context.drafts(self._to, key, f"{question_text(detail)}\n{last_line}", handoff=handoff)
+        room = info.max_chars - measure_length(DUPLICATE_MARK, info.counting) - min(_RESULT_CHARS, info.max_chars // 4)
+        *first, text = split_text(question_text(detail), room, info.counting)
+        token = _build_token(self._session, str(detail["question"]))
+        choices = [str(choice) for choice in detail.get("choices", ())]
         value = {"question": detail["question"], "choices": choices}
-        await self._desk.store.put_record(Record(kind=_KIND, key=token, value=value, session=self._session))
+        await self._context.store.put_record(Record(kind=_KIND, key=token, value=value, session=self._session))
         buttons = tuple(Button(label=choice_label(one), value=f"{token}:{n}") for n, one in enumerate(choices))
-        self._open[str(detail["question"])] = PendingPrompt(key=f"{key}/{len(first)}", words=words, token=token)
-        more: list[dict[str, Any]] = [
-            {"handoff": handoff, "reply_to": "" if n else self._to.reply_to} for n in range(len(first) + 1)
+        self._pending[str(detail["question"])] = PendingPrompt(key=f"{key}/{len(first)}", text=text, token=token)
+        texts = [*first, f"{text}\n{last_line}"]
+        return [
+            self._to.draft(
+                f"{key}/{n}",
+                text,
+                handoff=handoff,
+                reply_to="" if n else self._to.reply_to,
+                buttons=buttons if n == len(first) else (),
+            )
+            for n, text in enumerate(texts)
         ]
-        more[-1]["buttons"] = buttons
-        texts = [*first, f"{words}\n{last}"]
-        return [self._to.draft(f"{key}/{n}", texts[n], **more[n]) for n in range(len(texts))]
 
-    async def answered(self, detail: Mapping[str, Json]) -> None:
-        """It is over: the message says how."""
-        asks = self._open.pop(str(detail.get("question")), None)
-        if asks is None:
+    async def settle(self, detail: Mapping[str, Json]) -> None:
+        """Edits the message of a question so that it shows the result."""
+        prompt = self._pending.pop(str(detail.get("question")), None)
+        if prompt is None:
             return
-        await self._desk.store.delete_record(_KIND, asks.token)
-        with suppress(TimeoutError):  # then it stays as it is; whoever presses is told that it is over
-            async with asyncio.timeout(_SECONDS):
-                row = await self._changing.row(asks.key)
-                row = await self._changing.until_sent(row) if row is not None else None
+        await self._context.store.delete_record(_KIND, prompt.token)
+        with suppress(TimeoutError):  # the buttons stay; pressing one gets the reply that the question is settled
+            async with asyncio.timeout(_EDIT_TIMEOUT_SECONDS):
+                row = await self._message.find(prompt.key)
+                row = await self._message.wait_until_sent(row) if row is not None else None
                 if row is not None and row.state == "sent":
-                    await self._changing.show(row, f"{asks.words}\n{settled_text(detail)[:_LAST_LINE]}")
-                    await self._changing.finish(row)
+                    await self._message.edit(row, f"{prompt.text}\n{settled_text(detail)[:_RESULT_CHARS]}")
+                    await self._message.finish(row)
 
     async def close(self) -> None:
-        """The turn has ended; what it asked and nobody answered is over."""
-        for name in list(self._open):
-            await self.answered({"question": name, "choice": "deny", "why": "The turn has ended."})
+        """Settles the open questions of a turn that has ended."""
+        for question in list(self._pending):
+            await self.settle({"question": question, "choice": "deny", "why": "The turn has ended."})
 
 
 async def handle_button(
-    desk: GatewayContext, item: Incoming, letter: InboundPayload, person: Identity, by: Caller
+    context: GatewayContext, item: Incoming, payload: InboundPayload, identity: Identity, by: Caller
 ) -> None:
-    """Somebody pressed a button. Only the owner's counts; a question that is over says so, once."""
-    token, _, number = letter.pressed.partition(":")
-    to = desk.address(item, letter.place)
-    if not person.is_owner:
-        return await desk.tell(to, f"in:{item.id}:reply", NOT_YOURS)
-    kept = await desk.store.get_record(_KIND, token)
+    """Answers a question with a pressed button. Only the owner may; the reply that it is settled is sent once."""
+    token, _, number = payload.pressed.partition(":")
+    to = context.reply_target(item, payload.place)
+    if not identity.is_owner:
+        return await context.enqueue_text(to, f"in:{item.id}:reply", NOT_OWNER)
+    record = await context.store.get_record(_KIND, token)
+    choices = record.value["choices"] if record is not None else []
     try:
-        if kept is None or kept.session is None or not number.isdecimal() or int(number) >= len(kept.value["choices"]):
-            raise NotFound("Nobody knows this question (any more).")
-        reply = Reply(choice=str(kept.value["choices"][int(number)]), by=by.name or by.surface)
-        await desk.service.answer(kept.session, str(kept.value["question"]), reply, by)
+        if record is None or record.session is None or not number.isdecimal() or int(number) >= len(choices):
+            raise NotFound("This question does not exist.")
+        reply = Reply(choice=str(choices[int(number)]), by=by.name or by.surface)
+        await context.service.answer(record.session, str(record.value["question"]), reply, by)
     except (NotFound, NotAllowed):
-        await desk.tell(to, f"over:{item.place}:{token}", OVER)
+        await context.enqueue_text(to, f"over:{item.place}:{token}", SETTLED)
 
 
-def _token(session: SessionId, question: str) -> str:
+def _build_token(session: SessionId, question: str) -> str:
     return "q" + hashlib.sha256(f"{session}\n{question}".encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Which session a place talks to. A place without one gets a new one with its first words."""
+"""Conversation bindings: which session a conversation in a chat talks to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sojourn.ports.service import Caller, Service
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A place as one person has it: the key of the conversation, and what is bound there."""
+    """A conversation of one person in a place: its session key and its binding."""
 
     key: str
     binding: Binding | None
@@ -28,71 +28,76 @@ class Conversation:
 
 
 class ConversationBindings:
-    """Finds, opens and moves. No person ever gets to a session of another."""
+    """Finds and changes bindings. Nobody gets access to another person's session."""
 
-    def __init__(self, journal: Bindings, service: Service, keys: SessionKeys) -> None:
-        self._journal, self._service, self._keys = journal, service, keys
+    def __init__(self, store: Bindings, service: Service, keys: SessionKeys) -> None:
+        self._store, self._service, self._keys = store, service, keys
 
-    async def spot(self, letter: InboundPayload, person: Identity) -> Conversation:
-        """The conversation a message belongs to. Where another person's session is bound, each has their own."""
-        for key in dict.fromkeys((self._keys.key(letter.place, letter.sender), self._keys.key(letter.place, None))):
-            binding = await self._journal.binding(key)
-            if binding is not None and binding.principal == person.principal:
+    async def find(self, payload: InboundPayload, identity: Identity) -> Conversation:
+        """The conversation of a message. Where another person's session is bound, each person has their own."""
+        place, sender = payload.place, payload.sender
+        for key in dict.fromkeys((self._keys.key(place, sender), self._keys.key(place, None))):
+            binding = await self._store.binding(key)
+            if binding is not None and binding.principal == identity.principal:
                 return Conversation(key=key, binding=binding)
             if binding is not None:
-                own = self._keys.own(letter.place, letter.sender)
-                return Conversation(key=own, binding=await self._journal.binding(own))
-        return Conversation(key=self._keys.key(letter.place, letter.sender), binding=None)
+                key = self._keys.personal_key(place, sender)
+                return Conversation(key=key, binding=await self._store.binding(key))
+        return Conversation(key=self._keys.key(place, sender), binding=None)
 
-    async def session(self, spot: Conversation, person: Identity, by: Caller, *, chosen: SessionId | None) -> Session:
-        """The session there, opened now if there is none. `chosen`: where the words went before a crash, and where
-        they may have been answered."""
-        for known in filter(None, (chosen, spot.session)):
+    async def open_session(
+        self, conversation: Conversation, identity: Identity, by: Caller, *, assigned: SessionId | None
+    ) -> Session:
+        """The session of a conversation, opened now if there is none.
+
+        assigned: the session that the message went to before a crash; it may contain the answer.
+        """
+        for id in filter(None, (assigned, conversation.session)):
             with suppress(NotFound):  # it was deleted
-                return await self._service.get(known, principal=person.principal)
+                return await self._service.get(id, principal=identity.principal)
         return await self._service.open(by)
 
-    async def is_free(self, spot: Conversation, session: Session) -> bool:
-        """Whether that session may be bound there: nothing is, and it is bound nowhere else."""
-        if await self._journal.bindings(session=session.id):
+    async def is_free(self, conversation: Conversation, session: Session) -> bool:
+        """Whether the session can be bound there: it is bound nowhere else, and the conversation has none."""
+        if await self._store.bindings(session=session.id):
             return False
-        if spot.session is not None:
+        if conversation.session is not None:
             with suppress(NotFound):
-                await self._service.get(spot.session)
+                await self._service.get(conversation.session)
                 return False
         return True
 
-    async def bind(self, spot: Conversation, session: SessionId, place: Place, person: Identity) -> Binding:
-        """From now on the place talks to that session; Conflict when somebody was quicker."""
-        seen = spot.binding.revision if spot.binding else 0
-        return await self._journal.bind(
-            spot.key, session, principal=person.principal, details=encode_place(place), expect=seen
+    async def bind(self, conversation: Conversation, session: SessionId, place: Place, identity: Identity) -> Binding:
+        """Binds a session to a conversation. Conflict if the binding changed since it was read."""
+        revision = conversation.binding.revision if conversation.binding else 0
+        return await self._store.bind(
+            conversation.key, session, principal=identity.principal, details=encode_place(place), expect=revision
         )
 
-    async def leave(self, spot: Conversation) -> None:
-        """The next words there begin a new session; the one that was there can be resumed."""
-        if spot.binding is not None:
-            await self._journal.unbind(spot.key, expect=spot.binding.revision)
+    async def leave(self, conversation: Conversation) -> None:
+        """Unbinds the session; the next message opens a new one."""
+        if conversation.binding is not None:
+            await self._store.unbind(conversation.key, expect=conversation.binding.revision)
 
     async def restore(self, key: str, session: SessionId) -> None:
-        """Takes a session away from a place again and brings back what it displaced."""
-        binding = await self._journal.binding(key)
+        """Unbinds a session from a conversation and binds the previous one again."""
+        binding = await self._store.binding(key)
         if binding is None or binding.session != session:
             return
         try:
             if binding.previous is None:
-                await self._journal.unbind(key, expect=binding.revision)
+                await self._store.unbind(key, expect=binding.revision)
             else:
-                before = await self._service.get(binding.previous)
-                await self._journal.bind(key, before.id, principal=before.principal, expect=binding.revision)
-        except NotFound:  # what was there is gone
-            await self._journal.unbind(key)
+                previous = await self._service.get(binding.previous)
+                await self._store.bind(key, previous.id, principal=previous.principal, expect=binding.revision)
+        except NotFound:  # the previous session was deleted
+            await self._store.unbind(key)
         except Conflict:
-            return  # somebody has bound it anew meanwhile
+            return  # the conversation was bound to another session in the meantime
 
     async def release(self, session: SessionId) -> None:
-        """The session goes where no place is: wherever it was bound, what was there before comes back."""
-        for binding in await self._journal.bindings(session=session):
+        """Unbinds a session everywhere, and restores the previous session of each conversation."""
+        for binding in await self._store.bindings(session=session):
             await self.restore(binding.place, session)
 
 

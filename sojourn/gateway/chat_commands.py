@@ -1,4 +1,4 @@
-"""Chat commands in chats: runs `service.chat_commands`, applies what they change here, and answers as text."""
+"""Chat commands in chats: runs `service.chat_commands`, applies their changes to the conversation, replies in text."""
 
 from __future__ import annotations
 
@@ -22,82 +22,83 @@ _CHOICE = "gateway_choice"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """Who wrote what, where, and what is bound there."""
+class InboundCall:
+    """A message with its sender's identity and its conversation."""
 
-    letter: InboundPayload
-    person: Identity
+    payload: InboundPayload
+    identity: Identity
     by: Caller
-    spot: Conversation
+    conversation: Conversation
     item: Incoming
 
 
 def is_quick(name: str) -> bool:
-    """Whether a command may run while a turn runs; an unknown one is answered at once."""
+    """Whether a command may run during a turn; an unknown one gets its error at once."""
     return name not in COMMANDS or COMMANDS[name].is_quick
 
 
-class Commands:
+class CommandRunner:
     """Runs commands for the conversations of a gateway."""
 
-    def __init__(self, desk: GatewayContext) -> None:
-        self._desk = desk
+    def __init__(self, context: GatewayContext) -> None:
+        self._context = context
 
-    async def run(self, name: str, arguments: str, call: Call) -> str:
-        """The answer. BadInput for an unknown command or one that does not work in chats."""
-        command, sender = find_command(name), call.letter.sender
+    async def run(self, name: str, arguments: str, call: InboundCall) -> str:
+        """The reply. BadInput for an unknown command or one that does not work in chats."""
+        command, sender = find_command(name), call.payload.sender
         result = await run_command(command, await self._to_command_call(call, arguments))
         await self._apply(call, result)
         if command.name == "sethome":
-            await self._desk.homes.set(call.letter.place, call.person.principal, sender)
+            await self._context.homes.set(call.payload.place, call.identity.principal, sender)
         if command.name == "whoami":
-            return f"{render_text(result)} Your id on {call.item.platform} is {sender.id}."
+            return f"{_render(result)} Your id on {call.item.platform} is {sender.id}."
         if result.handoff is not None and result.session is not None and result.handoff.platform in LOCAL_SURFACES:
             return await self._wait_for(result.handoff, result.session)
-        return render_text(result)
+        return _render(result)
 
-    async def _to_command_call(self, call: Call, arguments: str) -> CommandCall:
-        spot, binding = call.spot, call.spot.binding
-        seen = None if spot.session else await find_watched(self._desk.store, spot.key)
+    async def _to_command_call(self, call: InboundCall, arguments: str) -> CommandCall:
+        conversation, binding = call.conversation, call.conversation.binding
+        watched = None if conversation.session else await find_watched(self._context.store, conversation.key)
         return CommandCall(
-            service=self._desk.service,
+            service=self._context.service,
             by=call.by,
             surface="chat",
             arguments=arguments,
-            session=spot.session or seen,
+            session=conversation.session or watched,
             previous=binding.previous if binding else None,
-            is_watching=seen is not None,
-            is_private=call.letter.place.kind == "dm",
-            model=(await self.choices(spot.key)).get("model", ""),
+            is_watching=watched is not None,
+            is_private=call.payload.place.kind == "dm",
+            model=(await self.choices(conversation.key)).get("model", ""),
         )
 
     async def choices(self, key: str) -> dict[str, str]:
         """The model, runtime and template chosen in a conversation."""
-        found = await self._desk.store.get_record(_CHOICE, key)
-        return dict(found.value) if found else {}
+        record = await self._context.store.get_record(_CHOICE, key)
+        return dict(record.value) if record else {}
 
-    async def _apply(self, call: Call, result: CommandResult) -> None:
-        store, spot, found = self._desk.store, call.spot, result.session
+    async def _apply(self, call: InboundCall, result: CommandResult) -> None:
+        store, conversation, session = self._context.store, call.conversation, result.session
+        key, principal = conversation.key, call.identity.principal
         if result.choices:
-            value = await self.choices(spot.key) | dict(result.choices)
-            await store.put_record(Record(kind=_CHOICE, key=spot.key, value=value, principal=call.person.principal))
+            value = await self.choices(key) | dict(result.choices)
+            await store.put_record(Record(kind=_CHOICE, key=key, value=value, principal=principal))
         if result.change == "new":
-            await stop_watch(store, spot.key)
-            await self._desk.places.leave(spot)
-        elif result.change == "drive" and found is not None:
-            await stop_watch(store, spot.key)
-            if found.id != spot.session:
-                await self._desk.places.bind(spot, found.id, call.letter.place, call.person)
-        elif result.change == "watch" and found is not None:
-            to = self._desk.address(call.item, call.letter.place)
-            await start_watch(store, spot.key, found.id, to, call.person.principal, found.last_seq)
+            await stop_watch(store, key)
+            await self._context.bindings.leave(conversation)
+        elif result.change == "drive" and session is not None:
+            await stop_watch(store, key)
+            if session.id != conversation.session:
+                await self._context.bindings.bind(conversation, session.id, call.payload.place, call.identity)
+        elif result.change == "watch" and session is not None:
+            to = self._context.reply_target(call.item, call.payload.place)
+            await start_watch(store, key, session.id, to, principal, session.last_seq)
 
     async def _wait_for(self, handoff: Handoff, session: Session) -> str:
-        async with aclosing(self._desk.service.follow_handoff(handoff)) as steps:
+        async with aclosing(self._context.service.follow_handoff(handoff)) as steps:
             return summary_text([step async for step in steps][-1], session)
 
 
-def render_text(result: CommandResult) -> str:
+def _render(result: CommandResult) -> str:
     """A result as plain text, one row per line."""
     return "\n".join([*map(_render_row, result.rows), *result.lines])
 

@@ -11,18 +11,18 @@ from typing import Any
 
 import click
 
-from sojourn.core.errors import SojournError, error_class, error_from_code
+from sojourn.core.errors import error_class, error_from_code
 from sojourn.core.handoff import Handoff
 from sojourn.core.sessions import Session
 from sojourn.gateway.host import Gateway
 from sojourn.gateway.pairing import Identities
-from sojourn.gateway.status import lines_of, shown, status
+from sojourn.gateway.status import handoff_to_json, read_status, render_status
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
 from sojourn.ports.service import Caller
 from sojourn.service.handoffs import step_text, summary_text
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
 
 @click.group()
@@ -33,82 +33,84 @@ def gateway() -> None:
 @gateway.command()
 @click.option("--platforms", metavar="NAMES", help="Which networks, separated by commas (gateway.platforms).")
 @click.pass_obj
-def run(given: CliContext, platforms: str | None) -> None:
+def run(cli: CliContext, platforms: str | None) -> None:
     """Serve chat networks until stopped, without the HTTP API.
 
     Without any configuration it serves the rooms of `local`.
     """
     if platforms is not None:
-        given.flags["gateway.platforms"] = platforms
-    given.run(_run)
+        cli.flags["gateway.platforms"] = platforms
+    cli.run(_run)
 
 
-async def _run(kit: AppContext) -> None:
-    made = Gateway(kit)
-    working, stop = asyncio.create_task(made.run()), asyncio.Event()
+async def _run(app: AppContext) -> None:
+    host = Gateway(app)
+    work, stop = asyncio.create_task(host.run()), asyncio.Event()
     loop = asyncio.get_running_loop()
-    for sign in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(sign, stop.set)
-    stopping, ready = asyncio.create_task(stop.wait()), asyncio.create_task(made.ready.wait())
-    await asyncio.wait({working, stopping, ready}, return_when=asyncio.FIRST_COMPLETED)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    stopped, ready = asyncio.create_task(stop.wait()), asyncio.create_task(host.ready.wait())
+    await asyncio.wait({work, stopped, ready}, return_when=asyncio.FIRST_COMPLETED)
     if ready.done():
-        names = ", ".join(line.adapter.info.name for line in made.lines) or "nothing"
-        click.echo(f"ready gateway {made.id}: {names}")
-        for name, why in made.problems.items():
-            click.echo(f"! {name} is left out: {why} {why.hint}", err=True)
+        names = ", ".join(connection.adapter.info.name for connection in host.connections) or "nothing"
+        click.echo(f"ready gateway {host.id}: {names}")
+        for name, error in host.problems.items():
+            click.echo(f"! {name} is not served: {error} {error.hint}", err=True)
         sys.stdout.flush()
-        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    for task in (ready, stopping, working):
+        await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    for task in (ready, stopped, work):
         task.cancel()
     with suppress(asyncio.CancelledError):
-        await working
+        await work
 
 
 @gateway.command("status")
-@_json
+@_json_option
 @click.pass_obj
-def show_status(given: CliContext, as_json: bool) -> None:
-    """Which gateways are alive, and how their lines get on."""
-    found = given.run(lambda kit: status(kit.store))
-    click.echo(json.dumps(found) if as_json or given.json else "\n".join(lines_of(found)))
+def show_status(cli: CliContext, as_json: bool) -> None:
+    """Show the running gateways and the state of their connections."""
+    status = cli.run(lambda app: read_status(app.store))
+    click.echo(json.dumps(status) if as_json or cli.json else render_status(status))
 
 
 @gateway.command()
 @click.argument("code", required=False)
 @click.option(
     "--as",
-    "who",
+    "role",
     type=click.Choice(["owner", "guest"]),
     default="guest",
     show_default=True,
-    help="Whether that is you, or somebody who gets sessions of their own.",
+    help="Whether it is you, or a guest with sessions of their own.",
 )
-@click.option("--name", default="", help="What to call them. Several identities with one name are one guest.")
-@click.option("--remove", metavar="PLATFORM:PERSON", help="Lets somebody out again.")
-@_json
+@click.option("--name", default="", help="What to call them. Several identities with the same name are one guest.")
+@click.option("--remove", metavar="PLATFORM:PERSON", help="Remove somebody who was paired.")
+@_json_option
 @click.pass_obj
-def pair(given: CliContext, code: str | None, who: str, name: str, remove: str | None, as_json: bool) -> None:
-    """Let somebody in who was given a code. Without one: who waits, and who is in."""
-    found = given.run(lambda kit: _pair(Identities(kit.store, kit.settings), code, who == "owner", name, remove))
-    click.echo(json.dumps(found) if as_json or given.json else "\n".join(found["told"]))
+def pair(cli: CliContext, code: str | None, role: str, name: str, remove: str | None, as_json: bool) -> None:
+    """Pair the person who got a code. Without one: list pairing requests and paired people."""
+    result = cli.run(lambda app: _pair(Identities(app.store, app.settings), code, role == "owner", name, remove))
+    click.echo(json.dumps(result) if as_json or cli.json else "\n".join(result["told"]))
 
 
-async def _pair(people: Identities, code: str | None, owner: bool, name: str, remove: str | None) -> dict[str, Any]:
+async def _pair(
+    identities: Identities, code: str | None, as_owner: bool, name: str, remove: str | None
+) -> dict[str, Any]:
     if remove:
         platform, _, sender = remove.partition(":")
-        gone = await people.unpair(platform, sender)
-        return {"removed": gone, "told": [f"{remove} is out." if gone else f"{remove} was not in."]}
+        was_paired = await identities.unpair(platform, sender)
+        return {"removed": was_paired, "told": [f"{remove} {'was removed' if was_paired else 'was not paired'}."]}
     if code:
-        request, principal = await people.pair(code, as_owner=owner, name=name)
-        said = f"{request.name} ({request.platform}:{request.sender}) may talk as {principal}."
-        return {"platform": request.platform, "sender": request.sender, "principal": principal, "told": [said]}
-    waiting, paired = await people.requests(), await people.paired()
-    told = [f"waits: {one.name or one.sender} on {one.platform} ({one.sender})" for one in waiting]
-    told += [f"in: {person.name} on {platform} ({sender}) as {person.principal}" for platform, sender, person in paired]
+        request, principal = await identities.pair(code, as_owner=as_owner, name=name)
+        text = f"{request.name} ({request.platform}:{request.sender}) is paired as {principal}."
+        return {"platform": request.platform, "sender": request.sender, "principal": principal, "told": [text]}
+    requests, paired = await identities.requests(), await identities.list_paired()
+    lines = [f"waiting: {one.name or one.sender} on {one.platform} ({one.sender})" for one in requests]
+    lines += [f"paired: {who.name} on {platform} ({sender}) as {who.principal}" for platform, sender, who in paired]
     return {
-        "waiting": [{"platform": one.platform, "sender": one.sender, "name": one.name} for one in waiting],
-        "paired": [{"platform": a, "sender": b, "principal": person.principal} for a, b, person in paired],
-        "told": told or ["Nobody waits, and nobody was let in yet."],
+        "waiting": [{"platform": one.platform, "sender": one.sender, "name": one.name} for one in requests],
+        "paired": [{"platform": one, "sender": sender, "principal": who.principal} for one, sender, who in paired],
+        "told": lines or ["Nobody is waiting, and nobody is paired yet."],
     }
 
 
@@ -117,33 +119,34 @@ async def _pair(people: Identities, code: str | None, owner: bool, name: str, re
 @click.option("--to", "to", required=True, metavar="PLATFORM[:CHAT]", help="Where to: local, telegram:42, cli …")
 @click.option("--wait", "seconds", type=float, metavar="SECONDS", help="How long to wait for a gateway.")
 @click.option("--detach", is_flag=True, help="Do not wait for the end.")
-@_json
+@_json_option
 @click.pass_obj
-def handoff(given: CliContext, session: str, to: str, seconds: float | None, detach: bool, as_json: bool) -> None:
-    """Hand a session over to a chat network. Ends with 0 only when it has arrived.
+def handoff(cli: CliContext, session: str, to: str, seconds: float | None, detach: bool, as_json: bool) -> None:
+    """Hand a session over to a chat network. Exits with 0 only when it has arrived.
 
-    SESSION is an id, the beginning of one, or a title. Without a chat it lands in the home channel.
+    SESSION is an id, the beginning of one, or a title. Without a chat it goes to the home channel.
     """
-    quiet = as_json or given.json
+    quiet = as_json or cli.json
     if seconds is not None:
-        given.flags["handoff.wait_seconds"] = seconds
-    found, done = given.run(lambda kit: _hand_over(kit, session, to, detach=detach, quiet=quiet))
-    has_worked = done.state == "completed" or (detach and done.is_live)
+        cli.flags["handoff.wait_seconds"] = seconds
+    moved, last = cli.run(lambda app: _hand_over(app, session, to, detach=detach, quiet=quiet))
+    has_worked = last.state == "completed" or (detach and last.is_live)
     if quiet:
-        click.echo(json.dumps(shown(done)))
+        click.echo(json.dumps(handoff_to_json(last)))
     elif has_worked:
-        click.echo(_ended(found, done))
+        click.echo(f"On its way ({last.id})." if last.is_live else summary_text(last, moved))
     if has_worked:
         return
     if quiet:
-        raise click.exceptions.Exit(error_class(done.error_code).exit_code if done.error_code else 1)
-    raise _error(done)
+        raise click.exceptions.Exit(error_class(last.error_code).exit_code if last.error_code else 1)
+    hint = "The session here is intact. `sojourn gateway status` shows the state of the gateway."
+    raise error_from_code(last.error_code, f"The hand-off failed: {last.error or last.state}", hint=hint)
 
 
-async def _hand_over(kit: AppContext, words: str, to: str, *, detach: bool, quiet: bool) -> tuple[Session, Handoff]:
-    """Requests it in the name of the session's driver, whichever surface that is."""
-    service, by = kit.service, Caller(surface="")
-    session = await service.resolve(words)
+async def _hand_over(app: AppContext, name: str, to: str, *, detach: bool, quiet: bool) -> tuple[Session, Handoff]:
+    """Requests the hand-off in the name of the session's driver, and follows it unless `detach`."""
+    service, by = app.service, Caller(surface="")
+    session = await service.resolve(name)
     platform, _, target = to.partition(":")
     handoff = await service.hand_off(session.id, platform, by=by, target=target, wait=not detach)
     if detach:
@@ -154,14 +157,3 @@ async def _hand_over(kit: AppContext, words: str, to: str, *, detach: bool, quie
                 click.echo(f"… {text}")
                 sys.stdout.flush()
     return await service.get(session.id), handoff
-
-
-def _ended(session: Session, done: Handoff) -> str:
-    if done.is_live:
-        return f"On its way ({done.id})."
-    return summary_text(done, session)
-
-
-def _error(done: Handoff) -> SojournError:
-    hint = "The session here is intact. `sojourn gateway status` shows how the gateway gets on."
-    return error_from_code(done.error_code, f"The hand-off did not work: {done.error or done.state}", hint=hint)

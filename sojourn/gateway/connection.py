@@ -1,6 +1,7 @@
-"""A line: one account on one network, kept alive. What comes in is kept before it is acknowledged.
+"""A platform connection: one account on one network, reconnected for as long as the gateway runs.
 
-One process at a time uses a credential; when it dies or lets go, another one takes the line over.
+One process at a time uses an account; when that process ends or releases its lease, another one takes over. The inbox
+stores a message before the adapter acknowledges it.
 """
 
 from __future__ import annotations
@@ -15,34 +16,45 @@ from typing import Literal
 
 from sojourn.core.errors import KeyRefused, LeaseLost, PlatformDown, SojournError, StoreUnavailable
 from sojourn.core.messages import Json
-from sojourn.ports.gateway_store import CredentialLease, GatewayStore
+from sojourn.ports.gateway_store import AccountKey, CredentialLease, GatewayStore
 from sojourn.ports.platform import Inbound, PlatformAdapter
 
-State = Literal["starting", "up", "down", "refused", "elsewhere", "closed"]
-Keep = Callable[["PlatformConnection", Inbound], Awaitable[None]]
-_STEADY = 1.0  # seconds a line that was lost has to hold before it counts as up again
-_FIRST, _MOST, _REFUSED = 0.5, 60.0, 60.0  # seconds between two tries
+ConnectionState = Literal["starting", "up", "down", "refused", "elsewhere", "closed"]
+Receive = Callable[["PlatformConnection", Inbound], Awaitable[None]]
+_STABLE_SECONDS = 1.0  # how long a lost connection has to last before it counts as up again
+_FIRST_RETRY_SECONDS, _MAX_RETRY_SECONDS, _REFUSED_RETRY_SECONDS = 0.5, 60.0, 60.0
 
 logger = logging.getLogger(__name__)
 
 
 class PlatformConnection:
-    """Listens for as long as it runs, whatever happens on the way. The adapter's host: one of the three edges."""
+    """Runs one adapter: leases its account, listens, and reconnects after any failure.
+
+    adapter: the network's adapter; its code may raise anything.
+    receive: stores one inbound message.
+    lease_seconds: how long the account stays leased without a renewal.
+    """
 
     def __init__(
-        self, adapter: PlatformAdapter, journal: GatewayStore, owner: str, keep: Keep, *, seconds: float = 20.0
+        self,
+        adapter: PlatformAdapter,
+        store: GatewayStore,
+        owner: str,
+        receive: Receive,
+        *,
+        lease_seconds: float = 20.0,
     ) -> None:
-        self.adapter, self._journal, self._owner, self._keep = adapter, journal, owner, keep
-        self._seconds = seconds
-        self.state: State = "starting"
+        self.adapter, self._store, self._owner, self._receive = adapter, store, owner, receive
+        self._lease_seconds = lease_seconds
+        self.state: ConnectionState = "starting"
         self.problem = ""
         self.since = time.time()
-        self.tries = 0
-        self.is_held = False  # nobody else has the account; between two tries it is let go
-        self.changed = asyncio.Event()  # the state is another one
+        self.failures = 0
+        self.is_leased = False  # the lease is released between two attempts
+        self.changed = asyncio.Event()  # `state` or `problem` changed
 
     @property
-    def name(self) -> tuple[str, str]:
+    def key(self) -> AccountKey:
         return self.adapter.info.name, self.adapter.account
 
     @property
@@ -54,99 +66,98 @@ class PlatformConnection:
         return {"state": self.state, "since": self.since, "problem": self.problem, "account": self.adapter.account}
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Listens until cancelled."""
         try:
             while True:
-                hold = await self._hold()
+                lease = await self._acquire()
                 try:
-                    await self._while_held(hold)
+                    await self._listen_while_leased(lease)
                 except LeaseLost as error:
-                    self._now("elsewhere", str(error))
-                except Exception as error:  # noqa: BLE001  the edge of an adapter: a stranger's may raise anything
-                    self._failed(error)
-                    await asyncio.sleep(self._pause(error))
+                    self._set_state("elsewhere", str(error))
+                except Exception as error:  # noqa: BLE001  the edge of an adapter: plugin code may raise anything
+                    self._record_failure(error)
+                    await asyncio.sleep(self._retry_seconds(error))
         finally:
-            self._now("closed")
+            self._set_state("closed")
 
-    async def _hold(self) -> CredentialLease:
-        """The right to use the account, as soon as nobody else has it."""
-        credential = ":".join(self.name)
+    async def _acquire(self) -> CredentialLease:
+        """Waits until no other process uses the account, and leases it."""
         while True:
             try:
-                hold = await self._journal.lease_credential(credential, self._owner, seconds=self._seconds)
+                lease = await self._store.lease_credential(":".join(self.key), self._owner, seconds=self._lease_seconds)
             except StoreUnavailable as error:
-                hold, why = None, str(error)
+                lease, problem = None, str(error)
             else:
-                why = "Another process uses this account."
-            if hold is not None:
-                return hold
-            self._now("elsewhere", why)
+                problem = "Another process is using this account."
+            if lease is not None:
+                return lease
+            self._set_state("elsewhere", problem)
             with suppress(TimeoutError, StoreUnavailable):
                 async with (
-                    asyncio.timeout(self._seconds / 4),
-                    aclosing(self._journal.watch_gateway("gateways")) as bell,
+                    asyncio.timeout(self._lease_seconds / 4),
+                    aclosing(self._store.watch_gateway("gateways")) as wakeups,
                 ):
-                    await anext(bell)  # at once
-                    await anext(bell)  # when somebody lets go
+                    await anext(wakeups)  # comes at once
+                    await anext(wakeups)  # comes when a lease is released
 
-    async def _while_held(self, hold: CredentialLease) -> None:
-        self.is_held = True
-        listening = asyncio.create_task(self._listen())
-        renewing = asyncio.create_task(self._renew(hold))
+    async def _listen_while_leased(self, lease: CredentialLease) -> None:
+        self.is_leased = True
+        tasks = [asyncio.create_task(self._renew(lease)), asyncio.create_task(self._listen())]
         try:
-            await asyncio.wait({listening, renewing}, return_when=asyncio.FIRST_COMPLETED)
-            for task in (renewing, listening):
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
                 if task.done():
                     await task
         finally:
-            for task in (listening, renewing):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(listening, renewing, return_exceptions=True)
-            self.is_held = False
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self.is_leased = False
             with suppress(SojournError):
-                await self._journal.renew_credential(hold, seconds=0)
+                await self._store.renew_credential(lease, seconds=0)
 
-    async def _renew(self, hold: CredentialLease) -> None:
-        """Raises LeaseLost when another process uses the account, or when nobody can know."""
-        good_until = time.monotonic() + self._seconds
+    async def _renew(self, lease: CredentialLease) -> None:
+        """Raises LeaseLost when another process has the account, or when the store cannot confirm the lease in time."""
+        expires = time.monotonic() + self._lease_seconds
         while True:
-            await asyncio.sleep(self._seconds / 4)
+            await asyncio.sleep(self._lease_seconds / 4)
             try:
-                hold = await self._journal.renew_credential(hold, seconds=self._seconds)
-                good_until = time.monotonic() + self._seconds
+                lease = await self._store.renew_credential(lease, seconds=self._lease_seconds)
+                expires = time.monotonic() + self._lease_seconds
             except StoreUnavailable as error:
-                if time.monotonic() > good_until - self._seconds / 4:
-                    raise LeaseLost(f"The account could not be held: {error}") from error
+                if time.monotonic() > expires - self._lease_seconds / 4:
+                    raise LeaseLost(f"The lease of the account could not be renewed: {error}") from error
 
     async def _listen(self) -> None:
-        steady = asyncio.get_running_loop().call_later(_STEADY if self.tries else 0, self._now, "up")
+        delay = _STABLE_SECONDS if self.failures else 0
+        set_up = asyncio.get_running_loop().call_later(delay, self._set_state, "up")
         try:
-            async with aclosing(self.adapter.listen()) as heard:
-                async for inbound in heard:
-                    self.tries = 0
-                    self._now("up")
-                    await self._keep(self, inbound)
+            async with aclosing(self.adapter.listen()) as messages:
+                async for inbound in messages:
+                    self.failures = 0
+                    self._set_state("up")
+                    await self._receive(self, inbound)
         finally:
-            steady.cancel()
-        raise PlatformDown(f"{self.adapter.info.label} stopped listening.", hint="It is tried again.")
+            set_up.cancel()
+        raise PlatformDown(f"{self.adapter.info.label} stopped listening.", hint="The gateway will reconnect.")
 
-    def _failed(self, error: Exception) -> None:
-        if time.time() - self.since > _MOST:
-            self.tries = 0  # it held for a while
-        self.tries += 1
-        self._now("refused" if isinstance(error, KeyRefused) else "down", str(error))
+    def _record_failure(self, error: Exception) -> None:
+        if time.time() - self.since > _MAX_RETRY_SECONDS:
+            self.failures = 0  # the connection was stable before
+        self.failures += 1
+        self._set_state("refused" if isinstance(error, KeyRefused) else "down", str(error))
         if isinstance(error, SojournError):
             logger.warning("%s: %s", self.adapter.info.name, error)
         else:
             logger.error("the adapter of %s failed", self.adapter.info.name, exc_info=error)
 
-    def _pause(self, error: Exception) -> float:
+    def _retry_seconds(self, error: Exception) -> float:
         if isinstance(error, KeyRefused):
-            return _REFUSED
-        most = min(_MOST, _FIRST * 2 ** (self.tries - 1))
-        return random.uniform(most / 2, most)
+            return _REFUSED_RETRY_SECONDS
+        longest = min(_MAX_RETRY_SECONDS, _FIRST_RETRY_SECONDS * 2 ** (self.failures - 1))
+        return random.uniform(longest / 2, longest)
 
-    def _now(self, state: State, problem: str = "") -> None:
+    def _set_state(self, state: ConnectionState, problem: str = "") -> None:
         if state != self.state or problem != self.problem:
             if state != self.state:
                 self.since = time.time()

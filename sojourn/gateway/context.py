@@ -1,4 +1,4 @@
-"""What every part of a gateway works with, in one hand."""
+"""Dependencies shared by the gateway's parts."""
 
 from __future__ import annotations
 
@@ -15,61 +15,62 @@ from sojourn.gateway.pairing import Identities, Identity
 from sojourn.gateway.payloads import ReplyTarget, SessionKeys
 from sojourn.gateway.render import DUPLICATE_MARK, measure_length, split_text
 from sojourn.ports.app import AppContext
-from sojourn.ports.gateway_store import AccountKey as LineName
-from sojourn.ports.gateway_store import Incoming, OutgoingDraft
+from sojourn.ports.gateway_store import AccountKey, Incoming, OutgoingDraft
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Store
 from sojourn.service.home_channels import HomeChannels
 
+_DEFAULT_MAX_CHARS = 2000  # for a network without a connection in this process
+
 
 @dataclass(slots=True)
 class GatewayContext:
-    """The store, the service, who is who and what goes where. `owner` names this gateway in every row it works on."""
+    """The application, this gateway's connections and its registries. `owner` marks the rows this gateway claims."""
 
-    kit: AppContext
+    app: AppContext
     owner: str
-    lines: dict[LineName, PlatformConnection] = field(default_factory=dict)
+    connections: dict[AccountKey, PlatformConnection] = field(default_factory=dict)
     keys: SessionKeys = field(init=False)
-    people: Identities = field(init=False)
+    identities: Identities = field(init=False)
     homes: HomeChannels = field(init=False)
-    places: ConversationBindings = field(init=False)
+    bindings: ConversationBindings = field(init=False)
 
     def __post_init__(self) -> None:
-        self.keys = SessionKeys.of(self.settings)
-        self.people = Identities(self.store, self.settings)
+        self.keys = SessionKeys.from_settings(self.settings)
+        self.identities = Identities(self.store, self.settings)
         self.homes = HomeChannels(self.store, self.settings)
-        self.places = ConversationBindings(self.store, self.service, self.keys)
+        self.bindings = ConversationBindings(self.store, self.service, self.keys)
 
     @property
     def settings(self) -> Settings:
-        return self.kit.settings
+        return self.app.settings
 
     @property
     def store(self) -> Store:
-        return self.kit.store
+        return self.app.store
 
     @property
     def service(self) -> Service:
-        return self.kit.service
+        return self.app.service
 
     @property
-    def lease(self) -> float:
-        """For how long a row is ours without a sign of life."""
+    def lease_seconds(self) -> float:
+        """How long a claimed row stays ours without a renewal."""
         return float(self.settings["gateway.lease_seconds"])
 
-    def line_to(self, platform: str) -> PlatformConnection | None:
-        """The line that serves a platform here, those that are up first."""
-        found = [line for (name, _), line in self.lines.items() if name == platform]
-        return min(found, key=lambda line: line.state != "up", default=None)
+    def connection_to(self, platform: str) -> PlatformConnection | None:
+        """A connection of this gateway to a platform; one that is up is preferred."""
+        candidates = [connection for (name, _), connection in self.connections.items() if name == platform]
+        return min(candidates, key=lambda connection: connection.state != "up", default=None)
 
-    def speaker(self, platform: str, person: Identity, sender: Sender) -> Caller:
+    def caller(self, platform: str, identity: Identity, sender: Sender) -> Caller:
         holder = f"gateway on {socket.gethostname()} (pid {os.getpid()})"
-        return Caller(surface=platform, principal=person.principal, holder=holder, name=person.name or sender.name)
+        return Caller(surface=platform, principal=identity.principal, holder=holder, name=identity.name or sender.name)
 
-    def address(
+    def reply_target(
         self, item: Incoming, place: Place, *, reply_to: str = "", session: SessionId | None = None
     ) -> ReplyTarget:
-        """Where the answer to an incoming message goes."""
+        """The target of an answer to an incoming message."""
         return ReplyTarget(
             platform=item.platform,
             account=item.account,
@@ -80,15 +81,16 @@ class GatewayContext:
         )
 
     def drafts(self, to: ReplyTarget, key: str, text: str, *, handoff: str = "") -> list[OutgoingDraft]:
-        """A text in as many messages as the network needs; only the first one is a reply."""
-        line = self.lines.get((to.platform, to.account)) or self.line_to(to.platform)
-        most, counting = (line.adapter.info.max_chars, line.adapter.info.counting) if line else (2000, "characters")
-        pieces = split_text(text, most - measure_length(DUPLICATE_MARK, counting), counting)
+        """Splits a text into messages of the size the network accepts; only the first one is a reply."""
+        connection = self.connections.get((to.platform, to.account)) or self.connection_to(to.platform)
+        info = connection.adapter.info if connection else None
+        max_chars, counting = (info.max_chars, info.counting) if info else (_DEFAULT_MAX_CHARS, "characters")
+        pieces = split_text(text, max_chars - measure_length(DUPLICATE_MARK, counting), counting)
         return [
             to.draft(f"{key}/{n}", piece, handoff=handoff, reply_to=to.reply_to if n == 0 else "")
             for n, piece in enumerate(pieces)
         ]
 
-    async def tell(self, to: ReplyTarget, key: str, text: str) -> None:
-        """Puts a text of our own into the outbox; the same key is sent once."""
+    async def enqueue_text(self, to: ReplyTarget, key: str, text: str) -> None:
+        """Puts a text of the gateway itself into the outbox; the same key is sent once."""
         await self.store.put_outgoing(self.drafts(to, key, text))

@@ -1,220 +1,223 @@
-"""What becomes of a message: words for a session, a command, the answer to a question, or a stranger at the door."""
+"""The dispatcher: decides whether a message is a prompt, a command, a button press, or comes from a stranger."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, Protocol
 
-from sojourn.core.attachments import Attachment
 from sojourn.core.errors import (
     BeingHandedOver,
     CannotSteer,
     Conflict,
+    LeaseLost,
     NotAllowed,
     NotDriving,
     NotFound,
     PlatformFailed,
+    RetryLater,
     SojournError,
 )
 from sojourn.core.messages import Json
 from sojourn.core.sessions import Session, SessionId, TurnId
 from sojourn.gateway.approval_prompts import handle_button
-from sojourn.gateway.chat_commands import Call, Commands, is_quick
+from sojourn.gateway.chat_commands import CommandRunner, InboundCall, is_quick
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.pairing import Identity
 from sojourn.gateway.payloads import InboundPayload, ReplyTarget, decode_inbound
 from sojourn.gateway.render import error_text, parse_choice
 from sojourn.gateway.turn_runner import TurnRunner
-from sojourn.gateway.waiting import NotYet
 from sojourn.gateway.watchers import find_watched
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.tool import Reply
 from sojourn.service.chat_commands import parse_command
 
-logger = logging.getLogger(__name__)
+DuringTurn = Literal["done", "waits", "steered"]  # steered: done if the running turn accepts it
 
-
-Aside = Literal["done", "waits", "steered"]  # steered: done if the running turn hears it
+STRANGER = (
+    "I don't know you yet. If you know who runs this bot, give them this code within an hour: {code}\n"
+    "(They let you in with: sojourn gateway pair {code})"
+)
+WATCHING = "You are only watching this session. /take takes it over, /new starts another one."
 
 
 class ConversationState(Protocol):
-    """A place that is being worked on, as much of it as is needed here."""
+    """What the dispatcher reads and writes of a conversation that is being worked on."""
 
     session: SessionId | None
     question: Mapping[str, Json] | None
-    heard: dict[str, bool]
+    steer_results: dict[str, bool]
 
 
 class HandoffArrivals(Protocol):
-    """Who receives sessions that are handed over to a place."""
+    """Receives the gateway's own announcement that a session arrives in a conversation."""
 
-    async def arrive(self, item: Incoming, letter: InboundPayload) -> None: ...
+    async def on_announcement(self, item: Incoming, payload: InboundPayload) -> None: ...
 
 
 class MessageDispatcher:
-    """Decides, and leaves the work to others."""
+    """Routes each message of the inbox to the turn runner, the commands, the approval prompts or the hand-offs."""
 
-    def __init__(self, desk: GatewayContext, answering: TurnRunner, arrivals: HandoffArrivals, does: Commands) -> None:
-        self._desk, self._answering, self._arrivals, self._does = desk, answering, arrivals, does
+    def __init__(
+        self, context: GatewayContext, turn_runner: TurnRunner, arrivals: HandoffArrivals, commands: CommandRunner
+    ) -> None:
+        self._context, self._turn_runner, self._arrivals, self._commands = context, turn_runner, arrivals, commands
 
-    async def handle(self, item: Incoming, at: ConversationState) -> TurnId | None:
-        """What is to be done, to its end. Gives the turn that was run for these words."""
-        letter = decode_inbound(item)
-        if letter.handoff:
-            await self._arrivals.arrive(item, letter)
+    async def handle(self, item: Incoming, state: ConversationState) -> TurnId | None:
+        """Handles a message completely and gives the turn that was run for it, if any. RetryLater."""
+        payload = decode_inbound(item)
+        if payload.handoff:
+            await self._arrivals.on_announcement(item, payload)
             return None
-        line = self._desk.lines[(item.platform, item.account)]
-        person = await self._desk.people.known(line.adapter.info, letter.sender)
-        if person is None:
-            await self._stranger(item, letter)
+        info = self._context.connections[(item.platform, item.account)].adapter.info
+        identity = await self._context.identities.identify(info, payload.sender)
+        if identity is None:
+            await self._offer_pairing(item, payload)
             return None
-        call = await self._call(item, letter, person)
-        if letter.pressed:
-            await handle_button(self._desk, item, letter, person, call.by)
+        call = await self._build_call(item, payload, identity)
+        if payload.pressed:
+            await handle_button(self._context, item, payload, identity, call.by)
             return None
-        is_ours = letter.mentioned or (letter.place.kind == "thread" and call.spot.session is not None)
-        if not is_ours or not (letter.text.strip() or letter.files):
+        is_addressed = payload.mentioned or (payload.place.kind == "thread" and call.conversation.session is not None)
+        if not is_addressed or not (payload.text.strip() or payload.files):
             return None
-        if not line.adapter.info.system and (command := parse_command(letter.text, line.adapter.info.prefix)):
-            await self._command(item, call, *command)
+        if not info.system and (command := parse_command(payload.text, info.prefix)):
+            await self._run_command(call, *command)
             return None
-        return await self._words(item, call, at)
+        return await self._run_turn(call, state)
 
-    async def _call(self, item: Incoming, letter: InboundPayload, person: Identity) -> Call:
-        by = self._desk.speaker(item.platform, person, letter.sender)
-        spot = await self._desk.places.spot(letter, person)
-        return Call(letter=letter, person=person, by=by, spot=spot, item=item)
+    async def _build_call(self, item: Incoming, payload: InboundPayload, identity: Identity) -> InboundCall:
+        by = self._context.caller(item.platform, identity, payload.sender)
+        conversation = await self._context.bindings.find(payload, identity)
+        return InboundCall(payload=payload, identity=identity, by=by, conversation=conversation, item=item)
 
-    async def _stranger(self, item: Incoming, letter: InboundPayload) -> None:
-        """A code at most, in private, and never an answer. It is sent past the outbox, which would keep it."""
-        line = self._desk.lines[(item.platform, item.account)]
-        if letter.place.kind != "dm" or item.attempts > 1:
+    async def _offer_pairing(self, item: Incoming, payload: InboundPayload) -> None:
+        """Sends a stranger a pairing code, in private only. It bypasses the outbox, which would store the code."""
+        if payload.place.kind != "dm" or item.attempts > 1:
             return
-        code = await self._desk.people.code_for(item.platform, letter.sender)
+        code = await self._context.identities.issue_code(item.platform, payload.sender)
         if code is not None:
+            adapter = self._context.connections[(item.platform, item.account)].adapter
             with suppress(PlatformFailed):
-                await line.adapter.send(letter.place, STRANGER.format(code=code), plain=True)
+                await adapter.send(payload.place, STRANGER.format(code=code), plain=True)
 
-    async def _command(self, item: Incoming, call: Call, name: str, rest: str) -> None:
+    async def _run_command(self, call: InboundCall, name: str, arguments: str) -> None:
         try:
-            reply = await self._does.run(name, rest, call)
+            reply = await self._commands.run(name, arguments, call)
+        except LeaseLost:
+            raise
         except SojournError as error:
-            if isinstance(error, Conflict) and error.code == "lease_lost":
-                raise
             reply = error_text(error)
         if reply:
-            await self._desk.tell(self._address(item, call), f"in:{item.id}:reply", reply)
+            await self._reply(call, reply)
 
-    async def _words(self, item: Incoming, call: Call, at: ConversationState) -> TurnId | None:
-        """A turn in the session of this place, which is opened now if there is none."""
-        letter, person, by = call.letter, call.person, call.by
-        to = self._address(item, call)
-        if await find_watched(self._desk.store, call.spot.key):
-            await self._desk.tell(to, f"in:{item.id}:reply", WATCHING)
+    async def _reply(self, call: InboundCall, text: str) -> None:
+        await self._context.enqueue_text(self._reply_target(call), f"in:{call.item.id}:reply", text)
+
+    async def _run_turn(self, call: InboundCall, state: ConversationState) -> TurnId | None:
+        """Runs a turn in the session of the conversation, and opens that session if there is none."""
+        context, item, conversation = self._context, call.item, call.conversation
+        if await find_watched(context.store, conversation.key):
+            await self._reply(call, WATCHING)
             return None
-        session = await self._desk.places.session(call.spot, person, by, chosen=item.session)
-        if session.id != item.session:  # from here on an heir goes on in this session, whatever is bound here by then
-            item = await self._desk.store.update_incoming(item, seconds=self._desk.lease, session=session.id)
-        if session.id != call.spot.session and await self._desk.places.is_free(call.spot, session):
-            with suppress(Conflict):  # bound meanwhile: this very session after a crash, or another by a hand-off
-                await self._desk.places.bind(call.spot, session.id, letter.place, person)
-        at.session = session.id
-        said = await self._said(item, call, session.id)
+        session = await context.bindings.open_session(conversation, call.identity, call.by, assigned=item.session)
+        if session.id != item.session:  # after a crash, the next owner of the row goes on in this session
+            item = await context.store.update_incoming(item, seconds=context.lease_seconds, session=session.id)
+        if session.id != conversation.session and await context.bindings.is_free(conversation, session):
+            with suppress(Conflict):  # bound in the meantime: to this session before a crash, or by a hand-off
+                await context.bindings.bind(conversation, session.id, call.payload.place, call.identity)
+        state.session = session.id
+        request = await self._build_request(call, session.id)
 
-        def asks(question: dict[str, Json] | None) -> None:
-            at.question = question
+        def set_question(question: dict[str, Json] | None) -> None:
+            state.question = question
 
         try:
-            outcome = await self._answering.answer(
-                item, session, said, by, replace(to, session=session.id), asks=asks, reached=at.heard.__setitem__
+            outcome = await self._turn_runner.answer(
+                item,
+                session,
+                request,
+                call.by,
+                replace(self._reply_target(call), session=session.id),
+                on_question=set_question,
+                on_steer=state.steer_results.__setitem__,
             )
             return outcome.turn
         except NotDriving as error:
-            await self._desk.tell(to, f"in:{item.id}:reply", _elsewhere(session, error))
+            await self._reply(call, _elsewhere_text(session, error))
             return None
         except BeingHandedOver as error:
-            raise NotYet(error) from error
+            raise RetryLater(error) from error
 
-    async def _said(self, item: Incoming, call: Call, session: SessionId) -> TurnRequest:
-        attachments = list[Attachment]()
-        if call.letter.files:
-            for file in await self._desk.store.incoming_files(item):
-                attachments.append(
-                    await self._desk.service.attach(session, file.data, media_type=file.media_type, name=file.name)
-                )
-        chosen = await self._does.choices(call.spot.key)
+    async def _build_request(self, call: InboundCall, session: SessionId) -> TurnRequest:
+        files = await self._context.store.incoming_files(call.item) if call.payload.files else ()
+        attachments = [
+            await self._context.service.attach(session, file.data, media_type=file.media_type, name=file.name)
+            for file in files
+        ]
+        choices = await self._commands.choices(call.conversation.key)
         return TurnRequest(
-            text=call.letter.text,
+            text=call.payload.text,
             attachments=tuple(attachments),
-            model=chosen.get("model", ""),
-            runtime=chosen.get("runtime", ""),
-            template=chosen.get("template", ""),
+            model=choices.get("model", ""),
+            runtime=choices.get("runtime", ""),
+            template=choices.get("template", ""),
         )
 
-    def _address(self, item: Incoming, call: Call) -> ReplyTarget:
-        reply_to = call.letter.id if call.letter.place.kind in ("group", "channel") else ""
-        return self._desk.address(item, call.letter.place, reply_to=reply_to)
+    def _reply_target(self, call: InboundCall) -> ReplyTarget:
+        reply_to = call.payload.id if call.payload.place.kind in ("group", "channel") else ""
+        return self._context.reply_target(call.item, call.payload.place, reply_to=reply_to)
 
-    # while a turn runs
-    async def aside(self, item: Incoming, at: ConversationState) -> Aside:
-        """Handles what cannot wait behind a running turn."""
-        letter = decode_inbound(item)
-        line = self._desk.lines[(item.platform, item.account)]
-        person = await self._desk.people.known(line.adapter.info, letter.sender)
-        if letter.handoff or person is None:
+    async def handle_during_turn(self, item: Incoming, state: ConversationState) -> DuringTurn:
+        """Handles a message that must not wait for the running turn of its conversation."""
+        payload = decode_inbound(item)
+        info = self._context.connections[(item.platform, item.account)].adapter.info
+        identity = await self._context.identities.identify(info, payload.sender)
+        if payload.handoff or identity is None:
             return "waits"
-        call = await self._call(item, letter, person)
-        if letter.pressed:
-            await handle_button(self._desk, item, letter, person, call.by)
+        call = await self._build_call(item, payload, identity)
+        if payload.pressed:
+            await handle_button(self._context, item, payload, identity, call.by)
             return "done"
-        if at.question is not None and at.session is not None and await self._answers(at, call):
+        if await self._answer_question(call, state):
             return "done"
-        if command := parse_command(letter.text, line.adapter.info.prefix):
+        if command := parse_command(payload.text, info.prefix):
             if not is_quick(command[0]):
                 return "waits"
-            await self._command(item, call, *command)
+            await self._run_command(call, *command)
             return "done"
-        return await self._interjects(at, call)
+        return await self._apply_busy_policy(call, state)
 
-    async def _answers(self, at: ConversationState, call: Call) -> bool:
-        """Whether these words answer what the turn asks. Only the owner's do."""
-        assert at.question is not None
-        assert at.session is not None
-        chosen = parse_choice(call.letter.text, tuple(map(str, at.question.get("choices", ()))))
-        if chosen is None or not call.person.is_owner:
+    async def _answer_question(self, call: InboundCall, state: ConversationState) -> bool:
+        """Answers the question of the running turn. False if the text is no answer, or not the owner's."""
+        if state.question is None or state.session is None:
             return False
-        with suppress(NotFound, NotAllowed):  # answered elsewhere meanwhile
-            reply = Reply(choice=chosen, by=call.by.name or call.by.surface)
-            await self._desk.service.answer(at.session, str(at.question["question"]), reply, call.by)
+        choice = parse_choice(call.payload.text, tuple(map(str, state.question.get("choices", ()))))
+        if choice is None or not call.identity.is_owner:
+            return False
+        with suppress(NotFound, NotAllowed):  # answered elsewhere in the meantime
+            reply = Reply(choice=choice, by=call.by.name or call.by.surface)
+            await self._context.service.answer(state.session, str(state.question["question"]), reply, call.by)
         return True
 
-    async def _interjects(self, at: ConversationState, call: Call) -> Aside:
-        """Words that come while a turn runs, as the settings want it."""
-        way = str(self._desk.settings["gateway.when_busy"])
-        if at.session is None or call.spot.session != at.session:
+    async def _apply_busy_policy(self, call: InboundCall, state: ConversationState) -> DuringTurn:
+        """Queues, interrupts or steers, as `gateway.when_busy` says."""
+        policy = str(self._context.settings["gateway.when_busy"])
+        if state.session is None or call.conversation.session != state.session:
             return "waits"
-        if way == "interrupt":
-            await self._desk.service.stop(at.session, call.by)
-        elif way == "steer" and call.letter.text.strip() and not call.letter.files:
-            with suppress(NotFound, NotDriving, CannotSteer):  # it has ended or does not listen: then these are next
-                await self._desk.service.steer(at.session, call.letter.text, call.by)
+        if policy == "interrupt":
+            await self._context.service.stop(state.session, call.by)
+        elif policy == "steer" and call.payload.text.strip() and not call.payload.files:
+            with suppress(NotFound, NotDriving, CannotSteer):  # the turn ended or takes no input: this message is next
+                await self._context.service.steer(state.session, call.payload.text, call.by)
                 return "steered"
         return "waits"
 
 
-STRANGER = (
-    "I do not know you yet. If you know who runs this, give them this code within an hour: {code}\n"
-    "(They allow you with: sojourn gateway pair {code})"
-)
-WATCHING = "You only watch this session. /take takes the wheel, /new begins another one."
-
-
-def _elsewhere(session: Session, error: NotDriving) -> str:
+def _elsewhere_text(session: Session, error: NotDriving) -> str:
     return (
         f"“{session.title or session.id}” is driven from {error.driver} now. "
-        "/take brings it back here, /new begins another one."
+        "/take brings it back here, /new starts another one."
     )

@@ -1,4 +1,4 @@
-"""A hand-off in our hands: how it stands, and steps that are taken once, also when the store goes away in between."""
+"""A claimed hand-off: each step is applied exactly once, also when the store is unavailable in between."""
 
 from __future__ import annotations
 
@@ -10,70 +10,70 @@ from sojourn.core.errors import Conflict, LeaseLost, StoreUnavailable
 from sojourn.core.handoff import Handoff, State, Step
 from sojourn.ports.handoffs import HandoffStore
 
-_PAUSE = 0.5  # seconds until a store that is away is asked again
+_STORE_RETRY_SECONDS = 0.5
 
 logger = logging.getLogger(__name__)
 
 
 class ClaimedHandoff:
-    """`now` is what the store says, for as long as it is ours. `moved` is set by every step."""
+    """A hand-off that this gateway carries out. `current` is its stored state; each step sets `changed`."""
 
     def __init__(self, store: HandoffStore, handoff: Handoff) -> None:
-        self._store, self.now = store, handoff
-        self.moved = asyncio.Event()
+        self._store, self.current = store, handoff
+        self.changed = asyncio.Event()
         self._lock = asyncio.Lock()
 
-    async def advance(self, step: Step, **given: str) -> None:
-        await self._take(step, lambda now: self._store.advance_handoff(now, step, **given))
+    async def advance(self, step: Step, **details: str) -> None:
+        await self._apply(step, lambda current: self._store.advance_handoff(current, step, **details))
 
     async def complete(self) -> None:
-        await self._take("completed", self._store.complete_handoff)
+        await self._apply("completed", self._store.complete_handoff)
 
     async def fail(self, code: str, error: str) -> None:
-        await self._take("failed", lambda now: self._store.fail_handoff(now, code, error))
+        await self._apply("failed", lambda current: self._store.fail_handoff(current, code, error))
 
-    async def _take(self, to: State, change: Callable[[Handoff], Awaitable[Handoff]]) -> None:
-        """Nobody knows whether a step was kept when the line broke; it is tried again, and then it may be there."""
+    async def _apply(self, to: State, change: Callable[[Handoff], Awaitable[Handoff]]) -> None:
+        """Applies a step. After a lost connection it is unknown whether the store applied it, so it is tried again."""
         async with self._lock:
-            is_unsure = False
+            is_uncertain = False
             while True:
                 try:
-                    self.now = await change(self.now)
+                    self.current = await change(self.current)
                     break
                 except StoreUnavailable as error:
                     if not error.retryable:
                         raise
-                    is_unsure = True
-                    logger.warning("hand-off %s waits for the store: %s", self.now.id, error)
-                    await asyncio.sleep(_PAUSE)
+                    is_uncertain = True
+                    logger.warning("hand-off %s waits for the store: %s", self.current.id, error)
+                    await asyncio.sleep(_STORE_RETRY_SECONDS)
                 except Conflict:
-                    if not is_unsure or not await self._was_kept(to):
+                    if not is_uncertain or not await self._has_reached(to):
                         raise
                     break
-        self.moved.set()
+        self.changed.set()
 
-    async def _was_kept(self, to: State) -> bool:
-        found = await self._store.get_handoff(self.now.id)
-        if (found.fence, found.state) != (self.now.fence, to):
+    async def _has_reached(self, state: State) -> bool:
+        stored = await self._store.get_handoff(self.current.id)
+        if (stored.fence, stored.state) != (self.current.fence, state):
             return False
-        self.now = found
+        self.current = stored
         return True
 
-    async def renew(self, seconds: float, *, can_go_on: Callable[[], bool]) -> None:
-        """For as long as it runs. LeaseLost when another one carries it, when somebody has ended it, or when it was
-        let go because somebody else has to go on with it."""
+    async def renew(self, seconds: float, *, is_served: Callable[[], bool]) -> None:
+        """Renews the claim until it is lost: LeaseLost if another gateway has claimed the hand-off or it has ended,
+        and if `is_served` says that another gateway has the account; then the claim is released."""
         while True:
             await asyncio.sleep(seconds / 3)
             try:
                 async with self._lock:
-                    if self.now.is_live and not can_go_on():
-                        self.now = await self._store.renew_handoff(self.now, 0)
-                        raise LeaseLost("The account is used by another process now, which has to go on with it.")
-                    if self.now.is_live:
-                        self.now = await self._store.renew_handoff(self.now, seconds)
+                    if self.current.is_live and not is_served():
+                        self.current = await self._store.renew_handoff(self.current, 0)
+                        raise LeaseLost("Another process uses the account now and has to go on with the hand-off.")
+                    if self.current.is_live:
+                        self.current = await self._store.renew_handoff(self.current, seconds)
             except StoreUnavailable as error:
-                logger.warning("hand-off %s could not be renewed: %s", self.now.id, error)
+                logger.warning("hand-off %s could not be renewed: %s", self.current.id, error)
             except LeaseLost:
                 raise
             except Conflict as error:
-                raise LeaseLost(f"The hand-off is not ours any more: {error}") from error
+                raise LeaseLost(f"The hand-off is no longer ours: {error}") from error

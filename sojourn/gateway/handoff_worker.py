@@ -1,9 +1,9 @@
-"""Carries hand-offs out: each is picked up by one gateway, and after a crash by another, from the step it reached.
+"""The hand-off worker: one gateway claims each hand-off; after a crash another one resumes at the last step.
 
-    claimed ─▶ a place is found ─▶ thread_ready ─▶ our own word is put into the inbox of that place
-    and there, in its turn: bind ─▶ bound ─▶ the agent speaks ─▶ turn_done ─▶ outbox ─▶ delivered ─▶ completed
+    claimed ─▶ find the target place ─▶ thread_ready ─▶ put an announcement into the inbox of that place
+    and there, in its turn: bind ─▶ bound ─▶ the agent's first turn ─▶ turn_done ─▶ outbox ─▶ delivered ─▶ completed
 
-Because the word stands in the inbox like any other message, what people write there meanwhile waits behind it.
+Because the announcement is an inbox row like any other, messages that people write there meanwhile wait behind it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import asyncio
 import logging
 from contextlib import aclosing, suppress
 
-from sojourn.core.errors import Conflict, LeaseLost, NotFound, PlatformDown, SojournError, StoreUnavailable
+from sojourn.core.errors import Conflict, LeaseLost, NotFound, PlatformDown, RetryLater, SojournError, StoreUnavailable
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import Session
 from sojourn.gateway.bindings import encode_place
@@ -21,8 +21,7 @@ from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.handoff_claim import ClaimedHandoff
 from sojourn.gateway.handoff_target import HandoffTarget
 from sojourn.gateway.payloads import InboundPayload, decode_outbound, encode_payload
-from sojourn.gateway.turn_runner import TurnOutcome, TurnRunner
-from sojourn.gateway.waiting import NotYet
+from sojourn.gateway.turn_runner import TurnRunner
 from sojourn.ports.gateway_store import Incoming, Outgoing
 from sojourn.ports.service import Caller, TurnRequest
 from sojourn.service.handoffs import LOCAL_SURFACES
@@ -31,205 +30,205 @@ logger = logging.getLogger(__name__)
 
 
 class HandoffWorker:
-    """The watcher of one gateway. Several hand-offs are carried at once."""
+    """Carries out the hand-offs that one gateway claims, several at once."""
 
-    def __init__(self, desk: GatewayContext, answering: TurnRunner) -> None:
-        self._desk, self._store, self._answering, self._landing = desk, desk.store, answering, HandoffTarget(desk)
-        self._carried: dict[HandoffId, ClaimedHandoff] = {}
+    def __init__(self, context: GatewayContext, turn_runner: TurnRunner) -> None:
+        self._context, self._store, self._turn_runner = context, context.store, turn_runner
+        self._target = HandoffTarget(context)
+        self._claims: dict[HandoffId, ClaimedHandoff] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
+        """Claims hand-offs until cancelled."""
         try:
             while True:
                 try:
-                    await self._watch()
+                    await self._claim_all()
                 except StoreUnavailable as error:
-                    logger.warning("no hand-off can be seen: %s", error)
+                    logger.warning("hand-offs cannot be read: %s", error)
                     await asyncio.sleep(1)
         finally:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _watch(self) -> None:
-        async with aclosing(self._store.watch_gateway("handoffs", seconds=2.0)) as bell:
-            async for _ in bell:
-                names = [line.adapter.info.name for line in self._desk.lines.values() if line.state == "up"]
-                while found := await self._store.claim_handoff(
-                    self._desk.owner, platforms=[*names, *LOCAL_SURFACES], seconds=self._desk.lease
+    async def _claim_all(self) -> None:
+        async with aclosing(self._store.watch_gateway("handoffs", seconds=2.0)) as wakeups:
+            async for _ in wakeups:
+                names = [one.adapter.info.name for one in self._context.connections.values() if one.state == "up"]
+                while handoff := await self._store.claim_handoff(
+                    self._context.owner, platforms=[*names, *LOCAL_SURFACES], seconds=self._context.lease_seconds
                 ):
-                    self._carry_soon(found)
+                    self._start(handoff)
 
-    def _carry_soon(self, handoff: Handoff) -> None:
-        carried = self._carried[handoff.id] = ClaimedHandoff(self._store, handoff)
-        task = asyncio.create_task(self._carry(carried), name=f"hand-off {handoff.id}")
+    def _start(self, handoff: Handoff) -> ClaimedHandoff:
+        claim = self._claims[handoff.id] = ClaimedHandoff(self._store, handoff)
+        task = asyncio.create_task(self._run(claim), name=f"hand-off {handoff.id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return claim
 
-    # carrying
-    async def _carry(self, carried: ClaimedHandoff) -> None:
-        steps = asyncio.create_task(self._steps(carried))
-        renewing = asyncio.create_task(carried.renew(self._desk.lease, can_go_on=lambda: self._is_served_here(carried)))
+    async def _run(self, claim: ClaimedHandoff) -> None:
+        steps = asyncio.create_task(self._run_steps(claim))
+        renewal = asyncio.create_task(
+            claim.renew(self._context.lease_seconds, is_served=lambda: self._is_served_here(claim))
+        )
         try:
-            await asyncio.wait({steps, renewing}, return_when=asyncio.FIRST_COMPLETED)
-            await (steps if steps.done() else renewing)
+            await asyncio.wait({steps, renewal}, return_when=asyncio.FIRST_COMPLETED)
+            await (steps if steps.done() else renewal)
         except LeaseLost as error:
-            logger.info("hand-off %s is carried by another: %s", carried.now.id, error)
+            logger.info("hand-off %s is carried out by another gateway: %s", claim.current.id, error)
         except StoreUnavailable as error:
-            logger.warning("hand-off %s waits for the store: %s", carried.now.id, error)
+            logger.warning("hand-off %s waits for the store: %s", claim.current.id, error)
         except SojournError as error:
-            await self._fail(carried, error)
-        except Exception as error:  # the edge of an adapter: a stranger's code may raise anything
-            logger.exception("hand-off %s failed", carried.now.id)
-            await self._fail(carried, SojournError(f"{type(error).__name__}: {error}"))
+            await self._fail(claim, error)
+        except Exception as error:  # the edge of an adapter: plugin code may raise anything
+            logger.exception("hand-off %s failed", claim.current.id)
+            await self._fail(claim, SojournError(f"{type(error).__name__}: {error}"))
         finally:
-            for task in (steps, renewing):
+            for task in (steps, renewal):
                 task.cancel()
-            await asyncio.gather(steps, renewing, return_exceptions=True)
-            if self._carried.get(carried.now.id) is carried:
-                del self._carried[carried.now.id]
+            await asyncio.gather(steps, renewal, return_exceptions=True)
+            if self._claims.get(claim.current.id) is claim:
+                del self._claims[claim.current.id]
 
-    async def _steps(self, carried: ClaimedHandoff) -> None:
-        session = await self._store.get(carried.now.session)
-        if carried.now.platform in LOCAL_SURFACES:
-            return await self._to_desk(carried)
-        if carried.now.state == "claimed":
-            await self._land(carried, session)
-        if carried.now.state in ("thread_ready", "bound"):
-            await self._announce(carried, session)
-            while carried.now.state in ("thread_ready", "bound"):
-                carried.moved.clear()
-                await carried.moved.wait()
-        if carried.now.state == "turn_done":
-            await self._until_delivered(carried)
-        if carried.now.state == "delivered":
-            await carried.complete()
+    async def _run_steps(self, claim: ClaimedHandoff) -> None:
+        session = await self._store.get(claim.current.session)
+        if claim.current.platform in LOCAL_SURFACES:
+            return await self._complete_local(claim)
+        if claim.current.state == "claimed":
+            await self._prepare_place(claim, session)
+        if claim.current.state in ("thread_ready", "bound"):
+            await self._announce(claim, session)
+            while claim.current.state in ("thread_ready", "bound"):
+                claim.changed.clear()
+                await claim.changed.wait()
+        if claim.current.state == "turn_done":
+            await self._wait_for_delivery(claim)
+        if claim.current.state == "delivered":
+            await claim.complete()
 
-    async def _land(self, carried: ClaimedHandoff, session: Session) -> None:
-        line = self._line(carried.now)
-        place = await self._landing.find(carried.now, session, line.adapter)
-        key = await self._landing.key(place, session, line.adapter)
-        await carried.advance("thread_ready", place=key, thread_id=place.thread or "", note=place.fallback_reason)
+    async def _prepare_place(self, claim: ClaimedHandoff, session: Session) -> None:
+        adapter = self._connection(claim.current).adapter
+        place = await self._target.find(claim.current, session, adapter)
+        key = await self._target.session_key(place, session, adapter)
+        await claim.advance("thread_ready", place=key, thread_id=place.thread or "", note=place.fallback_reason)
 
-    async def _announce(self, carried: ClaimedHandoff, session: Session) -> None:
-        """Puts our word into the inbox of the place. Each who carries it does: the word of one before may have been
-        heard without an effect. What it leads to is done once."""
-        handoff, line = carried.now, self._line(carried.now)
-        place = await self._landing.find(handoff, session, line.adapter)
-        letter = InboundPayload(place=place, text=_word(handoff, session, line.adapter.info.label), handoff=handoff.id)
-        platform, account = line.name
+    async def _announce(self, claim: ClaimedHandoff, session: Session) -> None:
+        """Puts the announcement into the inbox of the place. Each gateway that claims the hand-off does so, because
+        an earlier announcement may have been handled without effect; the steps it leads to are applied once."""
+        handoff, connection = claim.current, self._connection(claim.current)
+        place = await self._target.find(handoff, session, connection.adapter)
+        text = _announcement_text(handoff, session, connection.adapter.info.label)
+        platform, account = connection.key
         await self._store.add_incoming(
             platform,
             account,
             f"handoff:{handoff.id}:{handoff.fence}",
             place=handoff.place,
-            payload=encode_payload(letter),
+            payload=encode_payload(InboundPayload(place=place, text=text, handoff=handoff.id)),
         )
 
-    def _is_served_here(self, carried: ClaimedHandoff) -> bool:
-        """Who has the line hears our word. Once the agent has spoken it does not matter who watches."""
-        line = self._desk.line_to(carried.now.platform)
-        return carried.now.state in ("turn_done", "delivered") or line is None or line.state != "elsewhere"
+    def _is_served_here(self, claim: ClaimedHandoff) -> bool:
+        """The gateway that has the account handles the announcement. After the first turn any gateway can go on."""
+        connection = self._context.connection_to(claim.current.platform)
+        has_spoken = claim.current.state in ("turn_done", "delivered")
+        return has_spoken or connection is None or connection.state != "elsewhere"
 
-    def _line(self, handoff: Handoff) -> PlatformConnection:
-        line = self._desk.line_to(handoff.platform)
-        if line is not None and line.state == "elsewhere":
-            raise LeaseLost("The account is used by another process now.")
-        if line is None or not line.is_ours:
-            raise PlatformDown(f"{handoff.platform} is not served here any more.", hint="Try it again.")
-        return line
+    def _connection(self, handoff: Handoff) -> PlatformConnection:
+        connection = self._context.connection_to(handoff.platform)
+        if connection is not None and connection.state == "elsewhere":
+            raise LeaseLost("Another process uses the account now.")
+        if connection is None or not connection.is_ours:
+            raise PlatformDown(f"This gateway no longer serves {handoff.platform}.", hint="Try again.")
+        return connection
 
-    # when its turn comes in the place
-    async def arrive(self, item: Incoming, letter: InboundPayload) -> None:
-        """The word is heard: the session is bound to the place, and the agent speaks first."""
-        carried = await self._ours(HandoffId(letter.handoff))
-        if carried is None:
-            return  # it is over
+    async def on_announcement(self, item: Incoming, payload: InboundPayload) -> None:
+        """Handles the announcement: binds the session to the place and runs the agent's first turn. RetryLater."""
+        claim = await self._get_claim(HandoffId(payload.handoff))
+        if claim is None:
+            return  # the hand-off has ended
         try:
-            session = await self._store.get(carried.now.session)
-            if carried.now.state == "thread_ready":
-                await self._store.bind(
-                    item.place, session.id, principal=session.principal, details=encode_place(letter.place)
-                )
-                await carried.advance("bound", surface=item.platform)
-            if carried.now.state == "bound":
-                outcome = await self._speak(item, letter, session)
-                await self._spoken(carried, outcome)
+            session = await self._store.get(claim.current.session)
+            if claim.current.state == "thread_ready":
+                details = encode_place(payload.place)
+                await self._store.bind(item.place, session.id, principal=session.principal, details=details)
+                await claim.advance("bound", surface=item.platform)
+            if claim.current.state == "bound":
+                await self._first_turn(claim, item, payload, session)
         except LeaseLost:
             raise
         except (Conflict, NotFound) as error:
-            await self._fail(carried, error)
+            await self._fail(claim, error)
 
-    async def _ours(self, id: HandoffId) -> ClaimedHandoff | None:
-        """In our hands, or None when it is over. NotYet while another one may still carry it."""
-        if carried := self._carried.get(id):
-            return carried
+    async def _get_claim(self, id: HandoffId) -> ClaimedHandoff | None:
+        """Our claim; None when the hand-off has ended. RetryLater while another gateway may still carry it out."""
+        if claim := self._claims.get(id):
+            return claim
         try:
-            found = await self._store.get_handoff(id)
+            handoff = await self._store.get_handoff(id)
         except NotFound:
             return None
-        if not found.is_live or found.state in ("turn_done", "delivered"):
+        if not handoff.is_live or handoff.state in ("turn_done", "delivered"):
             return None
-        claimed = await self._store.claim_handoff(self._desk.owner, id=id, seconds=self._desk.lease)
+        claimed = await self._store.claim_handoff(self._context.owner, id=id, seconds=self._context.lease_seconds)
         if claimed is None:
-            raise NotYet(LeaseLost("The hand-off is carried by another gateway."))
-        self._carry_soon(claimed)
-        return self._carried[id]
+            raise RetryLater(LeaseLost("Another gateway is carrying out the hand-off."))
+        return self._start(claimed)
 
-    async def _speak(self, item: Incoming, letter: InboundPayload, session: Session) -> TurnOutcome:
-        by = Caller(surface=item.platform, principal=session.principal, holder=self._desk.owner, name="Sojourn")
-        said = TurnRequest(text=letter.text, internal=True)
-        to = self._desk.address(item, letter.place, session=session.id)
-        return await self._answering.answer(item, session, said, by, to, handoff=letter.handoff, tells=False)
-
-    async def _spoken(self, carried: ClaimedHandoff, outcome: TurnOutcome) -> None:
-        if outcome.failed is not None and not outcome.answered:
-            failed = outcome.failed
-            await self._fail(carried, SojournError(failed.message, hint=failed.hint), code=failed.code)
+    async def _first_turn(
+        self, claim: ClaimedHandoff, item: Incoming, payload: InboundPayload, session: Session
+    ) -> None:
+        by = Caller(surface=item.platform, principal=session.principal, holder=self._context.owner, name="Sojourn")
+        request = TurnRequest(text=payload.text, internal=True)
+        to = self._context.reply_target(item, payload.place, session=session.id)
+        outcome = await self._turn_runner.answer(item, session, request, by, to, handoff=payload.handoff)
+        if (failed := outcome.failed) is not None and not outcome.has_answer:
+            await self._fail(claim, SojournError(failed.message, hint=failed.hint), code=failed.code)
         else:
-            await carried.advance("turn_done")
+            await claim.advance("turn_done")
 
-    # afterwards
-    async def _until_delivered(self, carried: ClaimedHandoff) -> None:
-        async with aclosing(self._store.watch_gateway("outbox", seconds=1.0)) as bell:
-            async for _ in bell:
-                rows = await self._words_of(carried.now)
-                arrived = [one for one in rows if one.state in ("sent", "delivered")]
-                lost = [one for one in rows if one.state == "failed"]
-                if arrived:
-                    await carried.advance("delivered", message_id=arrived[0].message_id)
+    async def _wait_for_delivery(self, claim: ClaimedHandoff) -> None:
+        """Waits until one message of the first turn is sent. PlatformDown if all of them failed."""
+        async with aclosing(self._store.watch_gateway("outbox", seconds=1.0)) as wakeups:
+            async for _ in wakeups:
+                rows = await self._list_rows(claim.current)
+                sent = [row for row in rows if row.state in ("sent", "delivered")]
+                failed = [row for row in rows if row.state == "failed"]
+                if sent:
+                    await claim.advance("delivered", message_id=sent[0].message_id)
                     return
-                if len(lost) == len(rows):
+                if len(failed) == len(rows):
                     break
         if not rows:
-            await carried.complete()
+            await claim.complete()
             return
-        raise PlatformDown(f"The answer could not be delivered: {lost[0].error}")
+        raise PlatformDown(f"The answer could not be delivered: {failed[0].error}")
 
-    async def _words_of(self, handoff: Handoff) -> list[Outgoing]:
+    async def _list_rows(self, handoff: Handoff) -> list[Outgoing]:
         rows = await self._store.outgoing(session=handoff.session, place=handoff.place, limit=10_000)
-        return [one for one in rows if decode_outbound(one).handoff == handoff.id]
+        return [row for row in rows if decode_outbound(row).handoff == handoff.id]
 
-    async def _to_desk(self, carried: ClaimedHandoff) -> None:
-        """To the terminal or the web: nobody has to be told there, it is picked up."""
-        if carried.now.state in ("claimed", "thread_ready"):
-            await carried.advance("bound", surface=carried.now.platform)
-        await self._desk.places.release(carried.now.session)
-        await carried.complete()
+    async def _complete_local(self, claim: ClaimedHandoff) -> None:
+        """Completes a hand-off to the terminal or the web at once: nothing is sent there."""
+        if claim.current.state in ("claimed", "thread_ready"):
+            await claim.advance("bound", surface=claim.current.platform)
+        await self._context.bindings.release(claim.current.session)
+        await claim.complete()
 
-    async def _fail(self, carried: ClaimedHandoff, error: SojournError, *, code: str = "") -> None:
-        """The reason is kept, the wheel goes back, and what the session displaced comes back."""
-        words = f"{error} {error.hint}".strip()
-        logger.warning("hand-off %s failed: %s", carried.now.id, words)
+    async def _fail(self, claim: ClaimedHandoff, error: SojournError, *, code: str = "") -> None:
+        """Stores the reason, gives the session back to its surface, and restores the earlier binding of the place."""
+        reason = f"{error} {error.hint}".strip()
+        logger.warning("hand-off %s failed: %s", claim.current.id, reason)
         with suppress(Conflict, NotFound, StoreUnavailable):
-            was = carried.now
-            await carried.fail(code or error.code, words)
-            if was.place:
-                await self._desk.places.restore(was.place, was.session)
-        carried.moved.set()
+            before = claim.current
+            await claim.fail(code or error.code, reason)
+            if before.place:
+                await self._context.bindings.restore(before.place, before.session)
+        claim.changed.set()
 
 
-def _word(handoff: Handoff, session: Session, label: str) -> str:
+def _announcement_text(handoff: Handoff, session: Session, label: str) -> str:
     by = f" by {handoff.by}" if handoff.by else ""
     return (
         f"[Sojourn: this session, “{session.title or session.id}”, was just handed over from {handoff.from_surface} "

@@ -1,4 +1,4 @@
-"""The gateway: lines to chat networks, an inbox, an outbox and a watcher for hand-offs, side by side."""
+"""The gateway process: connections, inbox, outbox, hand-off worker and heartbeat, run side by side."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from typing import cast
 
-from sojourn.core.errors import BadConfig, SojournError
+from sojourn.core.errors import BadConfig, NotFound, SojournError
 from sojourn.core.messages import Json
-from sojourn.gateway.adapters import build_adapters
-from sojourn.gateway.chat_commands import Commands
+from sojourn.gateway.chat_commands import CommandRunner
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.dispatch import MessageDispatcher
@@ -23,144 +23,190 @@ from sojourn.gateway.inbox_worker import InboxWorker
 from sojourn.gateway.outbox_worker import OutboxWorker
 from sojourn.gateway.turn_runner import TurnRunner
 from sojourn.gateway.watchers import SessionWatchers
-from sojourn.ports.app import AppContext
+from sojourn.ports.app import AppContext, HasSettings, PluginAccess
 from sojourn.ports.gateway_store import ConnectionHealth, Heartbeat
 from sojourn.ports.platform import PlatformAdapter
+from sojourn.ports.plugin import Part, parts_by_name
 
 HEARTBEAT_SECONDS = 5.0
-_DEAD = 3  # beats that may be missed
-_KEEP = 7 * 86_400.0  # seconds for which finished rows are kept
-_WAYS = ("queue", "interrupt", "steer")
+_MISSED_BEATS = 3  # heartbeats that may be missed before others consider a gateway dead
+_RETENTION_SECONDS = 7 * 86_400.0  # for finished rows of the inbox and the outbox
+_CLEANUP_SECONDS = 60.0
+_CLOSE_SECONDS = 3.0
+_RESTART_SECONDS, _MAX_RESTART_SECONDS, _STABLE_SECONDS = 0.5, 30.0, 60.0
+_BUSY_POLICIES = ("queue", "interrupt", "steer")
+_ALWAYS_SERVED = "local"
 
 logger = logging.getLogger(__name__)
 
 
 class Gateway:
-    """All of it. `adapters` are those of the settings, unless others are given."""
+    """Serves chat networks. `adapters` replaces the adapters that the settings name."""
 
-    def __init__(self, kit: AppContext, adapters: Sequence[PlatformAdapter] | None = None) -> None:
-        if kit.settings["gateway.when_busy"] not in _WAYS:
+    def __init__(self, app: AppContext, adapters: Sequence[PlatformAdapter] | None = None) -> None:
+        if app.settings["gateway.when_busy"] not in _BUSY_POLICIES:
             raise BadConfig(
-                f"gateway.when_busy is {kit.settings['gateway.when_busy']!r}.",
-                hint=f"Choose one of: {', '.join(_WAYS)}.",
+                f"gateway.when_busy is {app.settings['gateway.when_busy']!r}.",
+                hint=f"Choose one of: {', '.join(_BUSY_POLICIES)}.",
             )
         self.id = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        self._desk = GatewayContext(kit, self.id)
-        self.adapters, self.problems = (list(adapters), {}) if adapters is not None else build_adapters(kit)
-        answering = TurnRunner(self._desk)
-        self._handoffs = HandoffWorker(self._desk, answering)
-        handling = MessageDispatcher(self._desk, answering, self._handoffs, Commands(self._desk))
-        self._inbox = InboxWorker(self._desk, handling)
-        self._outbox = OutboxWorker(kit.store, self.id, self._desk.lines, seconds=self._desk.lease)
-        self._attached = SessionWatchers(self._desk)
+        self._context = context = GatewayContext(app, self.id)
+        self.adapters, self.problems = (list(adapters), {}) if adapters is not None else build_adapters(app)
+        turn_runner = TurnRunner(context)
+        self._handoffs = HandoffWorker(context, turn_runner)
+        self._inbox = InboxWorker(
+            context, MessageDispatcher(context, turn_runner, self._handoffs, CommandRunner(context))
+        )
+        self._outbox = OutboxWorker(app.store, self.id, context.connections, lease_seconds=context.lease_seconds)
+        self._watchers = SessionWatchers(context)
         for adapter in self.adapters:
-            line = PlatformConnection(adapter, kit.store, self.id, self._inbox.keep, seconds=self._desk.lease)
-            self._desk.lines[line.name] = line
-        self._started = time.time()
-        self.ready = asyncio.Event()  # it has been seen by others, and its lines have been tried
+            connection = PlatformConnection(
+                adapter, app.store, self.id, self._inbox.receive, lease_seconds=context.lease_seconds
+            )
+            context.connections[connection.key] = connection
+        self._started_at = time.time()
+        self.ready = asyncio.Event()  # the first heartbeat is stored and every connection was attempted
 
     @property
-    def lines(self) -> list[PlatformConnection]:
-        return list(self._desk.lines.values())
+    def connections(self) -> list[PlatformConnection]:
+        return list(self._context.connections.values())
 
     async def run(self) -> None:
-        """Until cancelled. A part that fails is started again; the others go on."""
+        """Runs every part until cancelled. A part that fails is restarted; the others go on."""
         parts: list[tuple[str, Callable[[], Awaitable[None]]]] = [
-            ("heartbeat", self._beat),
+            ("heartbeat", self._send_heartbeats),
             ("inbox", self._inbox.run),
             ("outbox", self._outbox.run),
             ("hand-offs", self._handoffs.run),
-            ("watchers", self._attached.run),
-            ("tidying", self._tidy),
-            *((f"line {line.name}", line.run) for line in self.lines),
+            ("watchers", self._watchers.run),
+            ("cleanup", self._clean_up),
+            *((f"connection {connection.key}", connection.run) for connection in self.connections),
         ]
-        tasks = [asyncio.create_task(self._kept_alive(name, run), name=f"gateway {name}") for name, run in parts]
+        tasks = [asyncio.create_task(self._supervise(name, run), name=f"gateway {name}") for name, run in parts]
         try:
-            await asyncio.wait(tasks)  # and not gather, which would cancel them a second time, amid their tidying up
+            await asyncio.wait(tasks)  # not gather: it would cancel them a second time, in the middle of their cleanup
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await self._leave()
+            await self._close()
 
-    async def _kept_alive(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
-        pause = 0.5
+    async def _supervise(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        pause = _RESTART_SECONDS
         while True:
-            began = time.monotonic()
+            started = time.monotonic()
             try:
                 await run()
                 return
             except Exception:  # the host's own edge: one part must not take the others down
-                logger.exception("the gateway's %s failed and is started again", name)
-            pause = 0.5 if time.monotonic() - began > 60 else min(pause * 2, 30)
+                logger.exception("the gateway's %s failed and will be restarted", name)
+            was_stable = time.monotonic() - started > _STABLE_SECONDS
+            pause = _RESTART_SECONDS if was_stable else min(pause * 2, _MAX_RESTART_SECONDS)
             await asyncio.sleep(pause)
 
-    async def _leave(self) -> None:
+    async def _close(self) -> None:
         for adapter in self.adapters:
             with suppress(SojournError, TimeoutError):
-                async with asyncio.timeout(3):
+                async with asyncio.timeout(_CLOSE_SECONDS):
                     await adapter.close()
         with suppress(SojournError):
-            await self._desk.store.retire_gateway(self.id)
+            await self._context.store.retire_gateway(self.id)
 
-    # signs of life
-    async def _beat(self) -> None:
-        """Others see from it that this gateway lives, and how its lines get on."""
+    async def _send_heartbeats(self) -> None:
+        """Stores that this gateway is alive and how its connections are: regularly, and when one changes."""
         while True:
-            for line in self.lines:
-                line.changed.clear()
+            for connection in self.connections:
+                connection.changed.clear()
             with suppress(SojournError):
-                await self._desk.store.heartbeat(
-                    self._heartbeat(await self.health()), seconds=HEARTBEAT_SECONDS * _DEAD
+                beat = Heartbeat(
+                    id=self.id,
+                    host=socket.gethostname(),
+                    pid=os.getpid(),
+                    health=await self.health(),
+                    started_at=self._started_at,
                 )
-            if all(line.state != "starting" for line in self.lines):
+                await self._context.store.heartbeat(beat, seconds=HEARTBEAT_SECONDS * _MISSED_BEATS)
+            if all(connection.state != "starting" for connection in self.connections):
                 self.ready.set()
-            waiting = [asyncio.ensure_future(line.changed.wait()) for line in self.lines]
+            waits = [asyncio.ensure_future(connection.changed.wait()) for connection in self.connections]
+            waits.append(asyncio.ensure_future(asyncio.sleep(HEARTBEAT_SECONDS, True)))
             try:
-                await asyncio.wait(
-                    [*waiting, asyncio.ensure_future(asyncio.sleep(HEARTBEAT_SECONDS))],
-                    timeout=HEARTBEAT_SECONDS,
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                for one in waiting:
-                    one.cancel()
-
-    def _heartbeat(self, health: dict[str, Json]) -> Heartbeat:
-        return Heartbeat(
-            id=self.id, host=socket.gethostname(), pid=os.getpid(), health=health, started_at=self._started
-        )
+                for wait in waits:
+                    wait.cancel()
 
     async def health(self) -> dict[str, Json]:
-        """How each line gets on: its state, what came last, what went last, what waits and since when."""
-        progress = {(one.platform, one.account): one for one in await self._desk.store.line_health()}
+        """The state of each connection, its last message in each direction, and what waits since when."""
+        progress = {(row.platform, row.account): row for row in await self._context.store.line_health()}
         lines = {
-            name: line.health() | _progress(progress.get((name, account)))
-            for (name, account), line in self._desk.lines.items()
+            name: connection.health() | _progress_to_json(progress.get((name, account)))
+            for (name, account), connection in self._context.connections.items()
         }
         failed = {
-            name: {"state": "failed", "problem": f"{why} {why.hint}".strip()} for name, why in self.problems.items()
+            name: {"state": "failed", "problem": f"{error} {error.hint}".strip()}
+            for name, error in self.problems.items()
         }
         return {"lines": {**failed, **lines}}
 
-    async def _tidy(self) -> None:
-        """What was finished long ago goes; hand-offs that nobody carries end."""
+    async def _clean_up(self) -> None:
+        """Ends hand-offs that expired and prunes old finished rows."""
         while True:
             with suppress(SojournError):
-                await self._desk.store.expire_handoffs()
-                await self._desk.store.prune_journal(time.time() - _KEEP)
-            await asyncio.sleep(60)
+                await self._context.store.expire_handoffs()
+                await self._context.store.prune_journal(time.time() - _RETENTION_SECONDS)
+            await asyncio.sleep(_CLEANUP_SECONDS)
 
 
-def _progress(line: ConnectionHealth | None) -> dict[str, Json]:
-    if line is None:
+def _progress_to_json(row: ConnectionHealth | None) -> dict[str, Json]:
+    if row is None:
         return {"waiting": 0, "pending": 0}
     return {
-        "waiting": line.waiting,
-        "oldest_waiting": line.oldest_waiting,
-        "last_received": line.last_received,
-        "pending": line.pending,
-        "oldest_pending": line.oldest_pending,
-        "last_sent": line.last_sent,
-        "failed": line.failed,
+        "waiting": row.waiting,
+        "oldest_waiting": row.oldest_waiting,
+        "last_received": row.last_received,
+        "pending": row.pending,
+        "oldest_pending": row.oldest_pending,
+        "last_sent": row.last_sent,
+        "failed": row.failed,
     }
+
+
+def list_configured(app: PluginAccess) -> list[str]:
+    """The platforms to serve: those of `gateway.platforms`, else `local` and every configured one. NotFound."""
+    available = _list_platforms(app)
+    names = [name.strip() for name in str(app.settings["gateway.platforms"]).split(",") if name.strip()]
+    for name in names:
+        if name not in available:
+            raise NotFound(f'There is no platform "{name}".', hint=f"Choose from: {', '.join(sorted(available))}.")
+    return names or [
+        name for name, (plugin, _) in available.items() if name == _ALWAYS_SERVED or _is_configured(app, plugin)
+    ]
+
+
+def _list_platforms(app: PluginAccess) -> dict[str, tuple[str, Part]]:
+    """Every available platform: the name of its plugin, and the factory of its adapter."""
+    platforms: dict[str, tuple[str, Part]] = {}
+    for plugin in app.plugins():
+        for name, part in parts_by_name(plugin.platforms).items():
+            platforms.setdefault(name, (plugin.name, part))
+    return platforms
+
+
+def _is_configured(app: HasSettings, plugin: str) -> bool:
+    prefix = f"SOJOURN_{plugin}_".upper().replace("-", "_")
+    return plugin in app.settings.plugins or any(name.startswith(prefix) for name in app.settings.variables)
+
+
+def build_adapters(app: AppContext) -> tuple[list[PlatformAdapter], dict[str, SojournError]]:
+    """Builds the configured adapters, and gives the error of each one whose configuration is wrong."""
+    adapters, problems = list[PlatformAdapter](), dict[str, SojournError]()
+    available = _list_platforms(app)
+    for name in list_configured(app):
+        try:
+            build = cast(Callable[[AppContext], PlatformAdapter], app.load(available[name][1]))
+            adapters.append(build(app))
+        except SojournError as error:
+            logger.warning("%s cannot be served: %s %s", name, error, error.hint)
+            problems[name] = error
+    return adapters, problems

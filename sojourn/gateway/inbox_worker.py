@@ -1,6 +1,6 @@
-"""Works on what came in: one message at a time in each place, many places at once.
+"""The inbox worker: handles stored messages, one at a time in each conversation, many conversations at once.
 
-What cannot wait behind a running turn (a command, the answer to a question) is taken ahead of its turn.
+A command or the answer to a question does not wait behind the running turn: it is claimed out of turn.
 """
 
 from __future__ import annotations
@@ -11,59 +11,59 @@ import time
 from collections.abc import Mapping
 from contextlib import aclosing, suppress
 
-from sojourn.core.errors import Conflict, LeaseLost, NotFound, SojournError, StoreUnavailable
+from sojourn.core.errors import Conflict, LeaseLost, NotFound, RetryLater, SojournError, StoreUnavailable
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
 from sojourn.gateway.connection import PlatformConnection
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.dispatch import MessageDispatcher
 from sojourn.gateway.payloads import decode_inbound, encode_payload, payload_from_inbound
-from sojourn.gateway.render import apology_text
-from sojourn.gateway.waiting import NotYet
+from sojourn.gateway.render import problem_text
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.platform import Inbound
 from sojourn.service.chat_commands import parse_command
 
-_TRIES = 5
-_SOON = 0.05
+_MAX_ATTEMPTS = 5
+_RETRY_SECONDS = 0.05
+_GIVE_UP_SECONDS = 3600.0
 
 logger = logging.getLogger(__name__)
 
 
 class ActiveConversation:
-    """A place that is being worked on: the message whose turn it is, and those that were taken ahead and wait."""
+    """A conversation being worked on: the current message, and messages that were claimed out of turn."""
 
     def __init__(self, item: Incoming) -> None:
         self.item: Incoming | None = item
-        self.held: list[Incoming] = []
-        self.steered: list[Incoming] = []  # given to the running turn, which may or may not hear them
-        self.heard: dict[str, bool] = {}  # … and which it did
-        self.knocked = asyncio.Event()
+        self.queued: list[Incoming] = []
+        self.steered: list[Incoming] = []  # passed to the running turn, which may or may not accept them
+        self.steer_results: dict[str, bool] = {}  # text → whether the turn accepted it
+        self.wakeup = asyncio.Event()  # a message came in that may not wait
         self.session: SessionId | None = None  # in which a turn runs
         self.question: Mapping[str, Json] | None = None  # what that turn asks
 
     @property
     def items(self) -> list[Incoming]:
-        return [*([self.item] if self.item else []), *self.held, *self.steered]
+        return [*([self.item] if self.item else []), *self.queued, *self.steered]
 
     def has(self, item: Incoming) -> bool:
         return any(one.id == item.id for one in self.items)
 
 
 class InboxWorker:
-    """The inbox of one gateway, for the lines it holds."""
+    """Works on the inbox rows of the accounts that this gateway has leased."""
 
-    def __init__(self, desk: GatewayContext, handling: MessageDispatcher) -> None:
-        self._desk, self._journal, self._handling = desk, desk.store, handling
-        self._working: dict[str, ActiveConversation] = {}
+    def __init__(self, context: GatewayContext, dispatcher: MessageDispatcher) -> None:
+        self._context, self._store, self._dispatcher = context, context.store, dispatcher
+        self._active: dict[str, ActiveConversation] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._at_once = int(desk.settings["gateway.at_once"])
+        self._max_tasks = int(context.settings["gateway.at_once"])
 
-    async def keep(self, line: PlatformConnection, inbound: Inbound) -> None:
-        """On disk when this returns: then it may be acknowledged."""
-        key = self._desk.keys.key(inbound.place, inbound.sender)
-        platform, account = line.name
-        kept = await self._journal.add_incoming(
+    async def receive(self, connection: PlatformConnection, inbound: Inbound) -> None:
+        """Stores a message; the adapter may acknowledge it when this returns."""
+        key = self._context.keys.key(inbound.place, inbound.sender)
+        platform, account = connection.key
+        row = await self._store.add_incoming(
             platform,
             account,
             inbound.id,
@@ -71,167 +71,170 @@ class InboxWorker:
             payload=encode_payload(payload_from_inbound(inbound)),
             files=inbound.files,
         )
-        place = self._working.get(key)
-        if kept is not None and place is not None and self._cannot_wait(line, inbound, place):
-            place.knocked.set()
+        active = self._active.get(key)
+        if row is not None and active is not None and self._may_not_wait(connection, inbound, active):
+            active.wakeup.set()
 
-    def _cannot_wait(self, line: PlatformConnection, inbound: Inbound, place: ActiveConversation) -> bool:
-        """Whether it may be meant for the turn that runs. Everything else waits in its row."""
-        is_command = parse_command(inbound.text, line.adapter.info.prefix) is not None
-        return is_command or place.question is not None or self._desk.settings["gateway.when_busy"] != "queue"
+    def _may_not_wait(self, connection: PlatformConnection, inbound: Inbound, active: ActiveConversation) -> bool:
+        """Whether a message may concern the running turn. Any other waits in its row."""
+        is_command = parse_command(inbound.text, connection.adapter.info.prefix) is not None
+        return is_command or active.question is not None or self._context.settings["gateway.when_busy"] != "queue"
 
     async def run(self) -> None:
-        """Until cancelled: then what was begun waits for whoever comes next."""
+        """Claims and handles messages until cancelled; then unfinished rows are released."""
         try:
             while True:
                 try:
-                    async with aclosing(self._journal.watch_gateway("inbox", seconds=1.0)) as bell:
-                        async for _ in bell:
-                            while await self._take():
+                    async with aclosing(self._store.watch_gateway("inbox", seconds=1.0)) as wakeups:
+                        async for _ in wakeups:
+                            while await self._claim_batch():
                                 pass
                 except StoreUnavailable as error:
-                    logger.warning("nothing can be received: %s", error)
+                    logger.warning("the inbox cannot be read: %s", error)
                     await asyncio.sleep(1)
         finally:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _take(self) -> bool:
-        names = [name for name, line in self._desk.lines.items() if line.is_ours and line.is_held]
-        room = self._at_once - len(self._tasks)
-        if not names or room <= 0:
+    async def _claim_batch(self) -> bool:
+        """Starts work on claimable rows. True if there may be more."""
+        accounts = [key for key, one in self._context.connections.items() if one.is_ours and one.is_leased]
+        room = self._max_tasks - len(self._tasks)
+        if not accounts or room <= 0:
             return False
-        items = await self._journal.claim_incoming(self._desk.owner, lines=names, limit=room, seconds=self._desk.lease)
+        items = await self._store.claim_incoming(
+            self._context.owner, lines=accounts, limit=room, seconds=self._context.lease_seconds
+        )
         for item in items:
-            if (place := self._working.get(item.place)) and place.has(item):
-                continue  # we were too late to renew it: whoever works there meets that; it is taken up again later
-            task = asyncio.create_task(self._work(item), name=f"place {item.place}")
+            if (active := self._active.get(item.place)) and active.has(item):
+                continue  # renewed too late; its task meets LeaseLost, and the row is claimed again
+            task = asyncio.create_task(self._work(item), name=f"conversation {item.place}")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return len(items) == room
 
     async def _work(self, item: Incoming) -> None:
-        """A place, until nothing taken is left."""
-        place = self._working[item.place] = ActiveConversation(item)
-        renewing = asyncio.create_task(self._renew(place))
+        """Handles a conversation until none of its claimed messages is left."""
+        active = self._active[item.place] = ActiveConversation(item)
+        renewal = asyncio.create_task(self._renew(active))
         try:
-            while place.item is not None:
-                aside = asyncio.create_task(self._aside(place))
+            while active.item is not None:
+                during_turn = asyncio.create_task(self._during_turn(active))
                 try:
-                    await self._one(place, place.item)
+                    await self._handle(active, active.item)
                 finally:
-                    aside.cancel()
-                    await asyncio.gather(aside, return_exceptions=True)
-                await self._settle(place)
-                place.item = place.held.pop(0) if place.held else None
+                    during_turn.cancel()
+                    await asyncio.gather(during_turn, return_exceptions=True)
+                await self._settle_steered(active)
+                active.item = active.queued.pop(0) if active.queued else None
         except asyncio.CancelledError:
-            await self._let_go(place)
+            await self._release(active)
             raise
         finally:
-            renewing.cancel()
-            await asyncio.gather(renewing, return_exceptions=True)
-            if self._working.get(item.place) is place:
-                del self._working[item.place]
+            renewal.cancel()
+            await asyncio.gather(renewal, return_exceptions=True)
+            if self._active.get(item.place) is active:
+                del self._active[item.place]
 
-    async def _settle(self, place: ActiveConversation) -> None:
-        """Words that were given to the turn are done if it heard them; else their own turn comes now."""
-        steered, heard, place.steered, place.heard = place.steered, place.heard, [], {}
+    async def _settle_steered(self, active: ActiveConversation) -> None:
+        """Finishes steered messages that the turn accepted; each of the others gets a turn of its own."""
+        steered, results, active.steered, active.steer_results = active.steered, active.steer_results, [], {}
         for item in steered:
-            if not heard.get(decode_inbound(item).text):
-                place.held.append(item)
+            if not results.get(decode_inbound(item).text):
+                active.queued.append(item)
             else:
                 with suppress(Conflict):
-                    await self._journal.finish_incoming(item)
-        place.held.sort(key=lambda item: item.id)
+                    await self._store.finish_incoming(item)
+        active.queued.sort(key=lambda item: item.id)
 
-    async def _let_go(self, place: ActiveConversation) -> None:
-        """What this gateway does not finish is free for the next one, at once."""
-        for item in place.items:
+    async def _release(self, active: ActiveConversation) -> None:
+        """Releases unfinished rows, so that another gateway can claim them at once."""
+        for item in active.items:
             with suppress(SojournError, asyncio.CancelledError):
-                await self._journal.release_incoming(item, error="the gateway was stopped")
+                await self._store.release_incoming(item, error="the gateway was stopped")
 
-    async def _renew(self, place: ActiveConversation) -> None:
+    async def _renew(self, active: ActiveConversation) -> None:
         while True:
-            await asyncio.sleep(self._desk.lease / 3)
-            for item in place.items:
-                with suppress(Conflict, NotFound, StoreUnavailable):  # who works on it meets the same, and knows more
-                    await self._journal.update_incoming(item, seconds=self._desk.lease)
+            await asyncio.sleep(self._context.lease_seconds / 3)
+            for item in active.items:
+                with suppress(Conflict, NotFound, StoreUnavailable):  # the handler meets the same error and reacts
+                    await self._store.update_incoming(item, seconds=self._context.lease_seconds)
 
-    async def _one(self, place: ActiveConversation, item: Incoming) -> None:
-        """Here anything may be caught: a message that cannot be handled must not stop the others."""
-        until = time.monotonic() + 3600
+    async def _handle(self, active: ActiveConversation, item: Incoming) -> None:
+        """Handles one message. It catches every error: a bad message must not stop the others."""
+        deadline = time.monotonic() + _GIVE_UP_SECONDS
         try:
             while True:
                 try:
-                    turn = await self._handling.handle(item, place)
+                    turn = await self._dispatcher.handle(item, active)
                     break
-                except NotYet as wait:
-                    if time.monotonic() > until:
-                        raise wait.error from None
-                    if not self._desk.lines[item.platform, item.account].is_held:
-                        await self._journal.release_incoming(item, error="whoever has the line goes on with it")
+                except RetryLater as retry:
+                    if time.monotonic() > deadline:
+                        raise retry.error from None
+                    if not self._context.connections[item.platform, item.account].is_leased:
+                        await self._store.release_incoming(item, error="another gateway has the account now")
                         return
                     if not decode_inbound(item).handoff:
-                        await self._arrivals_first(place)
-                    await asyncio.sleep(_SOON)
-            await self._journal.finish_incoming(item, turn=turn)
+                        await self._receive_handoffs_first(active)
+                    await asyncio.sleep(_RETRY_SECONDS)
+            await self._store.finish_incoming(item, turn=turn)
         except LeaseLost as error:
-            logger.info("incoming %s is cared for elsewhere: %s", item.id, error)
+            logger.info("incoming %s is handled by another gateway: %s", item.id, error)
         except StoreUnavailable as error:
             logger.warning("incoming %s waits for the store: %s", item.id, error)
         except Exception as error:
             logger.exception("incoming %s could not be handled", item.id)
-            await self._failed(item, error)
+            await self._fail(item, error)
         finally:
-            place.session = place.question = None
+            active.session = active.question = None
 
-    async def _arrivals_first(self, place: ActiveConversation) -> None:
-        """A session on its way to this very place is received ahead of words that wait for it."""
-        assert place.item is not None
-        words = place.item
-        place.held += await self._ahead(words.place)
-        while arrival := next((one for one in place.held if decode_inbound(one).handoff), None):
-            place.held.remove(arrival)
-            place.item, place.held = arrival, [words, *place.held]
-            await self._one(place, arrival)
-            place.held.remove(words)
-            place.item = words
+    async def _receive_handoffs_first(self, active: ActiveConversation) -> None:
+        """Handles hand-offs to this very conversation ahead of the message that waits for them."""
+        assert active.item is not None
+        waiting = active.item
+        active.queued += await self._claim_out_of_turn(waiting.place)
+        while arrival := next((one for one in active.queued if decode_inbound(one).handoff), None):
+            active.queued.remove(arrival)
+            active.item, active.queued = arrival, [waiting, *active.queued]
+            await self._handle(active, arrival)
+            active.queued.remove(waiting)
+            active.item = waiting
 
-    async def _failed(self, item: Incoming, error: Exception) -> None:
-        words = str(error) if isinstance(error, SojournError) else f"{type(error).__name__}: {error}"
+    async def _fail(self, item: Incoming, error: Exception) -> None:
+        """Retries after an unexpected error; finally tells the chat and marks the row as failed."""
+        problem = str(error) if isinstance(error, SojournError) else f"{type(error).__name__}: {error}"
         with suppress(SojournError):
-            if item.attempts < _TRIES and not isinstance(error, SojournError):
-                await self._journal.release_incoming(item, seconds=2.0**item.attempts, error=words)
+            if item.attempts < _MAX_ATTEMPTS and not isinstance(error, SojournError):
+                await self._store.release_incoming(item, seconds=2.0**item.attempts, error=problem)
                 return
-            hint = error.hint if isinstance(error, SojournError) else "Try again, or look into the log."
-            to = self._desk.address(item, decode_inbound(item).place)
-            await self._desk.tell(to, f"in:{item.id}:failed", apology_text(words, hint))
-            await self._journal.finish_incoming(item, "failed", error=words)
+            hint = error.hint if isinstance(error, SojournError) else "Try again, or look at the log."
+            to = self._context.reply_target(item, decode_inbound(item).place)
+            await self._context.enqueue_text(to, f"in:{item.id}:failed", problem_text(problem, hint))
+            await self._store.finish_incoming(item, "failed", error=problem)
 
-    # while a turn runs
-    async def _aside(self, place: ActiveConversation) -> None:
-        """Whatever comes to this place meanwhile is looked at, and handled if it cannot wait."""
+    async def _during_turn(self, active: ActiveConversation) -> None:
+        """While a turn runs, handles the messages that may not wait, and queues the others."""
         while True:
-            await place.knocked.wait()
-            place.knocked.clear()
-            assert place.item is not None
+            await active.wakeup.wait()
+            active.wakeup.clear()
+            assert active.item is not None
             try:
-                for item in await self._ahead(place.item.place):
-                    how = await self._handling.aside(item, place)
-                    if how == "done":
-                        await self._journal.finish_incoming(item)
+                for item in await self._claim_out_of_turn(active.item.place):
+                    result = await self._dispatcher.handle_during_turn(item, active)
+                    if result == "done":
+                        await self._store.finish_incoming(item)
                     else:
-                        (place.steered if how == "steered" else place.held).append(item)
+                        (active.steered if result == "steered" else active.queued).append(item)
             except LeaseLost as error:
-                logger.info("taken ahead, and lost: %s", error)
+                logger.info("a message claimed out of turn was lost: %s", error)
             except SojournError as error:
-                logger.warning("what came meanwhile has to wait: %s", error)
+                logger.warning("a message that came in during a turn has to wait: %s", error)
 
-    async def _ahead(self, place: str) -> list[Incoming]:
-        found = list[Incoming]()
-        while more := await self._journal.claim_incoming(
-            self._desk.owner, place=place, out_of_turn=True, seconds=self._desk.lease
+    async def _claim_out_of_turn(self, place: str) -> list[Incoming]:
+        items = list[Incoming]()
+        while batch := await self._store.claim_incoming(
+            self._context.owner, place=place, out_of_turn=True, seconds=self._context.lease_seconds
         ):
-            found += more
-        return found
+            items += batch
+        return items

@@ -1,8 +1,8 @@
-"""What stands in the journal's rows: a message that came in, and one that goes out, as JSON and back."""
+"""The JSON payloads of inbox and outbox rows, and the reply target."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sojourn.core.attachments import Attachment
@@ -14,16 +14,16 @@ from sojourn.core.settings import Settings
 from sojourn.ports.gateway_store import Incoming, Outgoing, OutgoingDraft
 from sojourn.ports.platform import Button, Inbound
 
-NOBODY = Sender(id="sojourn", name="Sojourn", is_bot=True)
+_SOJOURN = Sender(id="sojourn", name="Sojourn", is_bot=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboundPayload:
-    """Something that came in. `handoff`: it is our own word that a session arrives here."""
+    """A message that came in. `handoff` marks the gateway's own announcement that a session arrives."""
 
     place: Place
     text: str
-    sender: Sender = NOBODY
+    sender: Sender = _SOJOURN
     id: str = ""
     at: float = 0.0
     mentioned: bool = True
@@ -34,28 +34,26 @@ class InboundPayload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundPayload:
-    """Something to be sent. `grows`: the turn whose answer it shows while it is written. One that grows or has buttons
-    is changed once more, and is `delivered` only then."""
+    """A message to send. One with `grows` or `buttons` is edited later, and is `delivered` only after that."""
 
     place: Place
     text: str
     reply_to: str = ""
     handoff: str = ""
-    grows: str = ""
-    after: int = 0  # from which number of the log on it grows
+    grows: str = ""  # the turn whose answer is streamed into this message
     buttons: tuple[Button, ...] = ()
-    file: Attachment | None = None  # then `text` is what is said where no file can be sent
+    file: Attachment | None = None  # then `text` is sent where no file can be sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionKeys:
-    """How places become keys, as the settings want it."""
+    """Builds session keys from places, as the settings say."""
 
     per_person_in_groups: bool = True
     per_person_in_threads: bool = False
 
     @classmethod
-    def of(cls, settings: Settings) -> SessionKeys:
+    def from_settings(cls, settings: Settings) -> SessionKeys:
         return cls(
             per_person_in_groups=bool(settings["gateway.group_sessions_per_user"]),
             per_person_in_threads=bool(settings["gateway.thread_sessions_per_user"]),
@@ -69,8 +67,8 @@ class SessionKeys:
             thread_sessions_per_user=self.per_person_in_threads,
         )
 
-    def own(self, place: Place, sender: Sender) -> str:
-        """The key of one person's own conversation there, whatever the settings say."""
+    def personal_key(self, place: Place, sender: Sender) -> str:
+        """The key of one person's own conversation in a place, whatever the settings say."""
         return build_session_key(place, sender, group_sessions_per_user=True, thread_sessions_per_user=True)
 
 
@@ -87,8 +85,8 @@ def payload_from_inbound(inbound: Inbound) -> InboundPayload:
     )
 
 
-def encode_payload(value: InboundPayload | OutboundPayload) -> Json:
-    return {name: inner for name, inner in encode_value(value).items() if inner not in ("", 0, None, [])}
+def encode_payload(payload: InboundPayload | OutboundPayload) -> Json:
+    return {name: value for name, value in encode_value(payload).items() if value not in ("", 0, None, [])}
 
 
 def decode_inbound(item: Incoming) -> InboundPayload:
@@ -101,22 +99,23 @@ def decode_outbound(item: Outgoing) -> OutboundPayload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyTarget:
-    """Where an answer goes: the line it leaves by, the place, and the key under which that place keeps its order."""
+    """Where an answer goes: the account that sends it, the place, and the conversation key that keeps the order."""
 
     platform: str
     account: str
     key: str
     place: Place
     session: SessionId | None = None
-    reply_to: str = field(default="")
+    reply_to: str = ""
 
-    def draft(self, key: str, text: str, **more: Any) -> OutgoingDraft:
-        parcel = replace(OutboundPayload(place=self.place, text=text, reply_to=self.reply_to), **more)
+    def draft(self, key: str, text: str, **fields: Any) -> OutgoingDraft:
+        """An outbox row; `fields` are further fields of OutboundPayload."""
+        payload = replace(OutboundPayload(place=self.place, text=text, reply_to=self.reply_to), **fields)
         return OutgoingDraft(
             key=key,
             platform=self.platform,
             account=self.account,
             place=self.key,
-            payload=encode_payload(parcel),
+            payload=encode_payload(payload),
             session=self.session,
         )

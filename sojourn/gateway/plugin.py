@@ -1,4 +1,4 @@
-"""What this package offers to the rest of the program."""
+"""The plugin of the gateway: its routes and commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signs that something happens, where a network can show them: a reaction on receipt, and that an answer is written."""
+"""Presence signals, where a network has them: a reaction on receipt, and a typing indicator."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.payloads import InboundPayload, ReplyTarget
 from sojourn.ports.platform import CanReact, CanType, Sent
 
-_TYPING = 4.0
-_PATIENCE = 10.0
+_TYPING_SECONDS = 4.0  # between two typing signals
+_REACTION_TIMEOUT_SECONDS = 10.0
 
 
 class PresenceSignals:
-    """Nobody misses them: what a network refuses is not tried again."""
+    """Sends presence signals. They are optional: what a network refuses is not tried again."""
 
-    def __init__(self, desk: GatewayContext) -> None:
-        self._desk, self._sign = desk, str(desk.settings["gateway.reaction"]).strip()
+    def __init__(self, context: GatewayContext) -> None:
+        self._context, self._emoji = context, str(context.settings["gateway.reaction"]).strip()
 
     @asynccontextmanager
-    async def showing(self, to: ReplyTarget, heard: InboundPayload | None = None) -> AsyncIterator[None]:
-        """While an answer is written. `heard`: to what, if a person wrote it."""
-        line = self._desk.lines.get((to.platform, to.account))
+    async def while_answering(self, to: ReplyTarget, prompt: InboundPayload) -> AsyncIterator[None]:
+        """Reacts to the prompt of a person, and shows the typing indicator as long as the block runs."""
+        connection = self._context.connections.get((to.platform, to.account))
         tasks = list[asyncio.Task[None]]()
-        is_said = self._sign and heard is not None and heard.id and not heard.handoff
-        if heard is not None and is_said and line is not None and isinstance(line.adapter, CanReact):
-            tasks.append(asyncio.create_task(self._seen(line.adapter, heard)))
-        if line is not None and isinstance(line.adapter, CanType):
-            tasks.append(asyncio.create_task(_type(line.adapter, to)))
+        has_reaction = self._emoji and prompt.id and not prompt.handoff
+        if has_reaction and connection is not None and isinstance(connection.adapter, CanReact):
+            tasks.append(asyncio.create_task(self._react(connection.adapter, prompt)))
+        if connection is not None and isinstance(connection.adapter, CanType):
+            tasks.append(asyncio.create_task(_show_typing(connection.adapter, to)))
         try:
             yield
         finally:
@@ -38,14 +38,14 @@ class PresenceSignals:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _seen(self, adapter: CanReact, heard: InboundPayload) -> None:
+    async def _react(self, adapter: CanReact, prompt: InboundPayload) -> None:
         with suppress(PlatformFailed, TimeoutError):
-            async with asyncio.timeout(_PATIENCE):
-                await adapter.react(Sent(place=heard.place, id=heard.id), self._sign)
+            async with asyncio.timeout(_REACTION_TIMEOUT_SECONDS):
+                await adapter.react(Sent(place=prompt.place, id=prompt.id), self._emoji)
 
 
-async def _type(adapter: CanType, to: ReplyTarget) -> None:
+async def _show_typing(adapter: CanType, to: ReplyTarget) -> None:
     with suppress(PlatformFailed):
         while True:
             await adapter.typing(to.place)
-            await asyncio.sleep(_TYPING)
+            await asyncio.sleep(_TYPING_SECONDS)

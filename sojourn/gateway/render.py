@@ -1,4 +1,4 @@
-"""Answers as chat messages: cut where a network cuts, and never so that code is left open."""
+"""Rendering of chat messages: splits long texts without breaking code blocks, and builds the gateway's own texts."""
 
 from __future__ import annotations
 
@@ -7,92 +7,94 @@ from collections.abc import Iterator, Mapping
 
 from sojourn.core.attachments import Attachment
 from sojourn.core.errors import SojournError
-from sojourn.core.events import Failed
 from sojourn.core.messages import Json
 from sojourn.ports.platform import Counting
 from sojourn.text.ansi import strip_control
 
 _FENCE = re.compile(r"^\s{0,3}(```+|~~~+)(.*)$")
-_CLOSE_ROOM = 8  # what closing and opening a fence again may take, besides its own line
-DUPLICATE_MARK = "↻ (perhaps for the second time)\n"  # before what may have been sent before
+_FENCE_ROOM = 8  # characters that closing and reopening a fence may take, besides its own line
+_FENCE_CHARS = 40  # of a fence's line that are repeated
+_DETAIL_CHARS = 1500
+DUPLICATE_MARK = "↻ (possibly sent twice)\n"  # in front of a message that may have been sent before
 
 
 def measure_length(text: str, counting: Counting) -> int:
-    """How long a text is, in what the network counts."""
+    """The length of a text in the unit the network counts."""
     if counting == "utf16":
         return len(text.encode("utf-16-le", "surrogatepass")) // 2
     return len(text.encode("utf-8", "surrogatepass")) if counting == "bytes" else len(text)
 
 
-def split_text(text: str, most: int, counting: Counting = "characters") -> list[str]:
-    """Pieces of at most that size, cut between paragraphs, lines or words; an open fence is closed and opened again."""
+def split_text(text: str, max_length: int, counting: Counting = "characters") -> list[str]:
+    """Splits a text between paragraphs, lines or words; an open code fence is closed and reopened."""
     text = strip_control(text).strip()
-    if measure_length(text, counting) <= most:
+    if measure_length(text, counting) <= max_length:
         return [text] if text else []
-    pieces, now, fence = list[str](), list[str](), ""
-    for line in _lines(text, most - 2 * _CLOSE_ROOM - 40, counting):
-        marks = _FENCE.match(line)
-        closing = f"\n{_marks(fence)}" if fence else ""
-        if now and measure_length("\n".join([*now, line]) + closing, counting) > most - (_CLOSE_ROOM if marks else 0):
-            kept, rest = _at_paragraph(now) if not fence else (now, [])
-            pieces.append("\n".join(kept) + (f"\n{_marks(fence)}" if fence else ""))
-            now = [fence, *rest] if fence else rest
-        now.append(line)
-        if marks:
-            fence = "" if fence and _closes(fence, line) else (fence or line.strip()[:40])
-    pieces.append("\n".join(now))
+    pieces, current, fence = list[str](), list[str](), ""
+    for line in _iter_lines(text, max_length - 2 * _FENCE_ROOM - _FENCE_CHARS, counting):
+        is_fence = _FENCE.match(line) is not None
+        closing = f"\n{_fence_marks(fence)}" if fence else ""
+        room = max_length - (_FENCE_ROOM if is_fence else 0)
+        if current and measure_length("\n".join([*current, line]) + closing, counting) > room:
+            head, tail = _split_at_paragraph(current) if not fence else (current, [])
+            pieces.append("\n".join(head) + closing)
+            current = [fence, *tail] if fence else tail
+        current.append(line)
+        if is_fence:
+            fence = "" if fence and _is_closing(fence, line) else (fence or line.strip()[:_FENCE_CHARS])
+    pieces.append("\n".join(current))
     return [piece.strip("\n") for piece in pieces if piece.strip()]
 
 
-def _lines(text: str, most: int, counting: Counting) -> Iterator[str]:
-    """The lines, those that are too long alone cut between words, or anywhere."""
+def _iter_lines(text: str, max_length: int, counting: Counting) -> Iterator[str]:
+    """The lines; a line that is too long is split between words, or anywhere."""
     for line in text.split("\n"):
-        while measure_length(line, counting) > most:
-            end = _fits(line, most, counting)
+        while measure_length(line, counting) > max_length:
+            end = _count_fitting(line, max_length, counting)
             space = line.rfind(" ", end // 2, end)
-            cut = space if space > 0 else end
-            yield line[:cut]
-            line = line[cut:].removeprefix(" ")
+            end = space if space > 0 else end
+            yield line[:end]
+            line = line[end:].removeprefix(" ")
         yield line
 
 
-def _fits(line: str, most: int, counting: Counting) -> int:
-    """How many characters of a line fit; never half of one."""
+def _count_fitting(line: str, max_length: int, counting: Counting) -> int:
+    """The number of whole characters of a line that fit."""
     low, high = 1, len(line)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if measure_length(line[:middle], counting) <= most else (low, middle - 1)
+        low, high = (middle, high) if measure_length(line[:middle], counting) <= max_length else (low, middle - 1)
     return low
 
 
-def _at_paragraph(lines: list[str]) -> tuple[list[str], list[str]]:
-    """Cut at the last empty line of the second half, if there is one."""
+def _split_at_paragraph(lines: list[str]) -> tuple[list[str], list[str]]:
+    """Splits at the last empty line of the second half, if there is one."""
     for at in range(len(lines) - 1, len(lines) // 2, -1):
         if not lines[at].strip():
             return lines[:at], lines[at + 1 :]
     return lines, []
 
 
-def _marks(fence: str) -> str:
-    found = _FENCE.match(fence)
-    return found[1] if found else "```"
+def _fence_marks(fence: str) -> str:
+    match = _FENCE.match(fence)
+    return match[1] if match else "```"
 
 
-def _closes(fence: str, line: str) -> bool:
-    marks, found = _marks(fence), _FENCE.match(line)
-    return found is not None and found[1].startswith(marks) and not found[2].strip()
+def _is_closing(fence: str, line: str) -> bool:
+    match = _FENCE.match(line)
+    return match is not None and match[1].startswith(_fence_marks(fence)) and not match[2].strip()
 
 
 def question_text(detail: Mapping[str, Json]) -> str:
-    """What a turn asks before it goes on."""
+    """The question of a turn that waits for an approval."""
     lines = [f"❓ {strip_control(str(detail.get('text', '')))}"]
     if what := strip_control(str(detail.get("detail", ""))).strip():
-        lines += ["```", what[:1500], "```"]
+        lines += ["```", what[:_DETAIL_CHARS], "```"]
     return "\n".join(lines)
 
 
 def answers_text(detail: Mapping[str, Json], *, for_owner: bool) -> str:
-    """The line below a question: how to answer it."""
+    """The line below an open question: how to answer it."""
     choices = [str(one) for one in detail.get("choices", ())]
     return f"Answer with: {', '.join(choices)}." if for_owner else "Only the owner can allow this."
 
@@ -101,42 +103,37 @@ _LABELS = {"once": "Allow once", "session": "Allow for this session", "always": 
 
 
 def choice_label(choice: str) -> str:
-    """A choice, as it stands on a button."""
+    """The label of a choice's button."""
     return _LABELS.get(choice, choice)
 
 
 def settled_text(detail: Mapping[str, Json]) -> str:
-    """The line below a question that is over: what was chosen, by whom or why."""
-    chosen, by, why = (strip_control(str(detail.get(name) or "")) for name in ("choice", "by", "why"))
-    return f"→ {choice_label(chosen)}" + (f" ({by})" if by else "") + (f": {why}" if why else "")
+    """The line below a settled question: the choice, and who made it or why."""
+    choice, by, why = (strip_control(str(detail.get(name) or "")) for name in ("choice", "by", "why"))
+    return f"→ {choice_label(choice)}" + (f" ({by})" if by else "") + (f": {why}" if why else "")
 
 
-_WORDS = {"yes": "once", "y": "once", "ok": "once", "allow": "once", "no": "deny", "n": "deny"}
+_SYNONYMS = {"yes": "once", "y": "once", "ok": "once", "allow": "once", "no": "deny", "n": "deny"}
 
 
 def parse_choice(text: str, choices: tuple[str, ...]) -> str | None:
-    """Which of the choices a person's words mean; None when they mean something else."""
+    """The choice a text means; None if it means something else."""
     word = text.strip().strip(".!").lower().removeprefix("/")
-    word = word if word in choices else _WORDS.get(word, word)
+    word = word if word in choices else _SYNONYMS.get(word, word)
     return word if word in choices else None
 
 
-def file_line(file: Attachment, why: str = "") -> str:
-    """What is said where a file cannot be sent."""
+def file_line(file: Attachment, reason: str = "") -> str:
+    """The text that is sent instead of a file."""
     kind = f"{file.media_type}, {file.size:,} bytes" if file.size else file.media_type
-    return (
-        f"📎 {strip_control(file.name) or 'a file'} ({kind}) is in the session. {why or 'This network takes no files.'}"
-    )
+    name = strip_control(file.name) or "a file"
+    return f"📎 {name} ({kind}) is in the session. {reason or 'This network does not accept files.'}"
 
 
-def failure_text(failed: Failed) -> str:
-    return apology_text(failed.message, failed.hint)
-
-
-def apology_text(what: str, hint: str = "") -> str:
-    """What could not be done, and what to do now."""
-    return f"✗ {what}\n{hint}".strip()
+def problem_text(problem: str, hint: str = "") -> str:
+    """A problem, and what to do about it."""
+    return f"✗ {problem}\n{hint}".strip()
 
 
 def error_text(error: SojournError) -> str:
-    return apology_text(str(error), error.hint)
+    return problem_text(str(error), error.hint)

@@ -1,4 +1,4 @@
-"""How the gateways get on, as everybody can see from the store: progress, not that a process exists."""
+"""The status of the gateways and hand-offs, read from the store, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -11,15 +11,50 @@ from sojourn.core.handoff import Handoff
 from sojourn.gateway.payloads import decode_outbound
 from sojourn.ports.gateway_store import Outgoing
 from sojourn.ports.store import Store
+from sojourn.text.formatting import format_age
 
-_GIST = 200  # characters of a message that a list shows
-_STALE = 120.0  # seconds after which something that waits has waited too long
+_EXCERPT_CHARS = 200
+_STUCK_SECONDS = 120.0  # a message that waits longer on a connection that is up is stuck
+_MARKS = {"good": "✓", "stuck": "!", "down": "✗"}
+_HANDOFF_FIELDS = (
+    "id",
+    "session",
+    "from_surface",
+    "platform",
+    "target",
+    "by",
+    "state",
+    "surface",
+    "thread_id",
+    "place",
+    "message_id",
+    "note",
+    "error_code",
+    "error",
+    "created_at",
+    "claimed_at",
+    "bound_at",
+    "finished_at",
+)
+_DELIVERY_FIELDS = (
+    "id",
+    "platform",
+    "place",
+    "session",
+    "state",
+    "attempts",
+    "possible_duplicate",
+    "message_id",
+    "error",
+    "created_at",
+    "sent_at",
+    "finished_at",
+)
 
 
-async def status(store: Store) -> dict[str, Any]:
-    """Every gateway that is alive, its lines, and what is under way."""
+async def read_status(store: Store) -> dict[str, Any]:
+    """Every live gateway with its connections, the progress of each account, and the pending hand-offs."""
     gateways, now = await store.gateways(), time.time()
-    waiting = await store.list_pending_handoffs()
     return {
         "gateways": [
             {
@@ -29,103 +64,65 @@ async def status(store: Store) -> dict[str, Any]:
                 "started_at": one.started_at,
                 "beat_at": one.beat_at,
                 "lines": {
-                    name: line | {"health": health(line, now)} for name, line in one.health.get("lines", {}).items()
+                    name: connection | {"health": rate_health(connection, now)}
+                    for name, connection in one.health.get("lines", {}).items()
                 },
             }
             for one in gateways
         ],
         "lines": [encode_value(one) for one in await store.line_health()],
-        "handoffs_waiting": [shown(one) for one in waiting],
+        "handoffs_waiting": [handoff_to_json(one) for one in await store.list_pending_handoffs()],
     }
 
 
-def shown(handoff: Handoff) -> dict[str, Any]:
-    """A hand-off as the API and `--json` tell it; nothing in it is secret."""
-    names = (
-        "id",
-        "session",
-        "from_surface",
-        "platform",
-        "target",
-        "by",
-        "state",
-        "surface",
-        "thread_id",
-        "place",
-        "message_id",
-        "note",
-        "error_code",
-        "error",
-        "created_at",
-        "claimed_at",
-        "bound_at",
-        "finished_at",
-    )
-    return {name: getattr(handoff, name) for name in names}
+def handoff_to_json(handoff: Handoff) -> dict[str, Any]:
+    """A hand-off for the API and `--json`; without secrets."""
+    return {name: getattr(handoff, name) for name in _HANDOFF_FIELDS}
 
 
-def delivery(item: Outgoing) -> dict[str, Any]:
-    """A line of the ledger: what was to be sent where, and what became of it."""
-    names = (
-        "id",
-        "platform",
-        "place",
-        "session",
-        "state",
-        "attempts",
-        "possible_duplicate",
-        "message_id",
-        "error",
-        "created_at",
-        "sent_at",
-        "finished_at",
-    )
-    return {name: getattr(item, name) for name in names} | {"text": decode_outbound(item).text[:_GIST]}
+def delivery_to_json(item: Outgoing) -> dict[str, Any]:
+    """An outbox row with the beginning of its text."""
+    text = decode_outbound(item).text[:_EXCERPT_CHARS]
+    return {name: getattr(item, name) for name in _DELIVERY_FIELDS} | {"text": text}
 
 
-def lines_of(found: dict[str, Any], now: float | None = None) -> list[str]:
-    """The same in words."""
-    now = time.time() if now is None else now
-    if not found["gateways"]:
-        return ["No gateway is running. Start one: sojourn serve, or sojourn gateway run."]
-    said = list[str]()
-    for one in found["gateways"]:
-        said.append(f"gateway on {one['host']} (pid {one['pid']}), alive {ago(one['beat_at'], now)}")
-        for name, line in sorted(one["lines"].items()):
-            said.append(f"  {_sign(line, now)} {name}: {_line(line, now)}")
-    for one in found["handoffs_waiting"]:
-        said.append(f"hand-off {one['id']} to {one['platform']} waits since {ago(one['created_at'], now)}")
-    return said
+def rate_health(connection: Mapping[str, Any], now: float) -> Literal["good", "stuck", "down"]:
+    """Whether a connection makes progress: one that is up must not let messages wait for long."""
+    if connection["state"] not in ("up", "elsewhere"):
+        return "down"
+    waiting = [connection[name] for name in ("oldest_waiting", "oldest_pending") if connection.get(name)]
+    return "stuck" if any(now - since > _STUCK_SECONDS for since in waiting) else "good"
 
 
-def health(line: Mapping[str, Any], now: float) -> Literal["good", "stuck", "down"]:
-    """Whether a line gets anywhere: what waits on one that is up must not wait long."""
-    stuck = any(now - line[name] > _STALE for name in ("oldest_waiting", "oldest_pending") if line.get(name))
-    return "down" if line["state"] not in ("up", "elsewhere") else "stuck" if stuck else "good"
+def render_status(status: dict[str, Any]) -> str:
+    """The status as text."""
+    now = time.time()
+    if not status["gateways"]:
+        return "No gateway is running. Start one: sojourn serve, or sojourn gateway run."
+    lines = list[str]()
+    for one in status["gateways"]:
+        lines.append(f"gateway on {one['host']} (pid {one['pid']}), last heartbeat {format_age(one['beat_at'], now)}")
+        for name, connection in sorted(one["lines"].items()):
+            lines.append(f"  {_MARKS[rate_health(connection, now)]} {name}: {_render_connection(connection, now)}")
+    for one in status["handoffs_waiting"]:
+        age = format_age(one["created_at"], now)
+        lines.append(f"hand-off {one['id']} to {one['platform']} is pending, requested {age}")
+    return "\n".join(lines)
 
 
-def _sign(line: dict[str, Any], now: float) -> str:
-    return {"good": "✓", "stuck": "!", "down": "✗"}[health(line, now)]
-
-
-def _line(line: dict[str, Any], now: float) -> str:
-    facts = [line["state"] + (f" ({line['problem']})" if line.get("problem") else "")]
-    if line.get("last_received"):
-        facts.append(f"last heard {ago(line['last_received'], now)}")
-    if line.get("last_sent"):
-        facts.append(f"last said {ago(line['last_sent'], now)}")
-    if line.get("waiting"):
-        facts.append(f"{line['waiting']} waiting, the oldest since {ago(line['oldest_waiting'], now)}")
-    if line.get("pending"):
-        facts.append(f"{line['pending']} to be sent, the oldest since {ago(line['oldest_pending'], now)}")
-    if line.get("failed"):
-        facts.append(f"{line['failed']} failed")
+def _render_connection(connection: dict[str, Any], now: float) -> str:
+    problem = f" ({connection['problem']})" if connection.get("problem") else ""
+    facts = [connection["state"] + problem]
+    if connection.get("last_received"):
+        facts.append(f"last received {format_age(connection['last_received'], now)}")
+    if connection.get("last_sent"):
+        facts.append(f"last sent {format_age(connection['last_sent'], now)}")
+    if connection.get("waiting"):
+        oldest = format_age(connection["oldest_waiting"], now)
+        facts.append(f"{connection['waiting']} to handle (oldest: {oldest})")
+    if connection.get("pending"):
+        oldest = format_age(connection["oldest_pending"], now)
+        facts.append(f"{connection['pending']} to send (oldest: {oldest})")
+    if connection.get("failed"):
+        facts.append(f"{connection['failed']} failed")
     return ", ".join(facts)
-
-
-def ago(moment: float, now: float) -> str:
-    gone = max(0.0, now - moment)
-    for size, word in ((86_400, "d"), (3600, "h"), (60, "min")):
-        if gone >= size:
-            return f"{int(gone // size)} {word} ago"
-    return f"{int(gone)} s ago"

@@ -1,163 +1,214 @@
-"""One message from a chat: a turn is run for it, and what the turn says goes into the outbox under the number it has
-in the log. So it can be done again after a crash, and nothing is said twice."""
+"""The turn runner: runs a turn for a chat message and puts its output into the outbox.
+
+Each output is keyed by its position in the session's log, so a turn can be followed again after a crash and nothing is
+sent twice.
+"""
 
 from __future__ import annotations
 
-import logging
+import json
 from collections.abc import Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
+from sojourn.core.attachments import Attachment, attachments_of
+from sojourn.core.codec import decode_value
 from sojourn.core.errors import SessionBusy
-from sojourn.core.events import Chunk, Done, Failed, Progress
-from sojourn.core.messages import Json, Message, tool_calls_of
-from sojourn.core.sessions import Session, TurnId
+from sojourn.core.events import Chunk, Done, Failed, Progress, Yielded
+from sojourn.core.messages import Json, Message, parts_of, text_of, tool_calls_of
+from sojourn.core.sessions import Recorded, Session, TurnId
 from sojourn.gateway.approval_prompts import ApprovalPrompts
 from sojourn.gateway.context import GatewayContext
-from sojourn.gateway.payloads import InboundPayload, ReplyTarget, decode_inbound
+from sojourn.gateway.payloads import ReplyTarget, decode_inbound
 from sojourn.gateway.presence import PresenceSignals
-from sojourn.gateway.render import failure_text
-from sojourn.gateway.streaming_message import StreamingMessage
-from sojourn.gateway.turn_files import file_drafts, words_of
+from sojourn.gateway.render import file_line, problem_text
+from sojourn.gateway.streaming import StreamingMessage
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
 from sojourn.ports.service import Caller, Turn, TurnRequest
 
-_TRIES = 10  # how often a message is asked again after a crash cut its turn off
+_MAX_ATTEMPTS = 10  # turns for one message, if a crash interrupts each of them
 _UNFINISHED = ("interrupted", "cancelled", "failed")
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class TurnOutcome:
-    """How a turn went, as its log tells it."""
+    """The result of a turn, as read from its log."""
 
     turn: TurnId | None = None
     status: str = ""
     failed: Failed | None = None
-    answered: bool = False  # an assistant has had the last word
-    acted: bool = False  # tools were called: doing it again might do it twice
-    shown: list[str] = field(default_factory=list)  # keys of what was put into the outbox
+    has_answer: bool = False  # the last message is a complete answer of the assistant
+    has_acted: bool = False  # tools were called: running it again might repeat their effects
 
     @property
-    def was_cut_off(self) -> bool:
-        """Nobody has answered, nothing was done: it can be asked again as if nothing had happened."""
-        return self.status == "interrupted" and not self.answered and not self.acted
+    def is_repeatable(self) -> bool:
+        """Whether a crash interrupted the turn before it answered or acted."""
+        return self.status == "interrupted" and not self.has_answer and not self.has_acted
 
 
-Ask = Callable[[dict[str, Json] | None], None]  # hears the question a turn asks, and None when it is settled
-Reached = Callable[[str, bool], None]  # words that were meant for the running turn, and whether it heard them
+OnQuestion = Callable[[dict[str, Json] | None], None]  # gets the question a turn asks, and None when it is settled
+OnSteer = Callable[[str, bool], None]  # gets a text meant for the running turn, and whether the turn accepted it
 
 
 class TurnRunner:
-    """Runs turns for chats and brings their answers on the way."""
+    """Runs turns for chats and enqueues their answers."""
 
-    def __init__(self, desk: GatewayContext) -> None:
-        self._desk, self._signs = desk, PresenceSignals(desk)
+    def __init__(self, context: GatewayContext) -> None:
+        self._context, self._presence = context, PresenceSignals(context)
 
     async def answer(
         self,
         item: Incoming,
         session: Session,
-        said: TurnRequest,
+        request: TurnRequest,
         by: Caller,
         to: ReplyTarget,
         *,
         handoff: str = "",
-        asks: Ask = lambda _: None,
-        reached: Reached = lambda *_: None,
-        tells: bool = True,
+        on_question: OnQuestion = lambda _: None,
+        on_steer: OnSteer = lambda *_: None,
     ) -> TurnOutcome:
-        """The turn for this message, from its beginning or from wherever a crash left it."""
-        service, outcome = self._desk.service, TurnOutcome()
-        for again in range(_TRIES):
-            key = (f"handoff:{handoff}" if handoff else f"gateway:{item.id}") + (f":{again}" if again else "")
-            turn = await service.say(session.id, replace(said, key=key), by, when_busy="wait")
+        """Runs the turn for a message, or goes on with it where a crash interrupted it.
+
+        handoff: the hand-off whose first turn this is; its failure is not sent to the chat.
+        on_question, on_steer: called while the turn runs.
+        """
+        store, outcome = self._context.store, TurnOutcome()
+        for attempt in range(_MAX_ATTEMPTS):
+            key = (f"handoff:{handoff}" if handoff else f"gateway:{item.id}") + (f":{attempt}" if attempt else "")
+            turn = await self._context.service.say(session.id, replace(request, key=key), by, when_busy="wait")
             if item.session != session.id:
-                item = await self._desk.store.update_incoming(
-                    item, seconds=self._desk.lease, session=session.id, turn=turn.id
+                item = await store.update_incoming(
+                    item, seconds=self._context.lease_seconds, session=session.id, turn=turn.id
                 )
-            outcome = await self.follow(
-                turn, by, to, handoff=handoff, asks=asks, reached=reached, tells=tells, heard=decode_inbound(item)
-            )
-            if not outcome.was_cut_off:
+            prompts = ApprovalPrompts(self._context, turn, to, by)
+            follower = _TurnFollower(self._context, turn, to, handoff, prompts, on_question, on_steer)
+            async with self._presence.while_answering(to, decode_inbound(item)):
+                outcome = await follower.run(by)
+            if not outcome.is_repeatable:
                 return outcome
-            item = await self._desk.store.update_incoming(item, seconds=self._desk.lease)  # it is still ours
-            await self._take_back(turn, by)
-        if tells and outcome.failed:  # it is not asked for ever: what ends us each time must not do so again
-            await self._desk.tell(to, f"in:{item.id}:cut", failure_text(outcome.failed))
+            item = await store.update_incoming(item, seconds=self._context.lease_seconds)  # LeaseLost: no longer ours
+            await self._undo(turn, by)
+        if outcome.failed and not handoff:
+            await self._context.enqueue_text(to, f"in:{item.id}:cut", _failure_text(outcome.failed))
         return outcome
 
-    async def _take_back(self, turn: Turn, by: Caller) -> None:
-        """What was cut off is hidden, so that the model is not asked the same thing twice."""
-        live = [
+    async def _undo(self, turn: Turn, by: Caller) -> None:
+        """Hides the prompt of an interrupted turn, so that the model does not see it twice."""
+        prompts = [
             one
-            for one in await self._desk.service.messages(turn.session, principal=by.principal)
+            for one in await self._context.service.messages(turn.session, principal=by.principal)
             if isinstance(one.item, Message) and one.item.active and one.item.role == "user"
         ]
-        if live and live[-1].turn == turn.id:
-            with suppress(SessionBusy):  # another turn has just begun: then it stays where it is
-                await self._desk.service.undo(turn.session, by)
+        if prompts and prompts[-1].turn == turn.id:
+            with suppress(SessionBusy):  # another turn has just begun: the prompt stays visible
+                await self._context.service.undo(turn.session, by)
 
-    async def follow(
+
+class _TurnFollower:
+    """Reads the log of one turn and enqueues what the chat should see."""
+
+    def __init__(
         self,
+        context: GatewayContext,
         turn: Turn,
-        by: Caller,
         to: ReplyTarget,
-        *,
-        handoff: str = "",
-        asks: Ask = lambda _: None,
-        reached: Reached = lambda *_: None,
-        tells: bool = True,
-        heard: InboundPayload | None = None,
-    ) -> TurnOutcome:
-        """Brings what a turn says on its way, until it is over."""
-        outcome, growing = TurnOutcome(turn=turn.id), StreamingMessage(self._desk, turn, to, handoff)
-        asking = ApprovalPrompts(self._desk, turn, to, by)
-        async with (
-            self._signs.showing(to, heard),
-            aclosing(self._desk.service.watch(turn.session, after=turn.after, principal=by.principal)) as log,
-        ):
-            async for kept in log:
-                if kept.turn != turn.id:
-                    continue
-                item, texts, drafts = kept.item, list[str](), list[OutgoingDraft]()
-                if isinstance(item, Chunk):
-                    await growing.grow(item.text)
-                elif isinstance(item, Message):
-                    texts = [await growing.whole(text) for text in self._said(item, outcome)]
-                elif isinstance(item, Progress) and item.stage == "approval":
-                    if item.detail.get("status") == "asked":
-                        drafts = await asking.asked(kept.public_id, item.detail, handoff=handoff)
-                        asks(dict(item.detail))
-                    else:
-                        asks(None)
-                        await asking.answered(item.detail)
-                elif isinstance(item, Progress) and "steer" in item.detail:
-                    reached(str(item.detail["steer"]), item.detail.get("heard") is not False)
-                elif isinstance(item, Failed):
-                    outcome.failed = item
-                elif isinstance(item, Done):
-                    outcome.status = item.status
-                    if outcome.failed and tells and not outcome.was_cut_off and not outcome.answered:
-                        texts = [failure_text(outcome.failed)]
-                for text in texts:
-                    drafts += self._desk.drafts(to, kept.public_id, text, handoff=handoff)
-                if drafts := drafts + file_drafts(kept, to, handoff):
-                    outcome.shown += [one.key for one in drafts]
-                    await self._desk.store.put_outgoing(drafts)
-                if isinstance(item, Done):
-                    asks(None)
-                    await asking.close()
-                    return outcome
-        return outcome
+        handoff: str,
+        prompts: ApprovalPrompts,
+        on_question: OnQuestion,
+        on_steer: OnSteer,
+    ) -> None:
+        self._context, self._turn, self._to, self._handoff = context, turn, to, handoff
+        self._prompts, self._on_question, self._on_steer = prompts, on_question, on_steer
+        self._streaming = StreamingMessage(context, turn, to, handoff)
+        self._outcome = TurnOutcome(turn=turn.id)
 
-    def _said(self, message: Message, outcome: TurnOutcome) -> list[str]:
+    async def run(self, by: Caller) -> TurnOutcome:
+        """Follows the turn to its end."""
+        log = self._context.service.watch(self._turn.session, after=self._turn.after, principal=by.principal)
+        async with aclosing(log):
+            async for entry in log:
+                if entry.turn != self._turn.id:
+                    continue
+                if drafts := await self._to_drafts(entry):
+                    await self._context.store.put_outgoing(drafts)
+                if isinstance(entry.item, Done):
+                    self._on_question(None)
+                    await self._prompts.close()
+                    break
+        return self._outcome
+
+    async def _to_drafts(self, entry: Recorded) -> list[OutgoingDraft]:
+        """The messages that one log entry becomes in the chat."""
+        item, outcome, texts, drafts = entry.item, self._outcome, list[str](), list[OutgoingDraft]()
+        if isinstance(item, Chunk):
+            await self._streaming.append(item.text)
+        elif isinstance(item, Message):
+            texts = [await self._streaming.complete(text) for text in self._read_answer(item)]
+        elif isinstance(item, Progress) and item.stage == "approval":
+            drafts = await self._to_prompt(entry.public_id, item)
+        elif isinstance(item, Progress) and "steer" in item.detail:
+            self._on_steer(str(item.detail["steer"]), item.detail.get("heard") is not False)
+        elif isinstance(item, Failed):
+            outcome.failed = item
+        elif isinstance(item, Done):
+            outcome.status = item.status
+            if outcome.failed and not self._handoff and not outcome.is_repeatable and not outcome.has_answer:
+                texts = [_failure_text(outcome.failed)]
+        for text in texts:
+            drafts += self._context.drafts(self._to, entry.public_id, text, handoff=self._handoff)
+        return drafts + self._file_drafts(entry)
+
+    async def _to_prompt(self, key: str, item: Progress) -> list[OutgoingDraft]:
+        if item.detail.get("status") == "asked":
+            drafts = await self._prompts.ask(key, item.detail, handoff=self._handoff)
+            self._on_question(dict(item.detail))
+            return drafts
+        self._on_question(None)
+        await self._prompts.settle(item.detail)
+        return []
+
+    def _read_answer(self, message: Message) -> list[str]:
+        """The text of a complete assistant message. Updates the outcome."""
+        outcome = self._outcome
         if message.role == "tool":
-            outcome.answered = False
+            outcome.has_answer = False
         if message.role != "assistant":
             return []
-        outcome.acted |= bool(tool_calls_of(message))
-        text, whole = words_of(message).strip(), message.finish_reason not in _UNFINISHED
-        outcome.answered = bool(text) and whole and not tool_calls_of(message)
-        return [text] if text and whole else []
+        calls = tool_calls_of(message)
+        outcome.has_acted |= bool(calls)
+        text, is_complete = _text_without_files(message).strip(), message.finish_reason not in _UNFINISHED
+        outcome.has_answer = bool(text) and is_complete and not calls
+        return [text] if text and is_complete else []
+
+    def _file_drafts(self, entry: Recorded) -> list[OutgoingDraft]:
+        """One message for each file."""
+        return [
+            self._to.draft(
+                f"{entry.public_id}/file/{n}", file_line(file), handoff=self._handoff, reply_to="", file=file
+            )
+            for n, file in enumerate(_files_of(entry.item))
+        ]
+
+
+def _files_of(item: Yielded) -> tuple[Attachment, ...]:
+    """Files in a message of the agent or a tool, or the `attachment` among the facts of a tool's progress."""
+    if isinstance(item, Message):
+        return attachments_of(item) if item.role in ("assistant", "tool") else ()
+    if isinstance(item, Progress) and item.stage == "tool":
+        facts = item.detail.get("facts")
+        attachment = facts.get("attachment") if isinstance(facts, dict) else None
+        if isinstance(attachment, dict) and {"hash", "media_type"} <= attachment.keys():
+            return (decode_value(Attachment, attachment),)
+    return ()
+
+
+def _text_without_files(message: Message) -> str:
+    if not attachments_of(message):
+        return text_of(message)
+    parts = [part for part in parts_of(message) if not (isinstance(part, dict) and part.get("type") == "attachment")]
+    return text_of(replace(message, content=json.dumps(parts, ensure_ascii=False)))
+
+
+def _failure_text(failed: Failed) -> str:
+    return problem_text(failed.message, failed.hint)

@@ -1,4 +1,4 @@
-"""Places that watch a session without driving it: what is said there is shown here, too."""
+"""Session watchers: conversations that see a session's messages without driving it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sojourn.gateway.payloads import ReplyTarget
 from sojourn.ports.store import Record, RecordStore
 
 _KIND = "gateway_watch"
+_POLL_SECONDS = 1.0
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ logger = logging.getLogger(__name__)
 async def start_watch(
     store: RecordStore, key: str, session: SessionId, to: ReplyTarget, principal: Principal, after: int
 ) -> None:
-    """From now on that place is shown what happens in the session."""
+    """Stores that a conversation watches a session from the sequence number `after` on."""
     value = {
         "place": encode_value(to.place),
         "platform": to.platform,
@@ -35,9 +36,9 @@ async def start_watch(
 
 
 async def find_watched(store: RecordStore, key: str) -> SessionId | None:
-    """The session a place watches."""
-    found = await store.get_record(_KIND, key)
-    return found.session if found else None
+    """The session a conversation watches."""
+    record = await store.get_record(_KIND, key)
+    return record.session if record else None
 
 
 async def stop_watch(store: RecordStore, key: str) -> bool:
@@ -45,38 +46,39 @@ async def stop_watch(store: RecordStore, key: str) -> bool:
 
 
 class SessionWatchers:
-    """Shows sessions to the places that watch them, for the lines of this gateway."""
+    """Sends the messages of watched sessions to the conversations on this gateway's connections."""
 
-    def __init__(self, desk: GatewayContext) -> None:
-        self._desk = desk
+    def __init__(self, context: GatewayContext) -> None:
+        self._context = context
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     async def run(self) -> None:
         try:
             while True:
                 try:
-                    await self._look()
+                    await self._update_tasks()
                 except StoreUnavailable as error:
-                    logger.warning("nobody can be shown anything: %s", error)
-                await asyncio.sleep(1.0)
+                    logger.warning("the list of watchers cannot be read: %s", error)
+                await asyncio.sleep(_POLL_SECONDS)
         finally:
             for task in self._tasks.values():
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    async def _look(self) -> None:
-        wanted = dict[tuple[str, str], Record]()
-        for record in await self._desk.store.list_records(_KIND):
-            line = self._desk.lines.get((record.value["platform"], record.value["account"]))
-            if line is not None and line.is_ours and record.session is not None:
-                wanted[(record.key, record.session)] = record
-        for name in [name for name in self._tasks if name not in wanted or self._tasks[name].done()]:
+    async def _update_tasks(self) -> None:
+        """Starts a task for each new watcher, and cancels those that nobody needs."""
+        records = dict[tuple[str, str], Record]()
+        for record in await self._context.store.list_records(_KIND):
+            connection = self._context.connections.get((record.value["platform"], record.value["account"]))
+            if connection is not None and connection.is_ours and record.session is not None:
+                records[(record.key, record.session)] = record
+        for name in [name for name, task in self._tasks.items() if name not in records or task.done()]:
             self._tasks.pop(name).cancel()
-        for name, record in wanted.items():
+        for name, record in records.items():
             if name not in self._tasks:
-                self._tasks[name] = asyncio.create_task(self._show(record))
+                self._tasks[name] = asyncio.create_task(self._send_messages(record))
 
-    async def _show(self, record: Record) -> None:
+    async def _send_messages(self, record: Record) -> None:
         assert record.session is not None
         value, session = record.value, record.session
         to = ReplyTarget(
@@ -87,19 +89,19 @@ class SessionWatchers:
             session=session,
         )
         try:
-            log = self._desk.service.watch(session, after=int(value["after"]), principal=record.principal)
+            log = self._context.service.watch(session, after=int(value["after"]), principal=record.principal)
             async with aclosing(log):
-                async for kept in log:
-                    text = _shown(kept.item) if isinstance(kept.item, Message) else ""
-                    if text and await find_watched(self._desk.store, record.key) != session:
-                        return  # it took the wheel, or went elsewhere
+                async for entry in log:
+                    text = _render(entry.item) if isinstance(entry.item, Message) else ""
+                    if text and await find_watched(self._context.store, record.key) != session:
+                        return  # the conversation drives the session now, or watches another one
                     if text:
-                        await self._desk.tell(to, f"watch:{record.key}:{kept.public_id}", text)
+                        await self._context.enqueue_text(to, f"watch:{record.key}:{entry.public_id}", text)
         except SojournError as error:
             logger.info("%s no longer watches %s: %s", record.key, session, error)
 
 
-def _shown(message: Message) -> str:
+def _render(message: Message) -> str:
     text = text_of(message).strip()
     if message.role == "user" and text and not is_internal(message):
         return f"› {text}"

@@ -9,7 +9,7 @@ from typing import Any
 from sojourn.ports.store import Record, RecordStore
 
 KIND = "platform_position"
-_MAX_REMEMBERED = 200
+_MAX_RECENT_IDS = 200  # ids and chats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,25 +17,25 @@ class ReceivedCursor:
     """Position in a network's own time scale, and the ids received around it: chats may deliver out of order.
     Messages older than `began` are ignored."""
 
-    began: int
+    started: int
     at: int
-    heard: tuple[str, ...] = ()
+    recent_ids: tuple[str, ...] = ()
     places: tuple[str, ...] = ()  # chats with earlier messages, where the network does not list them
 
-    def since(self, around: int) -> int:
+    def since(self, overlap: int) -> int:
         """Start of the backfill, overlapping by `around`."""
-        return max(self.began, self.at - around)
+        return max(self.started, self.at - overlap)
 
     def advance(self, id: str, at: int) -> ReceivedCursor:
         """Returns the cursor after one more message."""
-        return replace(self, at=max(self.at, at), heard=(*self.heard, id)[-_MAX_REMEMBERED:])
+        return replace(self, at=max(self.at, at), recent_ids=(*self.recent_ids, id)[-_MAX_RECENT_IDS:])
 
     def with_place(self, place: str) -> ReceivedCursor:
         """Returns the cursor with a chat to backfill, newest last."""
-        return replace(self, places=(*(one for one in self.places if one != place), place)[-_MAX_REMEMBERED:])
+        return replace(self, places=(*(one for one in self.places if one != place), place)[-_MAX_RECENT_IDS:])
 
     def contains(self, id: str) -> bool:
-        return id in self.heard
+        return id in self.recent_ids
 
 
 class CursorStore:
@@ -46,8 +46,8 @@ class CursorStore:
 
     async def load(self) -> dict[str, Any]:
         """Empty if the account has never listened."""
-        found = await self._store.get_record(KIND, self._key)
-        return dict(found.value) if found is not None and isinstance(found.value, dict) else {}
+        record = await self._store.get_record(KIND, self._key)
+        return dict(record.value) if record is not None and isinstance(record.value, dict) else {}
 
     async def save(self, value: Mapping[str, Any]) -> None:
         await self._store.put_record(Record(kind=KIND, key=self._key, value=dict(value)))
@@ -55,16 +55,16 @@ class CursorStore:
     # for networks that number their messages by time
     async def load_cursor(self) -> ReceivedCursor | None:
         """None if the account has never listened; then `start` creates one."""
-        kept = await self.load()
-        if not kept:
+        saved = await self.load()
+        if not saved:
             return None
-        heard, places = (tuple(map(str, kept.get(name, ()))) for name in ("heard", "places"))
-        return ReceivedCursor(began=int(kept["began"]), at=int(kept["at"]), heard=heard, places=places)
+        recent_ids, places = (tuple(map(str, saved.get(name, ()))) for name in ("heard", "places"))
+        return ReceivedCursor(started=int(saved["began"]), at=int(saved["at"]), recent_ids=recent_ids, places=places)
 
     async def start(self, at: int) -> ReceivedCursor:
-        return await self.save_cursor(ReceivedCursor(began=at, at=at))
+        return await self.save_cursor(ReceivedCursor(started=at, at=at))
 
-    async def save_cursor(self, now: ReceivedCursor) -> ReceivedCursor:
-        places = {"places": list(now.places)} if now.places else {}
-        await self.save({"began": now.began, "at": now.at, "heard": list(now.heard), **places})
-        return now
+    async def save_cursor(self, cursor: ReceivedCursor) -> ReceivedCursor:
+        places = {"places": list(cursor.places)} if cursor.places else {}
+        await self.save({"began": cursor.started, "at": cursor.at, "heard": list(cursor.recent_ids), **places})
+        return cursor

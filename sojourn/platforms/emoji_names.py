@@ -22,6 +22,6 @@ _NAMES = {
 _VARIATION_SELECTOR = "\ufe0f"  # U+FE0F after some emoji; carries no meaning here
 
 
-def emoji_name(sign: str) -> str:
+def emoji_name(emoji: str) -> str:
     """Returns the name of an emoji; other input is taken as a name: `seedling` or `:seedling:`."""
-    return _NAMES.get(sign.removesuffix(_VARIATION_SELECTOR), sign.strip(":"))
+    return _NAMES.get(emoji.removesuffix(_VARIATION_SELECTOR), emoji.strip(":"))

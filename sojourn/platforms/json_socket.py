@@ -18,12 +18,12 @@ _MAX_MESSAGE_BYTES = 16 * 1024 * 1024  # bytes of one message
 class JsonSocket:
     """One open connection."""
 
-    def __init__(self, label: str, line: ClientConnection) -> None:
-        self._label, self._line = label, line
+    def __init__(self, label: str, connection: ClientConnection) -> None:
+        self._label, self._connection = label, connection
 
-    async def send(self, words: Mapping[str, Any]) -> None:
+    async def send(self, message: Mapping[str, Any]) -> None:
         try:
-            await self._line.send(json.dumps(words))
+            await self._connection.send(json.dumps(message))
         except (WebSocketException, OSError) as error:
             raise _to_platform_down(self._label, error) from error
 
@@ -31,26 +31,26 @@ class JsonSocket:
         """Returns the next object; other frames are ignored."""
         while True:
             try:
-                said = json.loads(await self._line.recv())
+                message = json.loads(await self._connection.recv())
             except ValueError:
                 continue
             except (WebSocketException, OSError) as error:
                 raise _to_platform_down(self._label, error) from error
-            if isinstance(said, dict):
-                return said
+            if isinstance(message, dict):
+                return message
 
 
 @asynccontextmanager
 async def open_socket(label: str, url: str) -> AsyncGenerator[JsonSocket, None]:
     """Opens a WebSocket; `url` starts with http or https."""
     try:
-        line = await connect("ws" + url.removeprefix("http"), max_size=_MAX_MESSAGE_BYTES, close_timeout=1)
+        connection = await connect("ws" + url.removeprefix("http"), max_size=_MAX_MESSAGE_BYTES, close_timeout=1)
     except (WebSocketException, OSError, TimeoutError) as error:
         raise _to_platform_down(label, error) from error
     try:
-        yield JsonSocket(label, line)
+        yield JsonSocket(label, connection)
     finally:
-        await line.close()
+        await connection.close()
 
 
 def _to_platform_down(label: str, error: Exception) -> PlatformDown:

@@ -17,8 +17,8 @@ class Local(RoomsAdapter):
 
     info = PlatformInfo(name=LOCAL, label="Local rooms", max_chars=MAX_CHARS, owner="owner")
 
-    def __init__(self, kit: PluginContext) -> None:
-        super().__init__(self.info, kit.shared(Rooms), kit.store)
+    def __init__(self, app: PluginContext) -> None:
+        super().__init__(self.info, app.shared(Rooms), app.store)
 
 
 plugin = Plugin(

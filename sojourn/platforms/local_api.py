@@ -12,46 +12,46 @@ from sojourn.platforms.rooms import Rooms, parse_room_name
 from sojourn.platforms.rooms_api import ButtonPressBody, RoomMessageBody, is_in, to_json, to_sse_frames
 from sojourn.ports.app import Shared
 
-Room = Annotated[str, Path(max_length=300, description="Its name; # begins one for several people.")]
+Room = Annotated[str, Path(max_length=300, description="Its name; one for several people starts with #.")]
 Number = Annotated[int, Path(ge=1, le=10**12, description="The message's number in the room.")]
-After = Annotated[int, Query(ge=0, le=10**12, description="Only what has a higher number.")]
+After = Annotated[int, Query(ge=0, le=10**12, description="Only messages with a higher number.")]
 Thread = Annotated[str | None, Query(max_length=20, description="Only this thread; empty: only the room itself.")]
 _FAULTS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "That cannot be a room."},
-    404: {"description": "There is no such thread, message or button."},
+    400: {"description": "The room name is not valid."},
+    404: {"description": "The thread, message or button does not exist."},
 }
 
 
-def router(kit: Shared) -> APIRouter:
+def router(app: Shared) -> APIRouter:
     api = APIRouter()
 
-    @api.get("/rooms", summary="Rooms in which something was said")
+    @api.get("/rooms", summary="Rooms with messages")
     async def rooms() -> dict[str, list[str]]:
-        return {"rooms": await kit.shared(Rooms).names()}
+        return {"rooms": await app.shared(Rooms).list_names()}
 
-    @api.post("/rooms/{room}/messages", status_code=201, summary="Say something", responses=_FAULTS)
-    async def say(room: Room, words: RoomMessageBody) -> dict[str, Any]:
-        """Kept when this answers; the gateway hears it."""
-        by = Sender(id=words.sender, name=words.name)
-        return to_json(await kit.shared(Rooms).say(room, words.text, by, thread=words.thread))
+    @api.post("/rooms/{room}/messages", status_code=201, summary="Post a message", responses=_FAULTS)
+    async def say(room: Room, body: RoomMessageBody) -> dict[str, Any]:
+        """The message is stored when this answers; the gateway handles it."""
+        by = Sender(id=body.sender, name=body.name)
+        return to_json(await app.shared(Rooms).say(room, body.text, by, thread=body.thread))
 
     @api.post("/rooms/{room}/messages/{n}/press", status_code=201, summary="Press a button", responses=_FAULTS)
-    async def press(room: Room, n: Number, pressed: ButtonPressBody) -> dict[str, Any]:
-        """Answers a question that a turn asks."""
-        by = Sender(id=pressed.sender, name=pressed.name)
-        return to_json(await kit.shared(Rooms).press(room, n, pressed.value, by))
+    async def press(room: Room, n: Number, body: ButtonPressBody) -> dict[str, Any]:
+        """Answers a question of a turn."""
+        by = Sender(id=body.sender, name=body.name)
+        return to_json(await app.shared(Rooms).press(room, n, body.value, by))
 
     @api.get("/rooms/{room}/messages", summary="Read a room", responses=_FAULTS)
     async def read(
         room: Room, after: After = 0, thread: Thread = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
     ) -> dict[str, Any]:
-        notes = await kit.shared(Rooms).read(room, after=after, limit=limit)
-        return {"messages": [to_json(one) for one in notes if is_in(one, thread)]}
+        messages = await app.shared(Rooms).read(room, after=after, limit=limit)
+        return {"messages": [to_json(one) for one in messages if is_in(one, thread)]}
 
     @api.get("/rooms/{room}/events", summary="Follow a room", responses=_FAULTS)
     async def follow(room: Room, after: After = 0, thread: Thread = None) -> StreamingResponse:
-        """Frames called `message`; one that is changed later comes again under its number."""
-        notes = kit.shared(Rooms).watch(parse_room_name(room), after=after)
-        return StreamingResponse(to_sse_frames(notes, thread), media_type="text/event-stream")
+        """Events called `message`; an edited message comes again with the same number."""
+        messages = app.shared(Rooms).watch(parse_room_name(room), after=after)
+        return StreamingResponse(to_sse_frames(messages, thread), media_type="text/event-stream")
 
     return api

@@ -43,90 +43,90 @@ def escape_html(text: str) -> str:
 
 def render_html(text: str) -> str:
     """Renders HTML for networks that show all of it; empty if there is no formatting."""
-    shown = _build_parser().render(text).strip()
-    inner = shown.removeprefix("<p>").removesuffix("</p>")
-    return "" if "<" not in inner else shown
+    html_text = _build_parser().render(text).strip()
+    inner = html_text.removeprefix("<p>").removesuffix("</p>")
+    return "" if "<" not in inner else html_text
 
 
-def render(text: str, marks: MarkupStyle) -> str:
+def render(text: str, style: MarkupStyle) -> str:
     """Renders in a network's own markup or subset of HTML."""
     parser = _build_parser()
-    written = _Renderer(text.splitlines(), marks).blocks(SyntaxTreeNode(parser.parse(text)).children)
-    return written if written.strip() else marks.escape(text)
+    output = _Renderer(text.splitlines(), style).render_blocks(SyntaxTreeNode(parser.parse(text)).children)
+    return output if output.strip() else style.escape(text)
 
 
 @dataclass(frozen=True, slots=True)
 class _Renderer:
     lines: list[str]
-    marks: MarkupStyle
+    style: MarkupStyle
 
-    def blocks(self, nodes: Iterable[SyntaxTreeNode], between: str = "\n\n") -> str:
-        return between.join(written for node in nodes if (written := self.block(node)))
+    def render_blocks(self, nodes: Iterable[SyntaxTreeNode], between: str = "\n\n") -> str:
+        return between.join(output for node in nodes if (output := self.render_block(node)))
 
-    def block(self, node: SyntaxTreeNode) -> str:
+    def render_block(self, node: SyntaxTreeNode) -> str:
         match node.type:
             case "paragraph" | "inline":
-                return self.inline(node.children)
+                return self.render_inline_nodes(node.children)
             case "heading":
-                return self._around(self.marks.strong, self._bold().inline(node.children))
+                return self._wrap(self.style.strong, self._as_bold().render_inline_nodes(node.children))
             case "fence" | "code_block":
-                return self.marks.fence(node.content.removesuffix("\n"), (node.info.split() or [""])[0])
+                return self.style.fence(node.content.removesuffix("\n"), (node.info.split() or [""])[0])
             case "blockquote":  # nested quotes are flattened: no network here supports them
-                inner = replace(self, marks=replace(self.marks, quote=lambda said: said))
-                return self.marks.quote(inner.blocks(node.children))
+                inner = replace(self, style=replace(self.style, quote=lambda text: text))
+                return self.style.quote(inner.render_blocks(node.children))
             case "bullet_list":
-                return self._list(node, ("•" for _ in node.children))
+                return self._render_list(node, ("•" for _ in node.children))
             case "ordered_list":
                 first = int(node.attrs.get("start", 1))
-                return self._list(node, (f"{n}." for n in range(first, first + len(node.children))))
+                return self._render_list(node, (f"{n}." for n in range(first, first + len(node.children))))
             case "hr":
                 return "———"
             case "table" if node.map:  # columns align only in a monospaced font
-                return self.marks.fence("\n".join(self.lines[slice(*node.map)]), "")
+                return self.style.fence("\n".join(self.lines[slice(*node.map)]), "")
             case _:
-                return self.blocks(node.children) if node.children else self.marks.escape(node.content)
+                return self.render_blocks(node.children) if node.children else self.style.escape(node.content)
 
-    def _list(self, node: SyntaxTreeNode, signs: Iterable[str]) -> str:
+    def _render_list(self, node: SyntaxTreeNode, markers: Iterable[str]) -> str:
         items = []
-        for sign, item in zip(signs, node.children, strict=False):
-            said = self.blocks(item.children, between="\n").replace("\n", "\n" + " " * (len(sign) + 1))
-            items.append(f"{sign} {said}")
+        for marker, item in zip(markers, node.children, strict=False):
+            text = self.render_blocks(item.children, between="\n").replace("\n", "\n" + " " * (len(marker) + 1))
+            items.append(f"{marker} {text}")
         return "\n".join(items)
 
-    def inline(self, nodes: Iterable[SyntaxTreeNode]) -> str:
-        return "".join(self._word(node) for node in nodes)
+    def render_inline_nodes(self, nodes: Iterable[SyntaxTreeNode]) -> str:
+        return "".join(self._render_inline(node) for node in nodes)
 
-    def _word(self, node: SyntaxTreeNode) -> str:
+    def _render_inline(self, node: SyntaxTreeNode) -> str:
         match node.type:
             case "inline":
-                return self.inline(node.children)
+                return self.render_inline_nodes(node.children)
             case "softbreak" | "hardbreak":
                 return "\n"
             case "code_inline":
-                return self.marks.code(node.content)
+                return self.style.code(node.content)
             case "strong":
-                return self._around(self.marks.strong, self._bold().inline(node.children))
+                return self._wrap(self.style.strong, self._as_bold().render_inline_nodes(node.children))
             case "em":
-                return self._around(self.marks.em, self.inline(node.children))
+                return self._wrap(self.style.em, self.render_inline_nodes(node.children))
             case "s":
-                return self._around(self.marks.strike, self.inline(node.children))
+                return self._wrap(self.style.strike, self.render_inline_nodes(node.children))
             case "link":
-                return self._link(self.inline(node.children), str(node.attrs["href"]))
+                return self._render_link(self.render_inline_nodes(node.children), str(node.attrs["href"]))
             case "image":
-                return self._link(self.marks.escape(node.content), str(node.attrs["src"]))
+                return self._render_link(self.style.escape(node.content), str(node.attrs["src"]))
             case _:
-                return self.marks.escape(node.content)
+                return self.style.escape(node.content)
 
-    def _link(self, label: str, address: str) -> str:
-        label = label if label.strip() else self.marks.escape(address)
-        if urlsplit(address).scheme not in self.marks.schemes:
-            return f"{label} ({self.marks.escape(address)})"
-        return self.marks.link(label, address)
+    def _render_link(self, label: str, address: str) -> str:
+        label = label if label.strip() else self.style.escape(address)
+        if urlsplit(address).scheme not in self.style.schemes:
+            return f"{label} ({self.style.escape(address)})"
+        return self.style.link(label, address)
 
-    def _bold(self) -> _Renderer:
+    def _as_bold(self) -> _Renderer:
         """Returns a renderer for text that is bold already."""
-        return replace(self, marks=replace(self.marks, strong=NO_DELIMITERS))
+        return replace(self, style=replace(self.style, strong=NO_DELIMITERS))
 
     @staticmethod
-    def _around(signs: Delimiters, said: str) -> str:
-        return f"{signs[0]}{said}{signs[1]}" if said.strip() else said
+    def _wrap(markers: Delimiters, text: str) -> str:
+        return f"{markers[0]}{text}{markers[1]}" if text.strip() else text

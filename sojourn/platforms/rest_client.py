@@ -38,10 +38,10 @@ class RestClient:
             verify=address.scheme == "https",  # loading the certificates is slow; skip it for http
         )
 
-    async def request(self, method: str, path: str, **given: Any) -> httpx2.Response:
+    async def request(self, method: str, path: str, **options: Any) -> httpx2.Response:
         """KeyRefused, SendRefused, PlatformDown."""
         try:
-            reply = await self._http.request(method, path, **given)
+            reply = await self._http.request(method, path, **options)
         except (httpx2.TransportError, httpx2.StreamError) as error:
             raise self.to_platform_down(error) from error
         if not reply.is_success:
@@ -49,10 +49,10 @@ class RestClient:
         return reply
 
     @asynccontextmanager
-    async def stream(self, path: str, **given: Any) -> AsyncGenerator[httpx2.Response, None]:
+    async def stream(self, path: str, **options: Any) -> AsyncGenerator[httpx2.Response, None]:
         """A streaming response; an error status becomes PlatformDown or KeyRefused."""
         try:
-            async with self._http.stream("GET", path, **given) as reply:
+            async with self._http.stream("GET", path, **options) as reply:
                 if not reply.is_success:
                     await reply.aread()
                     refused = self.to_error(reply.status_code, reply.headers, _error_text(reply))
@@ -85,8 +85,8 @@ class RestClient:
 def _error_text(reply: httpx2.Response) -> str:
     """Extracts the server's error message."""
     try:
-        told = reply.json()
+        document = reply.json()
     except ValueError:
-        told = reply.text
-    said = (told.get("error") or told.get("message")) if isinstance(told, dict) else told
-    return " ".join(str(said or reply.reason_phrase).split())[:200].rstrip(".")
+        document = reply.text
+    text = (document.get("error") or document.get("message")) if isinstance(document, dict) else document
+    return " ".join(str(text or reply.reason_phrase).split())[:200].rstrip(".")

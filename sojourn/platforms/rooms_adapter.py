@@ -35,22 +35,22 @@ class RoomsAdapter:
         self.info, self._rooms, self._store = info, rooms, store
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        async with aclosing(self._store.watch_gateway("records")) as bell:
-            async for _ in bell:
-                while notes := await self._rooms.list_unheard():
-                    for note in notes:
-                        yield self._to_inbound(note)
-                        await self._rooms.heard(note)  # acknowledges it
+        async with aclosing(self._store.watch_gateway("records")) as wakeups:
+            async for _ in wakeups:
+                while messages := await self._rooms.list_unread():
+                    for message in messages:
+                        yield self._to_inbound(message)
+                        await self._rooms.mark_read(message)  # acknowledges it
 
-    def _to_inbound(self, note: RoomMessage) -> Inbound:
+    def _to_inbound(self, message: RoomMessage) -> Inbound:
         return Inbound(
-            id=note.id,
-            place=place_from_room(self.info.name, note.room, note.thread),
-            sender=note.sender,
-            text=note.text,
-            at=note.at,
-            pressed=note.pressed,
-            reply_to=f"{note.room}/{note.answers}" if note.answers else "",
+            id=message.id,
+            place=place_from_room(self.info.name, message.room, message.thread),
+            sender=message.sender,
+            text=message.text,
+            at=message.at,
+            pressed=message.pressed,
+            reply_to=f"{message.room}/{message.answers}" if message.answers else "",
         )
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
@@ -61,12 +61,12 @@ class RoomsAdapter:
     ) -> Sent:
         _check_length(text)
         try:
-            note = await self._rooms.say(
+            message = await self._rooms.say(
                 place.chat, text, AGENT_SENDER, thread=place.thread, ours=True, buttons=buttons
             )
         except NotFound as error:
             raise SendRefused(str(error), kind="not_found", hint=error.hint) from error
-        return Sent(place=place, id=note.id)
+        return Sent(place=place, id=message.id)
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
         _check_length(text)

@@ -30,35 +30,35 @@ class ButtonPressBody(BaseModel):
     """A button press."""
 
     model_config = ConfigDict(extra="forbid")
-    value: str = Field(min_length=1, max_length=100, description="As it stands in the message's `buttons`.")
+    value: str = Field(min_length=1, max_length=100, description="From the message's `buttons`.")
     sender: str = Field(default="owner", min_length=1, max_length=100, description="Only the owner's answers count.")
     name: str = Field(default="", max_length=100)
 
 
-def to_json(note: RoomMessage) -> dict[str, Any]:
-    return asdict(note) | {"id": note.id}
+def to_json(message: RoomMessage) -> dict[str, Any]:
+    return asdict(message) | {"id": message.id}
 
 
-def is_in(note: RoomMessage, thread: str | None) -> bool:
+def is_in(message: RoomMessage, thread: str | None) -> bool:
     """`thread`: only this one; empty: only the room itself; None: everything."""
-    return thread is None or (note.thread or "") == thread
+    return thread is None or (message.thread or "") == thread
 
 
-async def to_sse_frames(notes: AsyncGenerator[RoomMessage, None], thread: str | None) -> AsyncGenerator[bytes, None]:
+async def to_sse_frames(messages: AsyncGenerator[RoomMessage, None], thread: str | None) -> AsyncGenerator[bytes, None]:
     """Yields each message as an SSE frame, and a comment as heartbeat."""
-    async with aclosing(notes):
-        coming: asyncio.Future[RoomMessage] | None = None
+    async with aclosing(messages):
+        pending: asyncio.Future[RoomMessage] | None = None
         try:
             while True:
-                coming = coming or asyncio.ensure_future(anext(notes))
-                done, _ = await asyncio.wait({coming}, timeout=_HEARTBEAT_SECONDS)
+                pending = pending or asyncio.ensure_future(anext(messages))
+                done, _ = await asyncio.wait({pending}, timeout=_HEARTBEAT_SECONDS)
                 if not done:
                     yield b":\n\n"
                     continue
-                note, coming = coming.result(), None
-                if is_in(note, thread):
-                    yield b"event: message\ndata: %b\nid: %d\n\n" % (json.dumps(to_json(note)).encode(), note.n)
+                message, pending = pending.result(), None
+                if is_in(message, thread):
+                    yield b"event: message\ndata: %b\nid: %d\n\n" % (json.dumps(to_json(message)).encode(), message.n)
         finally:
-            if coming is not None:
-                coming.cancel()
-                await asyncio.gather(coming, return_exceptions=True)
+            if pending is not None:
+                pending.cancel()
+                await asyncio.gather(pending, return_exceptions=True)

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def make_settings(home: Path, **values: Any) -> Settings:
-    """Returns the default settings with a home and some values: `settings_with(tmp_path, agent_titles=False)`."""
+    """Returns the default settings with a home and some values: `make_settings(tmp_path, agent_titles=False)`."""
     all_values = {one.name: one.default for one in SETTINGS} | {"home": home}
     named = {one.name.replace(".", "_"): one.name for one in SETTINGS}
     all_values |= {named[name]: value for name, value in values.items()}

@@ -123,7 +123,7 @@ def test_a_stranger_is_let_in_by_code_and_another_is_turned_away(talking):
     ann, other = page.locator("[data-waiting=ann]"), page.locator("[data-waiting]", has_text=BAD)
     ann.get_by_label("Code of ann").fill("WRONGONE")
     ann.get_by_role("button", name="Approve").click()
-    page.get_by_text("Nobody waits with that code.").wait_for()
+    page.get_by_text("Nobody is waiting with that code.").wait_for()
     ann.get_by_label("Code of ann").fill(first)
     ann.get_by_role("button", name="Approve").click()
     page.get_by_role("button", name="Revoke access").wait_for()

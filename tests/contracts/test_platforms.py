@@ -145,8 +145,8 @@ class TestApiServer(PlatformContract):
 async def test_the_chats_of_programs_are_not_the_rooms_of_people():
     app = App(config.load())
     await app.shared(Chats).say("home", "from a program", Sender(id="owner"))
-    assert await app.shared(Rooms).list_unheard() == await app.shared(Rooms).read("home") == []
-    assert [one.text for one in await app.shared(Chats).list_unheard()] == ["from a program"]
+    assert await app.shared(Rooms).list_unread() == await app.shared(Rooms).read("home") == []
+    assert [one.text for one in await app.shared(Chats).list_unread()] == ["from a program"]
     await app.close()
 
 
@@ -157,5 +157,5 @@ async def test_the_same_key_is_said_and_heard_once():
     assert await chats.say("home", "once", ann, key="k 1") == first
     assert await Chats(app).say("home", "once", ann, key="k 1") == first
     assert await chats.say("home", "once", ann) != first
-    assert [one.text for one in await chats.list_unheard()] == ["once", "once"]
+    assert [one.text for one in await chats.list_unread()] == ["once", "once"]
     await app.close()

@@ -112,7 +112,7 @@ async def test_a_file_that_is_gone_is_said(harness: MatrixHarness, adapter: Matr
     async with listening(harness, adapter) as ear:
         await harness.post(harness.chats["dm"], content, harness.people[0].id)
         heard = await ear.hear()
-    assert heard.text.startswith("[dot.png cannot be read")
+    assert heard.text.startswith("[dot.png could not be downloaded")
     assert heard.files == ()
 
 

@@ -68,7 +68,7 @@ async def test_a_file_that_is_gone_is_said_and_keeps_nobody_waiting(harness: Mat
     async with listening(harness, adapter) as ear:
         await harness.server.keep(harness.people[0].id, harness.chats["dm"], "look", files=["gone"])
         heard = await ear.hear()
-    assert heard.text.startswith("look\n[A file cannot be read: Mattermost says: 404")
+    assert heard.text.startswith("look\n[A file could not be downloaded: Mattermost says: 404")
     assert heard.files == ()
 
 

@@ -41,7 +41,7 @@ async def test_a_file_that_is_gone_is_said(harness: NtfyHarness, adapter: Ntfy):
     async with listening(harness, adapter) as ear:
         gone = {"name": "x", "type": "image/png", "url": f"{harness.url}/file/gone"}
         harness.server._keep(None, "garden", message="look", attachment=gone)  # type: ignore[arg-type]
-        assert "cannot be read" in (await ear.hear()).text
+        assert "could not be downloaded" in (await ear.hear()).text
 
 
 async def test_markdown_is_asked_for_unless_plain(harness: NtfyHarness, adapter: Ntfy):

@@ -12,8 +12,7 @@ import pytest
 from sojourn.core.errors import BadConfig, PlatformDown, SendRefused
 from sojourn.core.settings import Secret
 from sojourn.platforms.webhook import WebhookSettings
-from sojourn.platforms.webhook.adapter import Webhook
-from sojourn.platforms.webhook.signature import sign
+from sojourn.platforms.webhook.adapter import Webhook, sign
 from sojourn.testing.platform_contract import PlatformContract
 from sojourn.testing.platform_steps import listening
 from tests.servers.webhook import SECRET, HookHarness
@@ -115,4 +114,4 @@ async def test_a_taken_port_is_said(harness: HookHarness, adapter: Webhook):
 @pytest.mark.parametrize("routes", [{}, {"a": {"secret": "short"}}, {"a b": {}}, {"a": {"secrets": "x"}}, {"a": 1}, 7])
 def test_a_wrong_route_is_said(routes: Any):
     with pytest.raises(BadConfig, match="route"):
-        WebhookSettings(routes=routes).each()
+        WebhookSettings(routes=routes).parse_routes()

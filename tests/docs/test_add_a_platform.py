@@ -2,8 +2,7 @@
 
 import asyncio
 
-from sojourn.gateway.adapters import list_configured
-from sojourn.gateway.host import Gateway
+from sojourn.gateway.host import Gateway, list_configured
 from tests.docs.examples import example_app, run_contract
 
 PAGE = "add-a-platform.md"

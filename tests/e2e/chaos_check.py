@@ -18,7 +18,6 @@ from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, SessionId
 from sojourn.gateway.payloads import decode_inbound
 from sojourn.gateway.render import DUPLICATE_MARK
-from sojourn.platforms.rooms import TO_HEAR
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.store import Listing
 from sojourn.service.turn_record import KIND
@@ -33,7 +32,7 @@ async def under_way(kit: App, actors: Sequence[Actor]) -> dict[str, list[Any]]:
     """All that is not finished yet, by name."""
     states = [await kit.store.get_handoff_state(actor.session) for actor in actors if actor.session]
     found: dict[str, list[Any]] = {
-        "not heard": [one.key for one in await kit.store.list_records(TO_HEAR, limit=MANY)],
+        "not heard": [one.key for one in await kit.store.list_records("local_to_hear", limit=MANY)],
         "incoming": [one.id for one in await kit.store.incoming(states=("waiting", "running"), limit=MANY)],
         "outgoing": [one.id for one in await kit.store.outgoing(states=("pending", "sending"), limit=MANY)],
         "turns": [one.key for one in await kit.store.list_records(KIND, limit=MANY)],

@@ -137,7 +137,7 @@ def test_failure_path(model, server):
     model.play(*[[Refuse(401, "scripted bad key")]] * 3)
     done = sojourn("handoff", session, "--to", "local")
     assert done.returncode == 9
-    assert "did not work" in done.stderr
+    assert "The hand-off failed" in done.stderr
     assert "intact" in done.stderr
     model.play([Say("Still at your desk.")])
     again = sojourn("chat", "--session", session, "-q", "are you there?")

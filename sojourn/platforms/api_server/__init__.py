@@ -1,4 +1,4 @@
-"""api_server: the HTTP API as a platform. A program has chats and threads of its own, like a person on a network."""
+"""The api_server plugin: the HTTP API as a platform, with chats and threads for programs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ NAME = "api_server"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiServerSettings:
-    """From [plugins.api_server] and SOJOURN_API_SERVER_…; that it is there at all lets the gateway serve it."""
+    """From [plugins.api_server] and SOJOURN_API_SERVER_…; the gateway serves the platform if any is set."""
 
-    longest_wait: float = 300.0  # seconds for which a program may wait for an answer in one call
+    longest_wait: float = 300.0  # seconds that one call may wait for an answer
 
 
 plugin = Plugin(

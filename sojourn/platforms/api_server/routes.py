@@ -1,4 +1,4 @@
-"""The routes under `/api/plugins/api_server/`: a program says something, waits for the answer or follows the chat."""
+"""The routes under `/api/plugins/api_server/`: a program posts messages, waits for answers or follows the chat."""
 
 from __future__ import annotations
 
@@ -10,106 +10,107 @@ from starlette.responses import StreamingResponse
 
 from sojourn.core.places import Sender
 from sojourn.platforms.api_server import NAME, ApiServerSettings
-from sojourn.platforms.api_server.chats import Chats
-from sojourn.platforms.api_server.replies import Replies, ReplyFinder
+from sojourn.platforms.api_server.chats import Chats, Replies, ReplyFinder
 from sojourn.platforms.rooms import parse_room_name
 from sojourn.platforms.rooms_adapter import AGENT_SENDER
 from sojourn.platforms.rooms_api import ButtonPressBody, RoomMessageBody, is_in, to_json, to_sse_frames
 from sojourn.ports.app import PluginContext
 
-Chat = Annotated[str, Path(max_length=300, description="A name you choose; # begins one for several people.")]
+Chat = Annotated[str, Path(max_length=300, description="A name of your choice; one for several people starts with #.")]
 Number = Annotated[int, Path(ge=1, le=10**12, description="The message's number in the chat.")]
-After = Annotated[int, Query(ge=0, le=10**12, description="Only what has a higher number.")]
+After = Annotated[int, Query(ge=0, le=10**12, description="Only messages with a higher number.")]
 Thread = Annotated[str | None, Query(max_length=20, description="Only this thread; empty: only the chat itself.")]
-Wait = Annotated[float, Query(ge=0, le=86_400, description="Seconds to wait for the answer; 0: it comes later.")]
+Wait = Annotated[float, Query(ge=0, le=86_400, description="Seconds to wait for the answer; 0: do not wait.")]
 Who = Annotated[str, Query(min_length=1, max_length=100, description="Whose conversation, where several write.")]
-Idempotency = Annotated[str, Header(max_length=200, pattern=r"^[!-~]*$", description="The same key is said once.")]
+Idempotency = Annotated[
+    str, Header(max_length=200, pattern=r"^[!-~]*$", description="A message with the same key is posted once.")
+]
 _FAULTS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "That cannot be a chat."},
-    404: {"description": "There is no such thread, message or button."},
+    400: {"description": "The chat name is not valid."},
+    404: {"description": "The thread, message or button does not exist."},
     503: {"description": "No gateway serves this platform."},
 }
 
 
 class ThreadBody(BaseModel):
-    """What a thread is about."""
+    """The name of a thread."""
 
     model_config = ConfigDict(extra="forbid")
     name: str = Field(min_length=1, max_length=200)
 
 
-def router(kit: PluginContext) -> APIRouter:
+def router(app: PluginContext) -> APIRouter:
     api = APIRouter()
-    _add_write_routes(api, kit)
-    _add_read_routes(api, kit)
+    _add_write_routes(api, app)
+    _add_read_routes(api, app)
     return api
 
 
-def _add_write_routes(api: APIRouter, kit: PluginContext) -> None:
-    settings: ApiServerSettings = kit.configured(NAME)
+def _add_write_routes(api: APIRouter, app: PluginContext) -> None:
+    settings: ApiServerSettings = app.configured(NAME)
 
-    async def answered(note: Any, wait: float) -> dict[str, Any]:
-        answers = kit.shared(ReplyFinder)
-        found = await answers.wait(note, min(wait, settings.longest_wait)) if wait else await answers.to(note)
-        return {"message": to_json(note), **_to_json(found)}
+    async def to_reply(message: Any, wait: float) -> dict[str, Any]:
+        finder = app.shared(ReplyFinder)
+        replies = await finder.wait(message, min(wait, settings.longest_wait)) if wait else await finder.find(message)
+        return {"message": to_json(message), **_to_json(replies)}
 
-    @api.post("/chats/{chat}/messages", status_code=201, summary="Say something", responses=_FAULTS)
+    @api.post("/chats/{chat}/messages", status_code=201, summary="Post a message", responses=_FAULTS)
     async def say(
-        chat: Chat, words: RoomMessageBody, wait: Wait = 0, idempotency_key: Idempotency = ""
+        chat: Chat, body: RoomMessageBody, wait: Wait = 0, idempotency_key: Idempotency = ""
     ) -> dict[str, Any]:
-        """Kept when this answers. With `wait`, the answers come along if they are there in time: `status` is `done`,
-        `asked` (press a button) or `running` (read on later)."""
-        await kit.shared(ReplyFinder).require_gateway()
-        by = Sender(id=words.sender, name=words.name)
-        note = await kit.shared(Chats).say(chat, words.text, by, thread=words.thread, key=idempotency_key)
-        return await answered(note, wait)
+        """The message is stored when this answers. With `wait`, the response has the replies that came in time:
+        `status` is `done`, `asked` (press a button) or `running` (read again later)."""
+        await app.shared(ReplyFinder).require_gateway()
+        by = Sender(id=body.sender, name=body.name)
+        message = await app.shared(Chats).say(chat, body.text, by, thread=body.thread, key=idempotency_key)
+        return await to_reply(message, wait)
 
-    @api.get("/chats/{chat}/messages/{n}", summary="How it goes with a message", responses=_FAULTS)
+    @api.get("/chats/{chat}/messages/{n}", summary="A message and its replies", responses=_FAULTS)
     async def one(chat: Chat, n: Number, wait: Wait = 0) -> dict[str, Any]:
-        return await answered(await kit.shared(Chats).one(chat, n), wait)
+        return await to_reply(await app.shared(Chats).get(chat, n), wait)
 
     @api.post("/chats/{chat}/messages/{n}/press", status_code=201, summary="Press a button", responses=_FAULTS)
-    async def press(chat: Chat, n: Number, pressed: ButtonPressBody, wait: Wait = 0) -> dict[str, Any]:
-        """Answers a question that a turn asks; with `wait`, what the turn says then comes along."""
-        await kit.shared(ReplyFinder).require_gateway()
-        by = Sender(id=pressed.sender, name=pressed.name)
-        return await answered(await kit.shared(Chats).press(chat, n, pressed.value, by), wait)
+    async def press(chat: Chat, n: Number, body: ButtonPressBody, wait: Wait = 0) -> dict[str, Any]:
+        """Answers a question of a turn; with `wait`, the response has the next replies of that turn."""
+        await app.shared(ReplyFinder).require_gateway()
+        by = Sender(id=body.sender, name=body.name)
+        return await to_reply(await app.shared(Chats).press(chat, n, body.value, by), wait)
 
-    @api.post("/chats/{chat}/threads", status_code=201, summary="Begin a thread", responses=_FAULTS)
-    async def open_thread(chat: Chat, headline: ThreadBody) -> dict[str, str]:
-        """A conversation of its own inside of a chat, with a session of its own."""
-        return {"thread": await kit.shared(Chats).open_thread(chat, headline.name, AGENT_SENDER)}
+    @api.post("/chats/{chat}/threads", status_code=201, summary="Start a thread", responses=_FAULTS)
+    async def open_thread(chat: Chat, body: ThreadBody) -> dict[str, str]:
+        """Starts a conversation inside a chat, with a session of its own."""
+        return {"thread": await app.shared(Chats).open_thread(chat, body.name, AGENT_SENDER)}
 
 
-def _add_read_routes(api: APIRouter, kit: PluginContext) -> None:
-    @api.get("/chats", summary="Chats in which something was said")
+def _add_read_routes(api: APIRouter, app: PluginContext) -> None:
+    @api.get("/chats", summary="Chats with messages")
     async def chats() -> dict[str, list[str]]:
-        return {"chats": await kit.shared(Chats).names()}
+        return {"chats": await app.shared(Chats).list_names()}
 
     @api.get("/chats/{chat}", summary="A chat, its threads and their sessions", responses=_FAULTS)
     async def about(chat: Chat, sender: Who = "owner") -> dict[str, Any]:
-        """`session` is where it goes on; null before the first words, or when it went elsewhere."""
-        answers, by, room = kit.shared(ReplyFinder), Sender(id=sender), parse_room_name(chat)
+        """`session` is the bound session; null before the first message, or after a hand-off elsewhere."""
+        finder, by, room = app.shared(ReplyFinder), Sender(id=sender), parse_room_name(chat)
         threads = [
-            {"thread": f"t{one.n}", "name": one.text, "session": await answers.session(room, f"t{one.n}", by)}
-            for one in await kit.shared(Chats).read(room, limit=0)
+            {"thread": f"t{one.n}", "name": one.text, "session": await finder.session(room, f"t{one.n}", by)}
+            for one in await app.shared(Chats).read(room, limit=0)
             if one.opens
         ]
-        return {"chat": room, "session": await answers.session(room, None, by), "threads": threads}
+        return {"chat": room, "session": await finder.session(room, None, by), "threads": threads}
 
     @api.get("/chats/{chat}/messages", summary="Read a chat", responses=_FAULTS)
     async def read(
         chat: Chat, after: After = 0, thread: Thread = None, limit: Annotated[int, Query(ge=1, le=1000)] = 100
     ) -> dict[str, Any]:
-        notes = await kit.shared(Chats).read(chat, after=after, limit=limit)
-        return {"messages": [to_json(one) for one in notes if is_in(one, thread)]}
+        messages = await app.shared(Chats).read(chat, after=after, limit=limit)
+        return {"messages": [to_json(one) for one in messages if is_in(one, thread)]}
 
     @api.get("/chats/{chat}/events", summary="Follow a chat", responses=_FAULTS)
     async def follow(chat: Chat, after: After = 0, thread: Thread = None) -> StreamingResponse:
-        """Frames called `message`; one that is changed later comes again under its number."""
-        notes = kit.shared(Chats).watch(parse_room_name(chat), after=after)
-        return StreamingResponse(to_sse_frames(notes, thread), media_type="text/event-stream")
+        """Events called `message`; an edited message comes again with the same number."""
+        messages = app.shared(Chats).watch(parse_room_name(chat), after=after)
+        return StreamingResponse(to_sse_frames(messages, thread), media_type="text/event-stream")
 
 
-def _to_json(found: Replies) -> dict[str, Any]:
-    return {"status": found.status, "replies": [to_json(one) for one in found.notes]}
+def _to_json(replies: Replies) -> dict[str, Any]:
+    return {"status": replies.status, "replies": [to_json(one) for one in replies.messages]}

@@ -1,4 +1,4 @@
-"""discord: a bot in private chats, channels and threads, heard through Discord's gateway."""
+"""The Discord plugin: a bot in private chats, channels and threads."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ TOKEN_VARIABLE = "SOJOURN_DISCORD_TOKEN"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscordSettings:
-    """The bot, and where Discord is."""
+    """The bot's token and the address of Discord's API."""
 
     token: Secret  # of the bot, from the developer portal
     base_url: str = "https://discord.com/api/v10"
-    answer_seconds: float = 30.0  # how long sending may take before the line counts as lost
+    answer_seconds: float = 30.0  # timeout of a request
 
 
 plugin = Plugin(

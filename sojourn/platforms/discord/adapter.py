@@ -18,9 +18,8 @@ from sojourn.core.errors import NoThreadHere, SendRefused, ThreadsUnsupported
 from sojourn.core.places import Place
 from sojourn.platforms.cursor import CursorStore, ReceivedCursor
 from sojourn.platforms.discord import NAME, DiscordSettings
-from sojourn.platforms.discord.backfill import current_snowflake, fetch_missed
 from sojourn.platforms.discord.errors import translate_errors, translate_listen_errors
-from sojourn.platforms.discord.gateway_client import GatewayClient
+from sojourn.platforms.discord.gateway_client import GatewayClient, current_snowflake, fetch_missed
 from sojourn.platforms.discord.messages import place_from_channel, place_from_name, to_button_press, to_inbound
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
@@ -36,9 +35,9 @@ class Discord:
     info = PlatformInfo(name=NAME, label="Discord", max_chars=_MAX_CHARS)
 
     def __init__(self, settings: DiscordSettings, store: RecordStore) -> None:
-        self._settings, self._opening = settings, asyncio.Lock()
-        self._cursor = CursorStore(store, NAME, self.account)
-        self._line: GatewayClient | None = None
+        self._settings, self._open_lock = settings, asyncio.Lock()
+        self._cursors = CursorStore(store, NAME, self.account)
+        self._client: GatewayClient | None = None
 
     @property
     def account(self) -> str:
@@ -52,26 +51,26 @@ class Discord:
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with translate_listen_errors():
-            line = await self._open()
-        position, before = self._cursor, await self._cursor.load_cursor()
-        heard = before or await position.start(current_snowflake())
-        async with translate_listen_errors(), line.open_gateway():
-            if before is not None and not line.is_backfilled:
-                for message in await fetch_missed(line, heard):
-                    if (written := await to_inbound(message, line)) is not None:
-                        yield written
-                        heard = await position.save_cursor(_advance_cursor(heard, written))
-            line.is_backfilled = True
+            client = await self._open()
+        cursors, before = self._cursors, await self._cursors.load_cursor()
+        cursor = before or await cursors.start(current_snowflake())
+        async with translate_listen_errors(), client.open_gateway():
+            if before is not None and not client.is_backfilled:
+                for message in await fetch_missed(client, cursor):
+                    if (inbound := await to_inbound(message, client)) is not None:
+                        yield inbound
+                        cursor = await cursors.save_cursor(_advance_cursor(cursor, inbound))
+            client.is_backfilled = True
             while True:
-                news = await line.next_event()
-                if isinstance(news, discord.Interaction):
-                    if (press := await to_button_press(news, line)) is not None:
+                event = await client.next_event()
+                if isinstance(event, discord.Interaction):
+                    if (press := await to_button_press(event, client)) is not None:
                         yield press
-                    await line.acknowledge_press(news)
-                elif not heard.contains(str(news.id)) and (written := await to_inbound(news, line)) is not None:
-                    yield written
-                    heard = await position.save_cursor(_advance_cursor(heard, written))
-                line.mark_stored()
+                    await client.acknowledge_press(event)
+                elif not cursor.contains(str(event.id)) and (inbound := await to_inbound(event, client)) is not None:
+                    yield inbound
+                    cursor = await cursors.save_cursor(_advance_cursor(cursor, inbound))
+                client.mark_stored()
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         return await self.ask(place, text, (), plain=plain, reply_to=reply_to)
@@ -79,9 +78,9 @@ class Discord:
     async def ask(
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
     ) -> Sent:
-        room = await self._room(place)
+        channel = await self._channel(place)
         async with translate_errors(), asyncio.timeout(self._settings.answer_seconds):
-            message = await room.send(
+            message = await channel.send(
                 _escape_if_plain(text, plain),
                 nonce=secrets.randbits(62),  # deduplicates a retry of the library
                 reference=_reply_reference(place, reply_to),  # type: ignore[arg-type]
@@ -90,34 +89,36 @@ class Discord:
         return Sent(place=place, id=str(message.id))
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
-        room = await self._room(sent.place)
+        channel = await self._channel(sent.place)
         async with translate_errors(), asyncio.timeout(self._settings.answer_seconds):
-            await room.get_partial_message(_parse_id(sent.id)).edit(content=_escape_if_plain(text, plain), view=None)
+            await channel.get_partial_message(_parse_id(sent.id)).edit(content=_escape_if_plain(text, plain), view=None)
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
-        room = await self._room(place)
+        channel = await self._channel(place)
         async with translate_errors():
-            message = await room.send(caption, file=discord.File(BytesIO(file.data), filename=file.name))
+            message = await channel.send(caption, file=discord.File(BytesIO(file.data), filename=file.name))
         return Sent(place=place, id=str(message.id))
 
     async def typing(self, place: Place) -> None:
-        room = await self._room(place)
+        channel = await self._channel(place)
         async with translate_errors():
-            await room.typing()
+            await channel.typing()
 
     async def react(self, sent: Sent, sign: str) -> None:
-        room = await self._room(sent.place)
+        channel = await self._channel(sent.place)
         async with translate_errors():
-            await room.get_partial_message(_parse_id(sent.id)).add_reaction(sign)
+            await channel.get_partial_message(_parse_id(sent.id)).add_reaction(sign)
 
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
         name = name.strip()[:_MAX_NAME_CHARS] or "Sojourn"
         async with translate_errors():
-            line = await self._open()
+            client = await self._open()
             try:
-                channel = line.get_channel(_parse_id(parent.chat)) or await line.fetch_channel(_parse_id(parent.chat))
+                channel = client.get_channel(_parse_id(parent.chat)) or await client.fetch_channel(
+                    _parse_id(parent.chat)
+                )
                 if isinstance(channel, discord.Thread):
-                    channel = channel.parent or await line.fetch_channel(channel.parent_id)
+                    channel = channel.parent or await client.fetch_channel(channel.parent_id)
                 return place_from_channel(await _create_thread(channel, name))
             except discord.HTTPException as error:
                 if error.status >= 500 or error.status in (401, 429):
@@ -126,39 +127,39 @@ class Discord:
                 raise ThreadsUnsupported(f"Discord opens no thread there: {error.text}.", hint=hint) from error
 
     def home(self, chat: str) -> Place:
-        return place_from_name(chat, self._line)
+        return place_from_name(chat, self._client)
 
     async def close(self) -> None:
-        line, self._line = self._line, None
-        if line is not None:
-            await line.close()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
 
     async def _open(self) -> GatewayClient:
         """Returns the logged-in client; logging in validates the token."""
-        async with self._opening:
-            if self._line is None:
-                line = GatewayClient(self._settings.base_url)
+        async with self._open_lock:
+            if self._client is None:
+                client = GatewayClient(self._settings.base_url)
                 try:
                     async with translate_errors(), asyncio.timeout(self._settings.answer_seconds):
-                        await line.login(self._settings.token.reveal())
+                        await client.login(self._settings.token.reveal())
                 except BaseException:
-                    await line.http.close()
+                    await client.http.close()
                     raise
-                self._line = line
-        return self._line
+                self._client = client
+        return self._client
 
-    async def _room(self, place: Place) -> discord.PartialMessageable:
+    async def _channel(self, place: Place) -> discord.PartialMessageable:
         return (await self._open()).get_partial_messageable(_parse_id(place.chat))
 
 
-def build_adapter(kit: PluginContext) -> Discord:
-    return Discord(kit.configured(NAME), kit.store)
+def build_adapter(app: PluginContext) -> Discord:
+    return Discord(app.configured(NAME), app.store)
 
 
-def _advance_cursor(heard: ReceivedCursor, written: Inbound) -> ReceivedCursor:
+def _advance_cursor(cursor: ReceivedCursor, inbound: Inbound) -> ReceivedCursor:
     """Advances the cursor; private chats are remembered, because Discord does not list them to a bot."""
-    heard = heard.advance(written.id, int(written.id))
-    return heard.with_place(written.place.chat) if written.place.kind == "dm" else heard
+    cursor = cursor.advance(inbound.id, int(inbound.id))
+    return cursor.with_place(inbound.place.chat) if inbound.place.kind == "dm" else cursor
 
 
 def _build_view(buttons: Sequence[Button]) -> discord.ui.View:

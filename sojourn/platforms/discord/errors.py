@@ -21,7 +21,7 @@ from discord.gateway import ReconnectWebSocket
 from sojourn.core.errors import KeyRefused, PlatformDown, SendRefused, SojournError
 from sojourn.platforms.discord import TOKEN_VARIABLE
 
-_BAD_TOKEN, _BAD_INTENTS = 4004, (4013, 4014)
+_BAD_TOKEN_CODE, _BAD_INTENT_CODES = 4004, (4013, 4014)  # close codes of the gateway
 _RETRY_HINT = "It is retried automatically."
 
 
@@ -35,9 +35,9 @@ def translate_error(error: Exception) -> SojournError:
     match error:
         case LoginFailure():
             return _bad_token_error()
-        case ConnectionClosed(code=code) if code == _BAD_TOKEN:
+        case ConnectionClosed(code=code) if code == _BAD_TOKEN_CODE:
             return _bad_token_error()
-        case ConnectionClosed(code=code) if code in _BAD_INTENTS:
+        case ConnectionClosed(code=code) if code in _BAD_INTENT_CODES:
             hint = "Switch on “Message Content Intent” for the bot in the developer portal, under Bot."
             return KeyRefused("Discord does not let this bot read messages.", hint=hint)
         case RateLimited(retry_after=seconds):
@@ -51,18 +51,18 @@ def translate_error(error: Exception) -> SojournError:
 
 
 def _translate_response(error: HTTPException) -> SojournError:
-    said = f"Discord: {error.text or error.response.reason} ({error.code or error.status})."
+    text = f"Discord: {error.text or error.response.reason} ({error.code or error.status})."
     if error.status == 401:
         return _bad_token_error()
     if error.status == 429:
         wait = error.response.headers.get("Retry-After", "")
         seconds = float(wait) if wait.replace(".", "", 1).isdecimal() else None
-        return SendRefused(said, kind="rate_limited", retry_after=seconds)
+        return SendRefused(text, kind="rate_limited", retry_after=seconds)
     if isinstance(error, Forbidden):
-        return SendRefused(said, kind="forbidden", hint="Check the bot's permissions in that channel.")
+        return SendRefused(text, kind="forbidden", hint="Check the bot's permissions in that channel.")
     if isinstance(error, NotFound):
-        return SendRefused(said, kind="not_found")
-    return SendRefused(said, kind="too_long" if "or fewer in length" in error.text else "unknown")
+        return SendRefused(text, kind="not_found")
+    return SendRefused(text, kind="too_long" if "or fewer in length" in error.text else "unknown")
 
 
 @asynccontextmanager

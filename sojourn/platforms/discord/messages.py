@@ -27,29 +27,29 @@ def place_from_channel(channel: object) -> Place:
     return Place(platform=NAME, chat=id, kind="group", name=name)
 
 
-def place_from_name(words: str, client: discord.Client | None) -> Place:
+def place_from_name(name: str, client: discord.Client | None) -> Place:
     """Parses a channel id, `server/channel`, `@me/channel` (a private chat) or a link. BadInput.
 
     An id does not tell its kind: unless the client has seen it, it is taken as a channel.
     """
-    server, _, channel = words.strip().removeprefix(_LINK).strip("/").rpartition("/")
+    server, _, channel = name.strip().removeprefix(_LINK).strip("/").rpartition("/")
     if not channel.isdecimal() or (server not in ("", "@me") and not server.isdecimal()):
         hint = "Give its id or its link (right click, “Copy Link”); a private chat is @me/ and its id."
-        raise BadInput(f"{words!r} is not a Discord channel.", hint=hint)
+        raise BadInput(f"{name!r} is not a Discord channel.", hint=hint)
     if server == "@me":
         return Place(platform=NAME, chat=channel, kind="dm")
-    known = client.get_channel(int(channel)) if client is not None else None
-    return place_from_channel(known) if known is not None else Place(platform=NAME, chat=channel, kind="group")
+    cached = client.get_channel(int(channel)) if client is not None else None
+    return place_from_channel(cached) if cached is not None else Place(platform=NAME, chat=channel, kind="group")
 
 
 async def to_inbound(message: discord.Message, client: discord.Client) -> Inbound | None:
     """Maps a message; None for bots, system messages, and messages without text and files."""
-    us = client.user
-    if us is None or message.author.bot or message.webhook_id or message.type not in _PERSON_MESSAGES:
+    bot = client.user
+    if bot is None or message.author.bot or message.webhook_id or message.type not in _PERSON_MESSAGES:
         return None
-    text = message.content.replace(f"<@{us.id}>", "").replace(f"<@!{us.id}>", "").strip()
-    files, lost = await _fetch_files(message)
-    text = "\n".join(filter(None, (text, *lost)))
+    text = message.content.replace(f"<@{bot.id}>", "").replace(f"<@!{bot.id}>", "").strip()
+    files, problems = await _fetch_files(message)
+    text = "\n".join(filter(None, (text, *problems)))
     if not text and not files:
         return None
     channel: object = message.channel
@@ -57,7 +57,7 @@ async def to_inbound(message: discord.Message, client: discord.Client) -> Inboun
         channel, discord.PartialMessageable
     ):  # unknown yet; its session key depends on whether it is a thread
         channel = await client.fetch_channel(message.channel.id)
-    answered = message.reference.message_id if message.reference else None
+    replied_to = message.reference.message_id if message.reference else None
     return Inbound(
         id=str(message.id),
         place=place_from_channel(channel),
@@ -65,38 +65,38 @@ async def to_inbound(message: discord.Message, client: discord.Client) -> Inboun
         text=text,
         files=files,
         at=message.created_at.timestamp(),
-        reply_to=str(answered) if answered else "",
-        mentioned=isinstance(channel, discord.DMChannel) or us.id in message.raw_mentions or us in message.mentions,
+        reply_to=str(replied_to) if replied_to else "",
+        mentioned=isinstance(channel, discord.DMChannel) or bot.id in message.raw_mentions or bot in message.mentions,
     )
 
 
 async def to_button_press(press: discord.Interaction, client: discord.Client) -> Inbound | None:
     """Maps a press of a button under one of our messages."""
-    said: Mapping[str, Any] = press.data or {}
-    under, value = press.message, str(said.get("custom_id") or "")
-    if press.type is not discord.InteractionType.component or under is None or not value:
+    data: Mapping[str, Any] = press.data or {}
+    message, value = press.message, str(data.get("custom_id") or "")
+    if press.type is not discord.InteractionType.component or message is None or not value:
         return None
-    here = under.channel.id
-    rows = [row.children for row in under.components if isinstance(row, discord.ActionRow)]
+    channel_id = message.channel.id
+    rows = [row.children for row in message.components if isinstance(row, discord.ActionRow)]
     labels = [one.label for row in rows for one in row if isinstance(one, discord.Button) and one.custom_id == value]
     return Inbound(
         id=str(press.id),
-        place=place_from_channel(client.get_channel(here) or await client.fetch_channel(here)),
+        place=place_from_channel(client.get_channel(channel_id) or await client.fetch_channel(channel_id)),
         sender=Sender(id=str(press.user.id), name=press.user.display_name),
         text=(labels[0] if labels else None) or value,
         at=press.created_at.timestamp(),
-        reply_to=str(under.id),
+        reply_to=str(message.id),
         pressed=value,
     )
 
 
 async def _fetch_files(message: discord.Message) -> tuple[tuple[File, ...], list[str]]:
     """Downloads the attachments; failures become a line of text each."""
-    files, lost = list[File](), list[str]()
+    files, problems = list[File](), list[str]()
     for one in message.attachments:
         kind = (one.content_type or guess_type(one.filename)[0] or "application/octet-stream").partition(";")[0]
         try:
             files.append(File(name=one.filename, media_type=kind, data=await one.read()))
         except (discord.NotFound, discord.Forbidden) as error:
-            lost.append(f"[A file was sent, but could not be fetched: {one.filename}. Discord: {error.text}]")
-    return tuple(files), lost
+            problems.append(f"[A file was sent, but could not be downloaded: {one.filename}. Discord: {error.text}]")
+    return tuple(files), problems

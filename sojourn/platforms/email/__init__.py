@@ -1,4 +1,4 @@
-"""email: a mailbox that answers, over any IMAP and SMTP server."""
+"""The e-mail plugin: a mailbox on any IMAP and SMTP server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECURITY = ("ssl", "starttls", "none")
 class EmailSettings:
     """From [plugins.email] and SOJOURN_EMAIL_…"""
 
-    address: str  # whom people write to
+    address: str  # that people write to
     password: Secret
     imap_host: str
     smtp_host: str
@@ -26,8 +26,8 @@ class EmailSettings:
     imap_security: str = "ssl"
     smtp_port: int = 465
     smtp_security: str = "ssl"
-    verified_by: str = ""  # the server whose Authentication-Results are believed; others' letters are left out
-    poll_seconds: float = 30.0  # how often to look where the server does not call
+    verified_by: str = ""  # the server whose Authentication-Results are trusted; other mail is ignored
+    poll_seconds: float = 30.0  # between two checks, if the server does not support IDLE
 
     def __post_init__(self) -> None:
         for name in ("imap_security", "smtp_security"):

@@ -1,4 +1,4 @@
-"""Letters: what a mail says about who wrote it, what it answers and in which thread; and how ours are written."""
+"""Parses mails, strips quotes and markup from their text, and builds our own mails."""
 
 from __future__ import annotations
 
@@ -7,79 +7,81 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.message import EmailMessage
 from email.utils import format_datetime, formataddr, localtime, make_msgid
+from html.parser import HTMLParser
 
 from imap_tools import MailMessage
 
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.email import EmailSettings
-from sojourn.platforms.email.quote_stripping import html_to_text, strip_quotes, strip_reply_prefix
 from sojourn.platforms.markdown import render_html
 from sojourn.ports.platform import File, Inbound
 
 NAME = "email"
 _ID = re.compile(r"<([^<>\s]+)>")
-_THREAD = re.compile(r"sojourn-thread\.[0-9a-f]+@\S+")  # threads are those we began; all else is the chat with a person
+_THREAD = re.compile(
+    r"sojourn-thread\.[0-9a-f]+@\S+"
+)  # of threads that we started; all other mail is the chat with a person
 _BULK_PRECEDENCE = ("bulk", "list", "junk")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mail:
-    """One mail, read."""
+    """One parsed mail."""
 
     id: str
     sender: Sender
     subject: str
     text: str
-    answers: tuple[str, ...]  # the ids before it in its thread, oldest first
+    references: tuple[str, ...]  # the ids before it in its thread, oldest first
     files: tuple[File, ...]
     at: float
-    robot: bool  # nobody sat there and wrote it
-    proofs: tuple[str, ...]  # Authentication-Results
+    is_automatic: bool  # written by a machine
+    auth_results: tuple[str, ...]  # Authentication-Results
 
 
 def parse_mail(mail: MailMessage, fallback_id: str) -> Mail:
-    heads: Mapping[str, tuple[str, ...]] = mail.headers
-    ids = _ID.findall(" ".join(heads.get("message-id", ())))
-    before = _ID.findall(" ".join([*heads.get("references", ()), *heads.get("in-reply-to", ())]))
-    who = mail.from_values
+    headers: Mapping[str, tuple[str, ...]] = mail.headers
+    ids = _ID.findall(" ".join(headers.get("message-id", ())))
+    before = _ID.findall(" ".join([*headers.get("references", ()), *headers.get("in-reply-to", ())]))
+    sender = mail.from_values
     text = strip_quotes(mail.text) if mail.text.strip() else html_to_text(mail.html)
     return Mail(
         id=ids[0] if ids else fallback_id,
         subject=mail.subject,
         text=text,
-        answers=tuple(dict.fromkeys(before)),
-        sender=Sender(id=who.email.lower() if who else "", name=(who.name or who.email) if who else ""),
+        references=tuple(dict.fromkeys(before)),
+        sender=Sender(id=sender.email.lower() if sender else "", name=(sender.name or sender.email) if sender else ""),
         files=tuple(
             File(name=one.filename or "file", media_type=one.content_type, data=one.payload) for one in mail.attachments
         ),
         at=max(0.0, mail.date.timestamp()),
-        robot=_is_automatic(heads),
-        proofs=tuple(heads.get("authentication-results", ())),
+        is_automatic=_is_automatic(headers),
+        auth_results=tuple(headers.get("authentication-results", ())),
     )
 
 
-def _is_automatic(heads: Mapping[str, tuple[str, ...]]) -> bool:
-    """Answering machines and lists: who answers those starts a conversation of machines (RFC 3834)."""
-    automatic = " ".join(heads.get("auto-submitted", ())).strip().lower()
+def _is_automatic(headers: Mapping[str, tuple[str, ...]]) -> bool:
+    """Detects auto-replies and mailing lists, which must not be answered (RFC 3834)."""
+    automatic = " ".join(headers.get("auto-submitted", ())).strip().lower()
     return (
         automatic not in ("", "no")
-        or "list-id" in heads
-        or " ".join(heads.get("precedence", ())).strip().lower() in _BULK_PRECEDENCE
-        or "".join(heads.get("return-path", ("x",))).strip() == "<>"
+        or "list-id" in headers
+        or " ".join(headers.get("precedence", ())).strip().lower() in _BULK_PRECEDENCE
+        or "".join(headers.get("return-path", ("x",))).strip() == "<>"
     )
 
 
-def is_authenticated(letter: Mail, server: str) -> bool:
-    """Whether that server says that the sender is who it claims to be."""
-    for proof in letter.proofs:
+def is_authenticated(mail: Mail, server: str) -> bool:
+    """Whether that server confirms the sender (DMARC)."""
+    for proof in mail.auth_results:
         words = " ".join(proof.split()).lower()
         if words.partition(";")[0].split()[:1] == [server.lower()] and re.search(r"\bdmarc=pass\b", words):
             return True
     return False
 
 
-def find_thread(letter: Mail) -> str | None:
-    return next((one for one in letter.answers if _THREAD.fullmatch(one)), None)
+def find_thread(mail: Mail) -> str | None:
+    return next((one for one in mail.references if _THREAD.fullmatch(one)), None)
 
 
 def place_from_address(address: str, thread: str | None = None, name: str = "") -> Place:
@@ -88,19 +90,19 @@ def place_from_address(address: str, thread: str | None = None, name: str = "") 
     return Place(platform=NAME, chat=address, name=name)
 
 
-def to_inbound(letter: Mail) -> Inbound:
-    thread, subject = find_thread(letter), strip_reply_prefix(letter.subject)
-    text = letter.text or subject
-    if subject and not letter.answers and letter.text and not letter.text.startswith("/"):
-        text = f"{subject}\n\n{letter.text}"  # a new letter says what it is about above its words
+def to_inbound(mail: Mail) -> Inbound:
+    thread, subject = find_thread(mail), strip_reply_prefix(mail.subject)
+    text = mail.text or subject
+    if subject and not mail.references and mail.text and not mail.text.startswith("/"):
+        text = f"{subject}\n\n{mail.text}"  # the subject of a new mail is part of its text
     return Inbound(
-        id=letter.id,
-        sender=letter.sender,
+        id=mail.id,
+        sender=mail.sender,
         text=text,
-        files=letter.files,
-        at=letter.at,
-        place=place_from_address(letter.sender.id, thread, subject if thread else letter.sender.name),
-        reply_to=letter.answers[-1] if letter.answers else "",
+        files=mail.files,
+        at=mail.at,
+        place=place_from_address(mail.sender.id, thread, subject if thread else mail.sender.name),
+        reply_to=mail.references[-1] if mail.references else "",
     )
 
 
@@ -113,12 +115,12 @@ def build_mail(
     answered: Mail | None,
     files: tuple[File, ...] = (),
 ) -> EmailMessage:
-    """Our letter, in the thread of what it answers. It says that a machine wrote it, so that machines do not answer."""
+    """Builds a mail in the thread of the answered one, marked as automatic so that machines do not answer."""
     mail = EmailMessage()
     mail["From"], mail["To"] = formataddr((settings.name, settings.address)), place.chat
     mail["Message-ID"] = make_msgid(domain=settings.address.rpartition("@")[2])
     mail["Date"], mail["Auto-Submitted"] = format_datetime(localtime()), "auto-replied"
-    before = (*answered.answers, answered.id) if answered else (place.thread,) if place.thread else ()
+    before = (*answered.references, answered.id) if answered else (place.thread,) if place.thread else ()
     if before:
         mail["In-Reply-To"] = f"<{before[-1]}>"
         mail["References"] = " ".join(f"<{one}>" for one in before if one)
@@ -131,3 +133,73 @@ def build_mail(
         kind, _, sub = one.media_type.partition("/")
         mail.add_attachment(one.data, maintype=kind, subtype=sub or "octet-stream", filename=one.name)
     return mail
+
+
+_BELOW = re.compile(r"^(-{2,} ?(original|forwarded|ursprüngliche|weitergeleitete) .*|_{10,}|-- ?)$", re.IGNORECASE)
+_RETURN = re.compile(r"^(\s*(re|aw|sv|antw|fwd?|wg)\s*:\s*)+", re.IGNORECASE)
+_HIDDEN = {"script", "style", "head", "title", "blockquote"}
+_BLOCKS = {"p", "div", "br", "tr", "li", "ul", "ol", "table", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "hr"}
+_EMPTY = {"br", "hr", "img", "meta", "link", "input"}  # without an end tag
+
+
+def strip_quotes(text: str) -> str:
+    """Strips the quoted mail at the end, the line that introduces it, and the signature. Quotes in between stay, and
+    so does a text that is only a quote."""
+    lines = [line.rstrip() for line in text.replace("\r\n", "\n").split("\n")]
+    end = next((n for n, line in enumerate(lines) if _BELOW.match(line) and n), len(lines))
+    body = lines[:end]
+    quoted = False
+    while body and (not body[-1] or body[-1].startswith(">")):
+        quoted |= body.pop().startswith(">")
+    if quoted and body and body[-1].endswith(":"):  # "On Monday Ann wrote:", perhaps broken in two
+        while body and body[-1]:
+            body.pop()
+    return "\n".join(body).strip() or text.strip()
+
+
+def strip_reply_prefix(subject: str) -> str:
+    """Strips Re: and similar prefixes."""
+    return " ".join(_RETURN.sub("", subject).split())
+
+
+class _TextExtractor(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pieces: list[str] = []
+        self._hidden: list[str] = []  # open tags whose text is ignored
+        self._link = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = dict(attrs)
+        if tag in _HIDDEN or "gmail_quote" in (attributes.get("class") or "") or (self._hidden and tag not in _EMPTY):
+            self._hidden.append(tag)
+        elif tag in _BLOCKS:
+            self.pieces.append("\n- " if tag == "li" else "\n")
+        elif tag == "a":
+            self._link = attributes.get("href") or ""
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._hidden:
+            if tag in self._hidden:
+                del self._hidden[len(self._hidden) - 1 - self._hidden[::-1].index(tag) :]
+        elif tag in _BLOCKS and tag != "li":
+            self.pieces.append("\n")
+        elif tag == "a" and self._link.startswith(("http://", "https://")):
+            if self._link not in "".join(self.pieces[-2:]):
+                self.pieces.append(f" ({self._link})")
+            self._link = ""
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.pieces.append(" ".join(data.split()) if data.strip() else " ")
+            if data[-1:].isspace() and data.strip():
+                self.pieces.append(" ")
+
+
+def html_to_text(html: str) -> str:
+    """Extracts the text of an HTML mail, without quoted mails."""
+    reader = _TextExtractor()
+    reader.feed(html)
+    reader.close()
+    lines = (re.sub(r"[ \t]+", " ", line).strip() for line in "".join(reader.pieces).split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()

@@ -1,4 +1,4 @@
-"""homeassistant: what happens at home comes in as messages, answers go out as notifications."""
+"""The Home Assistant plugin: events become messages, answers become notifications."""
 
 from dataclasses import dataclass
 
@@ -14,14 +14,14 @@ class HomeAssistantSettings:
 
     token: Secret  # a long-lived access token
     url: str = "http://homeassistant.local:8123"
-    notify: str = "persistent_notification"  # where answers go when an event does not say
+    notify: str = "persistent_notification"  # the notify service for answers to events that name none
     events: tuple[str, ...] = ("sojourn_message",)
-    entities: tuple[str, ...] = ()  # whose changes are messages
+    entities: tuple[str, ...] = ()  # whose state changes become messages
 
 
 plugin = Plugin(
     name=NAME,
-    summary="Hear what happens at home, and notify.",
+    summary="Receive events from Home Assistant, and send notifications.",
     platforms={NAME: "sojourn.platforms.homeassistant.adapter:HomeAssistant"},
     settings=HomeAssistantSettings,
 )

@@ -1,4 +1,4 @@
-"""irc: talk on an IRC network, in channels and privately."""
+"""The IRC plugin: channels and private chats."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class IrcSettings:
     port: int = 6697
     tls: bool = True
     password: Secret = field(default_factory=Secret)
-    account: str = ""  # with it the password logs in to that account (SASL), without it to the server
+    account: str = ""  # with it, the password is for this account (SASL), else for the server
     channels: tuple[str, ...] = ()
-    pace_seconds: float = 0.5  # between two lines, when there are many: servers drop who talks too fast
+    pace_seconds: float = 0.5  # between two lines of a long message: servers disconnect fast writers
 
 
 plugin = Plugin(

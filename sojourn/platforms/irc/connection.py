@@ -1,4 +1,4 @@
-"""A line to an IRC server: registered, kept alive, and asked whether it took what was said."""
+"""IRC connection: registration, keep-alive, and a check that the server accepted our messages."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sojourn.core.errors import KeyRefused, PlatformDown, SojournError
 from sojourn.platforms.irc import IrcSettings
 
 _CAPABILITIES = {"message-tags", "account-tag", "server-time"}
-_REPLY_TIMEOUT_SECONDS = 20.0  # for an answer
-_PING_AFTER_SECONDS = 120.0  # after that we ask whether the server is there
-_BURST_LINES = 4  # lines that may go at once
+_REPLY_TIMEOUT_SECONDS = 20.0
+_PING_AFTER_SECONDS = 120.0  # without any line from the server
+_BURST_LINES = 4  # without a pause
 _ERROR_REPLIES = {"401", "403", "404", "405", "407", "411", "413", "442", "471", "473", "474", "475", "477", "482"}
 
 
@@ -35,82 +35,82 @@ class IrcMessage:
 
 
 def parse_message(line: str) -> IrcMessage:
-    """@tags :source COMMAND a b :the rest"""
+    """Parses `@tags :source COMMAND a b :the rest`."""
     tags, source = dict[str, str](), ""
     if line.startswith("@"):
-        shown, _, line = line[1:].partition(" ")
-        tags = {key: _unescape_tag(value) for key, _, value in (one.partition("=") for one in shown.split(";"))}
+        raw_tags, _, line = line[1:].partition(" ")
+        tags = {key: _unescape_tag(value) for key, _, value in (one.partition("=") for one in raw_tags.split(";"))}
     line = line.lstrip(" ")
     if line.startswith(":"):
         source, _, line = line[1:].partition(" ")
     words, colon, rest = line.partition(" :")
-    command, *given = words.split() or [""]
-    return IrcMessage(tags, source, command.upper(), (*given, rest) if colon else tuple(given))
+    command, *params = words.split() or [""]
+    return IrcMessage(tags, source, command.upper(), (*params, rest) if colon else tuple(params))
 
 
 def _unescape_tag(value: str) -> str:
-    for sign, meant in (("\\:", ";"), ("\\s", " "), ("\\r", "\r"), ("\\n", "\n"), ("\\\\", "\\")):
-        value = value.replace(sign, meant)
+    for escaped, char in (("\\:", ";"), ("\\s", " "), ("\\r", "\r"), ("\\n", "\n"), ("\\\\", "\\")):
+        value = value.replace(escaped, char)
     return value
 
 
 class IrcConnection:
-    """One connection. What people say is in `heard`; None at its end."""
+    """One connection. `messages` gets the messages of people, and None at its end."""
 
     def __init__(self, settings: IrcSettings) -> None:
         self._settings = settings
         self.nick = settings.nick
-        self.heard: asyncio.Queue[IrcMessage | None] = asyncio.Queue()
-        self.problem: SojournError = PlatformDown(f"The line to {settings.server} was lost.")
-        self._up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.messages: asyncio.Queue[IrcMessage | None] = asyncio.Queue()
+        self.problem: SojournError = PlatformDown(f"The connection to {settings.server} was lost.")
+        self._registered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._pongs: dict[str, asyncio.Future[None]] = {}
         self._errors: list[IrcMessage] = []
-        self._asking = asyncio.Lock()
+        self._send_lock = asyncio.Lock()
         self._number = 0
 
     async def open(self) -> Self:
-        have = self._settings
+        settings = self._settings
         try:
             async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
                 self._reader, self._writer = await asyncio.open_connection(
-                    have.server, have.port, ssl=ssl.create_default_context() if have.tls else None
+                    settings.server, settings.port, ssl=ssl.create_default_context() if settings.tls else None
                 )
         except (OSError, TimeoutError) as error:
-            raise PlatformDown(f"{have.server}:{have.port} does not answer: {error}.") from error
-        self._reading = asyncio.create_task(self._read())
-        if have.password and not have.account:
-            self._write(f"PASS {have.password.reveal()}")
-        for line in ("CAP LS 302", f"NICK {self.nick}", f"USER {have.nick} 0 * :Sojourn"):
+            raise PlatformDown(f"{settings.server}:{settings.port} does not answer: {error}.") from error
+        self._read_task = asyncio.create_task(self._read())
+        if settings.password and not settings.account:
+            self._write(f"PASS {settings.password.reveal()}")
+        for line in ("CAP LS 302", f"NICK {self.nick}", f"USER {settings.nick} 0 * :Sojourn"):
             self._write(line)
         try:
             async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
-                await self._up
+                await self._registered
         except TimeoutError as error:
             await self.close()
-            raise PlatformDown(f"{have.server} does not let us in.") from error
+            raise PlatformDown(f"{settings.server} did not complete the registration.") from error
         except SojournError:
             await self.close()
             raise
-        for channel in have.channels:
+        for channel in settings.channels:
             self._write(f"JOIN {channel}")
         return self
 
     @property
     def is_open(self) -> bool:
-        return not self._reading.done()
+        return not self._read_task.done()
 
     async def close(self) -> None:
         if self.is_open:
             self._write("QUIT :bye")
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        self._read_task.cancel()
+        await asyncio.gather(self._read_task, return_exceptions=True)
         self._writer.close()
         with suppress(OSError):
             await self._writer.wait_closed()
 
-    async def ask(self, lines: list[str]) -> list[IrcMessage]:
-        """Says them and waits until the server has dealt with them. What it complained about."""
-        async with self._asking:
+    async def send_lines(self, lines: list[str]) -> list[IrcMessage]:
+        """Sends lines, waits until the server has processed them, and gives its error replies."""
+        async with self._send_lock:
             self._errors.clear()
             for n, line in enumerate(lines):
                 if n >= _BURST_LINES:
@@ -137,7 +137,6 @@ class IrcConnection:
             raise self.problem
         self._writer.write(line.replace("\r", " ").replace("\n", " ").encode() + b"\r\n")
 
-    # what the server says
     async def _read(self) -> None:
         try:
             while True:
@@ -149,12 +148,12 @@ class IrcConnection:
             self.problem = error if isinstance(error, SojournError) else self.problem
         finally:
             self._writer.close()
-            self.heard.put_nowait(None)
-            for waiting in (self._up, *self._pongs.values()):
-                if not waiting.done():
-                    waiting.set_exception(self.problem)
-            if self._up.done() and not self._up.cancelled():
-                self._up.exception()  # whoever waits was told
+            self.messages.put_nowait(None)
+            for future in (self._registered, *self._pongs.values()):
+                if not future.done():
+                    future.set_exception(self.problem)
+            if self._registered.done() and not self._registered.cancelled():
+                self._registered.exception()  # marks the exception as retrieved
 
     async def _read_line(self) -> bytes:
         try:
@@ -165,34 +164,34 @@ class IrcConnection:
         async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
             return await self._reader.readline()
 
-    def _handle(self, said: IrcMessage) -> None:
-        match said.command:
+    def _handle(self, message: IrcMessage) -> None:
+        match message.command:
             case "PRIVMSG":
-                self.heard.put_nowait(said)
+                self.messages.put_nowait(message)
             case "PING":
-                self._write(f"PONG :{said.params[-1] if said.params else ''}")
+                self._write(f"PONG :{message.params[-1] if message.params else ''}")
             case "PONG":
-                waiting = self._pongs.get(said.params[-1] if said.params else "")
-                if waiting is not None and not waiting.done():
-                    waiting.set_result(None)
-            case "NICK" if said.nick == self.nick:
-                self.nick = said.params[0]
+                future = self._pongs.get(message.params[-1] if message.params else "")
+                if future is not None and not future.done():
+                    future.set_result(None)
+            case "NICK" if message.nick == self.nick:
+                self.nick = message.params[0]
             case command if command in _ERROR_REPLIES:
-                self._errors.append(said)
+                self._errors.append(message)
             case _:
-                self._register(said)
+                self._register(message)
 
-    def _register(self, said: IrcMessage) -> None:
-        match said.command:
+    def _register(self, message: IrcMessage) -> None:
+        match message.command:
             case "001":
-                self.nick = said.params[0]
-                if not self._up.done():
-                    self._up.set_result(None)
-            case "433" | "436" if not self._up.done():  # somebody has that name; ours of a lost line, perhaps
+                self.nick = message.params[0]
+                if not self._registered.done():
+                    self._registered.set_result(None)
+            case "433" | "436" if not self._registered.done():  # the nick is in use, perhaps by our lost connection
                 self.nick += "_"
                 self._write(f"NICK {self.nick}")
             case "CAP":
-                self._negotiate_capabilities(said)
+                self._negotiate_capabilities(message)
             case "AUTHENTICATE":
                 name = self._settings.account
                 login = f"{name}\0{name}\0{self._settings.password.reveal()}".encode()
@@ -202,22 +201,20 @@ class IrcConnection:
             case "464" | "904" | "905":
                 raise self._to_error()
             case "ERROR":
-                if "password" in " ".join(said.params).lower():
+                if "password" in " ".join(message.params).lower():
                     raise self._to_error()
-                raise PlatformDown(f"{self._settings.server} hangs up: {' '.join(said.params)}.")
+                raise PlatformDown(f"{self._settings.server} closed the connection: {' '.join(message.params)}.")
 
-    def _negotiate_capabilities(self, said: IrcMessage) -> None:
-        """Takes what helps of what the server offers."""
-        answer, offered = said.params[1].upper(), {one.partition("=")[0] for one in said.params[-1].split()}
-        logs_in = bool(self._settings.account)
+    def _negotiate_capabilities(self, message: IrcMessage) -> None:
+        """Requests the capabilities we use, of those the server offers."""
+        answer, offered = message.params[1].upper(), {one.partition("=")[0] for one in message.params[-1].split()}
+        has_account = bool(self._settings.account)
         if answer == "LS":
-            if logs_in and "sasl" not in offered:
-                raise PlatformDown(
-                    f"{self._settings.server} has no accounts to log in to.", hint="Leave out `account`."
-                )
-            wanted = offered & (_CAPABILITIES | ({"sasl"} if logs_in else set()))
+            if has_account and "sasl" not in offered:
+                raise PlatformDown(f"{self._settings.server} does not support SASL.", hint="Remove `account`.")
+            wanted = offered & (_CAPABILITIES | ({"sasl"} if has_account else set()))
             self._write(f"CAP REQ :{' '.join(sorted(wanted))}" if wanted else "CAP END")
-        elif answer == "ACK" and logs_in:
+        elif answer == "ACK" and has_account:
             self._write("AUTHENTICATE PLAIN")
         elif answer in ("ACK", "NAK"):
             self._write("CAP END")
@@ -233,4 +230,4 @@ def _decode(raw: bytes) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        return raw.decode("latin-1")  # as old clients write
+        return raw.decode("latin-1")  # from old clients

@@ -1,4 +1,4 @@
-"""matrix: talk in Matrix rooms and threads, on any homeserver."""
+"""The Matrix plugin: rooms and threads on any homeserver."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class MatrixSettings:
     homeserver: str
     user: str  # @name:server
     access_token: Secret
-    join: bool = True  # whether invitations are followed; who may talk is decided afterwards
+    join: bool = True  # accept invitations; pairing decides who may talk
 
 
 plugin = Plugin(

@@ -1,7 +1,7 @@
-"""matrix: an account on any homeserver. Rooms of two are private; threads and edits are the network's own.
+"""Matrix adapter: an account on any homeserver. Rooms of two people are private chats.
 
-The server hands out a token with everything it tells; whoever shows it is told what came after. It is kept when
-what came with it is. Encrypted rooms are not read: Sojourn says so in its log and refuses to write there in clear.
+The server's sync token is saved after the messages that came with it are stored. Encrypted rooms are not supported:
+their messages are logged as unread, and sending there is refused.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
 NAME = "matrix"
-_REPLY_TIMEOUT_SECONDS = 120.0  # seconds for any one answer
-_LONG_POLL_MS = 30_000  # milliseconds a server may hold a question to which there is no news
+_REPLY_TIMEOUT_SECONDS = 120.0  # of any request
+_LONG_POLL_MS = 30_000  # of one sync request
 _FILTER = {
     "room": {"state": {"lazy_load_members": True}, "timeline": {"limit": 20}, "ephemeral": {"types": []}},
     "presence": {"types": []},
@@ -71,72 +71,71 @@ class Matrix:
 
     info = PlatformInfo(name=NAME, label="Matrix", max_chars=MAX_CHARS, prefix="!")
 
-    def __init__(self, kit: PluginContext) -> None:
-        self._settings: MatrixSettings = kit.configured(NAME)
+    def __init__(self, app: PluginContext) -> None:
+        self._settings: MatrixSettings = app.configured(NAME)
         self.account = self._settings.user
         if not self.account.startswith("@") or ":" not in self.account:
             raise BadInput(f'"{self.account}" is not a Matrix user.', hint="It looks like @sojourn:example.org.")
-        self._threads: dict[str, bool] = {}  # whether they speak to us
-        self._cursor = CursorStore(kit.store, NAME, self.account)
+        self._threads: dict[str, bool] = {}  # thread → whether it is addressed to us
+        self._cursors = CursorStore(app.store, NAME, self.account)
         config = AsyncClientConfig(max_limit_exceeded=0, max_timeouts=0, encryption_enabled=False)
         self._client = AsyncClient(self._settings.homeserver.rstrip("/"), self.account, config=config)
         self._client.user_id, self._client.access_token = self.account, self._settings.access_token.reveal()
 
-    # hearing
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        kept = await self._cursor.load()
-        since, heard = str(kept.get("since", "")), [str(one) for one in kept.get("heard", ())]
-        told = await self._sync(since, first=True)
-        if not since:  # what was said before we came is not for us
-            since, heard = told.next_batch, []
-            await self._cursor.save({"since": since, "heard": heard})
-            told = await self._sync(since)
+        saved = await self._cursors.load()
+        since, handled = str(saved.get("since", "")), [str(one) for one in saved.get("heard", ())]
+        response = await self._sync(since, first=True)
+        if not since:  # earlier messages are ignored
+            since, handled = response.next_batch, []
+            await self._cursors.save({"since": since, "heard": handled})
+            response = await self._sync(since)
         while True:
-            waiting = [one for one in await self._messages(told, since) if one[1].event_id not in heard]
-            for room, event in waiting:
+            messages = [one for one in await self._messages(response, since) if one[1].event_id not in handled]
+            for room, event in messages:
                 yield await self._to_inbound(room, event)
-                heard.append(event.event_id)
-                if event is not waiting[-1][1]:
-                    await self._cursor.save({"since": since, "heard": heard})
-            if waiting:
-                await self._cursor.save({"since": told.next_batch, "heard": []})
-            since, heard = told.next_batch, []
-            told = await self._sync(since)
+                handled.append(event.event_id)
+                if event is not messages[-1][1]:
+                    await self._cursors.save({"since": since, "heard": handled})
+            if messages:
+                await self._cursors.save({"since": response.next_batch, "heard": []})
+            since, handled = response.next_batch, []
+            response = await self._sync(since)
 
     async def _sync(self, since: str, *, first: bool = False) -> SyncResponse:
         try:
-            async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):  # the SDK itself waits for ever for the first one
-                told = await self._client.sync(
+            async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):  # the SDK has no timeout for the first sync
+                response = await self._client.sync(
                     0 if first else _LONG_POLL_MS, _FILTER, since or None, full_state=first or None
                 )
         except (ClientError, TimeoutError) as error:
             raise _to_platform_down(error) from error
-        if isinstance(told, SyncError):
-            raise self._to_error(told, "listen")
-        for room in told.rooms.invite if self._settings.join else ():
+        if isinstance(response, SyncError):
+            raise self._to_error(response, "listen")
+        for room in response.rooms.invite if self._settings.join else ():
             await self._ask(self._client.join(room), "join a room")
-        return told
+        return response
 
-    async def _messages(self, told: SyncResponse, since: str) -> list[tuple[MatrixRoom, RoomMessage]]:
-        """What people wrote, in the order of each room."""
+    async def _messages(self, response: SyncResponse, since: str) -> list[tuple[MatrixRoom, RoomMessage]]:
+        """The messages of people, in the order of each room."""
         found = []
-        for id, info in told.rooms.join.items():
+        for id, info in response.rooms.join.items():
             room = self._client.rooms[id]
             events = info.timeline.events
             joined = [n for n, one in enumerate(events) if is_join(one.source, self.account)]
             if joined and not _is_private(room):
-                events = events[joined[-1] :]  # the room's past is not for us
+                events = events[joined[-1] :]  # messages from before we joined are ignored
             elif info.timeline.limited and not joined:
                 events = await self._fetch_missed(id, info, since) + events
             for one in events:
                 if isinstance(one, MegolmEvent):
-                    logger.warning("A message in %s is encrypted and was not read; use a room without encryption.", id)
+                    logger.warning("an encrypted message in %s was not read; use a room without encryption", id)
                 elif isinstance(one, RoomMessage) and self._is_for_us(one):
                     found.append((room, one))
         return found
 
     async def _fetch_missed(self, room: str, info: RoomInfo, since: str) -> list[Any]:
-        """What lies between the last token and what the server told, oldest first."""
+        """Fetches the messages between the last sync token and this response, oldest first."""
         found, start = list[Any](), info.timeline.prev_batch
         while start:
             page = await self._ask(
@@ -147,26 +146,26 @@ class Matrix:
         return found[::-1]
 
     def _is_for_us(self, event: RoomMessage) -> bool:
-        """Not what we or other bots say (they say it as notices), and not the correction of something said."""
-        belongs = event.source["content"].get("m.relates_to") or {}
+        """Whether a person wrote it: not we, not a notice of a bot, not an edit."""
+        relation = event.source["content"].get("m.relates_to") or {}
         return not (
             event.sender == self.account
             or isinstance(event, RoomMessageNotice)
-            or belongs.get("rel_type") == "m.replace"
+            or relation.get("rel_type") == "m.replace"
         )
 
     async def _to_inbound(self, room: MatrixRoom, event: RoomMessage) -> Inbound:
         content = event.source["content"]
-        belongs = content.get("m.relates_to") or {}
-        thread = str(belongs["event_id"]) if belongs.get("rel_type") == "m.thread" else None
-        answers = (belongs.get("m.in_reply_to") or {}).get("event_id", "")
+        relation = content.get("m.relates_to") or {}
+        thread = str(relation["event_id"]) if relation.get("rel_type") == "m.thread" else None
+        answers = (relation.get("m.in_reply_to") or {}).get("event_id", "")
         text, files = strip_reply_quote(str(content.get("body", "")), bool(answers)), tuple[File, ...]()
         if isinstance(event, RoomMessageMedia):
             text = text if content.get("filename") not in (None, text) else ""
             try:
-                files = (await self._file(event.url, content),)
-            except SendRefused as error:  # said instead of lost; asking for ever would keep us from the rest
-                text = f"{text}\n[{content.get('body')} cannot be read: {error}]".strip()
+                files = (await self._fetch_file(event.url, content),)
+            except SendRefused as error:  # retrying would block the next messages
+                text = f"{text}\n[{content.get('body')} could not be downloaded: {error}]".strip()
         return Inbound(
             id=event.event_id,
             place=self._place(room.room_id, thread),
@@ -174,7 +173,7 @@ class Matrix:
             files=files,
             sender=Sender(id=event.sender, name=room.user_name(event.sender) or event.sender),
             at=event.server_timestamp / 1000,
-            reply_to="" if belongs.get("is_falling_back") else str(answers),
+            reply_to="" if relation.get("is_falling_back") else str(answers),
             mentioned=_is_private(room) or self._is_mentioned(content) or await self._is_ours(room.room_id, thread),
         )
 
@@ -183,29 +182,30 @@ class Matrix:
         return self.account in (content.get("m.mentions") or {}).get("user_ids", ()) or name in body
 
     async def _is_ours(self, room: str, thread: str | None) -> bool:
-        """Whether a thread was begun by us, or with our name."""
+        """Whether we started a thread, or its first message mentions us."""
         if thread is None:
             return False
         if thread not in self._threads:
             try:
                 first = (await self._ask(self._client.room_get_event(room, thread), "read a thread")).event
-            except SendRefused:  # from before we came
+            except SendRefused:  # from before we joined
                 return False
             self._threads[thread] = first.sender == self.account or self._is_mentioned(first.source["content"])
         return self._threads[thread]
 
-    async def _file(self, url: str, content: Mapping[str, Any]) -> File:
+    async def _fetch_file(self, url: str, content: Mapping[str, Any]) -> File:
         try:
             async with asyncio.timeout(_REPLY_TIMEOUT_SECONDS):
-                got = await self._client.download(url)
+                download = await self._client.download(url)
         except (ClientError, TimeoutError) as error:
             raise _to_platform_down(error) from error
-        if isinstance(got, DownloadError):
-            raise self._to_error(got, "fetch a file")
-        kind = str((content.get("info") or {}).get("mimetype") or got.content_type or "application/octet-stream")
-        return File(name=str(content.get("filename") or content.get("body") or "file"), media_type=kind, data=got.body)
+        if isinstance(download, DownloadError):
+            raise self._to_error(download, "fetch a file")
+        kind = str((content.get("info") or {}).get("mimetype") or download.content_type or "application/octet-stream")
+        return File(
+            name=str(content.get("filename") or content.get("body") or "file"), media_type=kind, data=download.body
+        )
 
-    # sending
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         return await self._post(place, {**build_text_content(text, plain=plain), **build_relation(place, reply_to)})
 
@@ -215,12 +215,12 @@ class Matrix:
         await self._post(sent.place, {**new, "body": f"* {text}", "m.new_content": new, "m.relates_to": change})
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
-        kept = await self._ask(self._upload(file), "send a file")
+        saved = await self._ask(self._upload(file), "send a file")
         content = {
             "msgtype": "m.image" if file.media_type.startswith("image/") else "m.file",
             "filename": file.name,
             "body": caption or file.name,
-            "url": kept.content_uri,
+            "url": saved.content_uri,
             "info": {"mimetype": file.media_type, "size": len(file.data)},
         }
         return await self._post(place, {**content, **build_relation(place, "")})
@@ -248,7 +248,7 @@ class Matrix:
         room = self._client.rooms.get(place.chat)
         if room is not None and room.encrypted:
             raise SendRefused(
-                f"{place.chat} is encrypted, and Sojourn does not write there in clear.",
+                f"{place.chat} is encrypted, and Sojourn does not send unencrypted messages there.",
                 kind="forbidden",
                 hint="Use a room without encryption.",
             )
@@ -274,31 +274,32 @@ class Matrix:
                 hint="Set SOJOURN_MATRIX_ACCESS_TOKEN to one that is valid.",
             )
         if what == "listen":
-            return PlatformDown(f"{self._settings.homeserver} does not tell us what is new: {why}.")
+            return PlatformDown(f"{self._settings.homeserver} refuses to sync: {why}.")
         kind: Refusal = _KINDS.get(code, "transient" if status >= 500 else "unknown")
         wait = answer.retry_after_ms / 1000 if answer.retry_after_ms else None
         return SendRefused(f"Matrix could not {what}: {why}.", kind=kind, retry_after=wait)
 
-    # places
     def _place(self, room: str, thread: str | None = None) -> Place:
-        known = self._client.rooms.get(room)
-        name = (known.display_name or "") if known is not None else ""
+        room_state = self._client.rooms.get(room)
+        name = (room_state.display_name or "") if room_state is not None else ""
         if thread:
             return Place(platform=NAME, chat=room, kind="thread", thread=thread, parent=room, name=name)
-        return Place(platform=NAME, chat=room, kind="dm" if known is None or _is_private(known) else "group", name=name)
+        return Place(
+            platform=NAME, chat=room, kind="dm" if room_state is None or _is_private(room_state) else "group", name=name
+        )
 
     def home(self, chat: str) -> Place:
-        """A room (!id:server), or a person (@name:server) with whom there is a room. A room we have not heard of
-        yet counts as private: homes mostly are."""
-        asked = chat.strip()
-        if asked.startswith("@"):
-            shared = [id for id, room in self._client.rooms.items() if _is_private(room) and asked in room.users]
+        """A room (!id:server), or a person (@name:server) with a private room. An unknown room counts as private, as
+        most home channels are."""
+        name = chat.strip()
+        if name.startswith("@"):
+            shared = [id for id, room in self._client.rooms.items() if _is_private(room) and name in room.users]
             if not shared:
-                raise BadInput(f"There is no room with {asked} alone.", hint="Let them invite Sojourn to a chat first.")
-            asked = shared[0]
-        if not asked.startswith("!"):
+                raise BadInput(f"There is no room with {name} alone.", hint="Let them invite Sojourn to a chat first.")
+            name = shared[0]
+        if not name.startswith("!"):
             raise BadInput(f'"{chat}" is not a room.', hint="A room looks like !abc:example.org, a person like @ann:…")
-        return self._place(asked)
+        return self._place(name)
 
     async def close(self) -> None:
         await self._client.close()

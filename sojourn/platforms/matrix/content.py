@@ -1,4 +1,4 @@
-"""What a Matrix event holds: words, what they belong to, what they answer."""
+"""The content of Matrix events: text, relations and replies."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from sojourn.core.places import Place
 from sojourn.platforms.markdown import render_html
 
 MAX_CHARS = 16_000
-_MAX_EVENT_BYTES = 60_000  # the network takes 65,536 for everything an event holds
+_MAX_EVENT_BYTES = 60_000  # the network accepts 65,536 for a whole event
 
 
 def build_text_content(text: str, *, plain: bool) -> dict[str, Any]:
     if len(text) > MAX_CHARS:
         raise SendRefused(f"{len(text):,} characters are too many for one message.", kind="too_long")
-    shown = {"msgtype": "m.text", "body": text}
+    content = {"msgtype": "m.text", "body": text}
     html = "" if plain else render_html(text)
     if html and len(html.encode()) + len(text.encode()) < _MAX_EVENT_BYTES:
-        shown |= {"format": "org.matrix.custom.html", "formatted_body": html}
-    return shown
+        content |= {"format": "org.matrix.custom.html", "formatted_body": html}
+    return content
 
 
 def build_relation(place: Place, reply_to: str) -> dict[str, Any]:
     if place.thread:
-        answers = {"event_id": reply_to or place.thread}
-        belongs = {"rel_type": "m.thread", "event_id": place.thread, "m.in_reply_to": answers}
-        return {"m.relates_to": {**belongs, "is_falling_back": not reply_to}}
+        in_reply_to = {"event_id": reply_to or place.thread}
+        relation = {"rel_type": "m.thread", "event_id": place.thread, "m.in_reply_to": in_reply_to}
+        return {"m.relates_to": {**relation, "is_falling_back": not reply_to}}
     return {"m.relates_to": {"m.in_reply_to": {"event_id": reply_to}}} if reply_to else {}
 
 
-def strip_reply_quote(body: str, answers: bool) -> str:
-    """Clients repeat what is answered, as lines beginning with >, before the answer itself."""
-    if not answers or not body.startswith("> "):
+def strip_reply_quote(body: str, in_reply_to: bool) -> str:
+    """Removes the quoted message that clients put in front of a reply."""
+    if not in_reply_to or not body.startswith("> "):
         return body
     lines = body.split("\n")
     while lines and lines[0].startswith(">"):

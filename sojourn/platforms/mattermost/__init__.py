@@ -1,4 +1,4 @@
-"""mattermost: channels, private chats and threads, over its websocket and REST API v4."""
+"""The Mattermost plugin: channels, private chats and threads."""
 
 from dataclasses import dataclass
 

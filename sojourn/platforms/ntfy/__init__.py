@@ -1,4 +1,4 @@
-"""ntfy: one topic is one chat. No threads and no edits there, so neither method is here."""
+"""The ntfy plugin: one topic is one chat."""
 
 from dataclasses import dataclass, field
 

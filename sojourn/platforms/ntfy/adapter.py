@@ -1,7 +1,7 @@
-"""ntfy: one topic is one chat. No threads and no edits there, so neither method is here.
+"""ntfy adapter: one topic is one chat, without threads and edits.
 
-A topic has no members: whoever knows it writes, under any title. The title is taken for the name of the sender, so
-protect the topic, or let its name be a secret. What we say carries a tag, by which we do not listen to ourselves.
+A topic has no members: anybody who knows it can write with any title. The title is used as the sender, so protect the
+topic, or keep its name secret. Our own messages carry a tag, so that we ignore them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sojourn.platforms.rest_client import RestClient
 from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import File, Inbound, PlatformInfo, Sent
 
-_MAX_BYTES = 4096  # bytes; what is longer becomes a file there
+_MAX_BYTES = 4096  # ntfy turns a longer message into a file
 _OWN_TAG = "sojourn"
-_SILENCE_SECONDS = 120.0  # seconds; the server gives a sign of life every 45
+_SILENCE_SECONDS = 120.0  # the server sends a keep-alive every 45
 
 
 class Ntfy:
@@ -32,59 +32,59 @@ class Ntfy:
 
     info = PlatformInfo(name=NAME, label="ntfy", max_chars=_MAX_BYTES, counting="bytes")
 
-    def __init__(self, kit: PluginContext) -> None:
-        self._settings: NtfySettings = kit.configured(NAME)
+    def __init__(self, app: PluginContext) -> None:
+        self._settings: NtfySettings = app.configured(NAME)
         self.account = f"{self._settings.server.rstrip('/')}/{self._settings.topic}"
-        self._here = self.home(self._settings.topic)
+        self._place = self.home(self._settings.topic)
         token = self._settings.token.reveal()
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = RestClient("ntfy", self._settings.server, key="SOJOURN_NTFY_TOKEN", headers=headers)
-        self._cursor = CursorStore(kit.store, NAME, self.account)
+        self._cursors = CursorStore(app.store, NAME, self.account)
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
-        kept = await self._cursor.load()
-        if not kept:  # from now on, also if the line is lost before the first message
-            kept = {"since": str(int(time.time()))}
-            await self._cursor.save(kept)
-        patience = httpx2.Timeout(_SILENCE_SECONDS, connect=10.0)
+        position = await self._cursors.load()
+        if not position:  # start here even if the connection is lost before the first message
+            position = {"since": str(int(time.time()))}
+            await self._cursors.save(position)
+        timeout = httpx2.Timeout(_SILENCE_SECONDS, connect=10.0)
         path = f"/{self._settings.topic}/json"
-        async with self._http.stream(path, params={"since": kept["since"]}, timeout=patience) as lines:
-            async for line in lines.aiter_lines():
-                said = json.loads(line) if line.strip() else {}
-                if said.get("event") == "message" and _OWN_TAG not in (said.get("tags") or ()):
-                    yield await self._to_inbound(said)
-                    await self._cursor.save({"since": said["id"]})
-        raise self._http.to_platform_down(EOFError("the line was closed"))
+        async with self._http.stream(path, params={"since": position["since"]}, timeout=timeout) as response:
+            async for line in response.aiter_lines():
+                message = json.loads(line) if line.strip() else {}
+                if message.get("event") == "message" and _OWN_TAG not in (message.get("tags") or ()):
+                    yield await self._to_inbound(message)
+                    await self._cursors.save({"since": message["id"]})
+        raise self._http.to_platform_down(EOFError("the connection was closed"))
 
-    async def _to_inbound(self, said: Mapping[str, Any]) -> Inbound:
-        who, text, files = str(said.get("title") or "someone"), str(said.get("message", "")), tuple[File, ...]()
+    async def _to_inbound(self, message: Mapping[str, Any]) -> Inbound:
+        title, text, files = str(message.get("title") or "someone"), str(message.get("message", "")), tuple[File, ...]()
         try:
-            files = await self._files(said.get("attachment"))
-        except SendRefused as error:  # said instead of lost; they are kept for hours only
-            text = f"{text}\n[The file cannot be read: {error}]".strip()
+            files = await self._fetch_files(message.get("attachment"))
+        except SendRefused as error:  # the server deletes files after some hours
+            text = f"{text}\n[The file could not be downloaded: {error}]".strip()
         return Inbound(
-            id=str(said["id"]),
-            place=self._here,
-            sender=Sender(id=who, name=who),
+            id=str(message["id"]),
+            place=self._place,
+            sender=Sender(id=title, name=title),
             text=text,
             files=files,
-            at=float(said.get("time", 0)),
+            at=float(message.get("time", 0)),
         )
 
-    async def _files(self, attached: Mapping[str, Any] | None) -> tuple[File, ...]:
-        """Only what lies on the same server: an address in a message could lead anywhere."""
+    async def _fetch_files(self, attachment: Mapping[str, Any] | None) -> tuple[File, ...]:
+        """Downloads from the same server only: a URL in a message could lead anywhere."""
         server = self._settings.server.rstrip("/")
-        if not attached or not str(attached.get("url", "")).startswith(f"{server}/file/"):
+        if not attachment or not str(attachment.get("url", "")).startswith(f"{server}/file/"):
             return ()
-        got = await self._http.request("GET", str(attached["url"]).removeprefix(server))
-        kind = str(attached.get("type") or "application/octet-stream")
-        return (File(name=str(attached.get("name", "file")), media_type=kind, data=got.content),)
+        response = await self._http.request("GET", str(attachment["url"]).removeprefix(server))
+        kind = str(attachment.get("type") or "application/octet-stream")
+        return (File(name=str(attachment.get("name", "file")), media_type=kind, data=response.content),)
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         if len(text.encode()) > _MAX_BYTES:
             raise SendRefused(f"{len(text.encode()):,} bytes are too many for one message.", kind="too_long")
-        said = {"topic": place.chat, "message": text, "tags": [_OWN_TAG], "title": "Sojourn", "markdown": not plain}
-        reply = await self._http.request("POST", "/", json=said)
+        message = {"topic": place.chat, "message": text, "tags": [_OWN_TAG], "title": "Sojourn", "markdown": not plain}
+        reply = await self._http.request("POST", "/", json=message)
         return Sent(place=place, id=str(reply.json()["id"]))
 
     def home(self, chat: str) -> Place:

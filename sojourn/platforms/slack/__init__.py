@@ -1,4 +1,4 @@
-"""slack: an app in channels and private chats, heard through Socket Mode: no public address is needed."""
+"""The Slack plugin: an app that connects through Socket Mode, without a public address."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ TOKEN_VARIABLE, APP_TOKEN_VARIABLE = "SOJOURN_SLACK_TOKEN", "SOJOURN_SLACK_APP_T
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackSettings:
-    """The app's two tokens, and where Slack is."""
+    """The app's two tokens and the address of Slack's API."""
 
     token: Secret  # the bot token, xoxb-…
     app_token: Secret  # for Socket Mode, xapp-…
     base_url: str = "https://slack.com/api"
-    team: str = ""  # the workspace's id, T…; Slack tells it when the line is up
-    answer_seconds: float = 20.0  # how long sending may take before the line counts as lost
+    team: str = ""  # the workspace's id, T…; Slack sends it after connecting
+    answer_seconds: float = 20.0  # timeout of a request
 
 
 plugin = Plugin(

@@ -1,4 +1,4 @@
-"""One Slack app in one workspace. An envelope that is not acknowledged is sent again by Slack."""
+"""Slack adapter: one app in one workspace. Slack sends an envelope again if it is not acknowledged."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from sojourn.platforms.markdown import escape_html
 from sojourn.platforms.slack import NAME, SlackSettings
 from sojourn.platforms.slack.backfill import fetch_missed, to_microseconds
 from sojourn.platforms.slack.errors import classify_refusal, error_code, hint_for, translate_error
-from sojourn.platforms.slack.files import fetch_file, upload_file
 from sojourn.platforms.slack.messages import (
     build_blocks,
     build_message_id,
+    fetch_file,
     is_person_message,
     parse_timestamp,
     place_from_channel,
     place_from_name,
     to_button_press,
     to_inbound,
+    upload_file,
 )
 from sojourn.platforms.slack.mrkdwn import to_mrkdwn
 from sojourn.platforms.slack.socket import SocketModeConnection
@@ -38,9 +39,9 @@ from sojourn.ports.app import PluginContext
 from sojourn.ports.platform import Button, File, Inbound, PlatformInfo, Sent
 from sojourn.ports.store import RecordStore
 
-_MAX_CHARS = 39_000  # Slack cuts at 40,000, and what is escaped counts more
+_MAX_CHARS = 39_000  # Slack truncates at 40,000, and escaped characters count more
 _MAX_NAME_CHARS = 80
-_TYPING_SECONDS = 100.0  # seconds
+_TYPING_SECONDS = 100.0
 
 
 class Slack:
@@ -49,26 +50,25 @@ class Slack:
     info = PlatformInfo(name=NAME, label="Slack", max_chars=_MAX_CHARS, prefix="!")  # / belongs to Slack itself
 
     def __init__(self, settings: SlackSettings, store: RecordStore) -> None:
-        self._settings, self._opening = settings, asyncio.Lock()
-        self._team, self._us = settings.team, ""
+        self._settings, self._open_lock = settings, asyncio.Lock()
+        self._team, self._bot_user = settings.team, ""
         self._session: aiohttp.ClientSession | None = None
         self._web: AsyncWebClient | None = None
-        self._cursor = CursorStore(store, NAME, self.account)
-        self._heard: ReceivedCursor | None = None
-        self._typing: dict[Place, float] = {}  # when it was last shown
+        self._cursors = CursorStore(store, NAME, self.account)
+        self._cursor: ReceivedCursor | None = None
+        self._typing: dict[Place, float] = {}  # when it was last sent
 
     @property
     def account(self) -> str:
-        """The app's id, which stands open in its app-level token (xapp-1-A0123-…)."""
+        """The app's id, which is part of its app-level token (xapp-1-A0123-…)."""
         parts = self._settings.app_token.reveal().split("-")
         return parts[2] if len(parts) > 3 else sha256(self._settings.app_token.reveal().encode()).hexdigest()[:12]
 
-    # hearing
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with _translate_listen_errors():
             web = await self._open()
-        before = await self._cursor.load_cursor()
-        self._heard = before or await self._cursor.start(int(time.time() * 1_000_000))
+        before = await self._cursors.load_cursor()
+        self._cursor = before or await self._cursors.start(int(time.time() * 1_000_000))
         while True:
             socket = SocketModeConnection(self._settings.app_token.reveal(), web)
             try:
@@ -76,75 +76,78 @@ class Slack:
                     await socket.open(self._settings.answer_seconds)
                 if before is not None:
                     async with _translate_listen_errors():
-                        events, before = await fetch_missed(web, self._heard), None
+                        events, before = await fetch_missed(web, self._cursor), None
                     for event in events:
-                        if (heard := await self._said(event)) is not None:
-                            yield heard
-                            await self._keep(heard)
+                        if (inbound := await self._to_new_inbound(event)) is not None:
+                            yield inbound
+                            await self._save_position(inbound)
                 while (request := await socket.next()) is not None:
                     if request.type == "events_api":
-                        if (heard := await self._said(request.payload.get("event", {}))) is not None:
-                            yield heard
-                            await self._keep(heard)
+                        if (inbound := await self._to_new_inbound(request.payload.get("event", {}))) is not None:
+                            yield inbound
+                            await self._save_position(inbound)
                     elif request.type == "interactive" and (press := to_button_press(request.payload, self._team)):
                         yield press
                     async with _translate_listen_errors():
                         await socket.acknowledge(request)
             finally:
-                await socket.shut()
+                await socket.terminate()
             if not socket.is_refreshed:
-                raise PlatformDown("The line to Slack was lost.", hint="It is opened again by itself.")
+                raise PlatformDown("The connection to Slack was lost.", hint="It reconnects automatically.")
 
-    async def _said(self, event: Mapping[str, Any]) -> Inbound | None:
-        """What a person said, if it was not heard before."""
+    async def _to_new_inbound(self, event: Mapping[str, Any]) -> Inbound | None:
+        """The message of a person, if it is new."""
         async with _translate_listen_errors():
-            heard = await self._to_inbound(event)
-        return heard if heard is not None and self._heard is not None and not self._heard.contains(heard.id) else None
+            inbound = await self._to_inbound(event)
+        is_new = inbound is not None and self._cursor is not None and not self._cursor.contains(inbound.id)
+        return inbound if is_new else None
 
-    async def _keep(self, heard: Inbound) -> None:
-        """It is safe; the next listener begins behind it, and looks there."""
-        assert self._heard is not None
-        where = build_message_id(heard.place.chat, heard.place.thread) if heard.place.thread else heard.place.chat
-        self._heard = self._heard.advance(heard.id, to_microseconds(parse_timestamp(heard.id))).with_place(where)
-        await self._cursor.save_cursor(self._heard)
+    async def _save_position(self, inbound: Inbound) -> None:
+        """Saves the cursor behind a stored message, and its chat for the next backfill."""
+        assert self._cursor is not None
+        chat, thread = inbound.place.chat, inbound.place.thread
+        cursor = self._cursor.advance(inbound.id, to_microseconds(parse_timestamp(inbound.id)))
+        self._cursor = cursor.with_place(build_message_id(chat, thread) if thread else chat)
+        await self._cursors.save_cursor(self._cursor)
 
     async def _to_inbound(self, event: Mapping[str, Any]) -> Inbound | None:
-        if not is_person_message(event, self._us):
+        if not is_person_message(event, self._bot_user):
             return None
         assert self._session is not None
-        files, lost = list[File](), list[str]()
+        files, problems = list[File](), list[str]()
         for one in event.get("files") or ():
             try:
                 files.append(await fetch_file(self._session, self._settings.token.reveal(), one))
             except SendRefused as error:
-                lost.append(f"[A file was sent, but could not be fetched: {one.get('name') or 'no name'}. {error}]")
-        return to_inbound(event, self._team, self._us, tuple(files), lost)
+                problems.append(
+                    f"[A file was sent, but could not be downloaded: {one.get('name') or 'no name'}. {error}]"
+                )
+        return to_inbound(event, self._team, self._bot_user, tuple(files), problems)
 
-    # sending
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
-        """Answers go where the question stood: a reply would begin a thread, which is another place."""
+        """Ignores `reply_to`: a reply would start a thread, which is another place."""
         return await self.ask(place, text, (), plain=plain)
 
     async def ask(
         self, place: Place, text: str, buttons: Sequence[Button], *, plain: bool = False, reply_to: str = ""
     ) -> Sent:
         web = await self._open()
-        written = _escape_if_plain(text, plain)
+        markup = _escape_if_plain(text, plain)
         async with _translate_errors():
-            answer = await web.chat_postMessage(
+            response = await web.chat_postMessage(
                 channel=place.chat,
-                text=written,
-                blocks=build_blocks(text if plain else written, buttons, plain=plain) if buttons else None,
+                text=markup,
+                blocks=build_blocks(text if plain else markup, buttons, plain=plain) if buttons else None,
                 thread_ts=place.thread,
                 mrkdwn=not plain,
                 unfurl_links=False,
                 unfurl_media=False,
             )
-        return Sent(place=place, id=build_message_id(place.chat, str(answer["ts"])))
+        return Sent(place=place, id=build_message_id(place.chat, str(response["ts"])))
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
         web = await self._open()
-        async with _translate_errors():  # blocks stay unless others, or none, are given
+        async with _translate_errors():  # without `blocks` the old ones would stay
             await web.chat_update(
                 channel=sent.place.chat, ts=parse_timestamp(sent.id), text=_escape_if_plain(text, plain), blocks=[]
             )
@@ -170,7 +173,7 @@ class Slack:
                     raise
 
     async def typing(self, place: Place) -> None:
-        """Slack shows it in threads only, for two minutes or until something is sent; so it is not shown again soon."""
+        """Slack shows it in threads only, for two minutes or until a message is sent, so it is not repeated sooner."""
         if not place.thread or time.monotonic() - self._typing.get(place, -_TYPING_SECONDS) < _TYPING_SECONDS:
             return
         web, self._typing[place] = await self._open(), time.monotonic()
@@ -178,7 +181,7 @@ class Slack:
             await web.assistant_threads_setStatus(channel_id=place.chat, thread_ts=place.thread, status="is thinking…")
 
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
-        """A first message in the channel; what hangs below it is the thread."""
+        """Posts a first message in the channel; its replies are the thread."""
         web = await self._open()
         async with _translate_errors():
             try:
@@ -188,11 +191,11 @@ class Slack:
             except SlackApiError as error:
                 if classify_refusal(error) not in ("forbidden", "not_found"):
                     raise
-                why = f"Slack lets nobody begin a thread there: {error_code(error)}."
+                why = f"Slack does not allow a thread there: {error_code(error)}."
                 raise ThreadsUnsupported(why, hint=hint_for(error)) from error
-        if self._heard is not None:  # what is written there may have to be looked up
-            self._heard = self._heard.with_place(build_message_id(parent.chat, str(seed["ts"])))
-            await self._cursor.save_cursor(self._heard)
+        if self._cursor is not None:  # for the next backfill
+            self._cursor = self._cursor.with_place(build_message_id(parent.chat, str(seed["ts"])))
+            await self._cursors.save_cursor(self._cursor)
         return place_from_channel(self._team, parent.chat, str(seed["ts"]))
 
     def home(self, chat: str) -> Place:
@@ -204,8 +207,8 @@ class Slack:
             await session.close()
 
     async def _open(self) -> AsyncWebClient:
-        """The client, after it has been told who it is: that shows whether the token is right."""
-        async with self._opening:
+        """Returns the authenticated client; authentication validates the token."""
+        async with self._open_lock:
             if self._web is None:
                 limit = aiohttp.ClientTimeout(total=self._settings.answer_seconds)
                 self._session = self._session or aiohttp.ClientSession(timeout=limit, trust_env=True)
@@ -213,21 +216,21 @@ class Slack:
                     token=self._settings.token.reveal(),
                     base_url=self._settings.base_url.rstrip("/") + "/",
                     session=self._session,
-                    retry_handlers=[],  # a second try could be a second message: that is the gateway's to decide
+                    retry_handlers=[],  # a retry could send a message twice: the gateway decides
                 )
                 async with _translate_errors():
-                    who = await web.auth_test()
-                self._team, self._us, self._web = str(who["team_id"]), str(who["user_id"]), web
+                    identity = await web.auth_test()
+                self._team, self._bot_user, self._web = str(identity["team_id"]), str(identity["user_id"]), web
         return self._web
 
 
-def build_adapter(kit: PluginContext) -> Slack:
-    return Slack(kit.configured(NAME), kit.store)
+def build_adapter(app: PluginContext) -> Slack:
+    return Slack(app.configured(NAME), app.store)
 
 
 def _escape_if_plain(text: str, plain: bool) -> str:
     if len(text) > _MAX_CHARS:
-        raise SendRefused(f"{len(text):,} characters are too many for one message of Slack.", kind="too_long")
+        raise SendRefused(f"{len(text):,} characters are too many for one Slack message.", kind="too_long")
     return escape_html(text) if plain else to_mrkdwn(text)
 
 
@@ -239,12 +242,12 @@ async def _translate_errors(*, app: bool = False) -> AsyncIterator[None]:
         raise translate_error(error, app=app) from error
     except (SlackClientError, aiohttp.ClientError, OSError, TimeoutError) as error:
         why = str(error) or type(error).__name__
-        raise PlatformDown(f"Slack does not answer: {why}.", hint="It is tried again by itself.") from error
+        raise PlatformDown(f"Slack does not answer: {why}.", hint="It is retried automatically.") from error
 
 
 @asynccontextmanager
 async def _translate_listen_errors(*, app: bool = False) -> AsyncIterator[None]:
-    """Whatever keeps us from hearing is a lost line."""
+    """Translates errors while listening: a refusal there means the connection is down."""
     try:
         async with _translate_errors(app=app):
             yield

@@ -49,7 +49,7 @@ def error_code(error: SlackApiError) -> str:
 
 
 def _status(error: SlackApiError) -> int:
-    """The library gives its own kind of answer or, for what it cannot read, that of its HTTP library."""
+    """The HTTP status, from the response of the library or, if it could not read that, of its HTTP library."""
     answer: Any = error.response
     return int(getattr(answer, "status_code", 0) or getattr(answer, "status", 0))
 
@@ -59,7 +59,7 @@ def classify_refusal(error: SlackApiError) -> Refusal:
 
 
 def retry_after(error: SlackApiError) -> float | None:
-    """For how many seconds Slack wants us to wait."""
+    """The seconds that Slack asks to wait."""
     wait = error.response.headers.get("Retry-After") if classify_refusal(error) == "rate_limited" else None
     return float(wait) if wait else None
 
@@ -69,14 +69,14 @@ def hint_for(error: SlackApiError) -> str:
 
 
 def translate_error(error: SlackApiError, *, app: bool = False) -> SojournError:
-    """The same, as an error of ours; `app`: it was about the token for Socket Mode."""
+    """Translates one error; `app`: it concerns the token for Socket Mode."""
     code = error_code(error)
     if code in _KEYS:
         variable, begins = (APP_TOKEN_VARIABLE, "xapp-") if app else (TOKEN_VARIABLE, "xoxb-")
         hint = f"Set {variable} to the app's token that begins with {begins}."
         return KeyRefused(f"Slack does not accept the {'app-level ' if app else 'bot '}token ({code}).", hint=hint)
     if _status(error) >= 500:
-        return PlatformDown(f"Slack does not answer properly: {code}.", hint="It is tried again by itself.")
+        return PlatformDown(f"Slack does not answer properly: {code}.", hint="It is retried automatically.")
     return SendRefused(
         f"Slack: {code}.", kind=classify_refusal(error), retry_after=retry_after(error), hint=hint_for(error)
     )

@@ -1,27 +1,26 @@
-"""Slack's channels and messages as Places and Inbounds."""
+"""Maps Slack channels, messages and files to places and inbound messages."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sojourn.core.errors import BadInput
+import aiohttp
+from slack_sdk.web.async_client import AsyncWebClient
+
+from sojourn.core.errors import BadInput, SendRefused
 from sojourn.core.places import Place, Sender
 from sojourn.platforms.slack import NAME
 from sojourn.platforms.slack.mrkdwn import from_mrkdwn
 from sojourn.ports.platform import Button, File, Inbound
 
-_PERSON_SUBTYPES = {
-    None,
-    "file_share",
-    "thread_broadcast",
-    "me_message",
-}  # the other subtypes are news about the channel
-_MAX_SECTION_CHARS = 3000  # characters of one block
+_PERSON_SUBTYPES = {None, "file_share", "thread_broadcast", "me_message"}  # other subtypes are system messages
+_MAX_SECTION_CHARS = 3000  # of one block
 
 
 def place_from_channel(team: str, channel: str, thread: str | None = None) -> Place:
-    """A channel, a private chat (D…), or a thread in one of them; a thread of a private chat stays private."""
+    """Builds the place of a channel, a private chat (D…), or a thread; a thread of a private chat stays private."""
     if channel.startswith("D"):
         return Place(platform=NAME, scope=team, chat=channel, kind="dm", thread=thread)
     if thread:
@@ -29,23 +28,23 @@ def place_from_channel(team: str, channel: str, thread: str | None = None) -> Pl
     return Place(platform=NAME, scope=team, chat=channel, kind="group")
 
 
-def place_from_name(words: str, team: str) -> Place:
-    """The place of `C123`, `T123/C123` or `T123/C123/1700000000.000100`. BadInput."""
-    parts = [one.strip() for one in words.strip().split("/")]
+def place_from_name(name: str, team: str) -> Place:
+    """Parses `C123`, `T123/C123` or `T123/C123/1700000000.000100`. BadInput."""
+    parts = [one.strip() for one in name.strip().split("/")]
     if parts[0].startswith("T"):
         team = parts.pop(0)
     channel, thread = parts[0] if parts else "", parts[1] if len(parts) > 1 else None
     if not (channel[:1] in ("C", "D", "G") and channel.isalnum() and channel.isupper()) or len(parts) > 2:
-        hint = "Give its id, like C0123ABCD or T0123ABCD/C0123ABCD; it stands at the end of the channel's details."
-        raise BadInput(f"{words!r} is not a Slack channel.", hint=hint)
+        hint = "Give its id, like C0123ABCD or T0123ABCD/C0123ABCD; it is at the end of the channel's details."
+        raise BadInput(f"{name!r} is not a Slack channel.", hint=hint)
     if not team:
         hint = "Write it as workspace/channel, like T0123ABCD/C0123ABCD, or set SOJOURN_SLACK_TEAM."
-        raise BadInput(f"Slack has not told yet which workspace {channel} belongs to.", hint=hint)
+        raise BadInput(f"It is not known yet which workspace {channel} belongs to.", hint=hint)
     return place_from_channel(team, channel, thread)
 
 
 def build_message_id(channel: str, ts: str) -> str:
-    """Times are unique only inside of a channel."""
+    """Timestamps are unique only within a channel."""
     return f"{channel}/{ts}"
 
 
@@ -53,19 +52,19 @@ def parse_timestamp(id: str) -> str:
     return id.rpartition("/")[2]
 
 
-def is_person_message(event: Mapping[str, Any], us: str) -> bool:
-    """Whether a person said it: not a bot, not we, and no news about the channel."""
+def is_person_message(event: Mapping[str, Any], bot_user: str) -> bool:
+    """Whether a person wrote it: not a bot, not this app, not the system."""
     if event.get("type") not in ("message", "app_mention") or event.get("subtype") not in _PERSON_SUBTYPES:
         return False
-    return bool(event.get("user")) and event["user"] != us and not event.get("bot_id")
+    return bool(event.get("user")) and event["user"] != bot_user and not event.get("bot_id")
 
 
 def to_inbound(
-    event: Mapping[str, Any], team: str, us: str, files: tuple[File, ...], lost: list[str]
+    event: Mapping[str, Any], team: str, bot_user: str, files: tuple[File, ...], problems: list[str]
 ) -> Inbound | None:
-    """None if there are neither words nor files."""
+    """Maps a message; None if there is neither text nor a file."""
     raw, channel, ts = str(event.get("text") or ""), str(event["channel"]), str(event["ts"])
-    text = "\n".join(filter(None, (from_mrkdwn(raw, us), *lost)))
+    text = "\n".join(filter(None, (from_mrkdwn(raw, bot_user), *problems)))
     if not text and not files:
         return None
     thread = event.get("thread_ts")
@@ -79,18 +78,18 @@ def to_inbound(
         files=files,
         at=float(ts),
         reply_to=build_message_id(channel, thread) if thread else "",
-        mentioned=place.kind == "dm" or event["type"] == "app_mention" or f"<@{us}" in raw,
+        mentioned=place.kind == "dm" or event["type"] == "app_mention" or f"<@{bot_user}" in raw,
     )
 
 
 def to_button_press(payload: Mapping[str, Any], team: str) -> Inbound | None:
-    """A button under a message of ours."""
-    under, actions = payload.get("message") or {}, payload.get("actions") or ()
+    """Maps a press of a button under one of our messages."""
+    message, actions = payload.get("message") or {}, payload.get("actions") or ()
     action: Mapping[str, Any] = actions[0] if actions else {}
     channel, value = (payload.get("channel") or {}).get("id"), action.get("value")
-    if payload.get("type") != "block_actions" or not (channel and value and under.get("ts")):
+    if payload.get("type") != "block_actions" or not (channel and value and message.get("ts")):
         return None
-    ts, thread = str(under["ts"]), under.get("thread_ts")
+    ts, thread = str(message["ts"]), message.get("thread_ts")
     return Inbound(
         id=f"button/{channel}/{ts}/{payload['user']['id']}/{action.get('action_ts', '')}",
         place=place_from_channel(team, str(channel), str(thread) if thread and thread != ts else None),
@@ -102,12 +101,54 @@ def to_button_press(payload: Mapping[str, Any], team: str) -> Inbound | None:
 
 
 def build_blocks(text: str, buttons: Sequence[Button], *, plain: bool) -> list[dict[str, Any]]:
-    """A message's blocks: its words, and the buttons under them."""
+    """Builds the blocks of a message: its text and its buttons."""
     kind = "plain_text" if plain else "mrkdwn"
     pieces = [text[at : at + _MAX_SECTION_CHARS] for at in range(0, len(text), _MAX_SECTION_CHARS)]
-    words = [{"type": "section", "text": {"type": kind, "text": one}} for one in pieces]
-    keys = [
+    sections = [{"type": "section", "text": {"type": kind, "text": one}} for one in pieces]
+    elements = [
         {"type": "button", "action_id": f"b{n}", "value": one.value, "text": {"type": "plain_text", "text": one.label}}
         for n, one in enumerate(buttons)
     ]
-    return [*words, {"type": "actions", "elements": keys}]
+    return [*sections, {"type": "actions", "elements": elements}]
+
+
+_MAX_POLLS, _POLL_SECONDS = 10, 0.5  # for the message that Slack creates
+
+
+async def fetch_file(session: aiohttp.ClientSession, token: str, file: Mapping[str, Any]) -> File:
+    """Downloads a file. SendRefused."""
+    address = file.get("url_private_download") or file.get("url_private")
+    if not address:
+        raise SendRefused("Slack gives no download address for it.", kind="not_found")
+    async with session.get(str(address), headers={"Authorization": f"Bearer {token}"}) as response:
+        if response.status != 200 or response.content_type == "text/html" != file.get("mimetype"):
+            raise SendRefused(
+                "The app needs the scope files:read.", kind="forbidden"
+            )  # Slack answers with a login page
+        kind = str(file.get("mimetype") or response.content_type)
+        return File(name=str(file.get("name") or "file"), media_type=kind, data=await response.read())
+
+
+async def upload_file(
+    web: AsyncWebClient, session: aiohttp.ClientSession, place: Place, file: File, caption: str
+) -> str:
+    """Uploads a file, shares it in a channel, and gives the id of that message. SendRefused."""
+    name = file.name or "file"
+    upload = await web.files_getUploadURLExternal(filename=name, length=len(file.data))
+    async with session.post(str(upload["upload_url"]), data=file.data) as response:
+        if response.status != 200:
+            raise SendRefused(f"Slack did not accept the file ({response.status}).", kind="unknown")
+    id = str(upload["file_id"])
+    await web.files_completeUploadExternal(
+        files=[{"id": id, "title": name}],
+        channel_id=place.chat,
+        thread_ts=place.thread,
+        initial_comment=caption or None,
+    )
+    for _ in range(_MAX_POLLS):
+        info = await web.files_info(file=id)
+        for shares in ((info["file"] or {}).get("shares") or {}).values():
+            for one in shares.get(place.chat, ()):
+                return build_message_id(place.chat, str(one["ts"]))
+        await asyncio.sleep(_POLL_SECONDS)
+    return id  # it was sent, but Slack has not named its message

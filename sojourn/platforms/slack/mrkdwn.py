@@ -1,4 +1,4 @@
-"""Markdown as Slack's mrkdwn, and Slack's words as people write them."""
+"""Converts Markdown to Slack's mrkdwn, and mrkdwn to text."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ def to_mrkdwn(text: str) -> str:
     return render(text, _STYLE)
 
 
-def from_mrkdwn(text: str, us: str) -> str:
-    """What a person wrote, without our own name in it."""
-    return html.unescape(_REFERENCE.sub(lambda found: _render_reference(found[1], found[2] or "", us), text)).strip()
+def from_mrkdwn(text: str, bot_user: str) -> str:
+    """The text of a person, without the mention of our app."""
+    text = _REFERENCE.sub(lambda match: _render_reference(match[1], match[2] or "", bot_user), text)
+    return html.unescape(text).strip()
 
 
-def _render_reference(what: str, label: str, us: str) -> str:
-    if what.startswith("@"):
-        return "" if what[1:] == us else f"@{label or what[1:]}"
-    if what.startswith("#"):
-        return f"#{label or what[1:]}"
-    if what.startswith("!"):
-        return label or f"@{what[1:].partition('^')[0]}"
-    if not label or label == what or what in (f"mailto:{label}", f"tel:{label}", f"http://{label}"):
-        return label or what
-    return f"[{label}]({what})"
+def _render_reference(target: str, label: str, bot_user: str) -> str:
+    if target.startswith("@"):
+        return "" if target[1:] == bot_user else f"@{label or target[1:]}"
+    if target.startswith("#"):
+        return f"#{label or target[1:]}"
+    if target.startswith("!"):
+        return label or f"@{target[1:].partition('^')[0]}"
+    if not label or label == target or target in (f"mailto:{label}", f"tel:{label}", f"http://{label}"):
+        return label or target
+    return f"[{label}]({target})"
 
 
 def _render_link(label: str, address: str) -> str:
@@ -44,5 +45,5 @@ _STYLE = MarkupStyle(
     code=lambda text: f"`{escape_html(text)}`",
     fence=lambda text, language: f"```\n{escape_html(text)}\n```",
     link=_render_link,
-    quote=lambda said: "\n".join(f"> {line}" for line in said.split("\n")),
+    quote=lambda text: "\n".join(f"> {line}" for line in text.split("\n")),
 )

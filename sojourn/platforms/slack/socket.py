@@ -1,4 +1,4 @@
-"""Slack's line: Socket Mode, without its habit of connecting again by itself."""
+"""Socket Mode connection; reconnecting is left to our gateway instead of the library."""
 
 from __future__ import annotations
 
@@ -14,36 +14,35 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-_CLOSE_TIMEOUT_SECONDS = 1.5  # seconds
+_CLOSE_TIMEOUT_SECONDS = 1.5
 
 logger = logging.getLogger(__name__)
 
 
 class SocketModeConnection(SocketModeClient):
-    """One connection. What comes in waits in order; when the line is lost, or Slack wants a fresh one, that is told
-    instead of a message."""
+    """One connection. Requests are queued in order; None marks its end: it was lost, or Slack asks for a new one."""
 
     def __init__(self, app_token: str, web: AsyncWebClient) -> None:
         super().__init__(app_token, web_client=web, logger=logger, ping_interval=3)
-        self._waiting: asyncio.Queue[SocketModeRequest | None] = asyncio.Queue()
+        self._requests: asyncio.Queue[SocketModeRequest | None] = asyncio.Queue()
         self.is_refreshed = False  # Slack asked for a new connection, as it does every few hours
-        self.socket_mode_request_listeners.append(self._keep)
+        self.socket_mode_request_listeners.append(self._enqueue)
 
     async def open(self, seconds: float) -> None:
-        """SlackApiError, TimeoutError."""
+        """Connects. SlackApiError, TimeoutError."""
         async with asyncio.timeout(seconds):
-            self.wss_uri = await self.issue_new_wss_url()  # here: inside connect a wrong token is tried for ever
+            self.wss_uri = await self.issue_new_wss_url()  # connect() itself would retry a wrong token forever
             await self.connect()  # type: ignore[no-untyped-call]
 
     async def next(self) -> SocketModeRequest | None:
-        return await self._waiting.get()
+        return await self._requests.get()
 
     async def acknowledge(self, request: SocketModeRequest) -> None:
-        """ConnectionError if the line is gone."""
+        """ConnectionError if the connection is lost."""
         await self.send_socket_mode_response(SocketModeResponse(envelope_id=request.envelope_id))
 
-    async def shut(self) -> None:
-        """Whatever state the line is in: the library's own way ends at the first thing that fails."""
+    async def terminate(self) -> None:
+        """Closes the connection and its tasks in any state; the library's close() stops at its first error."""
         try:
             with suppress(aiohttp.ClientError, OSError, TimeoutError):
                 async with asyncio.timeout(_CLOSE_TIMEOUT_SECONDS):
@@ -56,9 +55,9 @@ class SocketModeConnection(SocketModeClient):
             await self.aiohttp_client_session.close()
 
     async def connect_to_new_endpoint(self, force: bool = False) -> Any:
-        """Called by the library when it finds the line lost; with `force` when Slack asks for it."""
+        """The library calls this when the connection is lost; with `force` when Slack asks for a new one."""
         self.is_refreshed = self.is_refreshed or force
-        self._waiting.put_nowait(None)
+        self._requests.put_nowait(None)
 
-    async def _keep(self, _: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
-        self._waiting.put_nowait(request)
+    async def _enqueue(self, _: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
+        self._requests.put_nowait(request)

@@ -1,4 +1,4 @@
-"""telegram: a bot in private chats, groups and forums, heard by long polling."""
+"""The Telegram plugin: a bot in private chats, groups and forums, by long polling."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ TOKEN_VARIABLE = "SOJOURN_TELEGRAM_TOKEN"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TelegramSettings:
-    """The bot, and where its Bot API server is."""
+    """The bot's token and the address of its Bot API server."""
 
     token: Secret  # from @BotFather
     base_url: str = "https://api.telegram.org"  # or a Bot API server of your own
-    poll_seconds: int = 30  # how long one question for news waits
-    answer_seconds: float = 20.0  # how long sending may take before the line counts as lost
+    poll_seconds: int = 30  # of one long poll
+    answer_seconds: float = 20.0  # timeout of a request
 
 
 plugin = Plugin(

@@ -1,4 +1,4 @@
-"""One Telegram bot, heard by long polling: what was not kept is told again, for a day."""
+"""Telegram adapter: one bot, by long polling. Telegram repeats unacknowledged updates for a day."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from sojourn.platforms.telegram.errors import (
     classify_refusal,
     translate_error,
 )
-from sojourn.platforms.telegram.html import to_html
 from sojourn.platforms.telegram.messages import (
     build_message_id,
     parse_message_number,
     place_from_chat,
     place_from_name,
     to_button_press,
+    to_html,
     to_inbound,
 )
 from sojourn.ports.app import PluginContext
@@ -42,34 +42,34 @@ class Telegram:
     info = PlatformInfo(name=NAME, label="Telegram", max_chars=4096, counting="utf16")
 
     def __init__(self, settings: TelegramSettings) -> None:
-        self._settings, self._opening = settings, asyncio.Lock()
+        self._settings, self._open_lock = settings, asyncio.Lock()
         self._token, self._base = settings.token.reveal(), settings.base_url.rstrip("/")
-        self._discreet = TokenLogFilter(self._token)
+        self._log_filter = TokenLogFilter(self._token)
         self._bot: Bot | None = None
 
     @property
     def account(self) -> str:
-        return self._token.partition(":")[0]  # the bot's number; the secret stands behind the colon
+        return self._token.partition(":")[0]  # the bot's number; the secret follows the colon
 
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         offset: int | None = None
         async with _translate_listen_errors():
             bot = await self._open()
-            await bot.delete_webhook()  # while there is one, nobody can ask for news
+            await bot.delete_webhook()  # with a webhook, polling is refused
         while True:
             async with _translate_listen_errors():
-                news = await bot.get_updates(
+                updates = await bot.get_updates(
                     offset=offset, timeout=self._settings.poll_seconds, allowed_updates=["message", "callback_query"]
                 )
-            for one in news:
+            for one in updates:
                 async with _translate_listen_errors():
-                    heard = await to_inbound(one.message, bot) if one.message else to_button_press(one.callback_query)
-                if heard is not None:
-                    yield heard
+                    inbound = await to_inbound(one.message, bot) if one.message else to_button_press(one.callback_query)
+                if inbound is not None:
+                    yield inbound
                 if one.callback_query:
                     async with _translate_listen_errors():
                         await _acknowledge_press(one.callback_query)
-                offset = one.update_id + 1  # acknowledged with the next question
+                offset = one.update_id + 1  # acknowledged with the next poll
 
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
         return await self.ask(place, text, (), plain=plain, reply_to=reply_to)
@@ -91,7 +91,7 @@ class Telegram:
         return _to_sent(place, message)
 
     async def edit(self, sent: Sent, text: str, *, plain: bool = False) -> None:
-        """Without a keyboard, the one that was there goes."""
+        """Edits a message; this removes its buttons."""
         bot = await self._open()
         async with _translate_errors():
             try:
@@ -102,7 +102,7 @@ class Telegram:
                     parse_mode=None if plain else ParseMode.HTML,
                 )
             except BadRequest as error:
-                if "not modified" not in error.message.lower():  # it says that already
+                if "not modified" not in error.message.lower():  # the text is already the same
                     raise
 
     async def send_file(self, place: Place, file: File, *, caption: str = "") -> Sent:
@@ -129,7 +129,7 @@ class Telegram:
             await bot.set_message_reaction(int(sent.place.chat), parse_message_number(sent.id), reaction=sign)
 
     async def create_handoff_thread(self, parent: Place, name: str) -> Place:
-        """A topic: in forums, and in private chats whose owner has topics switched on."""
+        """Creates a topic: in forums, and in private chats with topics."""
         bot = await self._open()
         async with _translate_errors():
             try:
@@ -137,8 +137,10 @@ class Telegram:
             except (BadRequest, Forbidden) as error:
                 hint = "Switch topics on in the group, and let the bot manage them."
                 if classify_refusal(error) == "not_found":
-                    hint = "Look whether the bot is still in that chat."
-                raise ThreadsUnsupported(f"Telegram opens no topic there: {error.message}.", hint=hint) from error
+                    hint = "Check whether the bot is still in that chat."
+                raise ThreadsUnsupported(
+                    f"Telegram does not open a topic there: {error.message}.", hint=hint
+                ) from error
         return place_from_chat(int(parent.chat), topic.message_thread_id, topic.name)
 
     def home(self, chat: str) -> Place:
@@ -148,23 +150,23 @@ class Telegram:
         bot, self._bot = self._bot, None
         if bot is not None:
             await bot.shutdown()
-            self._discreet.leave()
+            self._log_filter.uninstall()
 
     async def _open(self) -> Bot:
-        """The bot, after it has said who it is: that shows whether the token is right."""
-        async with self._opening:
+        """Returns the initialized bot; that validates the token."""
+        async with self._open_lock:
             if self._bot is None:
-                self._discreet.enter()
-                wait = self._settings.answer_seconds
+                self._log_filter.install()
+                timeout = self._settings.answer_seconds
                 bot = Bot(
                     self._token,
                     base_url=f"{self._base}/bot",
                     base_file_url=f"{self._base}/file/bot",
                     request=TelegramRequest(
-                        read_timeout=wait, connect_timeout=wait, write_timeout=wait, pool_timeout=wait
+                        read_timeout=timeout, connect_timeout=timeout, write_timeout=timeout, pool_timeout=timeout
                     ),
                     get_updates_request=TelegramRequest(
-                        connection_pool_size=2, read_timeout=wait, connect_timeout=wait
+                        connection_pool_size=2, read_timeout=timeout, connect_timeout=timeout
                     ),
                 )
                 async with _translate_errors():
@@ -172,14 +174,14 @@ class Telegram:
                         await bot.initialize()
                     except BaseException:
                         await bot.shutdown()
-                        self._discreet.leave()
+                        self._log_filter.uninstall()
                         raise
                 self._bot = bot
         return self._bot
 
 
-def build_adapter(kit: PluginContext) -> Telegram:
-    return Telegram(kit.configured(NAME))
+def build_adapter(app: PluginContext) -> Telegram:
+    return Telegram(app.configured(NAME))
 
 
 @asynccontextmanager
@@ -187,14 +189,14 @@ async def _translate_errors() -> AsyncIterator[None]:
     try:
         yield
     except InvalidToken as error:
-        raise translate_error(error) from None  # the library's own words hold the token
+        raise translate_error(error) from None  # the library's message contains the token
     except (FloodWait, TelegramError) as error:
         raise translate_error(error) from error
 
 
 @asynccontextmanager
 async def _translate_listen_errors() -> AsyncIterator[None]:
-    """Whatever keeps us from hearing is a lost line."""
+    """Translates errors while listening: a refusal there means the connection is down."""
     try:
         async with _translate_errors():
             yield
@@ -203,7 +205,7 @@ async def _translate_listen_errors() -> AsyncIterator[None]:
 
 
 async def _acknowledge_press(query: CallbackQuery) -> None:
-    """Until then it shows that it works. Telegram takes the answer for some minutes only."""
+    """Acknowledges a button press, which ends its spinner; Telegram accepts this for some minutes."""
     with suppress(BadRequest):
         await query.answer()
 

@@ -1,4 +1,4 @@
-"""What Telegram answers when it does not do something, in our words."""
+"""Translates errors of Telegram and its library into ours, and keeps the token out of the log."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from telegram.request import HTTPXRequest
 from sojourn.core.errors import KeyRefused, PlatformDown, Refusal, SendRefused, SojournError
 from sojourn.platforms.telegram import TOKEN_VARIABLE
 
-# Telegram tells these apart by words alone.
-_WORDS: tuple[tuple[str, Refusal], ...] = (
+# Telegram distinguishes these only by their text.
+_REFUSAL_TEXTS: tuple[tuple[str, Refusal], ...] = (
     ("too long", "too_long"),
     ("can't parse entities", "bad_format"),
     ("unsupported start tag", "bad_format"),
@@ -25,11 +25,11 @@ _WORDS: tuple[tuple[str, Refusal], ...] = (
     ("chat_write_forbidden", "forbidden"),
     ("need administrator rights", "forbidden"),
 )
-_URL_LOGGERS = ("httpx", "telegram.Bot")  # the loggers that tell addresses
+_URL_LOGGERS = ("httpx", "telegram.Bot")  # loggers that write URLs
 
 
 class FloodWait(TelegramError):
-    """Too much at once. (The library's own error of this kind warns whoever looks at its seconds.)"""
+    """Rate limited. The library's own error emits a deprecation warning when its seconds are read."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"Too many requests; {seconds:g} seconds to wait.")
@@ -37,10 +37,10 @@ class FloodWait(TelegramError):
 
 
 class TelegramRequest(HTTPXRequest):
-    """The library's line, with the waiting time of a refused request read here."""
+    """The library's HTTP client; reads the waiting time of a rate-limited request."""
 
-    async def do_request(self, *args: Any, **named: Any) -> tuple[int, bytes]:
-        code, body = await super().do_request(*args, **named)
+    async def do_request(self, *args: Any, **options: Any) -> tuple[int, bytes]:
+        code, body = await super().do_request(*args, **options)
         if code == 429:
             try:
                 seconds = float(json.loads(body)["parameters"]["retry_after"])
@@ -51,23 +51,23 @@ class TelegramRequest(HTTPXRequest):
 
 
 class TokenLogFilter(logging.Filter):
-    """Keeps the token, which is part of every address, out of the log."""
+    """Removes the token, which is part of every URL, from the log."""
 
     def __init__(self, token: str) -> None:
         super().__init__()
         self._token = token
 
-    def enter(self) -> None:
+    def install(self) -> None:
         for name in _URL_LOGGERS:
             logging.getLogger(name).addFilter(self)
 
-    def leave(self) -> None:
+    def uninstall(self) -> None:
         for name in _URL_LOGGERS:
             logging.getLogger(name).removeFilter(self)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if self._token in (said := record.getMessage()):
-            record.msg, record.args = said.replace(self._token, "•••"), ()
+        if self._token in (text := record.getMessage()):
+            record.msg, record.args = text.replace(self._token, "•••"), ()
         return True
 
 
@@ -78,15 +78,15 @@ def classify_refusal(error: TelegramError) -> Refusal:
         return "forbidden"
     if isinstance(error, ChatMigrated):
         return "not_found"
-    said = error.message.lower()
-    return next((kind for words, kind in _WORDS if words in said), "unknown")
+    text = error.message.lower()
+    return next((kind for fragment, kind in _REFUSAL_TEXTS if fragment in text), "unknown")
 
 
 def translate_error(error: TelegramError) -> SojournError:
-    """The same, as an error of ours."""
+    """Translates one error."""
     if isinstance(error, InvalidToken):
         return KeyRefused(
-            "Telegram does not know this bot token.", hint=f"Set {TOKEN_VARIABLE} to the one of @BotFather."
+            "Telegram does not accept this bot token.", hint=f"Set {TOKEN_VARIABLE} to the token from @BotFather."
         )
     if isinstance(error, Conflict):
         return PlatformDown(
@@ -99,4 +99,4 @@ def translate_error(error: TelegramError) -> SojournError:
         return SendRefused(f"Telegram: {error.message}", kind="rate_limited", retry_after=error.seconds)
     if isinstance(error, BadRequest | Forbidden):
         return SendRefused(f"Telegram: {error.message}.", kind=classify_refusal(error))
-    return PlatformDown(f"Telegram does not answer: {error.message}.", hint="It is tried again by itself.")
+    return PlatformDown(f"Telegram does not answer: {error.message}.", hint="It is retried automatically.")

@@ -1,4 +1,4 @@
-"""webhook: programs knock with a signed request, answers are posted back."""
+"""The webhook plugin: programs send signed requests and receive answers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sojourn.core.errors import BadConfig
 from sojourn.core.settings import Secret
 from sojourn.ports.plugin import Plugin
 
-_MIN_SECRET_CHARS = 16  # characters of a secret
+_MIN_SECRET_CHARS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookRoute:
-    """One address others write to. Both directions are signed with the same secret."""
+    """One address that programs send to. Both directions are signed with the same secret."""
 
     name: str
     secret: Secret
@@ -30,27 +30,27 @@ class WebhookSettings:
     port: int = 8791
     routes: Any = field(default_factory=dict)
 
-    def each(self) -> dict[str, WebhookRoute]:
-        """BadConfig names what is wrong."""
+    def parse_routes(self) -> dict[str, WebhookRoute]:
+        """Parses the routes. BadConfig."""
         if not isinstance(self.routes, dict) or not self.routes:
             raise BadConfig(
                 "webhook has no routes.", hint='Add [plugins.webhook.routes.deploys] with secret = "…" to config.toml.'
             )
-        return {name: _parse_route(name, about) for name, about in self.routes.items()}
+        return {name: _parse_route(name, table) for name, table in self.routes.items()}
 
 
-def _parse_route(name: str, about: Any) -> WebhookRoute:
+def _parse_route(name: str, table: Any) -> WebhookRoute:
     where = f"[plugins.webhook.routes.{name}]"
     if not re.fullmatch(r"[-_A-Za-z0-9]{1,64}", name):
         raise BadConfig(f"{where} is not a name for a route.", hint="Use letters, digits, - and _.")
-    if not isinstance(about, dict) or set(about) - {"secret", "deliver"}:
-        raise BadConfig(f"{where} has a wrong form.", hint="It has `secret` and, if answers are wanted, `deliver`.")
-    secret = str(about.get("secret", ""))
+    if not isinstance(table, dict) or set(table) - {"secret", "deliver"}:
+        raise BadConfig(f"{where} is invalid.", hint="It takes `secret` and, for answers, `deliver`.")
+    secret = str(table.get("secret", ""))
     if len(secret) < _MIN_SECRET_CHARS:
         raise BadConfig(
             f"{where} needs a longer secret.", hint=f"Give `secret` at least {_MIN_SECRET_CHARS} characters."
         )
-    return WebhookRoute(name=name, secret=Secret(secret), deliver=str(about.get("deliver", "")))
+    return WebhookRoute(name=name, secret=Secret(secret), deliver=str(table.get("deliver", "")))
 
 
 plugin = Plugin(

@@ -1,18 +1,20 @@
-"""webhook: each route is a chat with a program. It knocks with a signed request; answers are posted to it, signed.
+"""Webhook adapter: each route is a chat with a program, which sends signed requests and receives signed answers.
 
-A knock is answered with 202 when its message is safely kept. Whoever gets anything else should knock again: the same
-`id`, or the same body, is the same message.
+A request gets status 202 when its message is stored. After any other status the program should send it again: the same
+`id`, or the same body, is the same message. Our signature covers the time and the body: `X-Sojourn-Signature:
+sha256=<HMAC of "<X-Sojourn-Timestamp>.<body>">`. `X-Hub-Signature-256`, which covers only the body, is accepted too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import hmac
 import json
 import socket
 import time
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,40 +23,40 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route as At
+from starlette.routing import Route
 
 from sojourn.core.errors import BadInput, PlatformDown, SendRefused
 from sojourn.core.places import Place, Sender
+from sojourn.core.settings import Secret
 from sojourn.platforms.rest_client import RestClient
 from sojourn.platforms.webhook import WebhookRoute, WebhookSettings
-from sojourn.platforms.webhook.signature import is_signature_valid, sign
 from sojourn.ports.app import PluginAccess
 from sojourn.ports.platform import Inbound, PlatformInfo, Sent
 
 NAME = "webhook"
 _MAX_CHARS = 20_000
 _MAX_BODY_BYTES = 1_000_000  # bytes
-_KEEP_TIMEOUT_SECONDS = 30.0  # seconds a knock waits until its message is kept
+_KEEP_TIMEOUT_SECONDS = 30.0  # for storing the message of a request
 
 
 @dataclass(frozen=True, slots=True)
 class _PendingRequest:
-    heard: Inbound
-    kept: asyncio.Future[None]
+    inbound: Inbound
+    stored: asyncio.Future[None]
 
 
 class Webhook:
-    """One door with several routes."""
+    """One HTTP server with several routes."""
 
     info = PlatformInfo(name=NAME, label="Webhook", max_chars=_MAX_CHARS, system=True)
 
-    def __init__(self, kit: PluginAccess) -> None:
-        settings: WebhookSettings = kit.configured(NAME)
-        self._host, self._port, self._routes = settings.host, settings.port, settings.each()
+    def __init__(self, app: PluginAccess) -> None:
+        settings: WebhookSettings = app.configured(NAME)
+        self._host, self._port, self._routes = settings.host, settings.port, settings.parse_routes()
         self.account = f"{self._host}:{self._port}"
-        self._knocks: asyncio.Queue[_PendingRequest] = asyncio.Queue()
-        self._waiting: set[asyncio.Future[None]] = set()  # for being kept
-        self._lines = {
+        self._requests: asyncio.Queue[_PendingRequest] = asyncio.Queue()
+        self._futures: set[asyncio.Future[None]] = set()  # one for each request whose message is not stored yet
+        self._clients = {
             one.name: RestClient(
                 f'The receiver of "{one.name}"', one.deliver, key=f"the secret of the route {one.name}"
             )
@@ -66,34 +68,34 @@ class Webhook:
     async def listen(self) -> AsyncGenerator[Inbound, None]:
         async with self._serve():
             while True:
-                knock = await self._knocks.get()
-                if knock.kept.done():  # gave up waiting; it knocks again
+                pending = await self._requests.get()
+                if pending.stored.done():  # the request timed out; the program sends it again
                     continue
-                yield knock.heard
-                if not knock.kept.done():
-                    knock.kept.set_result(None)
+                yield pending.inbound
+                if not pending.stored.done():
+                    pending.stored.set_result(None)
 
     @asynccontextmanager
     async def _serve(self) -> AsyncGenerator[None, None]:
-        """uvicorn without its own loop: it minds neither signals nor a life of its own here."""
+        """Runs uvicorn inside our event loop, without its signal handlers."""
         try:
-            listening = socket.create_server((self._host, self._port))
+            server_socket = socket.create_server((self._host, self._port))
         except OSError as error:
             raise PlatformDown(
-                f"Nothing can listen on {self.account}: {error.strerror or error}.",
+                f"The webhook server cannot listen on {self.account}: {error.strerror or error}.",
                 hint="Set another `port` under [plugins.webhook].",
             ) from error
-        app = Starlette(routes=[At("/webhook/{route}", self._handle_request, methods=["POST"])])
+        app = Starlette(routes=[Route("/webhook/{route}", self._handle_request, methods=["POST"])])
         config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none")
         config.load()
         server = uvicorn.Server(config)
         server.lifespan = config.lifespan_class(config)
-        await server.startup([listening])
+        await server.startup([server_socket])
         try:
             yield
         finally:
-            for waiting in self._waiting:
-                waiting.cancel()
+            for future in self._futures:
+                future.cancel()
             for one in server.servers:
                 one.close()
             for line in list(server.server_state.connections):
@@ -107,18 +109,18 @@ class Webhook:
             return Response(status_code=400)
         if body is None:
             return JSONResponse({"error": f"at most {_MAX_BODY_BYTES} bytes"}, 413)
-        # Whether there is such a route is nobody's business who cannot sign for it.
+        # The same answer for both cases: who cannot sign must not learn which routes exist.
         if route is None or not is_signature_valid(route.secret, request.headers, body, time.time()):
             return JSONResponse({"error": "no such route, or not signed with its secret"}, 401)
-        knock = _PendingRequest(_to_inbound(route, request, body), asyncio.get_running_loop().create_future())
-        self._knocks.put_nowait(knock)
-        self._waiting.add(knock.kept)
-        await asyncio.wait({knock.kept}, timeout=_KEEP_TIMEOUT_SECONDS)
-        self._waiting.discard(knock.kept)
-        if not knock.kept.done() or knock.kept.cancelled():
-            knock.kept.cancel()
-            return JSONResponse({"error": "not kept; knock again"}, 503, {"Retry-After": "5"})
-        return JSONResponse({"status": "kept", "id": knock.heard.id}, 202)
+        pending = _PendingRequest(_to_inbound(route, request, body), asyncio.get_running_loop().create_future())
+        self._requests.put_nowait(pending)
+        self._futures.add(pending.stored)
+        await asyncio.wait({pending.stored}, timeout=_KEEP_TIMEOUT_SECONDS)
+        self._futures.discard(pending.stored)
+        if not pending.stored.done() or pending.stored.cancelled():
+            pending.stored.cancel()
+            return JSONResponse({"error": "not stored; send it again"}, 503, {"Retry-After": "5"})
+        return JSONResponse({"status": "kept", "id": pending.inbound.id}, 202)
 
     # sending
     async def send(self, place: Place, text: str, *, plain: bool = False, reply_to: str = "") -> Sent:
@@ -127,7 +129,7 @@ class Webhook:
         route = self._routes.get(place.chat)
         if route is None or not route.deliver:
             raise SendRefused(
-                f'The route "{place.chat}" has nowhere to deliver answers to.',
+                f'The route "{place.chat}" has no address to deliver answers to.',
                 kind="not_found" if route is None else "forbidden",
                 hint=f"Set `deliver` under [plugins.webhook.routes.{place.chat}].",
             )
@@ -135,16 +137,16 @@ class Webhook:
         said = {"id": id, "route": route.name, "text": text, "format": "plain" if plain else "markdown"}
         body = json.dumps(said | {"reply_to": reply_to}, ensure_ascii=False).encode()
         headers = {"Content-Type": "application/json", **sign(route.secret, body, time.time())}
-        await self._lines[route.name].request("POST", route.deliver, content=body, headers=headers)
+        await self._clients[route.name].request("POST", route.deliver, content=body, headers=headers)
         return Sent(place=place, id=id)
 
     def home(self, chat: str) -> Place:
         if chat not in self._routes:
-            raise BadInput(f'There is no route "{chat}".', hint=f"There are: {', '.join(self._routes)}.")
+            raise BadInput(f'There is no route "{chat}".', hint=f"Choose from: {', '.join(self._routes)}.")
         return place_from_route(chat)
 
     async def close(self) -> None:
-        for line in self._lines.values():
+        for line in self._clients.values():
             await line.close()
 
 
@@ -153,7 +155,7 @@ def place_from_route(route: str) -> Place:
 
 
 async def _read_body(request: Request) -> bytes | None:
-    """None if it is more than we take."""
+    """None if it is longer than the limit."""
     found = bytearray()
     async for part in request.stream():
         found += part
@@ -163,20 +165,20 @@ async def _read_body(request: Request) -> bytes | None:
 
 
 def _to_inbound(route: WebhookRoute, request: Request, body: bytes) -> Inbound:
-    """The id is made of what is signed alone, so that nobody can repeat a message under another one."""
+    """Builds the id only from signed content, so that nobody can repeat a message under another id."""
     text = body.decode(errors="replace")
     try:
-        told: Any = json.loads(body)
+        document: Any = json.loads(body)
     except ValueError:
-        told = None
-    about = told if isinstance(told, dict) else {}
+        document = None
+    fields = document if isinstance(document, dict) else {}
     stamp = request.headers.get("x-sojourn-timestamp", "")
-    id = str(about.get("id") or hashlib.sha256(stamp.encode() + b"." + body).hexdigest())
-    said = about.get("text")
+    id = str(fields.get("id") or hashlib.sha256(stamp.encode() + b"." + body).hexdigest())
+    said = fields.get("text")
     if not isinstance(said, str):
         event = request.headers.get("x-github-event") or request.headers.get("x-event") or ""
         said = f"{event}\n{text}".strip()[:_MAX_CHARS]
-    who = about.get("sender")
+    who = fields.get("sender")
     sender = who if isinstance(who, str) and who else route.name
     return Inbound(
         id=f"{route.name}/{id}",
@@ -185,3 +187,29 @@ def _to_inbound(route: WebhookRoute, request: Request, body: bytes) -> Inbound:
         at=time.time(),
         sender=Sender(id=sender, name=sender),
     )
+
+
+_MAX_AGE_SECONDS = 300.0  # of a signature of ours
+
+
+def sign(secret: Secret, body: bytes, now: float) -> dict[str, str]:
+    stamp = str(int(now))
+    return {"X-Sojourn-Timestamp": stamp, "X-Sojourn-Signature": _compute_mac(secret, stamp.encode() + b"." + body)}
+
+
+def is_signature_valid(secret: Secret, headers: Mapping[str, str], body: bytes, now: float) -> bool:
+    """Checks our signature, or that of GitHub and others. `headers` has lower-case names."""
+    stamp = headers.get("x-sojourn-timestamp", "")
+    if stamp:
+        fresh = stamp.isascii() and stamp.isdecimal() and len(stamp) < 16 and abs(now - int(stamp)) <= _MAX_AGE_SECONDS
+        given = headers.get("x-sojourn-signature", "")
+        return _is_equal(given, _compute_mac(secret, stamp.encode() + b"." + body)) and fresh
+    return _is_equal(headers.get("x-hub-signature-256", ""), _compute_mac(secret, body))
+
+
+def _compute_mac(secret: Secret, body: bytes) -> str:
+    return "sha256=" + hmac.new(secret.reveal().encode(), body, hashlib.sha256).hexdigest()
+
+
+def _is_equal(given: str, right: str) -> bool:
+    return hmac.compare_digest(given.encode(), right.encode())

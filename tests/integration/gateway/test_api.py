@@ -78,11 +78,11 @@ async def test_health_is_progress(at, client):
 
 async def test_whoever_is_turned_away_waits_no_more_and_gets_no_code_for_an_hour(at, client):
     people = Identities(at.store, at.settings)
-    code = await people.code_for("fake", Sender(id="77", name="Ann"))
+    code = await people.issue_code("fake", Sender(id="77", name="Ann"))
     waiting = (await client.get("/people")).json()["waiting"]
     assert [(one["sender"], one["name"]) for one in waiting] == [("77", "Ann")]
     assert (await client.delete("/people/waiting/fake/77")).json() == {"removed": True}
     assert (await client.delete("/people/waiting/fake/77")).json() == {"removed": False}
     assert (await client.get("/people")).json() == {"waiting": [], "paired": []}
     assert (await client.post("/people", json={"code": code})).status_code == 404
-    assert await people.code_for("fake", Sender(id="77", name="Ann")) is None
+    assert await people.issue_code("fake", Sender(id="77", name="Ann")) is None

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sojourn.core.places import Sender
-from sojourn.gateway.approval_prompts import NOT_YOURS, OVER
+from sojourn.gateway.approval_prompts import NOT_OWNER, SETTLED
 from sojourn.ports.service import Caller
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question, Reply
@@ -63,7 +63,7 @@ async def test_a_guests_press_does_not_count(home, store):
         shown = await asked(at, "#garden", thread)
         assert "Only the owner" in shown.text
         at.network.press(shown, "Allow once", BEN)
-        assert NOT_YOURS in await at.texts("#garden", 2, thread)
+        assert NOT_OWNER in await at.texts("#garden", 2, thread)
         assert (await asked(at, "#garden", thread)).text == shown.text
         at.network.press(shown, "Allow once")
         await at.until(lambda: "once" in at.network.texts("#garden", thread))
@@ -113,7 +113,7 @@ async def test_a_press_on_an_old_question_does_not_answer_the_new_one(home, stor
         await at.until(lambda: any("garden" in one.text for one in at.network.read_messages("42")))
         new = await asked(at)
         at.network.press(old, "Allow once")
-        await at.until(lambda: OVER in at.network.texts("42"))
+        await at.until(lambda: SETTLED in at.network.texts("42"))
         assert new.buttons == (await asked(at)).buttons
         at.network.press(new, "Deny")
         await at.until(lambda: "deny" in at.network.texts("42"))
@@ -127,7 +127,7 @@ async def test_a_press_after_the_end_is_no_request(home, store):
         shown = await asked(at)
         await at.until(lambda: "→ Deny: Nobody answered" in at.network.texts("42")[0])
         at.network.press(shown, "Allow once")
-        await at.until(lambda: OVER in at.network.texts("42"))
+        await at.until(lambda: SETTLED in at.network.texts("42"))
         await at.quiet()
         assert len(at.runtime.seen) == 1
 

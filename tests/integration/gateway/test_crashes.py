@@ -122,20 +122,20 @@ async def test_a_lost_line_is_taken_up_again(home, store):
     async with world(home, store) as at:
         gateway = await at.start()
         at.network.drop_connections()
-        await at.until(lambda: gateway.lines[0].state == "down")
+        await at.until(lambda: gateway.connections[0].state == "down")
         at.network.say("42", "still there?")
         assert await at.texts("42", 1) == ["still there?"]
-        assert gateway.lines[0].state == "up"
+        assert gateway.connections[0].state == "up"
 
 
 async def test_a_credential_is_used_by_one_gateway_and_fails_over(home, store):
     async with world(home, store, **QUICK) as at:
         first = await at.start(apart=True)
         second = await at.start(FakePlatform(at.network), apart=True)
-        assert (first.lines[0].state, second.lines[0].state) == ("up", "elsewhere")
+        assert (first.connections[0].state, second.connections[0].state) == ("up", "elsewhere")
         assert at.network.listeners == 1
         await at.stop(at.gateways[0])
-        await at.until(lambda: second.lines[0].state == "up")
+        await at.until(lambda: second.connections[0].state == "up")
         at.network.say("42", "who is there?")
         assert await at.texts("42", 1) == ["who is there?"]
 
@@ -143,7 +143,7 @@ async def test_a_credential_is_used_by_one_gateway_and_fails_over(home, store):
 async def test_a_wrong_key_is_seen_in_the_health(home, store):
     async with world(home, store) as at:
         gateway = await at.start(FakePlatform(at.network, key="wrong"))
-        await at.until(lambda: gateway.lines[0].state == "refused")
+        await at.until(lambda: gateway.connections[0].state == "refused")
         health = (await gateway.health())["lines"]["fake"]
         assert (health["state"], health["problem"]) == ("refused", "The key was refused.")
         assert KeyRefused.code == "key_refused"

@@ -8,7 +8,14 @@ import pytest
 from sojourn.core.errors import BadInput, NotAllowed, NotFound
 from sojourn.core.places import Sender
 from sojourn.core.sessions import OWNER
-from sojourn.gateway.pairing import AGAIN, ALPHABET, LOCKED, PAIRING, VALID, Identities
+from sojourn.gateway.pairing import (
+    ALPHABET,
+    CODE_TTL_SECONDS,
+    LOCKOUT_SECONDS,
+    PAIRING,
+    REISSUE_AFTER_SECONDS,
+    Identities,
+)
 from sojourn.ports.platform import PlatformInfo
 from sojourn.testing.app import make_settings
 
@@ -34,15 +41,15 @@ def people(store, settings, clock):
 
 
 async def test_everybody_is_a_stranger_at_first(people):
-    assert await people.known(INFO, ANN) is None
+    assert await people.identify(INFO, ANN) is None
 
 
 async def test_lists_in_the_settings_say_who_is_who(store, home):
     people = Identities(store, make_settings(home, gateway_owners="fake:42, x:1", gateway_guests="fake:4:3"))
-    assert (await people.known(INFO, ANN)).principal == OWNER
-    guest = await people.known(INFO, BEN)
+    assert (await people.identify(INFO, ANN)).principal == OWNER
+    guest = await people.identify(INFO, BEN)
     assert (guest.is_owner, guest.principal) == (False, "guest:fake-4_3")
-    assert await people.known(PlatformInfo(name="x", label="X"), ANN) is None
+    assert await people.identify(PlatformInfo(name="x", label="X"), ANN) is None
 
 
 async def test_a_list_that_cannot_be_read_says_what_is_expected(store, home):
@@ -52,7 +59,7 @@ async def test_a_list_that_cannot_be_read_says_what_is_expected(store, home):
 
 
 async def test_a_code_has_eight_clear_characters_and_is_kept_hashed(people, store):
-    code = await people.code_for("fake", ANN)
+    code = await people.issue_code("fake", ANN)
     assert re.fullmatch(f"[{ALPHABET}]{{8}}", code)
     assert not set("0O1I") & set(ALPHABET)
     [kept] = await store.list_records(PAIRING)
@@ -61,51 +68,51 @@ async def test_a_code_has_eight_clear_characters_and_is_kept_hashed(people, stor
 
 @pytest.mark.parametrize(("as_owner", "principal"), [(True, OWNER), (False, "guest:fake-4_3")])
 async def test_pairing_lets_a_person_in(people, as_owner, principal):
-    code = await people.code_for("fake", BEN)
+    code = await people.issue_code("fake", BEN)
     request, given = await people.pair(f"{code[:4].lower()}-{code[4:]}", as_owner=as_owner)
     assert (request.platform, request.sender, given) == ("fake", "4:3", principal)
-    assert (await people.known(INFO, BEN)).principal == principal
+    assert (await people.identify(INFO, BEN)).principal == principal
     assert await people.requests() == []
 
 
 async def test_a_code_is_worth_an_hour(people, clock):
-    code = await people.code_for("fake", ANN)
-    clock.now += VALID + 1
+    code = await people.issue_code("fake", ANN)
+    clock.now += CODE_TTL_SECONDS + 1
     with pytest.raises(NotFound):
         await people.pair(code, as_owner=True)
 
 
 async def test_a_stranger_gets_one_code_every_ten_minutes(people, clock):
-    assert await people.code_for("fake", ANN)
-    assert await people.code_for("fake", ANN) is None
-    clock.now += AGAIN + 1
-    assert await people.code_for("fake", ANN)
+    assert await people.issue_code("fake", ANN)
+    assert await people.issue_code("fake", ANN) is None
+    clock.now += REISSUE_AFTER_SECONDS + 1
+    assert await people.issue_code("fake", ANN)
 
 
 async def test_three_strangers_wait_at_most(people):
-    given = [await people.code_for("fake", Sender(id=str(n))) for n in range(5)]
+    given = [await people.issue_code("fake", Sender(id=str(n))) for n in range(5)]
     assert [code is not None for code in given] == [True, True, True, False, False]
-    assert await people.code_for("other", ANN)
+    assert await people.issue_code("other", ANN)
 
 
 async def test_after_five_wrong_codes_nobody_is_paired_for_an_hour(people, clock):
-    code = await people.code_for("fake", ANN)
+    code = await people.issue_code("fake", ANN)
     for _ in range(5):
         with pytest.raises(NotFound):
             await people.pair("WRONGONE", as_owner=True)
     with pytest.raises(NotAllowed):
         await people.pair(code, as_owner=True)
-    clock.now += LOCKED + 1
-    fresh = await people.code_for("fake", ANN)
+    clock.now += LOCKOUT_SECONDS + 1
+    fresh = await people.issue_code("fake", ANN)
     assert (await people.pair(fresh, as_owner=True))[1] == OWNER
 
 
 async def test_no_pairing_no_code(store, home):
-    assert await Identities(store, make_settings(home, gateway_pairing=False)).code_for("fake", ANN) is None
+    assert await Identities(store, make_settings(home, gateway_pairing=False)).issue_code("fake", ANN) is None
 
 
 async def test_who_was_let_in_can_be_put_out(people):
-    await people.pair(await people.code_for("fake", ANN), as_owner=True)
-    assert [(platform, sender) for platform, sender, _ in await people.paired()] == [("fake", "42")]
+    await people.pair(await people.issue_code("fake", ANN), as_owner=True)
+    assert [(platform, sender) for platform, sender, _ in await people.list_paired()] == [("fake", "42")]
     assert await people.unpair("fake", "42")
-    assert await people.known(INFO, ANN) is None
+    assert await people.identify(INFO, ANN) is None

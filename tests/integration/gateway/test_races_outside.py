@@ -57,7 +57,7 @@ async def test_race_13_a_line_that_is_down_is_said_at_once_or_waited_for(home, s
         gateway = await at.start()
         session = await at.session("plant a tree")
         at.network.die()
-        await at.until(lambda: gateway.lines[0].state == "down")
+        await at.until(lambda: gateway.connections[0].state == "down")
         async with asyncio.timeout(5):  # others hear of it with the next heartbeat
             while (await store.gateways())[0].health["lines"]["fake"]["state"] != "down":
                 await asyncio.sleep(0.01)
@@ -83,7 +83,7 @@ async def test_race_14_nothing_ever_resets_a_bound_place(home, store):
 async def test_race_15_a_transcript_does_not_go_to_somebody_who_was_put_out(home, store):
     async with world(home, store, gateway_owners="", gateway_home="") as at:
         people = Identities(store, at.settings)
-        await people.pair(await people.code_for("fake", ANN), as_owner=True)
+        await people.pair(await people.issue_code("fake", ANN), as_owner=True)
         await at.start()
         at.network.say("42", "/sethome")
         await at.texts("42", 1)

@@ -48,7 +48,7 @@ async def test_a_hand_off_goes_on_where_the_account_went(home, store):
             await store.renew_credential(
                 CredentialLease(credential="fake:bot", owner=first.id, fence=1, until=0.0), seconds=0
             )
-            await at.until(lambda: (first.lines[0].state, second.lines[0].state) == ("elsewhere", "up"))
+            await at.until(lambda: (first.connections[0].state, second.connections[0].state) == ("elsewhere", "up"))
             announced.set()
             return await keep(platform, account, id, **given)
 
@@ -64,17 +64,17 @@ async def test_a_hand_off_goes_on_when_the_line_went_to_and_fro(home, store):
     async with world(home, store, **QUICK) as at:
         first = await at.start(apart=True)
         second = await at.start(FakePlatform(at.network), apart=True)
-        first._inbox._at_once = 0  # it takes nothing for a while
+        first._inbox._max_tasks = 0  # it takes nothing for a while
         session = await at.session("plant a tree")
         done = asyncio.create_task(at.hand_over(session))
         await at.rows("waiting", 1)
-        line = second.lines[0]
-        line.state, line.is_held = "up", True
-        await second._inbox._take()
+        line = second.connections[0]
+        line.state, line.is_leased = "up", True
+        await second._inbox._claim_batch()
         [word] = await at.rows("running", 1)
         assert word.owner == second.id
-        line.state, line.is_held = "elsewhere", False
-        first._inbox._at_once = 10
+        line.state, line.is_leased = "elsewhere", False
+        first._inbox._max_tasks = 10
         assert (await done).state == "completed"
         assert len(at.network.texts("42", done.result().thread_id)) == 1
 
@@ -83,9 +83,9 @@ async def test_a_line_that_is_down_takes_nothing_from_the_inbox_of_another(home,
     async with world(home, store, **QUICK) as at:
         first = await at.start(apart=True)
         second = await at.start(FakePlatform(at.network), apart=True)
-        first.lines[0].tries = 6  # it will take its time
+        first.connections[0].failures = 6  # it will take its time
         at.network.drop_connections()
-        await at.until(lambda: (first.lines[0].state, second.lines[0].state) == ("down", "up"))
+        await at.until(lambda: (first.connections[0].state, second.connections[0].state) == ("down", "up"))
         taken = store.claim_incoming
 
         async def claim(owner, **given):
@@ -95,7 +95,7 @@ async def test_a_line_that_is_down_takes_nothing_from_the_inbox_of_another(home,
         store.claim_incoming = claim
         at.network.say("42", "who is there?")
         assert await at.texts("42", 1) == ["who is there?"]
-        assert not await first._inbox._take()
+        assert not await first._inbox._claim_batch()
 
 
 async def test_two_sessions_that_arrive_in_one_place_wait_side_by_side(home, store):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sojourn.platforms.markdown import render_html
 from sojourn.platforms.slack.mrkdwn import from_mrkdwn, to_mrkdwn
-from sojourn.platforms.telegram.html import to_html
+from sojourn.platforms.telegram.messages import to_html
 from tests.servers.telegram import Rendered
 
 SIGNS = st.text(st.sampled_from("*_~`[]()<>&#-|>! \n\\ab1."), max_size=80)

@@ -75,5 +75,5 @@ def test_what_is_not_set_is_named(name, monkeypatch):
 def test_routes_of_webhooks_come_from_the_file(home):
     home.mkdir(parents=True)
     (home / "config.toml").write_text('[plugins.webhook.routes.deploys]\nsecret = "a-secret-of-some-length"\n')
-    [route] = App(config.load()).configured("webhook").each().values()
+    [route] = App(config.load()).configured("webhook").parse_routes().values()
     assert (route.name, route.secret.reveal()) == ("deploys", "a-secret-of-some-length")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sojourn.platforms.email.quote_stripping import html_to_text, strip_quotes, strip_reply_prefix
+from sojourn.platforms.email.mail import html_to_text, strip_quotes, strip_reply_prefix
 
 
 @pytest.mark.parametrize(
