@@ -9,10 +9,10 @@ from itertools import product
 from typing import Protocol
 
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session_cache import Record
+from sojourn.achievements.session_cache import CacheRecord
 from sojourn.ports.history import Moment
 
-_Best = tuple[Record, int]
+_Best = tuple[CacheRecord, int]
 
 
 class AggregateNumbers(Protocol):
@@ -28,9 +28,9 @@ class AggregateNumbers(Protocol):
 class SessionAggregate:
     """All counted sessions and their totals; the cost of a change does not depend on the number of sessions."""
 
-    def __init__(self, book: RuleBook, records: Sequence[Record] = ()) -> None:
+    def __init__(self, book: RuleBook, records: Sequence[CacheRecord] = ()) -> None:
         self._book = book
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, CacheRecord] = {}
         self._listed = ListTotals()
         self._added = [0] * len(book.fields)
         self._bests: dict[int, _Best] = {}  # column → session with the largest value, if known
@@ -43,15 +43,15 @@ class SessionAggregate:
     def __contains__(self, session: object) -> bool:
         return session in self._records
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[CacheRecord]:
         """Iterates over a copy in scan order, so that another thread may change the aggregate meanwhile."""
         now = list(self._records.values())
         return iter(sorted(now, key=lambda record: record.facts.order))
 
-    def get(self, session: str) -> Record | None:
+    def get(self, session: str) -> CacheRecord | None:
         return self._records.get(session)
 
-    def change(self, come: Sequence[Record], gone: Iterable[str] = ()) -> None:
+    def change(self, come: Sequence[CacheRecord], gone: Iterable[str] = ()) -> None:
         """Adds or replaces the sessions in `come` and removes those in `gone`. A session occurs once in `come`."""
         known = self._records
         before = [known[record.facts.id] for record in come if record.facts.id in known]
@@ -68,7 +68,7 @@ class SessionAggregate:
         for at, record in product(list(self._bests), come):
             self._challenge(at, record)
 
-    def _columns(self, records: Sequence[Record]) -> list[int]:
+    def _columns(self, records: Sequence[CacheRecord]) -> list[int]:
         columns = zip(*(record.contribution.values for record in records), strict=True)
         return [sum(column) for column in columns] or [0] * len(self._added)
 
@@ -84,7 +84,7 @@ class SessionAggregate:
         of = next((one.of for one in self._book.totals if one.key == total and one.how == "max"), None)
         return None if of is None else self._best(self._book.fields.index(of))
 
-    def _challenge(self, at: int, record: Record) -> None:
+    def _challenge(self, at: int, record: CacheRecord) -> None:
         """Updates the largest value of a column; forgets it if its session now has a smaller one."""
         if at not in self._bests:
             return
@@ -108,7 +108,7 @@ class SessionAggregate:
         return self._bests.get(at)
 
 
-def _problems(record: Record) -> int:
+def _problems(record: CacheRecord) -> int:
     return record.contribution.problems + record.facts.malformed
 
 

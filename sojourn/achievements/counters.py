@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from sojourn.achievements.engine import Hits
-from sojourn.achievements.pattern_syntax import Sequence, Token, to_re
+from sojourn.achievements.pattern_syntax import PatternToken, Sequence, to_re
 
 Span = tuple[int, int]
 
@@ -207,10 +207,10 @@ def drop_overlaps(spans: list[tuple[int, int, int]]) -> list[Span]:
 
 def matches_any(rows: tuple[Sequence, ...], text: str) -> bool:
     """Whether any row matches the text, in linear time also for rows with [..]."""
-    plain = tuple(row for row in rows if not row.has(Token.REST))
+    plain = tuple(row for row in rows if not row.has(PatternToken.REST))
     if plain and re.search(to_re(plain), text, re.IGNORECASE):
         return True
-    return any(_fits_in_a_line(row, text) for row in rows if row.has(Token.REST))
+    return any(_fits_in_a_line(row, text) for row in rows if row.has(PatternToken.REST))
 
 
 def _fits_in_a_line(row: Sequence, text: str) -> bool:
@@ -238,9 +238,9 @@ def _follow(parts: list[re.Pattern[str]], text: str, at: int, line_end: int) -> 
 
 def split_at_rest(row: Sequence) -> list[Sequence]:
     """Splits a row at its [..] tokens."""
-    parts: list[list[str | Token]] = [[]]
+    parts: list[list[str | PatternToken]] = [[]]
     for piece in row.pieces:
-        if piece is Token.REST:
+        if piece is PatternToken.REST:
             parts.append([])
         else:
             parts[-1].append(piece)

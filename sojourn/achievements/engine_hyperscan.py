@@ -10,7 +10,7 @@ from typing import Any
 import hyperscan
 
 from sojourn.achievements.engine import Hits
-from sojourn.achievements.pattern_syntax import Sequence, Token
+from sojourn.achievements.pattern_syntax import PatternToken, Sequence
 from sojourn.achievements.plan import Plan, Search
 
 # Whitespace as UTF-8 bytes, just as `\s` sees it in text.
@@ -19,11 +19,11 @@ _SPACE = (
 )
 _ASCII, _ASCII_IN_LINE = r"[\x00-\x7f]", r"[\x00-\x09\x0b-\x7f]"
 _REGEX = {
-    Token.EDGE: r"\b",
-    Token.SPACES: f"{_SPACE}+",
-    Token.MAYBE_SPACES: f"{_SPACE}*",
-    Token.REST: r"[^\n]*",
-    Token.IDENT: r"[A-Za-z0-9_\-]+",
+    PatternToken.EDGE: r"\b",
+    PatternToken.SPACES: f"{_SPACE}+",
+    PatternToken.MAYBE_SPACES: f"{_SPACE}*",
+    PatternToken.REST: r"[^\n]*",
+    PatternToken.IDENT: r"[A-Za-z0-9_\-]+",
 }
 _PATH_START = r"/home/|/mnt/|\./|~"
 _FOLDING = r"\xc4[\xb0\xb1]|\xc5\xbf|\xe2\x84\xaa"  # the letters that ignoring case makes equal to i, s and k
@@ -100,27 +100,31 @@ def _to_expression(search: Search) -> str:
 
 
 # A row whose literal pieces are choices: `[b]{npm,pip}[b]` instead of two rows.
-_Row = tuple[Token | tuple[str, ...], ...]
+_Row = tuple[PatternToken | tuple[str, ...], ...]
 
 
 def _factor(rows: tuple[Sequence, ...]) -> list[_Row]:
     """Merges rows that are all combinations of some literals into one, which Hyperscan compiles in half the time.
 
     The order of the alternatives is lost, so only yes-or-no searches may have several rows."""
-    groups: dict[tuple[Token | None, ...], list[Sequence]] = {}
+    groups: dict[tuple[PatternToken | None, ...], list[Sequence]] = {}
     for row in rows:
-        groups.setdefault(tuple(piece if isinstance(piece, Token) else None for piece in row.pieces), []).append(row)
+        groups.setdefault(tuple(piece if isinstance(piece, PatternToken) else None for piece in row.pieces), []).append(
+            row
+        )
     made: list[_Row] = []
     for group in groups.values():
         columns = [tuple(dict.fromkeys(column)) for column in zip(*(row.pieces for row in group), strict=True)]
         if math.prod(len(column) for column in columns) == len(group):
-            made.append(tuple(column[0] if isinstance(column[0], Token) else _keep_texts(column) for column in columns))
+            made.append(
+                tuple(column[0] if isinstance(column[0], PatternToken) else _keep_texts(column) for column in columns)
+            )
         else:
-            made += [tuple(one if isinstance(one, Token) else (one,) for one in row.pieces) for row in group]
+            made += [tuple(one if isinstance(one, PatternToken) else (one,) for one in row.pieces) for row in group]
     return made
 
 
-def _keep_texts(column: tuple[Token | str, ...]) -> tuple[str, ...]:
+def _keep_texts(column: tuple[PatternToken | str, ...]) -> tuple[str, ...]:
     return tuple(piece for piece in column if isinstance(piece, str))
 
 
@@ -131,7 +135,7 @@ def _to_loose_regex(row: _Row, *, edges: bool) -> str:
         if isinstance(piece, tuple):
             literals = "|".join(re.escape(text) for text in piece)
             regex += f"(?:{literals})" if len(piece) > 1 else literals
-        elif edges or piece is not Token.EDGE:
+        elif edges or piece is not PatternToken.EDGE:
             regex += _REGEX[piece]
     return regex
 
@@ -139,10 +143,10 @@ def _to_loose_regex(row: _Row, *, edges: bool) -> str:
 def _to_strict_regex(row: _Row, *, edges: bool) -> str:
     """A regex that accepts a word boundary only next to an ASCII byte or at the end of the text."""
     regex = _to_loose_regex(row, edges=edges)
-    between = f"{_REGEX[Token.EDGE]}{_REGEX[Token.REST]}{_REGEX[Token.EDGE]}"
+    between = f"{_REGEX[PatternToken.EDGE]}{_REGEX[PatternToken.REST]}{_REGEX[PatternToken.EDGE]}"
     regex = regex.replace(between, rf"\b{_ASCII_IN_LINE}(?:[^\n]*{_ASCII_IN_LINE})?\b")
-    if row[0] is Token.EDGE:
+    if row[0] is PatternToken.EDGE:
         regex = f"(?:^|{_ASCII}){regex}"
-    if row[-1] is Token.EDGE:
+    if row[-1] is PatternToken.EDGE:
         regex = rf"{regex}(?:\z|{_ASCII})"
     return regex

@@ -8,14 +8,18 @@ from dataclasses import dataclass
 
 from sojourn.achievements.counters import split_at_rest
 from sojourn.achievements.engine import Hits, is_word_after, is_word_before
-from sojourn.achievements.pattern_syntax import Sequence, Token
+from sojourn.achievements.pattern_syntax import PatternToken, Sequence
 from sojourn.achievements.plan import Plan, Search
 from sojourn.core.errors import BadInput
 
 _SPACE = (
     rb"(?:[\x09-\x0d\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 )
-_REGEX = {Token.SPACES: _SPACE + b"+", Token.MAYBE_SPACES: _SPACE + b"*", Token.IDENT: rb"[a-z0-9_\-]+"}
+_REGEX = {
+    PatternToken.SPACES: _SPACE + b"+",
+    PatternToken.MAYBE_SPACES: _SPACE + b"*",
+    PatternToken.IDENT: rb"[a-z0-9_\-]+",
+}
 _IDENT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-")
 _PATH_STARTS = (b"/home/", b"/mnt/", b"./", b"~")
 _FOLDING = (b"\xc4\xb0", b"\xc4\xb1", b"\xc5\xbf", b"\xe2\x84\xaa")
@@ -89,13 +93,13 @@ def _build_finders(search: Search) -> list[list[_Finder]]:
 
 
 def _build_finder(row: Sequence) -> _Finder:
-    pieces = [piece for piece in row.pieces if piece is not Token.EDGE]
-    in_run = pieces[0] is Token.IDENT
+    pieces = [piece for piece in row.pieces if piece is not PatternToken.EDGE]
+    in_run = pieces[0] is PatternToken.IDENT
     pieces = pieces[1:] if in_run else pieces
     literal = pieces[0]
     if not isinstance(literal, str):
         raise BadInput(f"A pattern begins with {literal}.", hint="Begin with literal text.")
-    parts_ = (_REGEX[piece] if isinstance(piece, Token) else re.escape(piece.encode()) for piece in pieces)
+    parts_ = (_REGEX[piece] if isinstance(piece, PatternToken) else re.escape(piece.encode()) for piece in pieces)
     rest = re.compile(b"".join(parts_)) if len(pieces) > 1 else None
     return _Finder(row, literal.encode(), rest, in_run)
 

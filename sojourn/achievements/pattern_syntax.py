@@ -25,7 +25,7 @@ from sojourn.core.badges import WordPattern
 from sojourn.core.errors import BadInput
 
 
-class Token(Enum):
+class PatternToken(Enum):
     """A piece that is not literal text. The value is its regex."""
 
     EDGE = r"\b"
@@ -35,8 +35,14 @@ class Token(Enum):
     IDENT = r"[A-Za-z0-9_\-]+"
 
 
-Piece = str | Token
-_TOKENS = {"b": Token.EDGE, "ws+": Token.SPACES, "ws*": Token.MAYBE_SPACES, "..": Token.REST, "id+": Token.IDENT}
+Piece = str | PatternToken
+_TOKENS = {
+    "b": PatternToken.EDGE,
+    "ws+": PatternToken.SPACES,
+    "ws*": PatternToken.MAYBE_SPACES,
+    "..": PatternToken.REST,
+    "id+": PatternToken.IDENT,
+}
 _HELP = "The tokens are listed in achievements/pattern_syntax.py."
 _SCAN = re.compile(r"\[([^\]]+)\]|\{([^{}]*)\}|([^\[\]{}]+)")
 
@@ -50,19 +56,19 @@ class Sequence:
     @property
     def text(self) -> str | None:
         """The literal text, when there is nothing else but word boundaries around it."""
-        inner = [piece for piece in self.pieces if piece is not Token.EDGE]
+        inner = [piece for piece in self.pieces if piece is not PatternToken.EDGE]
         return inner[0] if len(inner) == 1 and isinstance(inner[0], str) else None
 
-    def has(self, token: Token) -> bool:
+    def has(self, token: PatternToken) -> bool:
         return token in self.pieces
 
     @property
     def starts_at_edge(self) -> bool:
-        return self.pieces[0] is Token.EDGE
+        return self.pieces[0] is PatternToken.EDGE
 
     @property
     def ends_at_edge(self) -> bool:
-        return self.pieces[-1] is Token.EDGE
+        return self.pieces[-1] is PatternToken.EDGE
 
 
 def parse_pattern(pattern: WordPattern) -> tuple[Sequence, ...]:
@@ -78,7 +84,8 @@ def parse_pattern(pattern: WordPattern) -> tuple[Sequence, ...]:
 def to_re(rows: tuple[Sequence, ...]) -> str:
     """Translates the alternatives to a regex, to be compiled with IGNORECASE."""
     return "|".join(
-        "".join(piece.value if isinstance(piece, Token) else re.escape(piece) for piece in row.pieces) for row in rows
+        "".join(piece.value if isinstance(piece, PatternToken) else re.escape(piece) for piece in row.pieces)
+        for row in rows
     )
 
 
@@ -132,9 +139,9 @@ def _check(row: Sequence, written: str) -> None:
     for before, piece, after in neighbours:
         if isinstance(piece, str) and not piece.isascii():
             raise BadInput(f"The pattern {written!r} has letters beyond ASCII.", hint="Write it in ASCII.")
-        if piece is Token.EDGE:
-            opens = before in (None, Token.REST) and _touches(after, 0)
-            closes = after in (None, Token.REST) and _touches(before, -1)
+        if piece is PatternToken.EDGE:
+            opens = before in (None, PatternToken.REST) and _touches(after, 0)
+            closes = after in (None, PatternToken.REST) and _touches(before, -1)
             if not (opens or closes):
                 raise BadInput(f"The pattern {written!r} has a misplaced [b].", hint="It opens or closes a word.")
 
@@ -143,4 +150,4 @@ def _touches(piece: Piece | None, side: int) -> bool:
     """Whether the piece has a word character at its start (`side` 0) or end (-1)."""
     if isinstance(piece, str):
         return piece[side].isalnum() or piece[side] == "_"
-    return piece is Token.IDENT and side == 0
+    return piece is PatternToken.IDENT and side == 0

@@ -24,7 +24,7 @@ from sojourn.achievements.counters import (
     WindowCounter,
     split_at_rest,
 )
-from sojourn.achievements.pattern_syntax import Sequence, Token, parse_pattern, to_re
+from sojourn.achievements.pattern_syntax import PatternToken, Sequence, parse_pattern, to_re
 from sojourn.core.badges import MetricRule, ToolNamePattern, WordPattern
 from sojourn.core.errors import BadInput
 
@@ -87,25 +87,25 @@ def _build_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[
         if any(row.text is None for row in rows):
             raise BadInput(f"{rule.key} counts messages by more than words.", hint="Use literal text.")
         return MessageCounter(tuple(number("spots", row) for row in rows))
-    if any(row.has(Token.IDENT) for row in rows):
-        if any(row.has(Token.REST) for row in rows):
+    if any(row.has(PatternToken.IDENT) for row in rows):
+        if any(row.has(PatternToken.REST) for row in rows):
             raise BadInput(f"{rule.key} mixes [id+] and [..].", hint="Make two rules of it.")
-        numbers = tuple(number("runs" if row.has(Token.IDENT) else "spots", row) for row in rows)
+        numbers = tuple(number("runs" if row.has(PatternToken.IDENT) else "spots", row) for row in rows)
         longest = max(len(piece) for row in rows for piece in row.pieces if isinstance(piece, str))
-        runs = tuple(one for one, row in zip(numbers, rows, strict=True) if row.has(Token.IDENT))
+        runs = tuple(one for one, row in zip(numbers, rows, strict=True) if row.has(PatternToken.IDENT))
         return WindowCounter(numbers, runs, re.compile(to_re(rows), re.IGNORECASE), reach=longest + 2)
-    if any(row.has(Token.REST) for row in rows):
+    if any(row.has(PatternToken.REST) for row in rows):
         return _build_line_counter(rule, rows, searches)
     return _build_spot_counter(rows, tuple(number("spots", row) for row in rows))
 
 
 def _build_line_counter(rule: MetricRule, rows: tuple[Sequence, ...], searches: dict[Search, int]) -> LineCounter:
     """Rows with [..] match at most once per line, from the first head to the last end."""
-    swallowing = [row for row in rows if row.has(Token.REST)]
-    others = [row for row in rows if not row.has(Token.REST)]
+    swallowing = [row for row in rows if row.has(PatternToken.REST)]
+    others = [row for row in rows if not row.has(PatternToken.REST)]
     heads = {row.pieces[0] for row in swallowing}
     text = heads.pop()
-    if heads or not isinstance(text, str) or any(row.has(Token.EDGE) for row in swallowing):
+    if heads or not isinstance(text, str) or any(row.has(PatternToken.EDGE) for row in swallowing):
         raise BadInput(f"{rule.key} has more than one kind of [..].", hint="Let all begin with the same literal.")
     if any(part.text is None for row in swallowing for part in split_at_rest(row)):
         raise BadInput(f"{rule.key} has more than words around [..].", hint="Use literal text.")
@@ -159,9 +159,9 @@ def _flatten(row: Sequence) -> list[str]:
     for piece in row.pieces:
         if isinstance(piece, str):
             spelled = [text + piece for text in spelled]
-        elif piece is Token.SPACES:
+        elif piece is PatternToken.SPACES:
             spelled = [text + "\0" for text in spelled]
-        elif piece is Token.MAYBE_SPACES:
+        elif piece is PatternToken.MAYBE_SPACES:
             spelled = [text + gap for text in spelled for gap in ("", "\0")]
     return spelled
 

@@ -12,7 +12,7 @@ from sojourn.achievements.counters import Span
 from sojourn.achievements.engine_plain import PlainEngine
 from sojourn.achievements.plan import build_plan
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session_cache import Record
+from sojourn.achievements.session_cache import CacheRecord
 from sojourn.achievements.session_scanner import SessionScanner
 from sojourn.achievements.snapshot import choose_titles
 from sojourn.core.badges import Achievement, MetricRule
@@ -32,7 +32,13 @@ class ReceiptPage:
 
 
 def find_receipts(
-    book: RuleBook, badge: Achievement, records: Sequence[Record], history: History, *, after: str = "", limit: int = 20
+    book: RuleBook,
+    badge: Achievement,
+    records: Sequence[CacheRecord],
+    history: History,
+    *,
+    after: str = "",
+    limit: int = 20,
 ) -> ReceiptPage:
     """The next `limit` receipts of a badge, newest sessions first. `after` is the `next` of the page before."""
     if not 1 <= limit <= 200:
@@ -64,8 +70,8 @@ def _choose_title(facts: SessionFacts, history: History) -> str:
 
 
 def _find_sources(
-    book: RuleBook, badge: Achievement, records: Sequence[Record]
-) -> Iterator[tuple[Record, tuple[str, ...]]]:
+    book: RuleBook, badge: Achievement, records: Sequence[CacheRecord]
+) -> Iterator[tuple[CacheRecord, tuple[str, ...]]]:
     """Sessions that count towards a badge, with the fields that do; none if the session as such counts."""
     totals = {total.key: total for total in book.totals}
     summed = tuple(totals[key].of for key in badge.metrics if key in totals and totals[key].how == "sum")
@@ -99,7 +105,7 @@ def _counts_as(total: str, facts: SessionFacts) -> bool:
 
 
 def _read_session(
-    book: RuleBook, record: Record, wanted: tuple[str, ...], history: History, first_row: int
+    book: RuleBook, record: CacheRecord, wanted: tuple[str, ...], history: History, first_row: int
 ) -> Iterator[dict[str, Any]]:
     facts = record.facts
     if not wanted:

@@ -14,7 +14,7 @@ from sojourn.achievements.engine import Engine
 from sojourn.achievements.engine_plain import PlainEngine
 from sojourn.achievements.plan import Plan, build_plan
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session_cache import CachedSession, Fingerprint, Record
+from sojourn.achievements.session_cache import CachedSession, CacheRecord, Fingerprint
 from sojourn.achievements.session_scanner import Contribution, SessionScanner
 from sojourn.core.errors import StoreCorrupt
 from sojourn.ports.history import HasSize, History, SessionFacts
@@ -42,7 +42,7 @@ class ScanProgress:
 class ScanResult:
     """A finished scan: every session in scan order, and how much work it was."""
 
-    records: Sequence[Record]
+    records: Sequence[CacheRecord]
     rescanned: int
     reused: int
     messages: int  # rows read in this scan
@@ -166,7 +166,7 @@ class _ScanState:
         """The aggregate of everything counted so far."""
         if self._aggregate is None:
             self._aggregate, self._pending = SessionAggregate(book), list(self.counted)
-        self._aggregate.change([Record(self._by_id[session], self.counted[session]) for session in self._pending])
+        self._aggregate.change([CacheRecord(self._by_id[session], self.counted[session]) for session in self._pending])
         self._pending = []
         return self._aggregate
 
@@ -181,8 +181,8 @@ class _ScanState:
             fresh[session] = CachedSession(Fingerprint.of(self._by_id[session]), contribution)
         return fresh
 
-    def records(self) -> list[Record]:
-        return [Record(facts, self.counted[facts.id]) for facts in self._listed if facts.id in self.counted]
+    def records(self) -> list[CacheRecord]:
+        return [CacheRecord(facts, self.counted[facts.id]) for facts in self._listed if facts.id in self.counted]
 
 
 # A finished session and what it adds; None when its rows are damaged.

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Literal
 
 from sojourn.achievements.coordinator import ScanCoordinator
 from sojourn.achievements.receipts import ReceiptPage, find_receipts
-from sojourn.achievements.session_cache import Record
+from sojourn.achievements.session_cache import CacheRecord
 from sojourn.achievements.snapshot import Snapshot, build_pending_snapshot, recent_unlocks, session_badges
 from sojourn.core.errors import BadInput, NotFound, SojournError, StoreUnavailable
 
@@ -168,11 +168,11 @@ class AchievementsService:
     def _build_pending(self) -> Snapshot:
         return build_pending_snapshot(self._coordinator.book, int(self._clock()))
 
-    def _find_record(self, session: str) -> Record | None:
+    def _find_record(self, session: str) -> CacheRecord | None:
         found = self._coordinator.records.get(session)
         return found or next((one for one in self._load_records() if one.facts.id == session), None)
 
-    def _load_records(self) -> list[Record]:
+    def _load_records(self) -> list[CacheRecord]:
         """The sessions of the last scan; after a restart, those in the cache of earlier scans."""
         if self._coordinator.records:
             return list(self._coordinator.records)
@@ -184,7 +184,7 @@ class AchievementsService:
             listed = history.sessions()
         finally:
             history.close()
-        return [Record(facts, earlier[facts.id].contribution) for facts in listed if facts.id in earlier]
+        return [CacheRecord(facts, earlier[facts.id].contribution) for facts in listed if facts.id in earlier]
 
 
 def serve_lines(service: AchievementsService, requests: BinaryIO, answers: BinaryIO) -> None:

@@ -43,7 +43,7 @@ class CachedSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class CacheRecord:
     """A session of this scan and its numbers."""
 
     facts: SessionFacts

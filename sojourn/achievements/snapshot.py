@@ -14,7 +14,7 @@ from sojourn.achievements.aggregate import AggregateNumbers, SessionAggregate
 from sojourn.achievements.document_store import DocumentStore
 from sojourn.achievements.evaluate import badge_to_json, evaluate_badge
 from sojourn.achievements.rules import RuleBook
-from sojourn.achievements.session_cache import Record
+from sojourn.achievements.session_cache import CacheRecord
 from sojourn.achievements.unlocks import Unlock
 from sojourn.ports.history import SessionFacts
 
@@ -76,7 +76,7 @@ def build_pending_snapshot(book: RuleBook, now: int) -> Snapshot:
     return _assemble(items, {}, meta, now)
 
 
-def session_rows(book: RuleBook, sessions: Iterable[Record], previews: Previews) -> list[dict[str, Any]]:
+def session_rows(book: RuleBook, sessions: Iterable[CacheRecord], previews: Previews) -> list[dict[str, Any]]:
     """All fields of all sessions, for `--json`."""
     records = list(sessions)
     facts = [record.facts for record in records]
@@ -85,7 +85,7 @@ def session_rows(book: RuleBook, sessions: Iterable[Record], previews: Previews)
     return [build_session_row(book, record, titles[record.facts.id]) for record in records]
 
 
-def session_badges(book: RuleBook, session: Record) -> list[dict[str, Any]]:
+def session_badges(book: RuleBook, session: CacheRecord) -> list[dict[str, Any]]:
     """The badges this one session would earn alone."""
     found = SessionAggregate(book, [session]).totals()
     labels = book.labels
@@ -203,7 +203,7 @@ def _parse(raw: bytes) -> Snapshot | None:
     return snapshot
 
 
-def build_session_row(book: RuleBook, record: Record, title: str) -> dict[str, Any]:
+def build_session_row(book: RuleBook, record: CacheRecord, title: str) -> dict[str, Any]:
     """All fields of one session in JSON form."""
     facts, numbers = record.facts, dict(zip(book.fields, record.contribution.values, strict=True))
     return {

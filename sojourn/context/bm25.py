@@ -9,7 +9,7 @@ from math import log
 from sojourn.context.stemming import count_stems, stem_words
 
 Fields = Sequence[tuple[str, float]]  # text, and the weight of its words
-_K1, _B = 1.2, 0.6
+_K1, _B = 1.2, 0.6  # saturation of term frequency; weight of the length
 
 
 class Bm25Index:

@@ -18,7 +18,7 @@ from sojourn.core.sessions import OWNER
 from sojourn.ports.app import HasSettings, Shared
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 
-MAX_FILES, MAX_FILE_BYTES, MAX_SECTIONS = 2000, 512 * 1024, 4
+MAX_FILES, MAX_FILE_BYTES, MAX_SECTIONS = 2000, 512 * 1024, 4  # of one folder; of one file; in one answer
 _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")
 _MIN_SHARE, _MAX_COUNTED_WORDS = 0.35, 6  # share of the request's words that a section must have; at most so many count
 

@@ -13,7 +13,7 @@ from sojourn.ports.cli import CliContext
 from sojourn.ports.libraries import Skill, SkillProblem
 from sojourn.skill_files import skill_folders
 
-MAX_RANKED = 10
+MAX_RANKED = 10  # skills
 
 
 @click.group(invoke_without_command=True)

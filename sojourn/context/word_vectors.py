@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sojourn.core.errors import MissingPackage
 from sojourn.ports.app import HasSettings
 
-_MAX_CACHED_VECTORS = 20_000
+_MAX_CACHED_VECTORS = 20_000  # vectors
 
 
 class WordVectors:

@@ -8,7 +8,7 @@ _MAX_TOKENS = 2**53  # larger numbers are not exact in JSON
 _TOKEN_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 
 
-class UsageTotals:
+class ImportedUsage:
     """Sums token counts as the store defines them: tokens read from a cache are not input tokens."""
 
     def __init__(self) -> None:

@@ -115,17 +115,17 @@ class ModelServer:
         return script(asked) if callable(script) else script
 
     async def _openai(self, request: Request) -> Response:
-        asked = await _asked(request)
+        asked = await _parse_request(request)
         steps = self._next(asked)
         return await self._answer(asked, steps, OpenAI(asked, steps))
 
     async def _anthropic(self, request: Request) -> Response:
-        asked = await _asked(request)
+        asked = await _parse_request(request)
         steps = self._next(asked)
         return await self._answer(asked, steps, Anthropic(asked, steps))
 
     async def _google(self, request: Request) -> Response:
-        asked = await _asked(request, stream=request.path_params["method"] == "streamGenerateContent")
+        asked = await _parse_request(request, stream=request.path_params["method"] == "streamGenerateContent")
         steps = self._next(asked)
         return await self._answer(asked, steps, Google(asked, steps))
 
@@ -164,7 +164,7 @@ class ModelServer:
                             yield frame
                         await asyncio.sleep(step.pause)
                     continue
-                for frame in _shown(step, wire, calls):
+                for frame in _to_frames(step, wire, calls):
                     yield frame
                 calls += isinstance(step, Call)
             for frame in wire.end():
@@ -197,7 +197,7 @@ class _Streaming(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-def _shown(step: Step, wire: Wire, calls: int) -> list[str]:
+def _to_frames(step: Step, wire: Wire, calls: int) -> list[str]:
     if isinstance(step, Think):
         return list(wire.thought(step))
     if isinstance(step, Call):
@@ -205,7 +205,7 @@ def _shown(step: Step, wire: Wire, calls: int) -> list[str]:
     return [step.raw or wire.garbage] if isinstance(step, Garbage) else []
 
 
-async def _asked(request: Request, **more: Any) -> ModelRequest:
+async def _parse_request(request: Request, **more: Any) -> ModelRequest:
     headers: Mapping[str, str] = {name.lower(): value for name, value in request.headers.items()}
     raw = await request.body()
     return ModelRequest(path=request.url.path, headers=headers, body={**json.loads(raw), **more}, raw=raw)

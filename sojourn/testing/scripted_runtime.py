@@ -24,7 +24,7 @@ from sojourn.ports.tool import Question, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class SayText:
     """Streams the text word by word; unless `kept` is False, also yields it as a message."""
 
     text: str
@@ -32,7 +32,7 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallTool:
     """Calls a tool of the turn and yields the call and its result."""
 
     tool: str
@@ -47,7 +47,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class PauseGate:
     """Waits until the test opens the gate of that name."""
 
     name: str
@@ -91,7 +91,7 @@ class EndWithoutDone:
     """Ends the turn without a Done."""
 
 
-Step = Say | Call | Ask | Gate | EchoSteering | Fail | ReportCost | EmitFrom | Emit | EndWithoutDone
+Step = SayText | CallTool | Ask | PauseGate | EchoSteering | Fail | ReportCost | EmitFrom | Emit | EndWithoutDone
 
 
 class GateEvent:
@@ -145,7 +145,7 @@ class ScriptedRuntime:
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         self.seen.append(turn)
-        for step in self._scripts.get(turn.said) or self.otherwise or (Say(turn.said),):
+        for step in self._scripts.get(turn.said) or self.otherwise or (SayText(turn.said),):
             if isinstance(step, EndWithoutDone):
                 return
             async for item in self._play(step, turn):
@@ -156,17 +156,17 @@ class ScriptedRuntime:
         self.closed = True
 
     async def _play(self, step: Step, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
-        if isinstance(step, Say):
+        if isinstance(step, SayText):
             for item in _text_items(step.text, step.kept):
                 yield item
-        elif isinstance(step, Call):
+        elif isinstance(step, CallTool):
             async for item in self._call(step, turn):
                 yield item
         elif isinstance(step, Ask):
             reply = await turn.ask(step.question)
             for item in _text_items(f"{reply.choice} {reply.why}".strip()):
                 yield item
-        elif isinstance(step, Gate):
+        elif isinstance(step, PauseGate):
             await self.gate(step.name).wait()
         elif isinstance(step, EchoSteering):
             for item in _text_items(" / ".join(turn.steered())):
@@ -180,7 +180,7 @@ class ScriptedRuntime:
         elif isinstance(step, Emit):
             yield step.item
 
-    async def _call(self, step: Call, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
+    async def _call(self, step: CallTool, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         call = ToolCall(id=f"call_{next(self._numbers)}", name=step.tool, arguments=json.dumps(dict(step.arguments)))
         yield assistant(None, [call])
         detail: dict[str, Json] = {"call_id": call.id, "tool": step.tool}
@@ -196,7 +196,7 @@ class ScriptedRuntime:
         yield Progress("tool", detail)
         yield tool_result(call, result.text)
 
-    async def _run_tool(self, step: Call, turn: TurnInput) -> ToolResult:
+    async def _run_tool(self, step: CallTool, turn: TurnInput) -> ToolResult:
         tool = next((one for one in turn.tools if one.name == step.tool), None)
         if tool is None:
             return ToolResult(text=f"There is no tool {step.tool}.", ok=False)

@@ -12,7 +12,7 @@ from sojourn.core.messages import ToolCall, assistant
 from sojourn.core.sessions import TurnId
 from sojourn.ports.service import Service, Turn, TurnRequest
 from sojourn.ports.tool import Question, Reply
-from sojourn.testing.scripted_runtime import Ask, EchoSteering, Emit, Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Ask, EchoSteering, Emit, PauseGate, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import (
     GUEST,
     ME,
@@ -44,7 +44,7 @@ async def stuck(service: Service, runtime: ScriptedRuntime) -> Turn:
     """A turn that has said "well" and called a tool which never ends."""
     session = await opened(service)
     call = assistant("well", [ToolCall(id="c1", name="terminal")])
-    runtime.on("work", Say("well", kept=False), Emit(call), Say("so", kept=False), Gate("never"))
+    runtime.on("work", SayText("well", kept=False), Emit(call), SayText("so", kept=False), PauseGate("never"))
     turn = await service.say(session, TurnRequest(text="work"), ME)
     await until(service, turn, is_chunk("so"))
     return turn
@@ -178,7 +178,7 @@ class ServiceControlsContract:
         self, service: Service, again: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("work", Say("well"), Gate("go"), EchoSteering())
+        runtime.on("work", SayText("well"), PauseGate("go"), EchoSteering())
         turn = await service.say(session, TurnRequest(text="work"), ME)
         await until(service, turn, is_chunk("well"))
         await again.steer(session, "the other folder", ME)
@@ -191,7 +191,7 @@ class ServiceControlsContract:
         self, service: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("work", Say("well"), Gate("go"))
+        runtime.on("work", SayText("well"), PauseGate("go"))
         turn = await service.say(session, TurnRequest(text="work"), ME)
         await until(service, turn, is_chunk("well"))
         await service.steer(session, "wait", ME)

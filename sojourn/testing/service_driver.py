@@ -9,7 +9,7 @@ import pytest
 from sojourn.core.errors import NotDriving, SessionBusy
 from sojourn.core.events import Progress
 from sojourn.ports.service import Service, Turn, TurnRequest
-from sojourn.testing.scripted_runtime import Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import PauseGate, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import (
     ME,
     PHONE,
@@ -29,7 +29,7 @@ from sojourn.testing.service_steps import (
 async def waiting(service: Service, runtime: ScriptedRuntime) -> Turn:
     """A turn that has said "one" and waits for the gate."""
     session = await opened(service)
-    runtime.on("count", Say("one"), Gate("go"), Say("two"))
+    runtime.on("count", SayText("one"), PauseGate("go"), SayText("two"))
     turn = await service.say(session, TurnRequest(text="count"), ME)
     await until(service, turn, is_chunk("one"))
     return turn
@@ -140,8 +140,8 @@ class ServiceDriverContract:
         self, service: Service, again: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("a", Gate("go"), Say("a"))
-        runtime.on("b", Gate("go"), Say("b"))
+        runtime.on("a", PauseGate("go"), SayText("a"))
+        runtime.on("b", PauseGate("go"), SayText("b"))
         tried = await asyncio.gather(
             service.say(session, TurnRequest(text="a"), ME),
             again.say(session, TurnRequest(text="b"), ME),

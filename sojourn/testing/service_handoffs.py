@@ -17,7 +17,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.gateway_store import Heartbeat
 from sojourn.ports.service import Service, TurnRequest
 from sojourn.ports.store import Store
-from sojourn.testing.scripted_runtime import Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import PauseGate, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import GUEST, ME, NOBODY, PHONE, SECONDS, opened, talk
 
 NETWORK = "pigeons"
@@ -113,7 +113,7 @@ class ServiceHandoffsContract:
 
     async def test_not_in_the_middle_of_a_turn(self, service: Service, store: Store, runtime: ScriptedRuntime) -> None:
         await start_gateway(store)
-        runtime.on("slow", Say("half ", kept=False), Gate("go"), Say("done"))
+        runtime.on("slow", SayText("half ", kept=False), PauseGate("go"), SayText("done"))
         session = await opened(service)
         await service.say(session, TurnRequest(text="slow"), ME)
         with pytest.raises(SessionBusy):

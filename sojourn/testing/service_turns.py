@@ -11,7 +11,16 @@ from sojourn.core.events import CONTRACT_VERSION, Chunk, Done, Failed, Metadata,
 from sojourn.core.messages import Message, ToolCall, assistant
 from sojourn.ports.runtime import Compaction, Observation, SaveState
 from sojourn.ports.service import Service, TurnRequest
-from sojourn.testing.scripted_runtime import Call, Emit, EmitFrom, EndWithoutDone, Fail, Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import (
+    CallTool,
+    Emit,
+    EmitFrom,
+    EndWithoutDone,
+    Fail,
+    PauseGate,
+    SayText,
+    ScriptedRuntime,
+)
 from sojourn.testing.service_steps import (
     ME,
     NOBODY,
@@ -41,7 +50,7 @@ class ServiceTurnsContract:
 
     async def test_what_was_said_is_kept_when_say_returns(self, service: Service, runtime: ScriptedRuntime) -> None:
         session = await opened(service)
-        runtime.on("hello", Gate("never"))
+        runtime.on("hello", PauseGate("never"))
         await service.say(session, TurnRequest(text="hello"), ME)
         assert await transcript(service, session) == [("user", "hello")]
 
@@ -68,7 +77,7 @@ class ServiceTurnsContract:
         self, service: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("hello", Say("Well", kept=False), Fail(RateLimited("Too fast.", hint="Wait a minute.")))
+        runtime.on("hello", SayText("Well", kept=False), Fail(RateLimited("Too fast.", hint="Wait a minute.")))
         kept = await talk(service, session, "hello")
         assert of(Failed, kept) == [Failed("rate_limited", "Too fast.", "Wait a minute.", True)]
         assert ended(kept) == ("failed", ["rate_limited"])
@@ -86,7 +95,7 @@ class ServiceTurnsContract:
 
     async def test_a_runtime_that_says_it_failed_is_believed(self, service: Service, runtime: ScriptedRuntime) -> None:
         session = await opened(service)
-        runtime.on("a", Emit(Failed("key_refused", "No.", "Get a key.")), Say("never said"))
+        runtime.on("a", Emit(Failed("key_refused", "No.", "Get a key.")), SayText("never said"))
         runtime.on("b", Emit(Done(status="failed")))
         kept = await talk(service, session, "a")
         assert (ended(kept), join_chunks(kept)) == (("failed", ["key_refused"]), "")
@@ -96,14 +105,14 @@ class ServiceTurnsContract:
         self, service: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("a", Say("yes"), EndWithoutDone())
+        runtime.on("a", SayText("yes"), EndWithoutDone())
         runtime.on("b", EndWithoutDone())
         assert ended(await talk(service, session, "a")) == ("completed", [])
         assert ended(await talk(service, session, "b")) == ("failed", ["runtime_failed"])
 
     async def test_what_comes_after_done_is_not_kept(self, service: Service, runtime: ScriptedRuntime) -> None:
         session = await opened(service)
-        runtime.on("hello", Say("yes"), Emit(Done()), Say("too late"))
+        runtime.on("hello", SayText("yes"), Emit(Done()), SayText("too late"))
         kept = await talk(service, session, "hello")
         assert (ended(kept), join_chunks(kept)) == (("completed", []), "yes")
         assert await transcript(service, session) == [("user", "hello"), ("assistant", "yes")]
@@ -112,21 +121,21 @@ class ServiceTurnsContract:
         self, service: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("a", Emit(Progress("tool", {"line": object()})), Say("yes"))
-        runtime.on("b", Say("yes"), Emit(Done(usage={"tokens": object()})))
+        runtime.on("a", Emit(Progress("tool", {"line": object()})), SayText("yes"))
+        runtime.on("b", SayText("yes"), Emit(Done(usage={"tokens": object()})))
         for text in ("a", "b"):
             assert ended(await talk(service, session, text)) == ("failed", ["runtime_failed"])
         assert ended(await talk(service, session, "go on")) == ("completed", [])
 
     async def test_a_second_metadata_is_left_out(self, service: Service, runtime: ScriptedRuntime) -> None:
-        runtime.on("hello", Emit(Metadata(runtime="me")), Say("yes"))
+        runtime.on("hello", Emit(Metadata(runtime="me")), SayText("yes"))
         kept = await talk(service, await opened(service), "hello")
         assert [one.runtime for one in of(Metadata, kept)] == ["scripted"]
 
     # the transcript
     async def test_shown_words_without_a_message_become_one(self, service: Service, runtime: ScriptedRuntime) -> None:
         session = await opened(service)
-        runtime.on("hello", Say("only shown", kept=False))
+        runtime.on("hello", SayText("only shown", kept=False))
         [done] = of(Done, await talk(service, session, "hello"))
         assert await transcript(service, session) == [("user", "hello"), ("assistant", "only shown")]
         assert len(done.messages) == 2
@@ -145,7 +154,7 @@ class ServiceTurnsContract:
         self, service: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("hello", Emit(assistant(None, [ToolCall(id="a", name="read")])), Say("so"))
+        runtime.on("hello", Emit(assistant(None, [ToolCall(id="a", name="read")])), SayText("so"))
         await talk(service, session, "hello")
         assert [role for role, _ in await transcript(service, session)] == ["user", "assistant", "tool", "assistant"]
         assert await unpaired(service, session) == []
@@ -154,7 +163,7 @@ class ServiceTurnsContract:
         self, service: Service, runtime: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("hello", Call("no_such_tool"), Say("I cannot."))
+        runtime.on("hello", CallTool("no_such_tool"), SayText("I cannot."))
         kept = await talk(service, session, "hello")
         assert [one["status"] for one in stages(kept, "tool")] == ["started", "failed"]
         assert await unpaired(service, session) == []
@@ -185,8 +194,8 @@ class ServiceTurnsContract:
         self, service: Service, runtime: ScriptedRuntime, other: ScriptedRuntime
     ) -> None:
         session = await opened(service)
-        runtime.on("keep", Emit(SaveState({"at": 1})), Say("ok"))
-        other.on("keep", Emit(SaveState({"elsewhere": True})), Say("ok"))
+        runtime.on("keep", Emit(SaveState({"at": 1})), SayText("ok"))
+        other.on("keep", Emit(SaveState({"elsewhere": True})), SayText("ok"))
         await talk(service, session, "keep")
         await talk(service, session, "keep", runtime="other")
         await talk(service, session, "and", runtime="scripted")
@@ -194,7 +203,7 @@ class ServiceTurnsContract:
 
     async def test_observations_are_not_part_of_the_answer(self, service: Service, runtime: ScriptedRuntime) -> None:
         session = await opened(service)
-        runtime.on("hello", Emit(Observation("trace", {"secret": "plan"})), Say("yes"))
+        runtime.on("hello", Emit(Observation("trace", {"secret": "plan"})), SayText("yes"))
         kept = await talk(service, session, "hello")
         assert "plan" not in repr(kept)
         assert await transcript(service, session) == [("user", "hello"), ("assistant", "yes")]
@@ -206,7 +215,7 @@ class ServiceTurnsContract:
         runtime.on(
             "sum up",
             EmitFrom(lambda turn: Compaction(seqs=tuple(one.seq for one in turn.history[:2]), summary="S")),
-            Say("done"),
+            SayText("done"),
         )
         kept = [await talk(service, session, text) for text in ("one", "two", "sum up", "and now")]
         assert [one.message.content for one in runtime.seen[-1].history] == ["S", "two", "two", "sum up", "done"]
@@ -261,7 +270,7 @@ class ServiceTurnsContract:
         sessions = [await opened(service) for _ in range(50)]
         texts = [f"session {at} says {'x' * at}" for at in range(50)]
         for text in texts:
-            runtime.on(text, Say(text.upper()), Call("none"), Say(text))
+            runtime.on(text, SayText(text.upper()), CallTool("none"), SayText(text))
         heard = await asyncio.gather(*(talk(service, *pair) for pair in zip(sessions, texts, strict=True)))
         for session, text, kept in zip(sessions, texts, heard, strict=True):
             assert join_chunks(kept) == text.upper() + text
@@ -270,6 +279,6 @@ class ServiceTurnsContract:
 
     async def test_a_long_answer_arrives_whole_and_in_order(self, service: Service, runtime: ScriptedRuntime) -> None:
         text = " ".join(str(number) for number in range(2000))
-        runtime.on("count", Say(text))
+        runtime.on("count", SayText(text))
         kept = await talk(service, await opened(service), "count")
         assert [one.text.strip() for one in of(Chunk, kept)] == text.split(" ")

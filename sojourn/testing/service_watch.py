@@ -11,7 +11,7 @@ from sojourn.core.errors import NotFound
 from sojourn.core.events import Done
 from sojourn.core.sessions import Recorded
 from sojourn.ports.service import Service, Turn, TurnRequest
-from sojourn.testing.scripted_runtime import Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import PauseGate, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import (
     GUEST,
     ME,
@@ -31,7 +31,7 @@ from sojourn.testing.service_steps import (
 async def paused(service: Service, runtime: ScriptedRuntime) -> Turn:
     """A turn that has said "one two " and waits for the gate."""
     session = await opened(service)
-    runtime.on("count", Say("one two "), Gate("go"), Say("three four"))
+    runtime.on("count", SayText("one two "), PauseGate("go"), SayText("three four"))
     turn = await service.say(session, TurnRequest(text="count"), ME)
     await until(service, turn, is_chunk("two"))
     return turn

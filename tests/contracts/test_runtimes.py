@@ -23,7 +23,7 @@ from sojourn.testing.model_script import ModelRequest
 from sojourn.testing.model_server import ModelServer
 from sojourn.testing.runtime_contract import RuntimeContract
 from sojourn.testing.runtime_harness import COLOURED, GREETING, THOUGHT, ContractTools, ModelHarness, Situation
-from sojourn.testing.scripted_runtime import Emit, Fail, Gate, Step
+from sojourn.testing.scripted_runtime import Emit, Fail, PauseGate, Step
 from sojourn.testing.turn_runner import make_tool
 
 
@@ -126,18 +126,21 @@ class ScriptedHarness:
         "closes upstream": "there is no connection to close",
     }
     scripts: Mapping[str, tuple[Step, ...]] = {
-        "says": (Emit(SaveState({"turns": 1})), scripted_runtime.Say(GREETING)),
-        "thinks": (Emit(Progress("thinking", {"text": THOUGHT})), scripted_runtime.Say(GREETING)),
-        "calls a tool": (scripted_runtime.Call("look_up", {"word": "sojourn"}), scripted_runtime.Say(GREETING)),
-        "calls a tool that fails": (scripted_runtime.Call("fail", {"word": "x"}), scripted_runtime.Say(GREETING)),
-        "calls a tool that never ends": (scripted_runtime.Call("linger", {"word": "z"}),),
-        "speaks slowly": (scripted_runtime.Say("and so", kept=False), Gate("never")),
+        "says": (Emit(SaveState({"turns": 1})), scripted_runtime.SayText(GREETING)),
+        "thinks": (Emit(Progress("thinking", {"text": THOUGHT})), scripted_runtime.SayText(GREETING)),
+        "calls a tool": (scripted_runtime.CallTool("look_up", {"word": "sojourn"}), scripted_runtime.SayText(GREETING)),
+        "calls a tool that fails": (
+            scripted_runtime.CallTool("fail", {"word": "x"}),
+            scripted_runtime.SayText(GREETING),
+        ),
+        "calls a tool that never ends": (scripted_runtime.CallTool("linger", {"word": "z"}),),
+        "speaks slowly": (scripted_runtime.SayText("and so", kept=False), PauseGate("never")),
         "is unreachable": (Fail(RuntimeUnreachable("It is away.", hint="Start it.")),),
         "refuses the key": (Fail(KeyRefused("No.", hint="Another key.")),),
         "is busy": (Fail(RateLimited("Too many.", hint="Wait.")),),
         "has an error": (Fail(RuntimeFailed("It broke.", hint="Look at its log.")),),
         "dies while speaking": (
-            scripted_runtime.Say("I was", kept=False),
+            scripted_runtime.SayText("I was", kept=False),
             Fail(RuntimeUnreachable("Gone.", hint="Try.")),
         ),
         "hangs": (Fail(RuntimeTimeout("Not a word.", hint="Try again.")),),

@@ -11,7 +11,7 @@ import pytest
 from sojourn.core.places import build_session_key
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question
-from sojourn.testing.scripted_runtime import Ask, Gate, Say
+from sojourn.testing.scripted_runtime import Ask, PauseGate, SayText
 from tests.integration.gateway.worlds import world
 from tests.servers.discord import discord_rig
 from tests.servers.slack import slack_rig
@@ -61,7 +61,7 @@ everywhere = pytest.mark.parametrize("network", [(name, "dm") for name in RIGS],
 @everywhere
 async def test_a_message_is_answered_in_place(network):
     place = network.adapter.home(network.harness.chats["dm"])
-    network.at.runtime.on("how are you", Say("**Fine**, 1 < 2."))
+    network.at.runtime.on("how are you", SayText("**Fine**, 1 < 2."))
     await network.harness.write(place, "how are you", network.harness.people[0])
     [answer] = await network.answers(place, 1)
     assert "Fine" in answer
@@ -92,7 +92,7 @@ async def test_a_lost_line_is_opened_again_and_nothing_is_answered_twice(network
 @everywhere
 async def test_a_long_answer_arrives_whole_in_pieces_the_network_takes(network):
     words = [f"wörd{n}" for n in range(9000)]
-    network.at.runtime.on("tell me", Say(" ".join(words)))
+    network.at.runtime.on("tell me", SayText(" ".join(words)))
     place = network.adapter.home(network.harness.chats["dm"])
     await network.harness.write(place, "tell me", network.harness.people[0])
     await network.answers(place, 2)
@@ -105,7 +105,7 @@ async def test_a_long_answer_arrives_whole_in_pieces_the_network_takes(network):
 async def test_an_answer_grows_in_one_message(network):
     place = network.adapter.home(network.harness.chats["dm"])
     network.at.runtime.on(
-        "count", Say("**one** two three four five six", kept=False), Gate("go"), Say(" seven", kept=False)
+        "count", SayText("**one** two three four five six", kept=False), PauseGate("go"), SayText(" seven", kept=False)
     )
     await network.harness.write(place, "count", network.harness.people[0])
     [begun] = await network.answers(place, 1)
@@ -120,7 +120,7 @@ async def test_an_answer_grows_in_one_message(network):
 async def test_a_question_has_buttons_and_only_the_owners_press_counts(network):
     """Through the inbox like everything else; then the message shows what was chosen."""
     place, (ann, ben) = network.adapter.home(network.harness.chats["dm"]), network.harness.people
-    network.at.runtime.on("clean up", Ask(Question(id="q1", text="May I delete it?", detail="rm x")), Say("done"))
+    network.at.runtime.on("clean up", Ask(Question(id="q1", text="May I delete it?", detail="rm x")), SayText("done"))
     await network.harness.write(place, "clean up", ann)
     await network.answers(place, 1)
     [asked] = [one for one in await network.harness.read_messages(place) if one.buttons]

@@ -15,6 +15,7 @@ TABLES = ("__main__.py", "launch.py", "cli/command_table.py", "plugins.py")
 # Heavy modules that a package loads on use: SDKs, the shell grammar, the HTML converter, pathspec, libraries of extras.
 EXTRAS = {
     "sojourn.context.word_vectors",
+    "sojourn.http.server",
     "sojourn.runtimes.native.model_client",
     "sojourn.runtimes.native.native_turn",
     "sojourn.runtimes.native.provider_anthropic",

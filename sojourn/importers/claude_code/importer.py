@@ -20,7 +20,7 @@ from sojourn.importers.claude_code.layout import (
 )
 from sojourn.importers.jsonl import JsonLinesFile, parse_object
 from sojourn.importers.transcript_builder import TranscriptBuilder, as_mapping, as_text, to_json
-from sojourn.importers.usage import UsageTotals
+from sojourn.importers.usage import ImportedUsage
 from sojourn.ports.importer import FoundHistory, SessionEntry, Transcript
 from sojourn.ports.plugin import Plugin
 
@@ -66,7 +66,7 @@ class _SessionFields:
         self.fields: dict[str, Any] = {}
         self.names: dict[str, str] = {}
         self.session = ""
-        self.usage = UsageTotals()
+        self.usage = ImportedUsage()
         self._counted_answers: set[str] = set()
 
     def note(self, record: dict[str, Any]) -> None:

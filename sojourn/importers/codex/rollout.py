@@ -29,7 +29,7 @@ from sojourn.importers.transcript_builder import (
     to_json,
     to_seconds,
 )
-from sojourn.importers.usage import UsageTotals, to_count
+from sojourn.importers.usage import ImportedUsage, to_count
 from sojourn.ports.importer import Transcript
 
 NAME = "codex"
@@ -79,7 +79,7 @@ class _RolloutFields:
 
     def __init__(self, lines: list[JsonLine]) -> None:
         self.fields: dict[str, Any] = {"source": NAME}
-        self.usage = UsageTotals()
+        self.usage = ImportedUsage()
         self.started = 0.0
         self.item_texts: set[str] = set()
         self.typed_texts: set[str] = set()

@@ -30,7 +30,7 @@ from sojourn.importers.transcript_builder import (
     to_seconds,
     to_text_part,
 )
-from sojourn.importers.usage import UsageTotals
+from sojourn.importers.usage import ImportedUsage
 from sojourn.ports.importer import Transcript
 
 NAME = "opencode"
@@ -71,7 +71,7 @@ class SessionBuilder:
     def __init__(self, session: SessionRow) -> None:
         self.session = session
         self.builder = TranscriptBuilder(to_seconds(session.values.get("time_created")))
-        self.usage = UsageTotals()
+        self.usage = ImportedUsage()
         self.model = self.provider = ""
 
     def parse_row(self, text: str, kind: str, own: str) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ from sojourn.text.ansi import strip_control
 logger = logging.getLogger(__name__)
 
 PROTOCOL_VERSION = 1
-AUTH_REQUIRED = -32000
+AUTH_REQUIRED = -32000  # JSON-RPC error code
 _STDERR_TAIL_BYTES = 16 * 1024
 Permit = Callable[[Params], Awaitable[Json]]
 

@@ -20,7 +20,7 @@ from sojourn.runtimes.acp.jsonrpc import Params
 from sojourn.runtimes.acp.prompt_call import NO_USAGE, AgentUsage
 from sojourn.runtimes.prompt_text import render_context, render_request, render_transcript
 
-_MAX_BLOCK_HASHES = 500
+_MAX_BLOCK_HASHES = 500  # hashes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from sojourn.runtimes.tool_execution import run_tool_calls
 MakeRoom = Callable[["AgentLoop", float], AsyncGenerator[RuntimeOutput, None]]
 _COMPACT_AT = 0.85  # share of the available tokens at which the oldest messages are summarised
 _KEEP_SHARE, _KEEP_SHARE_AFTER_REFUSAL = 0.4, 0.2  # share that the history may take afterwards
-_MAX_EMPTY_REPLIES = 2
+_MAX_EMPTY_REPLIES = 2  # replies in a row
 _MAX_ANSWER_TOKENS = 8_192  # reserved for the answer when model.max_tokens is not set
 
 

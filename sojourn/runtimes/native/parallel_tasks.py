@@ -19,7 +19,7 @@ from sojourn.runtimes.native.prompt import build_instructions
 from sojourn.runtimes.native.translate import to_model
 from sojourn.runtimes.prompt_text import render_context
 
-MAX_PARALLEL = 4
+MAX_PARALLEL = 4  # tasks
 NewLoop = Callable[[list[ModelMessage]], AgentLoop]
 
 

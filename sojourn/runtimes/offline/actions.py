@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from sojourn.runtimes.offline.intents import Intent, parse_intent, topic_words
-from sojourn.runtimes.offline.turn_output import TurnOutput, load_replies
+from sojourn.runtimes.offline.turn_output import OfflineOutput, load_replies
 
 _MAX_LINES = 60  # of a file or an output
 _MAX_ITEMS = 10  # of a list
@@ -26,7 +26,7 @@ _MENTION = re.compile(
 class OfflineActions:
     """Carries out the intent of one turn."""
 
-    def __init__(self, output: TurnOutput) -> None:
+    def __init__(self, output: OfflineOutput) -> None:
         self._output = output
         self._handlers: Mapping[str, Callable[[Intent], Awaitable[None]]] = {
             "run": self._run_command,

@@ -21,7 +21,7 @@ from sojourn.runtimes.models.selection import ModelChoice
 from sojourn.runtimes.offline.actions import OfflineActions
 from sojourn.runtimes.offline.intents import is_chinese, parse_intent, topic_words
 from sojourn.runtimes.offline.small_model import TokenUsage, find_model_file, write_answer
-from sojourn.runtimes.offline.turn_output import TurnOutput, render_reply
+from sojourn.runtimes.offline.turn_output import OfflineOutput, render_reply
 
 if TYPE_CHECKING:
     from sojourn.runtimes.offline.engine import LlamaEngine
@@ -65,7 +65,7 @@ class OfflineRuntime:
         return RuntimeStatus(ok=True, detail=detail, hint=hint, models=(self._file.label, RULES))
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
-        output, used = TurnOutput(turn), list[TokenUsage]()
+        output, used = OfflineOutput(turn), list[TokenUsage]()
         async with aclosing(output.stream(self._answer(output, used))) as items:
             async for item in items:
                 yield item
@@ -79,7 +79,7 @@ class OfflineRuntime:
             }
         )
 
-    async def _answer(self, output: TurnOutput, used: list[TokenUsage]) -> None:
+    async def _answer(self, output: OfflineOutput, used: list[TokenUsage]) -> None:
         if output.turn.internal:
             output.write(render_greeting(output.turn) + "\n")
             return
@@ -91,7 +91,7 @@ class OfflineRuntime:
             output.reply(intent.kind, model=model, offer=await self._render_offer(output.chinese))
 
     async def _answer_free_text(
-        self, output: TurnOutput, actions: OfflineActions, text: str, used: list[TokenUsage]
+        self, output: OfflineOutput, actions: OfflineActions, text: str, used: list[TokenUsage]
     ) -> None:
         """Asks the small model, which knows English only; without it, searches past sessions for the words."""
         model = self._open_model(output.turn)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sojourn.core.errors import RuntimeFailed
 from sojourn.core.settings import Settings
-from sojourn.runtimes.offline.turn_output import TurnOutput
+from sojourn.runtimes.offline.turn_output import OfflineOutput
 from sojourn.text.ansi import ControlStripper
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class TokenUsage:
     output_tokens: int
 
 
-async def write_answer(output: TurnOutput, model: LlamaEngine, label: str) -> TokenUsage | None:
+async def write_answer(output: OfflineOutput, model: LlamaEngine, label: str) -> TokenUsage | None:
     """Writes the model's answer under `label` and returns its tokens; None when the answer is empty."""
     # Without the history: given more text, so small a model repeats it instead of answering.
     prompt = [

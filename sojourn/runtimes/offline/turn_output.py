@@ -32,7 +32,7 @@ def render_reply(name: str, chinese: bool, **values: object) -> str:
     return load_replies()[name]["zh" if chinese else "en"].format(**values)
 
 
-class TurnOutput:
+class OfflineOutput:
     """Output of one turn: text and tool calls, streamed as they happen."""
 
     def __init__(self, turn: TurnInput) -> None:

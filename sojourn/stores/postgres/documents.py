@@ -68,7 +68,7 @@ class PostgresDocuments:
         row = self._run(lambda connection: connection.execute(_LAST_PART, (self._namespace, name)).fetchone())
         return row["part"] if row else None
 
-    def try_lock(self) -> ScanLock | None:
+    def try_lock(self) -> PostgresScanLock | None:
         """Takes the scan lock, or returns None. A connection holds it, so it is released when the process dies."""
         try:
             connection = connect(PostgresAddress(self._url))
@@ -82,7 +82,7 @@ class PostgresDocuments:
         except psycopg.Error as error:
             raise self._to_os_error(error) from error
         if row and row["held"]:
-            return ScanLock(connection)
+            return PostgresScanLock(connection)
         connection.close()
         return None
 
@@ -127,7 +127,7 @@ class PostgresDocuments:
         return OSError(str(translate(error, str(PostgresAddress(self._url)))))
 
 
-class ScanLock:
+class PostgresScanLock:
     """The scan lock, held until `release`."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:

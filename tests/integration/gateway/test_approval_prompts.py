@@ -9,7 +9,7 @@ from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question, Reply
 from sojourn.testing.fake_platform import BEN, FakePlatform, PlainPlatform
 from sojourn.testing.platform_harness import PostedMessage
-from sojourn.testing.scripted_runtime import Ask, Gate, Say
+from sojourn.testing.scripted_runtime import Ask, PauseGate, SayText
 from tests.integration.gateway.worlds import World, world
 
 ASKED = Question(id="q1", text="May I delete it?", tool="delete", detail="rm x")
@@ -27,7 +27,7 @@ async def asked(at: World, chat: str = "42", thread: str | None = None) -> Poste
 
 async def test_a_press_answers_and_the_message_shows_it(home, store):
     async with world(home, store) as at:
-        at.runtime.on("clean up", Ask(ASKED), Say("done"))
+        at.runtime.on("clean up", Ask(ASKED), SayText("done"))
         await at.start()
         at.network.say("42", "clean up")
         shown = await asked(at)
@@ -105,7 +105,7 @@ async def test_in_a_guests_own_chat_there_are_no_buttons(home, store):
 
 async def test_a_press_on_an_old_question_does_not_answer_the_new_one(home, store):
     async with world(home, store) as at:
-        at.runtime.on("clean up", Ask(ASKED), Ask(Question(id="q2", text="And the garden?")), Say("done"))
+        at.runtime.on("clean up", Ask(ASKED), Ask(Question(id="q2", text="And the garden?")), SayText("done"))
         await at.start()
         at.network.say("42", "clean up")
         old = await asked(at)
@@ -155,7 +155,7 @@ async def test_an_answer_from_elsewhere_is_shown_too(home, store):
 
 async def test_a_turn_that_is_stopped_leaves_no_buttons(home, store):
     async with world(home, store) as at:
-        at.runtime.on("clean up", Ask(ASKED), Gate("never"))
+        at.runtime.on("clean up", Ask(ASKED), PauseGate("never"))
         await at.start()
         at.network.say("42", "clean up")
         await asked(at)
@@ -195,7 +195,7 @@ async def test_after_a_crash_the_answered_question_is_shown_by_the_heir(home, st
             await at.until(lambda: False, seconds=60)
 
     async with world(home, store, gateway_lease_seconds=1.0) as at:
-        at.runtime.on("clean up", Ask(ASKED), Gate("go"))
+        at.runtime.on("clean up", Ask(ASKED), PauseGate("go"))
         await at.start(Deaf(at.network))
         at.network.say("42", "clean up")
         at.network.press((await asked(at)), "Allow once")

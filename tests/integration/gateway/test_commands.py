@@ -6,7 +6,7 @@ from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.service.chat_commands import COMMANDS, list_commands, parse_command
 from sojourn.testing.fake_platform import BEN
-from sojourn.testing.scripted_runtime import Gate, Say
+from sojourn.testing.scripted_runtime import PauseGate, SayText
 from tests.integration.gateway.worlds import CLI, world
 
 
@@ -152,7 +152,7 @@ async def test_a_chat_watches_a_session_of_the_terminal_and_takes_the_wheel(home
 
 async def test_the_wheel_is_taken_in_the_middle_of_a_turn(home, store):
     async with world(home, store) as at:
-        at.runtime.on("slow", Say("half ", kept=False), Gate("go"), Say("done", kept=False))
+        at.runtime.on("slow", SayText("half ", kept=False), PauseGate("go"), SayText("done", kept=False))
         await at.start()
         session = await at.session(title="trees")
         await at.service.say(session.id, TurnRequest(text="slow"), CLI)

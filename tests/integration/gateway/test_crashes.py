@@ -10,7 +10,7 @@ from sojourn.core.messages import Message, text_of
 from sojourn.ports.store import Listing
 from sojourn.service import idempotency, sessions, turn_record, turn_writer
 from sojourn.testing.fake_platform import FakePlatform
-from sojourn.testing.scripted_runtime import Call, Gate, Say
+from sojourn.testing.scripted_runtime import CallTool, PauseGate, SayText
 from tests.integration.gateway.crashing_store import Mortal
 from tests.integration.gateway.worlds import world
 
@@ -69,7 +69,7 @@ async def test_a_send_that_died_with_its_gateway_is_marked(home, store):
 
 async def test_a_gateway_that_is_stopped_leaves_its_work_to_the_next(home, store):
     async with world(home, store) as at:
-        at.runtime.on("slow", Gate("go"), Say("done"))
+        at.runtime.on("slow", PauseGate("go"), SayText("done"))
         await at.start()
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)
@@ -83,7 +83,7 @@ async def test_a_gateway_that_is_stopped_leaves_its_work_to_the_next(home, store
 
 async def test_what_was_interrupted_before_anything_was_done_is_asked_again(home, store):
     async with world(home, store) as at:
-        at.runtime.on("slow", Gate("go"), Say("done"))
+        at.runtime.on("slow", PauseGate("go"), SayText("done"))
         await at.start(apart=True)
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)
@@ -100,7 +100,7 @@ async def test_what_was_interrupted_before_anything_was_done_is_asked_again(home
 
 async def test_what_was_interrupted_after_a_tool_had_run_is_said(home, store):
     async with world(home, store) as at:
-        at.runtime.on("slow", Call("nothing"), Gate("go"), Say("done"))
+        at.runtime.on("slow", CallTool("nothing"), PauseGate("go"), SayText("done"))
         await at.start(apart=True)
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)

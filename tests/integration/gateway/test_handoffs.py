@@ -12,7 +12,7 @@ from sojourn.ports.tool import ToolResult
 from sojourn.service.local import LocalService
 from sojourn.testing.app import FakeApp, make_settings
 from sojourn.testing.fake_platform import PlainPlatform
-from sojourn.testing.scripted_runtime import Call, Fail, Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import CallTool, Fail, PauseGate, SayText, ScriptedRuntime
 from sojourn.testing.turn_runner import make_tool
 from tests.integration.gateway.worlds import CLI, world
 
@@ -49,7 +49,7 @@ async def test_the_next_words_in_the_thread_go_on_with_the_session(home, store):
 async def test_the_model_is_asked_with_the_original_roles_and_calls(home, store):
     async with world(home, store) as at:
         at.kit.tool_list = [make_tool("look_up", look_up, "Looks up.", word="what")]
-        at.runtime.on("what is a rose", Call("look_up", {"word": "rose"}), Say("A plant."))
+        at.runtime.on("what is a rose", CallTool("look_up", {"word": "rose"}), SayText("A plant."))
         await at.start()
         session = await at.session("what is a rose", title="flowers")
         await at.hand_over(session)
@@ -199,7 +199,7 @@ async def test_what_cannot_arrive_is_refused_at_once(home, store):
 
 async def test_mid_turn_it_is_refused(home, store):
     async with world(home, store) as at:
-        at.runtime.on("slow", Gate("go"))
+        at.runtime.on("slow", PauseGate("go"))
         await at.start()
         session = await at.session()
         await at.service.say(session.id, TurnRequest(text="slow"), CLI)

@@ -7,7 +7,7 @@ from sojourn.core.sessions import OWNER
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question
 from sojourn.testing.fake_platform import ANN, BEN, PlainPlatform
-from sojourn.testing.scripted_runtime import Ask, EchoSteering, Fail, Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Ask, EchoSteering, Fail, PauseGate, SayText, ScriptedRuntime
 from tests.integration.gateway.worlds import world
 
 
@@ -42,7 +42,7 @@ async def test_a_message_that_is_told_again_is_answered_once(home, store):
 
 async def test_a_long_answer_is_cut_and_keeps_its_order(home, store):
     async with world(home, store) as at:
-        at.runtime.on("tell me", Say(" ".join(f"word{n}" for n in range(200))))
+        at.runtime.on("tell me", SayText(" ".join(f"word{n}" for n in range(200))))
         await at.start()
         at.network.say("42", "tell me")
         texts = await at.texts("42", 4)
@@ -100,7 +100,7 @@ async def test_a_stranger_in_a_group_gets_no_answer_at_all(home, store):
 # while a turn runs
 async def test_what_comes_meanwhile_waits_its_turn(home, store):
     async with world(home, store) as at:
-        at.runtime.on("slow", Say("first "), Gate("go"))
+        at.runtime.on("slow", SayText("first "), PauseGate("go"))
         await at.start()
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)
@@ -111,7 +111,7 @@ async def test_what_comes_meanwhile_waits_its_turn(home, store):
 
 async def test_stop_gets_through_to_a_running_turn(home, store):
     async with world(home, store) as at:
-        at.runtime.on("slow", Say("thinking", kept=False), Gate("never"))
+        at.runtime.on("slow", SayText("thinking", kept=False), PauseGate("never"))
         await at.start()
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)
@@ -123,7 +123,7 @@ async def test_stop_gets_through_to_a_running_turn(home, store):
 
 async def test_words_can_interrupt(home, store):
     async with world(home, store, gateway_when_busy="interrupt") as at:
-        at.runtime.on("slow", Gate("never"))
+        at.runtime.on("slow", PauseGate("never"))
         await at.start()
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)
@@ -133,7 +133,7 @@ async def test_words_can_interrupt(home, store):
 
 async def test_words_can_steer(home, store):
     async with world(home, store, gateway_when_busy="steer") as at:
-        at.runtime.on("slow", Gate("go"), EchoSteering())
+        at.runtime.on("slow", PauseGate("go"), EchoSteering())
         await at.start()
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)
@@ -147,7 +147,7 @@ async def test_words_can_steer(home, store):
 
 async def test_words_that_no_turn_heard_get_a_turn_of_their_own(home, store):
     async with world(home, store, gateway_when_busy="steer") as at:
-        at.runtime.on("slow", Gate("go"), Say("deaf"))
+        at.runtime.on("slow", PauseGate("go"), SayText("deaf"))
         await at.start()
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)
@@ -160,7 +160,7 @@ async def test_words_that_no_turn_heard_get_a_turn_of_their_own(home, store):
 async def test_words_to_a_runtime_that_does_not_listen_are_the_next_turn(home, store, monkeypatch):
     monkeypatch.delattr(ScriptedRuntime, "steers")
     async with world(home, store, gateway_when_busy="steer") as at:
-        at.runtime.on("slow", Gate("go"), EchoSteering(), Say("deaf"))
+        at.runtime.on("slow", PauseGate("go"), EchoSteering(), SayText("deaf"))
         await at.start()
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)

@@ -11,7 +11,7 @@ from sojourn.core.messages import assistant
 from sojourn.ports.platform import File
 from sojourn.ports.store import Listing
 from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
-from sojourn.testing.scripted_runtime import EmitFrom, Gate, Say
+from sojourn.testing.scripted_runtime import EmitFrom, PauseGate, SayText
 from tests.integration.gateway.worlds import World, world
 
 PICTURE = b"\x89PNG picture"
@@ -38,7 +38,7 @@ async def drawn(at: World, made, adapter=None) -> None:
     at.network.say("42", "hello")
     await at.texts("42", 1)
     file = await with_file(at)
-    at.runtime.on("draw", EmitFrom(lambda turn: made(file)), Say("done"))
+    at.runtime.on("draw", EmitFrom(lambda turn: made(file)), SayText("done"))
     at.network.say("42", "draw")
     await at.until(lambda: "done" in at.network.texts("42"))
     await at.quiet()
@@ -100,7 +100,7 @@ async def test_files_of_the_person_are_not_sent_back(home, store):
 
 async def test_what_is_being_answered_gets_a_sign_if_one_is_wanted(home, store):
     async with world(home, store, gateway_reaction="👀") as at:
-        at.runtime.on("slow", Gate("go"))
+        at.runtime.on("slow", PauseGate("go"))
         await at.start()
         id = at.network.say("42", "slow")
         await at.until(lambda: [one.id for one in at.network.shown("42") if one.reactions == ("👀",)] == [id])

@@ -13,7 +13,7 @@ from sojourn.ports.runtime import Compaction
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
-from sojourn.testing.scripted_runtime import EmitFrom, Gate, Say
+from sojourn.testing.scripted_runtime import EmitFrom, PauseGate, SayText
 from tests.integration.gateway.crashing_store import Mortal
 from tests.integration.gateway.race_steps import QUICK, asked, is_in, to_step
 from tests.integration.gateway.worlds import CLI, world
@@ -21,7 +21,7 @@ from tests.integration.gateway.worlds import CLI, world
 
 async def test_race_01_a_waiter_that_gives_up_mid_turn_changes_nothing(home, store):
     async with world(home, store) as at:
-        at.runtime.otherwise = (Gate("go"), Say("hello"))
+        at.runtime.otherwise = (PauseGate("go"), SayText("hello"))
         await at.start()
         session = await at.session()
         handoff = await asked(at, session)
@@ -130,12 +130,12 @@ async def test_race_06_late_writes_of_the_giver_are_refused(home, store):
 
 async def test_race_07_words_in_the_thread_wait_behind_the_announcement(home, store):
     async with world(home, store) as at:
-        at.runtime.otherwise = (Gate("go"), Say("hello from here"))
+        at.runtime.otherwise = (PauseGate("go"), SayText("hello from here"))
         await at.start()
         session = await at.session()
         handoff = await asked(at, session)
         now = await is_in(at, handoff, "bound")
-        at.runtime.on("I was quicker", Say("you were"))
+        at.runtime.on("I was quicker", SayText("you were"))
         at.network.say("42", "I was quicker", thread=now.thread_id)
         await at.rows("waiting", 1)
         at.runtime.gate("go").open()
@@ -145,7 +145,7 @@ async def test_race_07_words_in_the_thread_wait_behind_the_announcement(home, st
 
 async def test_race_08_what_is_written_in_the_home_chat_during_the_switch_is_not_lost(home, store):
     async with world(home, store) as at:
-        at.runtime.on("slow story", Gate("story"), Say("the end"))
+        at.runtime.on("slow story", PauseGate("story"), SayText("the end"))
         await at.start(PlainPlatform(at.network))
         new = await at.session()
         at.network.say("42", "slow story")
@@ -183,7 +183,7 @@ async def test_race_10_summarising_keeps_the_id(home, store):
         await at.start()
         session = await at.session("a long story", "and longer")
         compacted = EmitFrom(lambda turn: Compaction(seqs=tuple(p.seq for p in turn.history[:2]), summary="A story."))
-        at.runtime.otherwise = (compacted, Say("hello"))
+        at.runtime.otherwise = (compacted, SayText("hello"))
         done = await at.hand_over(session)
         at.runtime.otherwise = None
         at.network.say("42", "go on", thread=done.thread_id)

@@ -13,7 +13,7 @@ from sojourn.ports.service import TurnRequest
 from sojourn.service.handoffs import HandoffRequests
 from sojourn.stores.postgres.store import PostgresStore
 from sojourn.testing.fake_platform import ANN, BEN, FakePlatform
-from sojourn.testing.scripted_runtime import Gate, Say
+from sojourn.testing.scripted_runtime import PauseGate, SayText
 from tests.integration.gateway.crashing_store import Mortal
 from tests.integration.gateway.race_steps import QUICK, asked, is_in, to_step
 from tests.integration.gateway.worlds import CLI, world
@@ -109,7 +109,7 @@ async def test_race_15_a_guest_in_the_thread_does_not_get_into_the_session(home,
 
 async def test_race_16_a_clock_that_jumps_ends_no_wait(home, store, monkeypatch):
     async with world(home, store) as at:
-        at.runtime.otherwise = (Gate("go"), Say("hello"))
+        at.runtime.otherwise = (PauseGate("go"), SayText("hello"))
         await at.start()
         handoff = await asked(at, await at.session())
         await is_in(at, handoff, "bound")
@@ -137,7 +137,7 @@ async def test_race_16_a_store_that_is_away_for_a_moment_is_waited_for(home, sto
 
 async def test_race_17_taking_it_back_while_the_chat_owns_it(home, store):
     async with world(home, store) as at:
-        at.runtime.otherwise = (Gate("go"), Say("hello"))
+        at.runtime.otherwise = (PauseGate("go"), SayText("hello"))
         await at.start()
         session = await at.session()
         handoff = await asked(at, session)

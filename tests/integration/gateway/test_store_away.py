@@ -12,7 +12,7 @@ from sojourn.ports.gateway_store import CredentialLease
 from sojourn.service.agent import AgentService
 from sojourn.service.local import LocalService
 from sojourn.testing.fake_platform import FakePlatform, PlainPlatform
-from sojourn.testing.scripted_runtime import Gate, Say
+from sojourn.testing.scripted_runtime import PauseGate, SayText
 from tests.integration.gateway.worlds import world
 from tests.servers.flaky_store import Faint
 
@@ -38,7 +38,7 @@ async def test_a_hand_off_is_completed_though_the_line_breaks_at_a_step_that(hom
 async def test_a_hand_off_goes_on_where_the_account_went(home, store):
     """The gateway that carries it lives, but another one has the line now: each must not wait for the other."""
     async with world(home, store, **QUICK) as at:
-        at.runtime.on("[Sojourn", Gate("go"), Say("hello"))
+        at.runtime.on("[Sojourn", PauseGate("go"), SayText("hello"))
         first = await at.start(apart=True)
         second = await at.start(FakePlatform(at.network), apart=True)
         session = await at.session("plant a tree")
@@ -155,7 +155,7 @@ async def test_words_that_were_cut_off_are_asked_again_though_they_cannot_be_tak
         raise SessionBusy(session, holder="another", surface="fake", since=0.0)
 
     async with world(home, store) as at:
-        at.runtime.on("slow", Gate("go"), Say("done"))
+        at.runtime.on("slow", PauseGate("go"), SayText("done"))
         await at.start(apart=True)
         at.network.say("42", "slow")
         await at.until(lambda: at.runtime.seen)
@@ -185,7 +185,7 @@ async def test_an_heir_goes_on_in_the_session_the_words_had_gone_to(home, store)
     async with world(home, store, **QUICK) as at:
         await at.start()
         first = await at.hand_over(await at.session("plant a tree"))
-        at.runtime.on("slow", Gate("go"), Say("done"))
+        at.runtime.on("slow", PauseGate("go"), SayText("done"))
         at.network.say("42", "slow", thread=first.thread_id)
         await at.until(lambda: at.runtime.seen[-1].said == "slow")
         await at.stop(at.gateways.pop())
@@ -201,7 +201,7 @@ async def test_an_heir_goes_on_in_the_session_the_words_had_gone_to(home, store)
 
 async def test_a_row_that_could_not_be_renewed_in_time_is_not_worked_on_twice_at_once(home, store, monkeypatch):
     async with world(home, store, gateway_lease_seconds=0.3) as at:
-        at.runtime.on("slow", Gate("go"), Say("done"))
+        at.runtime.on("slow", PauseGate("go"), SayText("done"))
         note, handle, under_way, most = store.update_incoming, MessageDispatcher.handle, [0], [0]
 
         async def late(item, **given):

@@ -1,7 +1,7 @@
 """Long answers are shown while they are written, where a network can change a message."""
 
 from sojourn.testing.fake_platform import PlainPlatform
-from sojourn.testing.scripted_runtime import Gate, Say
+from sojourn.testing.scripted_runtime import PauseGate, SayText
 from tests.integration.gateway.worlds import world
 
 LONG = "one two three four five six seven eight nine ten"
@@ -10,7 +10,7 @@ QUICKLY = {"gateway_streaming_seconds": 0.0}
 
 async def test_a_message_grows_and_ends_whole(home, store):
     async with world(home, store, **QUICKLY) as at:
-        at.runtime.on("count", Say(LONG, kept=False), Gate("go"), Say(" eleven", kept=False))
+        at.runtime.on("count", SayText(LONG, kept=False), PauseGate("go"), SayText(" eleven", kept=False))
         await at.start()
         at.network.say("42", "count")
         await at.until(lambda: at.network.texts("42"))
@@ -24,7 +24,7 @@ async def test_a_message_grows_and_ends_whole(home, store):
 async def test_what_does_not_fit_follows_in_further_messages(home, store):
     words = " ".join(f"word{n}" for n in range(150))
     async with world(home, store, **QUICKLY) as at:
-        at.runtime.on("tell", Say(words[:300], kept=False), Gate("go"), Say(words[300:], kept=False))
+        at.runtime.on("tell", SayText(words[:300], kept=False), PauseGate("go"), SayText(words[300:], kept=False))
         await at.start()
         at.network.say("42", "tell")
         await at.until(lambda: at.network.texts("42"))
@@ -45,7 +45,7 @@ async def test_a_short_answer_is_one_message_that_never_changes(home, store):
 
 async def test_it_can_be_switched_off(home, store):
     async with world(home, store, gateway_streaming=False, **QUICKLY) as at:
-        at.runtime.on("count", Say(LONG, kept=False), Gate("go"), Say(".", kept=False))
+        at.runtime.on("count", SayText(LONG, kept=False), PauseGate("go"), SayText(".", kept=False))
         await at.start()
         at.network.say("42", "count")
         await at.until(lambda: at.runtime.seen)
@@ -56,7 +56,7 @@ async def test_it_can_be_switched_off(home, store):
 
 async def test_where_nothing_can_be_changed_it_comes_at_once(home, store):
     async with world(home, store, **QUICKLY) as at:
-        at.runtime.on("count", Say(LONG))
+        at.runtime.on("count", SayText(LONG))
         await at.start(PlainPlatform(at.network))
         at.network.say("42", "count")
         assert await at.texts("42", 1) == [LONG]

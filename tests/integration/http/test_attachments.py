@@ -7,7 +7,7 @@ import json
 import pytest
 
 from sojourn.ports.runtime import Observation
-from sojourn.testing.scripted_runtime import Emit, Say
+from sojourn.testing.scripted_runtime import Emit, SayText
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"picture"
 
@@ -90,7 +90,7 @@ async def test_another_session_does_not_have_it(client, session):
 
 async def test_files_and_observations_are_listed_with_their_runtime(client, session, scripted):
     kept = (await upload(client, session, name="p.png")).json()
-    scripted.on("look", Emit(Observation("run", {"tools": ["echo"], "odd": "\ud800"})), Say("ok"))
+    scripted.on("look", Emit(Observation("run", {"tools": ["echo"], "odd": "\ud800"})), SayText("ok"))
     body = {"message": "look", "session_id": session, "attachments": [{"hash": kept["hash"], "name": "p.png"}]}
     await client.post("/api/chat/stream", json=body)
     file, observation = (await client.get(f"/api/sessions/{session}/attachments")).json()["attachments"]

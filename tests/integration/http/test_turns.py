@@ -10,7 +10,7 @@ from sojourn.core.sessions import SessionId
 from sojourn.ports.service import Caller
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Question
-from sojourn.testing.scripted_runtime import Ask, EchoSteering, Fail, Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Ask, EchoSteering, Fail, PauseGate, SayText, ScriptedRuntime
 from tests.e2e.http_server import frames
 from tests.integration.http.conftest import Listener
 
@@ -131,7 +131,7 @@ async def test_the_same_key_twice_at_once_begins_one_session(client, kit):
 
 
 async def test_a_busy_session_says_who_is_at_it_and_can_be_stopped(client, scripted, kit):
-    scripted.on("wait", Say("well"), Gate("go"))
+    scripted.on("wait", SayText("well"), PauseGate("go"))
     session = await begin(client)
     turn = (await client.post(f"/api/sessions/{session}/turns", json={"message": "wait"})).json()["turn_id"]
     busy = await client.post(f"/api/sessions/{session}/turns", json={"message": "again"})
@@ -170,7 +170,7 @@ async def test_a_question_is_answered(client, scripted, kit):
 
 
 async def test_a_running_turn_can_be_steered(client, scripted, kit):
-    scripted.on("go", Gate("go"), EchoSteering())
+    scripted.on("go", PauseGate("go"), EchoSteering())
     session = await begin(client)
     await client.post(f"/api/sessions/{session}/turns", json={"message": "go"})
     assert (await client.post(f"/api/sessions/{session}/steer", json={"text": "left"})).status_code == 204
@@ -187,7 +187,7 @@ async def test_a_running_turn_can_be_steered(client, scripted, kit):
 
 async def test_a_runtime_that_does_not_listen_says_so_and_the_words_can_be_queued(client, scripted, kit, monkeypatch):
     monkeypatch.delattr(ScriptedRuntime, "steers")
-    scripted.on("go", Gate("go"))
+    scripted.on("go", PauseGate("go"))
     session = await begin(client)
     await client.post(f"/api/sessions/{session}/turns", json={"message": "go"})
     refused = await client.post(f"/api/sessions/{session}/steer", json={"text": "left"})
@@ -221,7 +221,7 @@ async def test_the_last_request_can_be_undone(client):
 
 
 async def test_hanging_up_does_not_stop_a_turn(app, kit, scripted):
-    scripted.on("go on", Say("one "), Gate("go"), Say("two"))
+    scripted.on("go on", SayText("one "), PauseGate("go"), SayText("two"))
     listener = Listener(app, "/api/chat/stream", body=b'{"message": "go on"}')
     frames = await listener.until("chunk")
     session = SessionId(json.loads(frames[0]["data"])["session_id"])
@@ -245,7 +245,7 @@ async def test_a_surface_is_a_short_word(client, surface):
 
 
 async def test_waiting_in_line_is_possible(client, scripted, kit):
-    scripted.on("slow", Gate("go"))
+    scripted.on("slow", PauseGate("go"))
     session = await begin(client)
     await client.post(f"/api/sessions/{session}/turns", json={"message": "slow"})
     body = {"message": "next", "when_busy": "wait"}

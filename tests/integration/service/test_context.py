@@ -11,7 +11,7 @@ from sojourn.core.tasks import Task, TaskGraph
 from sojourn.ports.context import ContextBlock, ContextContribution
 from sojourn.service import agent
 from sojourn.templates.service import TOKENS
-from sojourn.testing.scripted_runtime import Fail, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Fail, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import GUEST, ended, opened, stages, talk
 from sojourn.testing.turn_runner import make_tool
 
@@ -126,7 +126,7 @@ async def test_sources_learn_from_a_turn_when_it_is_over(serve, runtime):
     bad.after = Fail(ZeroDivisionError()).error  # not even a function
     service = serve(context=[bad, good])
     session = await opened(service)
-    runtime.on("break", Say("well", kept=False), Fail(ZeroDivisionError()))
+    runtime.on("break", SayText("well", kept=False), Fail(ZeroDivisionError()))
     for text in ("hello", "break"):
         await talk(service, session, text)
         await service.settle()

@@ -5,7 +5,7 @@ import pytest
 from sojourn.core.errors import RuntimeFailed, StoreReadOnly
 from sojourn.core.events import Failed
 from sojourn.ports.tool import Question
-from sojourn.testing.scripted_runtime import Ask, Fail, ReportCost, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Ask, Fail, ReportCost, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import ended, join_chunks, of, opened, stages, talk
 
 
@@ -13,7 +13,7 @@ from sojourn.testing.service_steps import ended, join_chunks, of, opened, stages
 def dear(runtime: ScriptedRuntime) -> ScriptedRuntime:
     """Each turn costs forty cents, and says so before it answers."""
     runtime.usage = {"input_tokens": 100, "output_tokens": 10, "cost_usd": 0.4}
-    runtime.on("work", ReportCost(0.2), ReportCost(0.4), Say("done"))
+    runtime.on("work", ReportCost(0.2), ReportCost(0.4), SayText("done"))
     return runtime
 
 

@@ -14,7 +14,7 @@ from sojourn.process_identity import this_process
 from sojourn.service import idempotency, sessions, turn, turn_writer
 from sojourn.service.recovery import Recovery
 from sojourn.service.turn_record import TurnRecord, break_lease, list_active_turns
-from sojourn.testing.scripted_runtime import Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import PauseGate, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import (
     ME,
     PHONE,
@@ -126,7 +126,7 @@ async def test_a_running_service_looks_around_now_and_then(service, store, monke
 async def test_closing_a_service_interrupts_its_turns_and_says_so(serve, runtime, store):
     service, reader = serve(), serve()
     session = await opened(service)
-    runtime.on("count", Say("one"), Gate("never"))
+    runtime.on("count", SayText("one"), PauseGate("never"))
     running = await service.say(session, TurnRequest(text="count"), ME)
     waiting = await service.say(session, TurnRequest(text="next"), ME, when_busy="wait")
     await until(service, running, is_chunk("one"))
@@ -139,7 +139,7 @@ async def test_closing_a_service_interrupts_its_turns_and_says_so(serve, runtime
 async def test_a_turn_that_lost_its_session_ends_without_a_word(serve, runtime, store):
     service = serve()
     session = await opened(service)
-    runtime.on("count", Say("one"), Gate("go"), Say("two"))
+    runtime.on("count", SayText("one"), PauseGate("go"), SayText("two"))
     running = await service.say(session, TurnRequest(text="count"), ME)
     await until(service, running, is_chunk("one"))
     await store.set_driver(session, "telegram")  # by force, as after a hand-over that got no answer
@@ -166,7 +166,7 @@ async def test_the_wheel_is_taken_from_a_process_that_does_not_answer(service, s
 async def test_a_session_that_is_deleted_takes_its_turn_with_it(serve, runtime, store):
     service = serve()
     session = await opened(service)
-    runtime.on("count", Say("one"), Gate("never"))
+    runtime.on("count", SayText("one"), PauseGate("never"))
     running = await service.say(session, TurnRequest(text="count"), ME)
     await until(service, running, is_chunk("one"))
     await store.set_driver(session, "cli")
@@ -180,7 +180,7 @@ async def test_the_lease_is_renewed_for_as_long_as_a_turn_runs(serve, runtime, s
     monkeypatch.setattr("sojourn.service.turn_record.LEASE_SECONDS", 0.06)
     service, other = serve(), serve()
     session = await opened(service)
-    runtime.on("count", Say("one"), Gate("go"), Say("two"))
+    runtime.on("count", SayText("one"), PauseGate("go"), SayText("two"))
     running = await service.say(session, TurnRequest(text="count"), ME)
     await asyncio.sleep(0.2)  # longer than the lease
     await other.messages(session)  # which looks for turns whose lease is over

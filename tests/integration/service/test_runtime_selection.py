@@ -12,7 +12,7 @@ from sojourn.ports.service import TurnRequest
 from sojourn.service import runtime_selection
 from sojourn.service.local import LocalService
 from sojourn.testing.app import FakeApp, make_settings
-from sojourn.testing.scripted_runtime import Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import PauseGate, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import ME, ended, follow, is_chunk, of, opened, talk, until
 from sojourn.testing.store_steps import ingest, make_transcript
 
@@ -98,7 +98,7 @@ async def test_loading_a_runtime_for_long_holds_up_no_other_turn(home, store, ru
     heavy = ScriptedRuntime("heavy")
     service = LocalService(Heavy(store=store, settings=make_settings(home), runtimes=[runtime, heavy]))
     try:
-        runtime.on("count", Say("one"), Gate("go"), Say("two"))
+        runtime.on("count", SayText("one"), PauseGate("go"), SayText("two"))
         turn = await service.say(await opened(service), TurnRequest(text="count", runtime="scripted"), ME)
         await until(service, turn, is_chunk("one"))
         slow = await service.say(await opened(service), TurnRequest(text="hello", runtime="heavy"), ME)

@@ -3,14 +3,14 @@
 import json
 
 from sojourn.ports.runtime import Observation, SaveState
-from sojourn.testing.scripted_runtime import Emit, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import Emit, SayText, ScriptedRuntime
 from sojourn.testing.service_steps import ME, opened, talk
 
 
 async def test_the_state_of_one_runtime_is_the_same_to_the_byte_after_a_turn_of_another(serve, store, runtime):
     other = ScriptedRuntime("hermes")
-    runtime.on("keep", Emit(SaveState({"graph": {"node": 1, "odd": "日本 \x00"}})), Say("ok"))
-    other.on("keep", Emit(SaveState({"run": "r1"})), Emit(SaveState({"run": "r2"})), Say("ok"))
+    runtime.on("keep", Emit(SaveState({"graph": {"node": 1, "odd": "日本 \x00"}})), SayText("ok"))
+    other.on("keep", Emit(SaveState({"run": "r1"})), Emit(SaveState({"run": "r2"})), SayText("ok"))
     service = serve(runtimes=[runtime, other])
     session = await opened(service)
     await talk(service, session, "keep")
@@ -23,7 +23,7 @@ async def test_the_state_of_one_runtime_is_the_same_to_the_byte_after_a_turn_of_
 
 
 async def test_observations_are_kept_with_runtime_and_turn(serve, store, runtime):
-    runtime.on("work", Emit(Observation("trace", {"n": 1})), Emit(Observation("trace", {"n": 2})), Say("ok"))
+    runtime.on("work", Emit(Observation("trace", {"n": 1})), Emit(Observation("trace", {"n": 2})), SayText("ok"))
     service = serve()
     session = await opened(service)
     kept = await talk(service, session, "work")
@@ -33,7 +33,7 @@ async def test_observations_are_kept_with_runtime_and_turn(serve, store, runtime
 
 
 async def test_undo_takes_back_what_runtimes_remembered(serve, store, runtime):
-    runtime.on("keep", Emit(SaveState({"at": 1})), Say("ok"))
+    runtime.on("keep", Emit(SaveState({"at": 1})), SayText("ok"))
     service = serve()
     session = await opened(service)
     await talk(service, session, "keep")
@@ -43,7 +43,7 @@ async def test_undo_takes_back_what_runtimes_remembered(serve, store, runtime):
 
 
 async def test_records_go_with_their_session(serve, store, runtime):
-    runtime.on("keep", Emit(SaveState({"at": 1})), Emit(Observation("x", {})), Say("ok"))
+    runtime.on("keep", Emit(SaveState({"at": 1})), Emit(Observation("x", {})), SayText("ok"))
     service = serve()
     session = await opened(service)
     await talk(service, session, "keep", key="k", runtime="scripted")

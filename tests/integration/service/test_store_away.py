@@ -17,7 +17,7 @@ from sojourn.service.recovery import Recovery
 from sojourn.service.turn_record import list_active_turns
 from sojourn.service.turn_writer import TurnWriter
 from sojourn.testing.app import FakeApp, make_settings
-from sojourn.testing.scripted_runtime import Gate, Say
+from sojourn.testing.scripted_runtime import PauseGate, SayText
 from sojourn.testing.service_steps import ME, ended, follow, of, opened, talk
 from tests.servers.flaky_store import Faint
 
@@ -126,7 +126,7 @@ async def test_a_turn_whose_past_cannot_be_read_was_interrupted_and_has_not_fail
 # waiting behind a turn
 async def waiting(service, runtime, session):
     """A turn that runs until the gate is opened, and one that waits behind it."""
-    runtime.on("slow", Gate("go"), Say("done"))
+    runtime.on("slow", PauseGate("go"), SayText("done"))
     first = await service.say(session, TurnRequest(text="slow"), ME)
     second = await service.say(session, TurnRequest(text="next"), ME, when_busy="wait")
     return first, second
@@ -184,7 +184,7 @@ async def test_a_turn_that_was_driven_out_at_this_moment_ends_before_the_next_be
     service, store, runtime, monkeypatch
 ):
     session = await opened(service)
-    runtime.on("slow", Gate("never"))
+    runtime.on("slow", PauseGate("never"))
     first = await service.say(session, TurnRequest(text="slow"), ME)
 
     async def nothing_to_do(*_):
@@ -199,7 +199,7 @@ async def test_a_turn_that_was_driven_out_at_this_moment_ends_before_the_next_be
 
 async def test_a_turn_that_was_ended_while_its_wheel_moved_does_not_go_on(service, store, runtime, monkeypatch):
     session = await opened(service)
-    runtime.on("slow", Gate("go"), Say("done"))
+    runtime.on("slow", PauseGate("go"), SayText("done"))
     turn = await service.say(session, TurnRequest(text="slow"), ME)
     drive = store.set_driver
 

@@ -1,7 +1,7 @@
 """Where tools work, and what they tell."""
 
 from sojourn.ports.tool import Question, ToolResult
-from sojourn.testing.scripted_runtime import Call, Say
+from sojourn.testing.scripted_runtime import CallTool, SayText
 from sojourn.testing.service_steps import GUEST, ended, is_asked, opened, stages, talk
 from sojourn.testing.turn_runner import make_tool
 
@@ -38,7 +38,7 @@ async def test_what_a_tool_tells_is_seen(serve, runtime):
             at.tell(f"line {number}")
         return ToolResult(text="three lines")
 
-    runtime.on("run", Call("terminal"), Say("done"))
+    runtime.on("run", CallTool("terminal"), SayText("done"))
     service = serve(tools=[make_tool("terminal", run)])
     kept = await talk(service, await opened(service), "run")
     assert [one["line"] for one in stages(kept, "tool") if "line" in one] == ["line 0", "line 1", "line 2"]
@@ -50,7 +50,7 @@ async def test_a_flood_of_lines_is_cut_and_the_turn_goes_on(serve, runtime):
             at.tell(f"line {number}")
         return ToolResult(text="many lines")
 
-    runtime.on("run", Call("terminal"), Say("done"))
+    runtime.on("run", CallTool("terminal"), SayText("done"))
     service = serve(tools=[make_tool("terminal", run)])
     kept = await talk(service, await opened(service), "run")
     assert ended(kept) == ("completed", [])
@@ -62,7 +62,7 @@ async def test_a_tool_asks_through_its_workspace(serve, runtime):
         reply = await at.ask(Question(id="q", text="Sure?", tool="terminal"))
         return ToolResult(text=reply.choice)
 
-    runtime.on("run", Call("terminal"), Say("done"))
+    runtime.on("run", CallTool("terminal"), SayText("done"))
     service = serve(tools=[make_tool("terminal", run)], agent_approval_seconds=0.02)
     kept = await talk(service, await opened(service), "run")
     assert [is_asked(one.item) for one in kept].count(True) == 1

@@ -10,7 +10,7 @@ from sojourn.core.messages import Message
 from sojourn.ports.service import Caller, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Reply
-from sojourn.testing.scripted_runtime import Call, Gate, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import CallTool, PauseGate, SayText, ScriptedRuntime
 from sojourn.tools.delegate import TASK
 from tests.integration.tools.rig import open_kit
 
@@ -55,8 +55,8 @@ async def ask(kit, text, tmp_path, **more):
 
 
 async def test_answer_of_the_sub_agent_comes_back(kit, runtime, tmp_path):
-    runtime.on("go", Call("delegate_task", {"task": "count to two"}), Say("thanks"))
-    runtime.on(TASK + "count to two", Say("one two"))
+    runtime.on("go", CallTool("delegate_task", {"task": "count to two"}), SayText("thanks"))
+    runtime.on(TASK + "count to two", SayText("one two"))
     session, turn = await ask(kit, "go", tmp_path)
     said = await answer_of(kit, session.id, turn)
     assert ("tool", "one two") in said
@@ -66,8 +66,8 @@ async def test_answer_of_the_sub_agent_comes_back(kit, runtime, tmp_path):
 
 
 async def test_sub_agent_cannot_delegate(kit, runtime, tmp_path):
-    runtime.on("go", Call("delegate_task", {"task": "deeper"}))
-    runtime.on(TASK + "deeper", Call("delegate_task", {"task": "deepest"}), Say("tried"))
+    runtime.on("go", CallTool("delegate_task", {"task": "deeper"}))
+    runtime.on(TASK + "deeper", CallTool("delegate_task", {"task": "deepest"}), SayText("tried"))
     session, turn = await ask(kit, "go", tmp_path)
     assert ("tool", "tried") in await answer_of(kit, session.id, turn)
     assert len(runtime.seen) == 2
@@ -75,23 +75,23 @@ async def test_sub_agent_cannot_delegate(kit, runtime, tmp_path):
 
 @pytest.mark.parametrize("settings", [{"tools.delegates": 1}], indirect=True)
 async def test_only_so_many_tasks_in_one_turn(kit, runtime, tmp_path):
-    runtime.on("go", Call("delegate_task", {"task": "a"}), Call("delegate_task", {"task": "b"}))
+    runtime.on("go", CallTool("delegate_task", {"task": "a"}), CallTool("delegate_task", {"task": "b"}))
     session, turn = await ask(kit, "go", tmp_path)
     told = [text for role, text in await answer_of(kit, session.id, turn) if role == "tool"]
     assert "already delegated 1 tasks" in told[1]
 
 
 async def test_questions_of_the_sub_agent_reach_the_person(kit, runtime, tmp_path):
-    runtime.on("go", Call("delegate_task", {"task": "write"}))
-    runtime.on(TASK + "write", Call("write_file", {"path": "a.txt", "content": "hello"}), Say("written"))
+    runtime.on("go", CallTool("delegate_task", {"task": "write"}))
+    runtime.on(TASK + "write", CallTool("write_file", {"path": "a.txt", "content": "hello"}), SayText("written"))
     session, turn = await ask(kit, "go", tmp_path)
     assert ("tool", "written") in await answer_of(kit, session.id, turn, answers=["once"])
     assert (tmp_path / "a.txt").read_text() == "hello"
 
 
 async def test_stopping_the_turn_stops_the_sub_agent(kit, runtime, tmp_path):
-    runtime.on("go", Call("delegate_task", {"task": "wait"}))
-    runtime.on(TASK + "wait", Gate("never"))
+    runtime.on("go", CallTool("delegate_task", {"task": "wait"}))
+    runtime.on(TASK + "wait", PauseGate("never"))
     session, turn = await ask(kit, "go", tmp_path)
     async with asyncio.timeout(20):
         while len(runtime.seen) < 2:
@@ -106,8 +106,8 @@ async def test_stopping_the_turn_stops_the_sub_agent(kit, runtime, tmp_path):
 
 @pytest.mark.parametrize("settings", [{"tools.delegate_seconds": 1}], indirect=True)
 async def test_sub_agent_that_takes_too_long_is_stopped(kit, runtime, tmp_path):
-    runtime.on("go", Call("delegate_task", {"task": "wait"}))
-    runtime.on(TASK + "wait", Gate("never"))
+    runtime.on("go", CallTool("delegate_task", {"task": "wait"}))
+    runtime.on(TASK + "wait", PauseGate("never"))
     session, turn = await ask(kit, "go", tmp_path)
     told = [text for role, text in await answer_of(kit, session.id, turn) if role == "tool"]
     assert "longer than 1 seconds" in told[0]

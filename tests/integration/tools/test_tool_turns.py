@@ -11,7 +11,7 @@ from sojourn.core.messages import Message
 from sojourn.core.sessions import Principal
 from sojourn.ports.service import Caller, TurnRequest
 from sojourn.ports.tool import Reply
-from sojourn.testing.scripted_runtime import Call, Say, ScriptedRuntime
+from sojourn.testing.scripted_runtime import CallTool, SayText, ScriptedRuntime
 from tests.integration.tools.rig import open_kit
 
 ME = Caller(surface="cli", holder="test")
@@ -49,8 +49,8 @@ async def played(kit, session, text, answers, by=ME):
 
 
 async def test_allowed_for_the_session_is_not_asked_again_but_danger_is(kit, runtime, tmp_path):
-    runtime.on("a", Call("terminal", {"command": "echo one"}), Call("terminal", {"command": "echo two"}))
-    runtime.on("b", Call("terminal", {"command": "echo three"}), Call("terminal", {"command": "rm -rf ../x"}))
+    runtime.on("a", CallTool("terminal", {"command": "echo one"}), CallTool("terminal", {"command": "echo two"}))
+    runtime.on("b", CallTool("terminal", {"command": "echo three"}), CallTool("terminal", {"command": "rm -rf ../x"}))
     session = await kit.service.open(ME, cwd=str(tmp_path))
     told, asked = await played(kit, session, "a", ["session"])
     assert told == ["one", "two"]
@@ -66,7 +66,7 @@ async def test_allowed_for_the_session_is_not_asked_again_but_danger_is(kit, run
 
 async def test_long_result_and_its_secret_do_not_reach_the_transcript(kit, runtime, tmp_path):
     (tmp_path / "big.txt").write_text("token = ghp_" + "a1B2" * 10 + "\n" + "x\n" * 40_000)
-    runtime.on("go", Call("terminal", {"command": "cat big.txt"}))
+    runtime.on("go", CallTool("terminal", {"command": "cat big.txt"}))
     session = await kit.service.open(ME, cwd=str(tmp_path))
     (told,), _ = await played(kit, session, "go", ["once"])
     assert len(told) <= 30_000
@@ -74,7 +74,7 @@ async def test_long_result_and_its_secret_do_not_reach_the_transcript(kit, runti
 
 
 async def test_stopping_a_turn_ends_its_command(kit, runtime, tmp_path):
-    runtime.on("go", Call("terminal", {"command": "sleep 300 & echo $! > pid; wait"}), Say("never"))
+    runtime.on("go", CallTool("terminal", {"command": "sleep 300 & echo $! > pid; wait"}), SayText("never"))
     session = await kit.service.open(ME, cwd=str(tmp_path))
     playing = asyncio.create_task(played(kit, session, "go", ["once"]))
     async with asyncio.timeout(20):
@@ -89,7 +89,7 @@ async def test_stopping_a_turn_ends_its_command(kit, runtime, tmp_path):
 
 async def test_guest_is_not_even_offered_what_writes_or_runs(kit, runtime):
     ann = Caller(surface="telegram", principal=Principal("guest_ann"), holder="test")
-    runtime.on("go", Call("write_file", {"path": "a", "content": "x"}))
+    runtime.on("go", CallTool("write_file", {"path": "a", "content": "x"}))
     session = await kit.service.open(ann)
     await played(kit, session, "go", [], by=ann)
     offered = {one.name: one.effect for one in runtime.seen[0].tools}
@@ -98,7 +98,9 @@ async def test_guest_is_not_even_offered_what_writes_or_runs(kit, runtime):
 
 
 async def test_default_workspace_inside_our_home_is_an_ordinary_one(kit, runtime):
-    runtime.on("go", Call("write_file", {"path": "a.txt", "content": "x"}), Call("read_file", {"path": "a.txt"}))
+    runtime.on(
+        "go", CallTool("write_file", {"path": "a.txt", "content": "x"}), CallTool("read_file", {"path": "a.txt"})
+    )
     session = await kit.service.open(ME)
     told, asked = await played(kit, session, "go", ["once"])
     assert told[1] == "     1\tx"
@@ -108,7 +110,7 @@ async def test_default_workspace_inside_our_home_is_an_ordinary_one(kit, runtime
 async def test_our_own_settings_and_tokens_are_asked_about_every_time(kit, runtime):
     kit.make_home()
     (kit.settings.home / "server.json").write_text("{}")
-    runtime.on("go", Call("read_file", {"path": "../server.json"}))
+    runtime.on("go", CallTool("read_file", {"path": "../server.json"}))
     session = await kit.service.open(ME)
     _, asked = await played(kit, session, "go", ["deny"])
     assert [one["dangerous"] for one in asked] == [True]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.achievements.aggregate import SessionAggregate
-from sojourn.achievements.session_cache import Record
+from sojourn.achievements.session_cache import CacheRecord
 from tests.unit.achievements.worlds import BOOK, ListedHistory, scanner
 
 TEXTS = ["error in codex", "git push", "missing env", "./a.py ./b.py", "skill ok", ""]
@@ -18,8 +18,8 @@ STEPS = st.lists(
 )
 
 
-def record_of(history: ListedHistory, session: str) -> Record:
-    return Record(history.facts[session], scanner().contribution(history.rows[session]))
+def record_of(history: ListedHistory, session: str) -> CacheRecord:
+    return CacheRecord(history.facts[session], scanner().contribution(history.rows[session]))
 
 
 def told(ledger: SessionAggregate):
