@@ -38,7 +38,8 @@ class ActiveConversation:
         self.queued: list[Incoming] = []
         self.steered: list[Incoming] = []  # passed to the running turn, which may or may not accept them
         self.steer_results: dict[str, bool] = {}  # text → whether the turn accepted it
-        self.wakeup = asyncio.Event()  # a message came in that may not wait
+        self.wakeup = asyncio.Event()  # a message came in that may not wait, or the turn is over
+        self.is_turn_over = False
         self.session: SessionId | None = None  # in which a turn runs
         self.question: Mapping[str, Json] | None = None  # what that turn asks
 
@@ -120,9 +121,13 @@ class InboxWorker:
         renewal = asyncio.create_task(self._renew(active))
         try:
             while active.item is not None:
+                active.is_turn_over = False
                 during_turn = asyncio.create_task(self._during_turn(active))
                 try:
                     await self._handle(active, active.item)
+                    active.is_turn_over = True
+                    active.wakeup.set()
+                    await during_turn  # to its end: a message that steered the turn must not get a second one
                 finally:
                     during_turn.cancel()
                     await asyncio.gather(during_turn, return_exceptions=True)
@@ -217,6 +222,8 @@ class InboxWorker:
         """While a turn runs, handles the messages that may not wait, and queues the others."""
         while True:
             await active.wakeup.wait()
+            if active.is_turn_over:
+                return  # the event stays set: the next turn looks for what came in meanwhile
             active.wakeup.clear()
             assert active.item is not None
             try:
