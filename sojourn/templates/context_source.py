@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from weakref import WeakValueDictionary
 
 from sojourn.core.errors import NotFound
 from sojourn.core.events import Progress
@@ -37,10 +39,21 @@ class TemplateSource:
 
     def __init__(self, library: Library, *, automatic: bool = True, most: int = 1) -> None:
         self._library, self._automatic, self._most = library, automatic, most
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = (
+            WeakValueDictionary()
+        )  # one per busy session
+
+    def _lock_outcome(self, session: str) -> asyncio.Lock:
+        """The lock around each read and write of a session's outcome: a turn's end overlaps the next one's start."""
+        return self._locks.setdefault(session, asyncio.Lock())
 
     async def contribute(self, request: ContextRequest) -> ContextContribution:
         if request.session.principal != OWNER or NAME in request.drop:
             return ContextContribution()
+        async with self._lock_outcome(request.session.id):
+            return await self._contribute(request)
+
+    async def _contribute(self, request: ContextRequest) -> ContextContribution:
         known = await self._load_outcome(request.session.id)
         if request.template == "none":
             await self._drop_templates(known, known.templates)
@@ -63,10 +76,10 @@ class TemplateSource:
         """Notes what became of the turn, whether it had a template or not: both are needed to compare."""
         if request.session.principal != OWNER:
             return
-        known = await self._load_outcome(request.session.id)
-        if not known.turns and request.history:
-            return  # it began before anybody took notes
-        await self._save_outcome(known.after(kept, status))
+        async with self._lock_outcome(request.session.id):
+            known = await self._load_outcome(request.session.id)
+            if known.turns or not request.history:  # else the session began before outcomes were recorded
+                await self._save_outcome(known.after(kept, status))
 
     async def _reuse(self, request: ContextRequest, known: SessionOutcome) -> ContextContribution:
         """What the session began with stays before it: what is sent stays the same, and a cache can keep it."""
