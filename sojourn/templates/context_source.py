@@ -39,9 +39,7 @@ class TemplateSource:
 
     def __init__(self, library: Library, *, automatic: bool = True, most: int = 1) -> None:
         self._library, self._automatic, self._most = library, automatic, most
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = (
-            WeakValueDictionary()
-        )  # one per busy session
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # one per busy session
 
     def _lock_outcome(self, session: str) -> asyncio.Lock:
         """The lock around each read and write of a session's outcome: a turn's end overlaps the next one's start."""

@@ -20,6 +20,9 @@ UNKNOWN = "\ufffc"  # a part of a word that is not known before the line runs
 _SPLIT = "\ue000"  # marks where an unquoted value ends one word and begins the next
 _DOLLAR = "\ue004"  # marks a `$` that the grammar has split from its name
 _BRACES = {"{": OPEN, "}": CLOSE, ",": COMMA}
+# The grammar's scanner asks C's `isalpha` about code points over 255, which may crash the process. Every byte of such a
+# character becomes a letter; words are read from the source itself, by their offsets.
+_ASCII_ONLY = bytes(byte if byte < 128 else ord("x") for byte in range(256))
 MAX_SCRIPT_BYTES = 10_000  # hostile nesting takes quadratic time, and 150 kB of it overflow the C stack
 MAX_PARSE_MICROSECONDS = 500_000  # on hostile lines the grammar's error recovery takes quadratic time and memory
 MAX_MENDED_BYTES = 10_000  # of a line with an error that is looked at more closely
@@ -110,7 +113,7 @@ def _parse(source: bytes) -> Node | None:
     # Deprecated for a progress callback, which crashes the interpreter in 0.25 and 0.26.
     parser = Parser(_LANGUAGE, timeout_micros=MAX_PARSE_MICROSECONDS)
     try:
-        return parser.parse(source).root_node
+        return parser.parse(source.translate(_ASCII_ONLY)).root_node
     except ValueError:
         return None
 

@@ -74,3 +74,13 @@ def test_what_the_grammar_misreads_is_unclear(line):
 @pytest.mark.parametrize("size", [MAX_SCRIPT_BYTES, 150_000])
 def test_hostile_line_is_given_up_in_time(piece, size):
     assert parse_script(piece * (size // len(piece))).unclear
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["\U000efaa3\n$(\u6df6${\U000d07ab\U0010b220{<<'E'", "\u3f31-\ue45e/<<'E';for\u1659{\U000fd56cdone)", "echo é ü"],
+)
+def test_characters_beyond_ascii_do_not_crash_the_scanner(line):
+    for _ in range(200):
+        parse_script(line)
+    assert words("echo é 日本") == [["echo", "é", "日本"]]
