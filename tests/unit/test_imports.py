@@ -22,6 +22,7 @@ EXTRAS = {
     "sojourn.runtimes.native.provider_google",
     "sojourn.runtimes.native.provider_openai",
     "sojourn.runtimes.offline.engine",
+    "sojourn.text.shell",
     "sojourn.tools.danger.rules",
     "sojourn.tools.html_text",
     "sojourn.tools.mcp.hub",

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from sojourn.lazy import Lazy
 from sojourn.templates.judge.phrases import load_verbs, load_words
-from sojourn.text.shell import parse_script
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sojourn.text.shell import Script, parse_script  # noqa: F401
+
+# The parser loads the shell grammar, which only a command with quotes or operators needs.
+PARSE_SCRIPT: Lazy[Callable[[str], Script]] = Lazy("sojourn.text.shell:parse_script")
 
 _PLAIN = re.compile(r"[\w./:@%+, -]*")
 _FOLDER_SEPARATOR = re.compile(r"\\(?=\w)")  # of Windows; a shell would drop it
@@ -43,7 +51,7 @@ def parse_steps(command: str) -> tuple[Step, ...]:
     """The commands of a line, in order, without prefixes such as `sudo`; none if a shell would not accept it."""
     if _PLAIN.fullmatch(command):  # ten times as fast as the grammar: mining reads every command of a history
         return _strip_prefixes(command.split())
-    parsed = parse_script(_FOLDER_SEPARATOR.sub("/", command[:_PARSED_CHARACTERS])).commands
+    parsed = PARSE_SCRIPT.load()(_FOLDER_SEPARATOR.sub("/", command[:_PARSED_CHARACTERS])).commands
     return tuple(step for one in parsed for step in _strip_prefixes(one.words))
 
 
