@@ -19,7 +19,7 @@ from sojourn.ports.cli import CliContext
 from sojourn.server_file import Server, is_serving, read_server_file
 
 if TYPE_CHECKING:
-    from sojourn.http.server import ServerReady
+    from sojourn.http.server import ServerReady, serve
 
 _LINK_TIMEOUT_SECONDS = 5.0
 # Lazy: `--help` needs no web framework.

@@ -56,7 +56,7 @@ def test_sixty_cards_five_stats_and_filters_that_combine(counted):
     shown.first.wait_for()
     assert page.get_by_role("button", name="Vibe Coding").get_attribute("aria-pressed") == "true"
     page.get_by_label("Search badges").fill("no such badge at all")
-    assert "No badge fits" in page.locator(".empty").inner_text()
+    assert "No badges match" in page.locator(".empty").inner_text()
 
 
 def test_secrets_do_not_leak(counted):

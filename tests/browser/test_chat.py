@@ -9,7 +9,7 @@ def test_from_an_empty_home_to_a_first_answer(site):
     page.get_by_role("link", name="Start a chat").click()
     say(page, "help")
     page.wait_for_url("**/chat/*")
-    page.get_by_text("This is what I understand").first.wait_for(timeout=60_000)
+    page.get_by_text("Here is what I understand").first.wait_for(timeout=60_000)
     assert page.locator(".bubble").inner_text() == "help"
     assert site.complaints == []
 

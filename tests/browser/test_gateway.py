@@ -103,7 +103,7 @@ def test_one_that_fails_says_why_and_leaves_the_session_here(talking, model):
     page.locator(".used").wait_for()
     dialog = hand_over(page, chat="..")
     dialog.locator("[data-state=failed]").wait_for()
-    assert "'..' cannot be a room." in dialog.locator(".problem-text").inner_text()
+    assert "'..' is not a valid room name." in dialog.locator(".problem-text").inner_text()
     page.keyboard.press("Escape")
     page.locator("[data-driver=web]").wait_for()
     say(page, "and now?")

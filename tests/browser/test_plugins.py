@@ -149,7 +149,7 @@ def test_a_page_that_talks_without_end_is_stopped(filled, flood):
     write(filled.server.home, "gossip", page=f"setInterval(() => {{ for (let i = 0; i < 1000; i++) {flood}; }}, 1);")
     enable(filled, "gossip")
     page = filled.open("/gossip")
-    page.get_by_role("alert").get_by_text("said too much").wait_for()
+    page.get_by_role("alert").get_by_text("sent too many messages").wait_for()
     assert page.locator("iframe").count() == 0
     is_usable(page)
 

@@ -65,15 +65,15 @@ def test_rename_tag_pin_archive_and_delete(filled):
 def test_search_marks_what_was_found_and_leads_there(site):
     site.server.client.post("/api/plugins/dashboard/samples")
     page = site.open("/sessions")
-    page.get_by_label("Search everything").wait_for()
+    page.get_by_label("Search all messages and titles").wait_for()
     page.keyboard.press("/")
     page.keyboard.type("flaky")
     page.locator(".hits mark").first.wait_for()
     assert {one.lower() for one in page.locator(".hits mark").all_inner_texts()} == {"flaky"}
     page.locator(".hits a").first.click()
     page.locator(".turn").first.wait_for()
-    page.get_by_label("Search everything").fill("zzzunheardof")
-    page.get_by_text("Nothing says “zzzunheardof”.").wait_for()
+    page.get_by_label("Search all messages and titles").fill("zzzunheardof")
+    page.get_by_text("No results for “zzzunheardof”.").wait_for()
 
 
 def test_filters_narrow_the_list(filled):
@@ -123,11 +123,11 @@ def test_every_filter_combines_with_a_tool_and_with_words(filled):
     found(page, "Copy 000011", "Copy 000012")
     page.get_by_label("Archived").select_option("no")
     found(page, "Copy 000011")
-    page.get_by_label("Search everything").fill("log")
+    page.get_by_label("Search all messages and titles").fill("log")
     page.locator(".hits mark").first.wait_for()
     found(page, "Copy 000011")
     page.get_by_label("Model").fill("small-2")
-    page.get_by_text("Nothing that fits these filters says “log”.").wait_for()
+    page.get_by_text("No results for “log” with these filters.").wait_for()
 
 
 def found(page, *titles):

@@ -48,7 +48,7 @@ async def drawn(at: World, made, adapter=None) -> None:
 async def test_a_file_that_a_turn_made_is_sent(home, store, made, words):
     async with world(home, store) as at:
         await drawn(at, made)
-        shown = [one for one in at.network.shown("42") if one.by == "bot"]
+        shown = [one for one in at.network.read_messages("42") if one.by == "bot"]
         assert [one.text for one in shown] == (words or ["hello", "", "done"])
         [file] = [file for one in shown for file in one.files]
         assert (file.name, file.media_type, file.data) == ("herbs.png", "image/png", PICTURE)
@@ -75,7 +75,7 @@ async def test_a_network_that_asks_to_wait_gets_the_file_later(home, store):
             None if text or not waits else at.network.refuse("rate_limited", waits.pop())
         )
         await drawn(at, among_facts)
-        assert len([file for one in at.network.shown("42") for file in one.files]) == 1
+        assert len([file for one in at.network.read_messages("42") for file in one.files]) == 1
 
 
 async def test_a_file_that_is_gone_is_said(home, store):
@@ -95,7 +95,7 @@ async def test_files_of_the_person_are_not_sent_back(home, store):
         at.network.say("42", "look", files=[File(name="a.png", media_type="image/png", data=PICTURE)])
         await at.texts("42", 1)
         await at.quiet()
-        assert [len(one.files) for one in at.network.shown("42")] == [1, 0]
+        assert [len(one.files) for one in at.network.read_messages("42")] == [1, 0]
 
 
 async def test_what_is_being_answered_gets_a_sign_if_one_is_wanted(home, store):
@@ -103,7 +103,7 @@ async def test_what_is_being_answered_gets_a_sign_if_one_is_wanted(home, store):
         at.runtime.on("slow", PauseGate("go"))
         await at.start()
         id = at.network.say("42", "slow")
-        await at.until(lambda: [one.id for one in at.network.shown("42") if one.reactions == ("👀",)] == [id])
+        await at.until(lambda: [one.id for one in at.network.read_messages("42") if one.reactions == ("👀",)] == [id])
         at.runtime.gate("go").open()
 
 
@@ -114,7 +114,7 @@ async def test_no_sign_unless_it_is_wanted_and_none_on_commands(home, store, wan
         at.network.say("42", words)
         await at.texts("42", 1)
         await at.quiet()
-        assert [one.reactions for one in at.network.shown("42")] == [(), ()]
+        assert [one.reactions for one in at.network.read_messages("42")] == [(), ()]
 
 
 async def test_a_sign_that_is_refused_keeps_nobody_from_answering(home, store):
