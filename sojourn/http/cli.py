@@ -19,7 +19,8 @@ from sojourn.ports.cli import CliContext
 from sojourn.server_file import Server, is_serving, read_server_file
 
 if TYPE_CHECKING:
-    from sojourn.http.server import ServerReady, serve
+    from sojourn.http.server import ServerReady
+    from sojourn.http.server import serve as run_server  # noqa: F401
 
 _LINK_TIMEOUT_SECONDS = 5.0
 # Lazy: `--help` needs no web framework.

@@ -20,12 +20,10 @@ UNKNOWN = "\ufffc"  # a part of a word that is not known before the line runs
 _SPLIT = "\ue000"  # marks where an unquoted value ends one word and begins the next
 _DOLLAR = "\ue004"  # marks a `$` that the grammar has split from its name
 _BRACES = {"{": OPEN, "}": CLOSE, ",": COMMA}
-# The grammar's scanner asks C's `isalpha` about code points over 255, which may crash the process. Every byte of such a
-# character becomes a letter; words are read from the source itself, by their offsets.
+# The scanner may crash on characters beyond Latin-1: it sees letters instead. Words are read from the source by offset.
 _ASCII_ONLY = bytes(byte if byte < 128 else ord("x") for byte in range(256))
 MAX_SCRIPT_BYTES = 10_000  # hostile nesting takes quadratic time, and 150 kB of it overflow the C stack
 MAX_PARSE_MICROSECONDS = 500_000  # on hostile lines the grammar's error recovery takes quadratic time and memory
-MAX_MENDED_BYTES = 10_000  # of a line with an error that is looked at more closely
 MAX_DEPTH = 12  # commands inside commands
 MAX_VALUE_CHARS = 10_000  # of a variable
 
@@ -122,8 +120,6 @@ def _has_problem(root: Node) -> bool:
     """Whether the grammar does not accept the text. A `$` without a name is fine: a shell takes it literally."""
     if not root.has_error:
         return False
-    if root.end_byte > MAX_MENDED_BYTES:
-        return True
     found = QueryCursor(_PROBLEMS).captures(root).get("problem", ())
     return not found or any(node.is_error or node.type != "special_variable_name" for node in found)
 
