@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.core.errors import BadConfig
-from sojourn.core.settings import CHILD_VARIABLES, SETTINGS, SETTINGS_BY_NAME, Secret, Setting, Settings
+from sojourn.core.settings import Secret, Settings
+from sojourn.settings_table import CHILD_VARIABLES, SETTINGS, SETTINGS_BY_NAME, Setting
 
 # Variables that move the homes of other agents, whose histories can be imported.
 _HOME_VARIABLES = ("HERMES_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME")

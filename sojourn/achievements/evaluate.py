@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sojourn.achievements.metrics import TIER_NAMES
-from sojourn.core.badges import Achievement
+from sojourn.badge_rules import Achievement
 
 State = Literal["unlocked", "discovered", "secret"]
 HIDDEN = "???"

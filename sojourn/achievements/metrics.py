@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from sojourn.core.badges import Gate, MetricRule, Pattern, tool_named, words
+from sojourn.badge_rules import Gate, MetricRule, Pattern, tool_named, words
 
 TIER_NAMES = ("Copper", "Silver", "Gold", "Diamond", "Olympian")
 

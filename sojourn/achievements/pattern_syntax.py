@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import product
 
-from sojourn.core.badges import WordPattern
+from sojourn.badge_rules import WordPattern
 from sojourn.core.errors import BadInput
 
 

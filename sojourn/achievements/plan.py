@@ -25,7 +25,7 @@ from sojourn.achievements.counters import (
     split_at_rest,
 )
 from sojourn.achievements.pattern_syntax import PatternToken, Sequence, parse_pattern, to_re
-from sojourn.core.badges import MetricRule, ToolNamePattern, WordPattern
+from sojourn.badge_rules import MetricRule, ToolNamePattern, WordPattern
 from sojourn.core.errors import BadInput
 
 Kind = Literal["spots", "runs", "maybe", "surely"]

@@ -15,7 +15,7 @@ from sojourn.achievements.rules import RuleBook
 from sojourn.achievements.session_cache import CacheRecord
 from sojourn.achievements.session_scanner import SessionScanner
 from sojourn.achievements.snapshot import choose_titles
-from sojourn.core.badges import Achievement, MetricRule
+from sojourn.badge_rules import Achievement, MetricRule
 from sojourn.core.errors import BadInput
 from sojourn.ports.history import History, RawMessage, SessionFacts
 

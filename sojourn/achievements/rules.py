@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from sojourn.achievements.metrics import LISTED_TOTALS, METRICS, READING_FIELDS, TIER_NAMES, TOTALS, Total
-from sojourn.core.badges import Achievement, MetricRule, Requirement
+from sojourn.badge_rules import Achievement, MetricRule, Requirement
 from sojourn.core.errors import BadInput
 
 # Grows when the scanner itself counts differently with unchanged rules.

@@ -14,9 +14,10 @@ from typing import IO, Any
 
 from sojourn.client.remote import RemoteService
 from sojourn.core.errors import ServerUnreachable
-from sojourn.core.settings import SETTINGS_BY_NAME, Secret, Settings
+from sojourn.core.settings import Secret, Settings
 from sojourn.processes import start_detached
 from sojourn.server_file import Server, is_serving, read_server_file
+from sojourn.settings_table import SETTINGS_BY_NAME
 
 try:
     import fcntl as _fcntl

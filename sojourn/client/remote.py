@@ -19,7 +19,6 @@ from sojourn.client.transport import (
     principal_header,
 )
 from sojourn.core.attachments import Attachment
-from sojourn.core.codec import decode_recorded, decode_value, encode_value, make_cursor
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
@@ -28,6 +27,7 @@ from sojourn.ports.service import Caller, ExportFormat, RuntimeInfo, Turn, TurnR
 from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
 from sojourn.server_file import Server
+from sojourn.text.codec import decode_recorded, decode_value, encode_value, make_cursor
 
 _PAGE_ROWS, _PAGE_HITS = 1000, 200  # the most one request may ask for
 _SETTABLE = ("title", "tags", "pinned", "archived", "model", "cwd")

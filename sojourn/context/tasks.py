@@ -20,15 +20,14 @@ from sojourn.core.tasks import (
     TaskState,
     advance,
     build_graph,
-    from_json,
     is_over,
     list_ready,
-    to_json,
     to_progress_detail,
 )
 from sojourn.ports.app import HasStore
 from sojourn.ports.context import ContextBlock, ContextContribution, ContextRequest, Stage
 from sojourn.ports.store import Record
+from sojourn.text.codec import decode_value, encode_value
 
 KIND = "tasks"
 _CONTINUES = re.compile(
@@ -74,9 +73,9 @@ class TaskSource:
         """Saves the outcome of the tasks."""
         record = await self._app.store.get_record(KIND, request.session.id)
         graph = await self._current_graph(record)
-        if record is not None and graph is not None and graph != _parse_graph(record):
+        if record is not None and graph is not None and graph != decode_graph(record):
             await self._app.store.put_record(
-                replace(record, value={**record.value, **to_json(graph)}), expect=record.revision
+                replace(record, value={**record.value, **encode_value(graph)}), expect=record.revision
             )
 
     async def _find_unfinished(self, request: ContextRequest) -> TaskGraph | None:
@@ -90,14 +89,14 @@ class TaskSource:
 
     async def _save(self, request: ContextRequest, graph: TaskGraph, *, after: int) -> None:
         """Saves a graph. `after`: the number in the session's log after which the turn that works on it begins."""
-        session, value = request.session, {**to_json(graph), "after": after}
+        session, value = request.session, {**encode_value(graph), "after": after}
         await self._app.store.put_record(
             Record(kind=KIND, key=session.id, value=value, principal=session.principal, session=session.id)
         )
 
     async def _current_graph(self, record: Record | None) -> TaskGraph | None:
         """Returns the graph as its turn left it. A completed turn without task progress did all tasks at once."""
-        graph = _parse_graph(record)
+        graph = decode_graph(record)
         if record is None or graph is None or record.session is None:
             return None
         states: dict[str, TaskState] = {}
@@ -183,8 +182,12 @@ def render_graph(graph: TaskGraph) -> str:
     return "\n".join([f"{together} {graph.because}", *lines])
 
 
-def _parse_graph(record: Record | None) -> TaskGraph | None:
+def decode_graph(record: Record | None) -> TaskGraph | None:
+    """Decodes a stored graph; None for one of another version, so that the next request builds a new one."""
     try:
-        return from_json(record.value) if record else None
-    except BadInput:
-        return None  # of another version: the next request builds a new one
+        graph = decode_value(TaskGraph, record.value) if record else None
+        if graph is None or any(task.state not in get_args(TaskState) for task in graph.tasks):
+            return None
+        return build_graph(graph.tasks, parallel=graph.parallel, because=graph.because)
+    except (AttributeError, BadInput, KeyError, TypeError, ValueError):
+        return None

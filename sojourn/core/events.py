@@ -14,21 +14,10 @@ from typing import ClassVar
 
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json, Message
+from sojourn.core.progress import DETAILS
 
 CONTRACT_VERSION = 1  # grows only when an old client would misread an event
-STAGES = (
-    "prepare",
-    "queued",
-    "running",
-    "thinking",
-    "tool",
-    "task",
-    "template",
-    "memory",
-    "approval",
-    "compaction",
-    "handoff",
-)
+STAGES = tuple(DETAILS)
 EMPTY: Mapping[str, Json] = MappingProxyType({})
 
 

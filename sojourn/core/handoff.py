@@ -25,6 +25,7 @@ State = Literal["requested", "claimed", Step, "completed", "failed", "cancelled"
 # `cancel`: by a person; `expire`: nobody claimed it in time; `abandon`: its owner is gone and its deadline has passed
 Signal = Literal["claim", "renew", Step, "complete", "fail", "cancel", "expire", "abandon"]
 
+LOCAL_SURFACES = ("cli", "web")  # a session can move here without a chat network
 BEFORE_BOUND: tuple[State, ...] = ("requested", "claimed", "thread_ready")
 AFTER_BOUND: tuple[State, ...] = ("bound", "turn_done", "delivered")
 LIVE: tuple[State, ...] = (*BEFORE_BOUND, *AFTER_BOUND)

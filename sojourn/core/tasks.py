@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from graphlib import CycleError, TopologicalSorter
+from typing import Literal
 
-from sojourn.core.codec import decode_value, encode_value
 from sojourn.core.errors import BadInput, NotFound
-from sojourn.core.messages import Json
 from sojourn.core.progress import TaskDetail, TaskEntry
 
 TaskState = Literal["waiting", "running", "done", "failed", "skipped"]
@@ -58,23 +57,12 @@ def build_graph(tasks: Iterable[Task], *, parallel: bool = False, because: str =
         for need in task.needs:
             if need not in known:
                 raise BadInput(f'"{task.id}" needs "{need}", which is no task.', hint=f"There are: {', '.join(known)}.")
-    if cycle := _find_cycle(found):
-        raise BadInput(f"These tasks wait for each other: {' → '.join(cycle)}.", hint="Remove one of the needs.")
+    try:
+        TopologicalSorter({task.id: task.needs for task in found}).prepare()
+    except CycleError as error:
+        cycle = " → ".join(reversed(error.args[1]))
+        raise BadInput(f"These tasks wait for each other: {cycle}.", hint="Remove one of the needs.") from error
     return TaskGraph(tasks=found, parallel=parallel, because=because)
-
-
-def _find_cycle(tasks: tuple[Task, ...]) -> tuple[str, ...]:
-    """The ids of a cycle, in order; empty if there is none."""
-    left = {task.id: task.needs for task in tasks}
-    while free := [id for id, needs in left.items() if not any(need in left for need in needs)]:
-        for id in free:
-            del left[id]
-    if not left:
-        return ()
-    walked: list[str] = [next(iter(left))]
-    while (step := next(need for need in left[walked[-1]] if need in left)) not in walked:
-        walked.append(step)
-    return (*walked[walked.index(step) :], step)
 
 
 def find_task(graph: TaskGraph, id: str) -> Task:
@@ -140,19 +128,3 @@ def to_progress_detail(graph: TaskGraph) -> TaskDetail:
         "parallel": graph.parallel,
         "because": graph.because,
     }
-
-
-def to_json(graph: TaskGraph) -> Json:
-    """Encodes a graph for the store."""
-    return encode_value(graph)
-
-
-def from_json(value: Json) -> TaskGraph:
-    """Decodes a stored graph. BadInput."""
-    try:
-        graph = decode_value(TaskGraph, value)
-        if any(task.state not in get_args(TaskState) for task in graph.tasks):
-            raise ValueError("unknown state")
-        return build_graph(graph.tasks, parallel=graph.parallel, because=graph.because)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise BadInput(f"This is not a task graph: {error!r}.", hint="The next request builds a new one.") from error

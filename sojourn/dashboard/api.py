@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict, Field
 
-from sojourn.core.settings import SETTINGS, Secret
+from sojourn.core.settings import Secret
 from sojourn.dashboard.host import PluginHost
 from sojourn.dashboard.import_job import ImportJobs, ImportState
 from sojourn.dashboard.insights import Insights
@@ -19,6 +19,7 @@ from sojourn.dashboard.plugin_state import PageState, turn_off, turn_on
 from sojourn.ports.app import AppContext, PluginContext
 from sojourn.ports.pages import NEEDS
 from sojourn.sandbox import landlock_version
+from sojourn.settings_table import SETTINGS
 
 Name = Annotated[str, PathParam(min_length=1, max_length=64)]
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such plugin."}}

@@ -14,7 +14,6 @@ from fastapi import APIRouter, FastAPI, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import StreamingResponse
 
-from sojourn.core.codec import encode_value
 from sojourn.core.errors import NotFound
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, SessionId
@@ -23,6 +22,7 @@ from sojourn.gateway.pairing import Identities
 from sojourn.gateway.status import delivery_to_json, handoff_to_json, read_status
 from sojourn.ports.app import AppContext, HasStore
 from sojourn.ports.service import Caller
+from sojourn.text.codec import encode_value
 
 _FAULTS: dict[int | str, dict[str, Any]] = {
     404: {"description": "The session, hand-off, code or platform does not exist."},

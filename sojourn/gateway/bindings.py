@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from sojourn.core.codec import encode_value
 from sojourn.core.errors import Conflict, NotFound
 from sojourn.core.places import Place
 from sojourn.core.sessions import Session, SessionId
@@ -13,6 +12,7 @@ from sojourn.gateway.pairing import Identity
 from sojourn.gateway.payloads import InboundPayload, SessionKeys
 from sojourn.ports.gateway_store import Binding, Bindings
 from sojourn.ports.service import Caller, Service
+from sojourn.text.codec import encode_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from sojourn.core.handoff import Handoff
+from sojourn.chat_commands import COMMANDS, CommandCall, CommandResult, find_command, run_command
+from sojourn.core.handoff import LOCAL_SURFACES, Handoff
 from sojourn.core.sessions import Session
 from sojourn.gateway.bindings import Conversation
 from sojourn.gateway.context import GatewayContext
@@ -15,8 +16,7 @@ from sojourn.gateway.watchers import find_watched, start_watch, stop_watch
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.service import Caller
 from sojourn.ports.store import Record
-from sojourn.service.chat_commands import COMMANDS, CommandCall, CommandResult, find_command, run_command
-from sojourn.service.handoffs import LOCAL_SURFACES, summary_text
+from sojourn.text.handoff_text import summary_text
 
 _CHOICE = "gateway_choice"
 

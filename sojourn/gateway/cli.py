@@ -20,7 +20,7 @@ from sojourn.gateway.status import handoff_to_json, read_status, render_status
 from sojourn.ports.app import AppContext
 from sojourn.ports.cli import CliContext
 from sojourn.ports.service import Caller
-from sojourn.service.handoffs import step_text, summary_text
+from sojourn.text.handoff_text import step_text, summary_text
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, Protocol
 
+from sojourn.chat_commands import parse_command
 from sojourn.core.errors import (
     BeingHandedOver,
     CannotSteer,
@@ -32,7 +33,6 @@ from sojourn.gateway.watchers import find_watched
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.tool import Reply
-from sojourn.service.chat_commands import parse_command
 
 DuringTurn = Literal["done", "waits", "steered"]  # steered: done if the running turn accepts it
 

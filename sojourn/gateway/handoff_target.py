@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from sojourn.core.codec import encode_value
 from sojourn.core.errors import NotAllowed, NoThreadHere, PlatformDown, SendRefused, ThreadsUnsupported
 from sojourn.core.handoff import Handoff
 from sojourn.core.places import Place
@@ -13,6 +12,7 @@ from sojourn.gateway.context import GatewayContext
 from sojourn.ports.platform import CanThread, PlatformAdapter
 from sojourn.ports.store import Record
 from sojourn.service.home_channels import HomeChannel, place_from
+from sojourn.text.codec import encode_value
 
 _KIND = "handoff_place"
 _RETRY_SECONDS = (0.5, 1.5)

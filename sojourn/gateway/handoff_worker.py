@@ -13,7 +13,7 @@ import logging
 from contextlib import aclosing, suppress
 
 from sojourn.core.errors import Conflict, LeaseLost, NotFound, PlatformDown, RetryLater, SojournError, StoreUnavailable
-from sojourn.core.handoff import Handoff, HandoffId
+from sojourn.core.handoff import LOCAL_SURFACES, Handoff, HandoffId
 from sojourn.core.sessions import Session
 from sojourn.gateway.bindings import encode_place
 from sojourn.gateway.connection import PlatformConnection
@@ -24,7 +24,6 @@ from sojourn.gateway.payloads import InboundPayload, decode_outbound, encode_pay
 from sojourn.gateway.turn_runner import TurnRunner
 from sojourn.ports.gateway_store import Incoming, Outgoing
 from sojourn.ports.service import Caller, TurnRequest
-from sojourn.service.handoffs import LOCAL_SURFACES
 
 logger = logging.getLogger(__name__)
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from contextlib import aclosing, suppress
 
+from sojourn.chat_commands import parse_command
 from sojourn.core.errors import Conflict, LeaseLost, NotFound, RetryLater, SojournError, StoreUnavailable
 from sojourn.core.messages import Json
 from sojourn.core.sessions import SessionId
@@ -21,7 +22,6 @@ from sojourn.gateway.payloads import decode_inbound, encode_payload, payload_fro
 from sojourn.gateway.render import problem_text
 from sojourn.ports.gateway_store import Incoming
 from sojourn.ports.platform import Inbound
-from sojourn.service.chat_commands import parse_command
 
 _MAX_ATTEMPTS = 5
 _RETRY_SECONDS = 0.05

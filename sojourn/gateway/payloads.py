@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sojourn.core.attachments import Attachment
-from sojourn.core.codec import decode_value, encode_value
 from sojourn.core.messages import Json
 from sojourn.core.places import Place, Sender, build_session_key
 from sojourn.core.sessions import SessionId
 from sojourn.core.settings import Settings
 from sojourn.ports.gateway_store import Incoming, Outgoing, OutgoingDraft
 from sojourn.ports.platform import Button, Inbound
+from sojourn.text.codec import decode_value, encode_value
 
 _SOJOURN = Sender(id="sojourn", name="Sojourn", is_bot=True)
 

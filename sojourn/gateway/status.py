@@ -6,11 +6,11 @@ import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from sojourn.core.codec import encode_value
 from sojourn.core.handoff import Handoff
 from sojourn.gateway.payloads import decode_outbound
 from sojourn.ports.gateway_store import Outgoing
 from sojourn.ports.store import Store
+from sojourn.text.codec import encode_value
 from sojourn.text.formatting import format_age
 
 _EXCERPT_CHARS = 200

@@ -12,7 +12,6 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 
 from sojourn.core.attachments import Attachment, attachments_of
-from sojourn.core.codec import decode_value
 from sojourn.core.errors import SessionBusy
 from sojourn.core.events import Chunk, Done, Failed, Progress, Yielded
 from sojourn.core.messages import Json, Message, parts_of, text_of, tool_calls_of
@@ -25,6 +24,7 @@ from sojourn.gateway.render import file_line, problem_text
 from sojourn.gateway.streaming import StreamingMessage
 from sojourn.ports.gateway_store import Incoming, OutgoingDraft
 from sojourn.ports.service import Caller, Turn, TurnRequest
+from sojourn.text.codec import decode_value
 
 _MAX_ATTEMPTS = 10  # turns for one message, if a crash interrupts each of them
 _UNFINISHED = ("interrupted", "cancelled", "failed")

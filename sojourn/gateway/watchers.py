@@ -6,7 +6,6 @@ import asyncio
 import logging
 from contextlib import aclosing
 
-from sojourn.core.codec import decode_value, encode_value
 from sojourn.core.errors import SojournError, StoreUnavailable
 from sojourn.core.messages import Message, is_internal, text_of
 from sojourn.core.places import Place
@@ -14,6 +13,7 @@ from sojourn.core.sessions import Principal, SessionId
 from sojourn.gateway.context import GatewayContext
 from sojourn.gateway.payloads import ReplyTarget
 from sojourn.ports.store import Record, RecordStore
+from sojourn.text.codec import decode_value, encode_value
 
 _KIND = "gateway_watch"
 _POLL_SECONDS = 1.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
+from sojourn.chat_commands import CommandCall, find_command, list_commands, parse_command, run_command
 from sojourn.core.errors import BadInput
 from sojourn.core.sessions import OWNER
 from sojourn.http.dependencies import CallerDep, ExactSession, PrincipalDep, ServiceDep, problem_responses
 from sojourn.http.json_safe import Text
-from sojourn.service.chat_commands import CommandCall, find_command, list_commands, parse_command, run_command
 
 router = APIRouter(prefix="/api", tags=["commands"])
 

@@ -11,13 +11,13 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Path, Request, Response
 
-from sojourn.core.codec import encode_value
 from sojourn.core.errors import BadInput, NotFound
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId
 from sojourn.http.sse import Streams
 from sojourn.ports.app import AppContext
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Store
+from sojourn.text.codec import encode_value
 
 MAX_INTEGER = 2**63 - 1  # the largest number every store can hold
 SURFACE_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,49}$"

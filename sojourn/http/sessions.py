@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from sojourn.core.codec import make_cursor, parse_cursor
 from sojourn.core.errors import BadInput, Conflict
 from sojourn.core.sessions import Principal, Session, SessionId
 from sojourn.http import schemas
@@ -31,6 +30,7 @@ from sojourn.http.dependencies import (
 )
 from sojourn.http.json_safe import Instant, Revision, to_timestamp
 from sojourn.ports.store import Listing, SessionStore
+from sojourn.text.codec import make_cursor, parse_cursor
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 _RETRIES = 5

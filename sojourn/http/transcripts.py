@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
-from sojourn.core.codec import encode_recorded
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Recorded, Session
 from sojourn.http import schemas
@@ -24,6 +23,7 @@ from sojourn.http.dependencies import (
 )
 from sojourn.http.json_safe import replace_surrogates
 from sojourn.ports.store import SessionStore
+from sojourn.text.codec import encode_recorded
 from sojourn.text.export import to_markdown
 
 router = APIRouter(prefix="/api/sessions/{id}", tags=["transcripts"])

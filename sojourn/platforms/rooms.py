@@ -13,12 +13,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
 
-from sojourn.core.codec import decode_value, encode_value
 from sojourn.core.errors import BadInput, Conflict, NotFound
 from sojourn.core.places import Sender
 from sojourn.ports.app import HasStore
 from sojourn.ports.platform import Button
 from sojourn.ports.store import Record
+from sojourn.text.codec import decode_value, encode_value
 
 LOCAL = "local"
 MAX_TEXT_CHARS = 100_000

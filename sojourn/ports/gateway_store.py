@@ -55,16 +55,10 @@ class OutgoingDraft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outgoing:
+class Outgoing(OutgoingDraft):
     """An outgoing message: pending → sending → sent → delivered, or failed. Each place keeps its order."""
 
     id: int
-    key: str
-    platform: str
-    account: str
-    place: str
-    payload: Json
-    session: SessionId | None = None
     state: Literal["pending", "sending", "sent", "delivered", "failed"] = "pending"
     attempts: int = 0
     possible_duplicate: bool = False  # it may have been sent: the sender died or got no reply

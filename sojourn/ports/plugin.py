@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:  # every plugin imports this module
-    from sojourn.core.badges import Achievement, MetricRule
+    from sojourn.badge_rules import Achievement, MetricRule
     from sojourn.core.settings import Settings
     from sojourn.ports.importer import Importer
     from sojourn.ports.store import Store

@@ -10,6 +10,7 @@ from sojourn.core.attachments import Attachment
 from sojourn.core.handoff import Handoff, HandoffId
 from sojourn.core.sessions import OWNER, Principal, Recorded, Session, SessionId, TurnId
 from sojourn.ports.libraries import FactLibrary, SkillLibrary, TemplateLibrary
+from sojourn.ports.runtime import RuntimeStatus
 from sojourn.ports.store import Listing, Log, SearchHit, SearchQuery
 from sojourn.ports.tool import Reply
 
@@ -49,15 +50,11 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeInfo:
+class RuntimeInfo(RuntimeStatus):
     """A runtime as a picker shows it."""
 
     name: str
     label: str
-    ok: bool
-    detail: str = ""
-    hint: str = ""
-    models: tuple[str, ...] = ()
     default: bool = False
     steers: bool = False  # whether a running turn hears what is said to it
 

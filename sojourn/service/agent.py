@@ -23,7 +23,14 @@ from sojourn.core.progress import PrepareDetail, ToolDetail
 from sojourn.core.sessions import OWNER, Principal, Session, SessionId, TurnId
 from sojourn.core.settings import Settings
 from sojourn.ports.app import HasStore
-from sojourn.ports.context import CONTEXT_STAGES, ContextBlock, ContextContribution, ContextRequest, ContextSource
+from sojourn.ports.context import (
+    CONTEXT_STAGES,
+    CanLearn,
+    ContextBlock,
+    ContextContribution,
+    ContextRequest,
+    ContextSource,
+)
 from sojourn.ports.runtime import HasOwnTools, HistoryEntry, Runtime, TurnInput
 from sojourn.ports.tool import Question, Reply
 from sojourn.service.cost_limits import CostBook
@@ -41,21 +48,16 @@ LEARN_SECONDS = 120.0
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """The input of the runtime and the request that context sources saw."""
-
-    turn: TurnInput
-    request: ContextRequest
-
-
 class AgentService:
     """Prepares turns."""
 
     def __init__(self, app: HasStore, plugins: PluginCache, costs: CostBook) -> None:
         self._app, self._plugins, self._costs = app, plugins, costs
 
-    async def prepare(self, started: StartedTurn, runtime: Runtime, controls: TurnControls) -> Prepared:
+    async def prepare(
+        self, started: StartedTurn, runtime: Runtime, controls: TurnControls
+    ) -> tuple[TurnInput, ContextRequest]:
+        """The input of the runtime, and the request that context sources saw."""
         record, session, writer = started.record, started.session, started.writer
         past = await self.history(record)
         tools = tuple(tool for tool in await self._plugins.tools() if tool.for_whom(session.principal))
@@ -69,7 +71,7 @@ class AgentService:
             template=record.said.template,
             budget=SOURCE_TOKENS,
         )
-        budget, state = await self._costs.open_budget(record.session, record.id), await self._state(record)
+        may_spend, state = await self._costs.open_budget(record.session, record.id), await self._state(record)
         given = await self._gather(request, writer)
         examples = tuple(message for one in given for message in one.examples)
         blocks = [block for one in given for block in one.blocks]
@@ -92,9 +94,9 @@ class AgentService:
             read_attachment=self._reader(session),
             ask=controls.ask,
             steered=controls.steered,
-            may_spend=budget.may_spend,
+            may_spend=may_spend,
         )
-        return Prepared(turn, request)
+        return turn, request
 
     async def history(self, record: TurnRecord) -> tuple[HistoryEntry, ...]:
         """The active messages before this request. A summary takes the place of the first message it replaces."""
@@ -150,7 +152,9 @@ class AgentService:
 
     async def learn(self, request: ContextRequest, kept: Sequence[Message], status: str) -> None:
         """Shows a finished turn to the sources that learn."""
-        for source in await self._plugins.learners():
+        for source in await self._plugins.context():
+            if not isinstance(source, CanLearn):
+                continue
             try:
                 async with asyncio.timeout(LEARN_SECONDS):
                     await source.after(request, kept, status)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 
 from sojourn.core.errors import SpendingLimit
 from sojourn.core.messages import Json
@@ -22,13 +23,13 @@ class CostBook:
         self._store = store
         self._of_session = float(settings["agent.spend_session_usd"])
         self._of_day = float(settings["agent.spend_day_usd"])
-        self._running: dict[TurnId, tuple[SessionId, float]] = {}
+        self._running: dict[TurnId, float] = {}
 
-    async def open_budget(self, session: SessionId, turn: TurnId) -> TurnBudget:
-        """The budget of one turn, with what was spent before it."""
+    async def open_budget(self, session: SessionId, turn: TurnId) -> Callable[[float], None]:
+        """A function that takes what the turn has cost so far. It raises SpendingLimit at a limit."""
         before = await self._sum_cost(session=session) if self._of_session else 0.0
         today = await self._sum_cost(prefix=f"{_today()}/") if self._of_day else 0.0
-        return TurnBudget(self, session, turn, before, today)
+        return partial(self._check, turn, before, today)
 
     async def _sum_cost(self, *, session: SessionId | None = None, prefix: str = "") -> float:
         spent, after = 0.0, ""
@@ -37,11 +38,10 @@ class CostBook:
             after = found[-1].key
         return spent
 
-    def check(self, budget: TurnBudget, cost: float) -> None:
-        self._running[budget.turn] = (budget.session, cost)
-        here = budget.before + cost
-        today = budget.today + sum(one for _, one in self._running.values())
-        for spent, limit, what in ((here, self._of_session, "session"), (today, self._of_day, "day")):
+    def _check(self, turn: TurnId, before: float, today: float, cost: float) -> None:
+        self._running[turn] = cost
+        of_session, of_day = before + cost, today + sum(self._running.values())
+        for spent, limit, what in ((of_session, self._of_session, "session"), (of_day, self._of_day, "day")):
             if limit and spent >= limit:
                 raise SpendingLimit(
                     f"This {what} has cost {spent:.2f} of the {limit:.2f} US dollars it may.",
@@ -51,7 +51,7 @@ class CostBook:
     async def update_usage(self, session: SessionId, turn: TurnId, usage: Mapping[str, Json]) -> Record | None:
         """The updated usage record after a turn, to be written with its end; None if it cost nothing. Only the holder
         of the session's lease writes it, so no update is lost."""
-        _, cost = self._running.pop(turn, (session, 0.0))
+        cost = self._running.pop(turn, 0.0)
         used = {name: _to_number(usage.get(name)) for name in _SUMMED}
         used["cost_usd"] = used["cost_usd"] or cost
         if not any(used.values()):
@@ -62,18 +62,6 @@ class CostBook:
         total = {name: _to_number(before.get(name)) + used[name] for name in _SUMMED}
         total["turns"] = _to_number(before.get("turns")) + 1
         return Record(kind=_KIND, key=key, value=total, session=session)
-
-
-class TurnBudget:
-    """What one turn may still spend."""
-
-    def __init__(self, book: CostBook, session: SessionId, turn: TurnId, before: float, today: float) -> None:
-        self._book, self.session, self.turn = book, session, turn
-        self.before, self.today = before, today
-
-    def may_spend(self, cost: float) -> None:
-        """Reports what the turn has cost so far. SpendingLimit if that exceeds a limit."""
-        self._book.check(self, cost)
 
 
 def _today() -> str:

@@ -7,23 +7,14 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from sojourn.core.errors import BadInput, Conflict, NotAllowed, NotFound, PlatformDown
-from sojourn.core.handoff import Handoff, State
+from sojourn.core.handoff import LOCAL_SURFACES, Handoff
 from sojourn.core.sessions import OWNER, Principal, Session
 from sojourn.core.settings import Settings
 from sojourn.ports.service import Caller
 from sojourn.ports.store import Store
 from sojourn.service.home_channels import HomeChannels
 
-LOCAL_SURFACES = ("cli", "web")  # a session can move here without a chat network
 _DETACHED_TTL_SECONDS = 3600.0  # how long a request without a waiting caller may be picked up
-_STEPS: dict[State, str] = {
-    "requested": "requested; waiting for a gateway",
-    "claimed": "picked up",
-    "thread_ready": "the place is ready",
-    "bound": "arrived; the agent says hello",
-    "turn_done": "answered",
-    "delivered": "delivered",
-}
 
 
 class HandoffRequests:
@@ -94,22 +85,3 @@ class HandoffRequests:
         """Returns the hand-off when it is over."""
         async with aclosing(self.follow(handoff, seconds=seconds)) as steps:
             return [step async for step in steps][-1]
-
-
-def step_text(handoff: Handoff) -> str:
-    """The step a live hand-off has reached, for people; empty when it is over."""
-    return _STEPS.get(handoff.state, "")
-
-
-def summary_text(handoff: Handoff, session: Session) -> str:
-    """How a hand-off ended, for people."""
-    name = session.title or session.id
-    if handoff.state != "completed":
-        why = handoff.error or handoff.error_code or handoff.state
-        return f"The hand-off did not work: {why} The session here is intact."
-    if handoff.platform == "cli":
-        return f"“{name}” waits in the terminal: sojourn chat --session {session.id}"
-    if handoff.platform in LOCAL_SURFACES:
-        return f"“{name}” is driven from {handoff.platform} now."
-    note = f" {handoff.note}" if handoff.note else ""
-    return f"“{name}” is on {handoff.platform} now.{note} Come back with: /resume {name}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sojourn.core.codec import decode_value, encode_value
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import Json
 from sojourn.core.places import Place, Sender
@@ -13,6 +12,7 @@ from sojourn.core.sessions import OWNER, Principal
 from sojourn.core.settings import Settings
 from sojourn.ports.platform import PlatformAdapter
 from sojourn.ports.store import Record, RecordStore
+from sojourn.text.codec import decode_value, encode_value
 
 _KIND = "gateway_home"
 

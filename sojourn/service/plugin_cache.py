@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from sojourn.ports.app import AgentParts
-from sojourn.ports.context import CanLearn, ContextSource
+from sojourn.ports.context import ContextSource
 from sojourn.ports.runtime import Runtime
 from sojourn.ports.tool import Tool
 
@@ -24,7 +24,6 @@ class PluginCache:
         self._app, self._lock = app, asyncio.Lock()
         self._runtimes: dict[str, Runtime] = {}
         self._context: tuple[ContextSource, ...] | None = None
-        self._learners: tuple[CanLearn, ...] | None = None
         self._tools, self._tools_until = tuple[Tool, ...](), 0.0
 
     async def _build(self, make: Callable[[], T]) -> T:
@@ -32,7 +31,7 @@ class PluginCache:
             return await asyncio.to_thread(make)
 
     async def runtime(self, name: str) -> Runtime:
-        """NotFound, Missing, BadConfig."""
+        """NotFound, MissingPackage, BadConfig."""
         if name not in self._runtimes:
             self._runtimes[name] = await self._build(partial(self._app.runtime, name))
         return self._runtimes[name]
@@ -48,9 +47,3 @@ class PluginCache:
         if self._context is None:
             self._context = await self._build(self._app.context)
         return self._context
-
-    async def learners(self) -> tuple[CanLearn, ...]:
-        """The context sources that learn from finished turns."""
-        if self._learners is None:
-            self._learners = tuple(one for one in await self.context() if isinstance(one, CanLearn))
-        return self._learners

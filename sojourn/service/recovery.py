@@ -58,14 +58,10 @@ class Recovery:
         async with brief_lease(
             self._store, await self._store.lease(session.id, holder="recovery", surface=surface)
         ) as lease:
-            await self.end_under(lease, record, error)
-
-    async def end_under(self, lease: Lease, record: TurnRecord, error: SojournError | None = None) -> None:
-        """Writes the end of a turn under a lease that the caller holds."""
-        state = await self._read_state(record)
-        if not state.has_begun and not state.over:
-            await self.end_running(lease, but=record)
-        await self._end(lease, record, state, error)
+            state = await self._read_state(record)
+            if not state.has_begun and not state.over:
+                await self.end_running(lease, but=record)
+            await self._end(lease, record, state, error)
 
     async def end_running(self, lease: Lease, *, but: TurnRecord) -> None:
         """Ends the other running turns of a session: the caller holds the lease, so they have lost theirs."""

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from sojourn.core.errors import Conflict, NotFound, RuntimeFailed, SojournError
 from sojourn.core.sessions import Session, SessionId
@@ -47,12 +47,9 @@ class RuntimeSelector:
         default = self._pick(dict(zip(names, [ready for _, ready in answers], strict=True)))
         return [
             RuntimeInfo(
+                **asdict(ready),
                 name=name,
                 label=label,
-                ok=ready.ok,
-                detail=ready.detail,
-                hint=ready.hint,
-                models=ready.models,
                 default=name == default,
                 steers=ready.ok and await self.can_steer(name),
             )
@@ -92,10 +89,10 @@ class RuntimeSelector:
         if selected := str(self._app.settings["agent.runtime"]):
             return selected
         if not self._default or time.monotonic() > self._until:
-            self._default, self._until = await self._first_check_ready(), time.monotonic() + _DEFAULT_TTL_SECONDS
+            self._default, self._until = await self._first_ready(), time.monotonic() + _DEFAULT_TTL_SECONDS
         return self._default
 
-    async def _first_check_ready(self) -> str:
+    async def _first_ready(self) -> str:
         for name in PREFERRED:
             if name in self._app.runtime_names() and (await self._check_ready(name))[1].ok:
                 return name

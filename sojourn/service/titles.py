@@ -20,8 +20,8 @@ _ASK = "Give this conversation a title of two to six words in its own language. 
 logger = logging.getLogger(__name__)
 
 
-def first_words(text: str) -> str:
-    """The first words of a request, as a title."""
+def title_from_request(text: str) -> str:
+    """Makes a title of the first words of a request."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     words, title = line.strip(" #>*-`\t").split(), ""
     for word in words[:_MAX_WORDS]:

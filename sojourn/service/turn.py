@@ -83,10 +83,9 @@ class TurnExecutor:
         """Prepares the turn and stores what the runtime yields until it is done."""
         record, writer = started.record, started.writer
         runtime, store = await self.plugins.runtime(record.runtime), RuntimeSink(self._app.store, record, writer)
-        prepared = await self.agent.prepare(started, runtime, controls)
-        ending.request = prepared.request
+        turn_input, ending.request = await self.agent.prepare(started, runtime, controls)
         await writer(Progress("running", RunningDetail(runtime=record.runtime, model=record.model)))
-        async with _closing(runtime.run(prepared.turn)) as yielded:
+        async with _closing(runtime.run(turn_input)) as yielded:
             async for item in yielded:
                 if isinstance(item, (Done, Failed)):
                     encode_event(item)  # an item that cannot be encoded fails here, where the turn can still report it

@@ -200,7 +200,7 @@ class TurnQueue:
         if record.said.internal or started.session.title:
             return None
         try:
-            return await titles.set_title(self._store, record.session, titles.first_words(record.said.text))
+            return await titles.set_title(self._store, record.session, titles.title_from_request(record.said.text))
         except SojournError as error:
             logger.warning("session %s got no title: %s", record.session, error)
             return None

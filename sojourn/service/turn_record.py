@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sojourn.core.attachments import user_message as said_message
-from sojourn.core.codec import decode_value, encode_value
 from sojourn.core.errors import Conflict, SessionBusy
 from sojourn.core.events import Done, Metadata, Yielded
 from sojourn.core.messages import Json
@@ -16,6 +15,7 @@ from sojourn.core.sessions import Lease, Principal, SessionId, TurnId, new_turn_
 from sojourn.ports.service import Caller, Turn, TurnRequest
 from sojourn.ports.store import Record, RecordStore, Store
 from sojourn.process_identity import is_dead, this_process
+from sojourn.text.codec import decode_value, encode_value
 
 KIND = "turn"
 LEASE_SECONDS = 30.0

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from sojourn.core.errors import BadInput, NotFound, SojournError
 from sojourn.core.sessions import OWNER, Principal, SessionId
-from sojourn.core.settings import SETTINGS, Settings
+from sojourn.core.settings import Settings
 from sojourn.lazy import Lazy, load_dotted
 from sojourn.ports.app import AppContext, ImportReport, MoveReport
 from sojourn.ports.context import CONTEXT_STAGES, ContextSource
@@ -23,6 +23,7 @@ from sojourn.ports.service import Service
 from sojourn.ports.store import Removed, Store
 from sojourn.ports.store_admin import Progress
 from sojourn.ports.tool import CallJudge, Tool
+from sojourn.settings_table import SETTINGS
 
 T = TypeVar("T")
 

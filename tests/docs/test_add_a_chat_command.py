@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from sojourn import chat_commands
 from sojourn.core.errors import BadInput
 from sojourn.core.messages import assistant, user
 from sojourn.ports.service import Caller
-from sojourn.service import chat_commands
 from tests.docs.examples import HOW_TO, code_blocks
 
 PAGE = "add-a-chat-command.md"

@@ -6,7 +6,8 @@ import pytest
 
 from sojourn.config import load
 from sojourn.core.errors import BadConfig
-from sojourn.core.settings import SETTINGS, Secret
+from sojourn.core.settings import Secret
+from sojourn.settings_table import SETTINGS
 
 
 @pytest.fixture

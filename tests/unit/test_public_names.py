@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.core.settings import SETTINGS
+from sojourn.settings_table import SETTINGS
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = {

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from rich.console import RenderableType
 from rich.text import Text
 
+from sojourn.chat_commands import take_session
 from sojourn.cli.chat.event_lines import EventRenderer
 from sojourn.cli.chat.file_upload import attach_file
 from sojourn.core.attachments import Attachment
@@ -20,7 +21,6 @@ from sojourn.core.sessions import Session
 from sojourn.ports.service import Caller, Service, Turn, TurnRequest
 from sojourn.ports.store import Listing
 from sojourn.ports.tool import Reply
-from sojourn.service.chat_commands import take_session
 from sojourn.text.formatting import one_line
 from sojourn.text.transcript import SpokenText, fold_messages
 

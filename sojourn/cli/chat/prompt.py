@@ -21,11 +21,11 @@ from prompt_toolkit.patch_stdout import StdoutProxy
 from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 
+from sojourn.chat_commands import list_commands, parse_command
 from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.chat.slash_commands import run_slash_command
 from sojourn.core.errors import SojournError
 from sojourn.core.messages import Message, is_internal, text_of
-from sojourn.service.chat_commands import list_commands, parse_command
 from sojourn.text.formatting import format_duration, one_line
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

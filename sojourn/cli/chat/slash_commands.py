@@ -9,12 +9,12 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from sojourn.chat_commands import ChatCommand, CommandCall, CommandResult, find_command, run_command
 from sojourn.cli.chat.conversation import ChatSession
 from sojourn.core.errors import BadInput
 from sojourn.core.handoff import Handoff
-from sojourn.service.chat_commands import ChatCommand, CommandCall, CommandResult, find_command, run_command
-from sojourn.service.handoffs import step_text, summary_text
 from sojourn.text.formatting import printable
+from sojourn.text.handoff_text import step_text, summary_text
 
 _KEYS = ("Alt-Enter", "Starts a new line. Enter sends, Ctrl-C stops the turn, Ctrl-D leaves.")
 _SIGN_STYLES = {"●": "green", "✓": "green", "✗": "red"}

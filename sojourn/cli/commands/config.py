@@ -12,7 +12,8 @@ from sojourn.cli.commands.toml_edit import set_key
 from sojourn.cli.context import CommandContext, emit, with_context
 from sojourn.cli.options import JsonGroup
 from sojourn.core.errors import BadInput, SojournError
-from sojourn.core.settings import SETTINGS, SETTINGS_BY_NAME, Secret, Settings
+from sojourn.core.settings import Secret, Settings
+from sojourn.settings_table import SETTINGS, SETTINGS_BY_NAME
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

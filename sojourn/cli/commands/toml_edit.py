@@ -6,7 +6,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from sojourn.core.errors import BadConfig
-from sojourn.core.settings import Setting
+from sojourn.settings_table import Setting
 
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 

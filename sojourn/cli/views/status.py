@@ -11,8 +11,9 @@ from rich.text import Text
 
 from sojourn import __version__
 from sojourn.cli.doctor_checks import DoctorCheck
-from sojourn.core.settings import SETTINGS, Settings
+from sojourn.core.settings import Settings
 from sojourn.ports.importer import FoundHistory
+from sojourn.settings_table import SETTINGS
 from sojourn.text.formatting import pluralize
 
 SIGNS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "bold red")}

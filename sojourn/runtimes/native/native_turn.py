@@ -11,7 +11,7 @@ from pydantic_ai.messages import ModelMessage
 from sojourn.core.events import Done, Progress
 from sojourn.core.messages import Json, text_of
 from sojourn.core.progress import CompactionDetail
-from sojourn.core.tasks import TaskGraph, to_json
+from sojourn.core.tasks import TaskGraph
 from sojourn.ports.runtime import Compaction, HistoryEntry, RuntimeOutput, SaveState, TurnInput
 from sojourn.runtimes.native.compaction import SUMMARISE, message_tokens, split_history, to_pages
 from sojourn.runtimes.native.loop import AgentLoop
@@ -21,6 +21,7 @@ from sojourn.runtimes.native.prompt import build_opening
 from sojourn.runtimes.native.translate import from_response
 from sojourn.runtimes.native.usage import UsageTotals
 from sojourn.text.ansi import strip_control
+from sojourn.text.codec import encode_value
 
 
 @dataclass
@@ -82,7 +83,7 @@ class NativeTurn:
     def _state_to_save(self, loop: AgentLoop) -> Mapping[str, Json]:
         state: dict[str, Json] = {"model": self._usage.model, "window": self.window, "ratio": round(loop.ratio, 3)}
         if self._graph is not None:
-            state["graph"] = to_json(self._graph)
+            state["graph"] = encode_value(self._graph)
         return state
 
     # making room

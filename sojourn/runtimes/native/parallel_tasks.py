@@ -12,12 +12,13 @@ from pydantic_ai.messages import ModelMessage
 from sojourn.core.errors import SojournError
 from sojourn.core.events import Progress
 from sojourn.core.messages import Message, text_of
-from sojourn.core.tasks import Task, TaskGraph, advance, find_task, list_ready, to_json, to_progress_detail
+from sojourn.core.tasks import Task, TaskGraph, advance, find_task, list_ready, to_progress_detail
 from sojourn.ports.runtime import Observation, RuntimeOutput, TurnInput
 from sojourn.runtimes.native.loop import AgentLoop
 from sojourn.runtimes.native.prompt import build_instructions
 from sojourn.runtimes.native.translate import to_model
 from sojourn.runtimes.prompt_text import render_context
+from sojourn.text.codec import encode_value
 
 MAX_PARALLEL = 4  # tasks
 NewLoop = Callable[[list[ModelMessage]], AgentLoop]
@@ -64,7 +65,7 @@ class ParallelTasks:
             await asyncio.gather(*running, return_exceptions=True)
         if self.errors and not any(task.state == "done" for task in self.graph.tasks):
             raise self.errors[0]
-        yield Observation("tasks", {"graph": to_json(self.graph)})
+        yield Observation("tasks", {"graph": encode_value(self.graph)})
 
     def render_results(self) -> str:
         """Renders the outcomes for the request that joins them into one answer."""

@@ -3,7 +3,7 @@ import tomllib
 import pytest
 
 from sojourn.cli.commands.toml_edit import set_key
-from sojourn.core.settings import SETTINGS_BY_NAME
+from sojourn.settings_table import SETTINGS_BY_NAME
 
 
 def values(sojourn):

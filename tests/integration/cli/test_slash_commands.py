@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 import pytest
 from rich.console import Console
 
+from sojourn.chat_commands import parse_command
 from sojourn.cli.chat.conversation import ChatSession
 from sojourn.cli.chat.slash_commands import run_slash_command
 from sojourn.core.errors import BadInput
 from sojourn.ports.service import Caller
-from sojourn.service.chat_commands import parse_command
 from sojourn.service.local import LocalService
 from sojourn.stores.sqlite.store import SqliteStore
 from sojourn.testing.app import FakeApp, make_settings

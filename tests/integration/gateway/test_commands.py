@@ -2,9 +2,9 @@
 
 import pytest
 
+from sojourn.chat_commands import COMMANDS, list_commands, parse_command
 from sojourn.ports.service import TurnRequest
 from sojourn.ports.store import Listing
-from sojourn.service.chat_commands import COMMANDS, list_commands, parse_command
 from sojourn.testing.fake_platform import BEN
 from sojourn.testing.scripted_runtime import PauseGate, SayText
 from tests.integration.gateway.worlds import CLI, world

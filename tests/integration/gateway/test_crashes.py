@@ -8,7 +8,7 @@ from sojourn.core.errors import KeyRefused
 from sojourn.core.events import Done
 from sojourn.core.messages import Message, text_of
 from sojourn.ports.store import Listing
-from sojourn.service import idempotency, sessions, turn_record, turn_writer
+from sojourn.service import idempotency, local, turn_record, turn_writer
 from sojourn.testing.fake_platform import FakePlatform
 from sojourn.testing.scripted_runtime import CallTool, PauseGate, SayText
 from tests.integration.gateway.crashing_store import Mortal
@@ -37,7 +37,7 @@ async def test_a_message_is_answered_once_whenever_the_gateway_dies(home, store,
     monkeypatch.setattr(idempotency, "_CLAIM_GRACE_SECONDS", 0.1)
     monkeypatch.setattr(turn_writer, "LEASE_SECONDS", 0.5)
     monkeypatch.setattr(turn_record, "LEASE_SECONDS", 0.5)
-    monkeypatch.setattr(sessions, "SWEEP_SECONDS", 0.2)
+    monkeypatch.setattr(local, "SWEEP_SECONDS", 0.2)
     async with world(home, store, **QUICK) as at:
         dying = Mortal(store)
         await at.start(store=dying)

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from sojourn.core.codec import decode_recorded
 from sojourn.core.errors import StoreLocked
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import assistant, user
 from sojourn.http.sse import EventStream, Streams
+from sojourn.text.codec import decode_recorded
 from tests.integration.http.conftest import Listener, say
 
 

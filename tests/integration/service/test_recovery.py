@@ -11,7 +11,7 @@ from sojourn.core.messages import ToolCall, assistant, tool_result
 from sojourn.core.sessions import new_turn_id
 from sojourn.ports.service import TurnRequest
 from sojourn.process_identity import this_process
-from sojourn.service import idempotency, sessions, turn, turn_writer
+from sojourn.service import idempotency, local, turn, turn_writer
 from sojourn.service.recovery import Recovery
 from sojourn.service.turn_record import TurnRecord, break_lease, list_active_turns
 from sojourn.testing.scripted_runtime import PauseGate, SayText, ScriptedRuntime
@@ -117,7 +117,7 @@ async def test_a_turn_whose_lease_is_over_is_ended_wherever_it_ran(service, stor
 
 
 async def test_a_running_service_looks_around_now_and_then(service, store, monkeypatch):
-    monkeypatch.setattr(sessions, "SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(local, "SWEEP_SECONDS", 0.01)
     assert await service.runtimes()
     begun = await abandoned(store, Chunk("well"))
     assert ended(await follow(service, begun.turn)) == ("interrupted", ["interrupted"])
@@ -152,9 +152,8 @@ async def test_a_turn_that_lost_its_session_ends_without_a_word(serve, runtime, 
 
 
 async def test_the_wheel_is_taken_from_a_process_that_does_not_answer(service, store, monkeypatch):
-    from sojourn.service import sessions
 
-    monkeypatch.setattr(sessions, "_TAKE_OVER_SECONDS", 0.02)
+    monkeypatch.setattr(local, "_TAKE_OVER_SECONDS", 0.02)
     begun = await abandoned(store, Chunk("well"), process={**GONE, "host": "elsewhere"})
     assert (await service.take_over(begun.session, PHONE)).driver == "telegram"
     kept = await collect(service, begun.session, lambda one: isinstance(one.item, Done))

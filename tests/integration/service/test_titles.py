@@ -3,7 +3,7 @@
 import pytest
 
 from sojourn.core.errors import RuntimeFailed
-from sojourn.service.titles import first_words
+from sojourn.service.titles import title_from_request
 from sojourn.testing.scripted_runtime import ScriptedRuntime
 from sojourn.testing.service_steps import opened, talk
 
@@ -20,7 +20,7 @@ from sojourn.testing.service_steps import opened, talk
     ],
 )
 def test_the_opening_words_make_a_title(said, title):
-    assert first_words(said) == title
+    assert title_from_request(said) == title
 
 
 class Namer(ScriptedRuntime):

@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.achievements.aggregate import ListTotals, find_provider, is_local_model, is_weekend_and_night
 from sojourn.achievements.evaluate import badge_to_json, evaluate_badge
-from sojourn.core.badges import Achievement, MetricRule, tool_named
+from sojourn.badge_rules import Achievement, MetricRule, tool_named
 from sojourn.core.errors import BadInput
 from tests.unit.achievements.worlds import BOOK, time_zone
 

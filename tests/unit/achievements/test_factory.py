@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from sojourn.achievements.factory import build_rule_book
 from sojourn.achievements.rules import RuleBook
-from sojourn.core.badges import Achievement, MetricRule, tool_named
+from sojourn.badge_rules import Achievement, MetricRule, tool_named
 from sojourn.ports.plugin import Plugin
 
 SHELL = Plugin(

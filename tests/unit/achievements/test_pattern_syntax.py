@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.achievements.pattern_syntax import parse_pattern, to_re
 from sojourn.achievements.plan import build_plan
-from sojourn.core.badges import MetricRule, words
+from sojourn.badge_rules import MetricRule, words
 from sojourn.core.errors import BadInput
 
 

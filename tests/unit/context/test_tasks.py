@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.context.tasks import TaskSource, graph_from_request
+from sojourn.context.tasks import TaskSource, decode_graph, graph_from_request
 from sojourn.core.events import Done, Progress
-from sojourn.core.tasks import MAX_TASKS, advance, from_json, to_progress_detail
+from sojourn.core.tasks import MAX_TASKS, advance, to_progress_detail
 from tests.unit.context.worlds import lease_of, request, told
 
 
@@ -87,7 +87,7 @@ async def test_the_graph_is_shown_given_and_kept_with_the_session(kit):
     assert found.shown[0] == Progress("task", to_progress_detail(found.graph))
     assert found.blocks[0].kind == "tasks"
     record = await kit.store.get_record("tasks", session.id)
-    assert from_json(record.value) == found.graph
+    assert decode_graph(record) == found.graph
     assert record.session == session.id
 
 
@@ -120,7 +120,7 @@ async def goes_on(kit, session):
 async def test_a_runtime_that_answered_in_one_go_leaves_nothing_to_continue(kit):
     session = await steps_in(kit, Done(status="completed"))
     await TaskSource(kit).after(await request(kit, session, "run the tests, then commit"), [], "completed")
-    kept = from_json((await kit.store.get_record("tasks", session.id)).value)
+    kept = decode_graph(await kit.store.get_record("tasks", session.id))
     assert {task.state for task in kept.tasks} == {"done"}
     assert await goes_on(kit, session) is None
 

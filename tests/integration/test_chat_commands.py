@@ -2,11 +2,11 @@
 
 import pytest
 
+from sojourn.chat_commands import COMMANDS, CommandCall, find_command, list_commands, run_command
 from sojourn.core.errors import BadInput, NotAllowed, NotFound
 from sojourn.core.sessions import Principal
 from sojourn.ports.libraries import Fact, TemplateInfo
 from sojourn.ports.service import Caller, RuntimeInfo
-from sojourn.service.chat_commands import COMMANDS, CommandCall, find_command, list_commands, run_command
 
 ME, GUEST = Caller(surface="cli"), Caller(surface="telegram", principal=Principal("guest"))
 

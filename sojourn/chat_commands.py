@@ -14,12 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from sojourn.core.errors import BadInput, NotAllowed, NotFound
-from sojourn.core.handoff import Handoff
+from sojourn.core.handoff import LOCAL_SURFACES, Handoff
 from sojourn.core.sessions import OWNER, Session, SessionId, clean_title
 from sojourn.ports.libraries import Skill
 from sojourn.ports.service import Caller, Service
 from sojourn.ports.store import Listing
-from sojourn.service.handoffs import LOCAL_SURFACES
 from sojourn.text.formatting import format_age, one_line, pluralize
 
 CommandSurface = Literal["terminal", "chat", "browser"]

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.core.codec import decode_recorded, decode_value, encode_recorded, encode_value, make_cursor, parse_cursor
 from sojourn.core.events import Chunk, Done, Failed, Metadata, Progress
 from sojourn.core.messages import Message
 from sojourn.core.sessions import Principal, Recorded, Session, SessionId, TurnId
 from sojourn.ports.store import SearchHit
+from sojourn.text.codec import decode_recorded, decode_value, encode_recorded, encode_value, make_cursor, parse_cursor
 from sojourn.text.query import Snippet
 
 TEXT = st.text(st.characters(codec=None))
