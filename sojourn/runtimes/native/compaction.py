@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart
@@ -23,11 +22,9 @@ SUMMARISE = (
 _MAX_MESSAGE_CHARS = 4_000  # of one message in the text to summarise
 _MAX_OLD_RESULT_CHARS = 600  # of a tool result from an earlier step of this turn
 _MESSAGE_OVERHEAD_TOKENS = 4
+History = tuple[HistoryEntry, ...]
 
-
-@lru_cache(maxsize=1024)  # every step sends the same messages again, and some are long
-def _text_tokens(text: str) -> int:
-    return estimate_tokens(text)
+_text_tokens = lru_cache(maxsize=1024)(estimate_tokens)  # every step sends the same messages again, some of them long
 
 
 def message_tokens(message: Message) -> int:
@@ -44,24 +41,16 @@ def request_tokens(messages: Sequence[ModelMessage], tools: Sequence[Tool] = ())
     return sum(_text_tokens(text) + _MESSAGE_OVERHEAD_TOKENS for text in texts) + sum(described)
 
 
-@dataclass(frozen=True, slots=True)
-class HistorySplit:
-    """A history in two parts: the one to summarise and the one to keep."""
-
-    old: tuple[HistoryEntry, ...]
-    kept: tuple[HistoryEntry, ...]
-
-
-def split_history(history: Sequence[HistoryEntry], max_tokens: int) -> HistorySplit:
-    """Keeps the newest messages that fit into `max_tokens`, beginning with a message of the person."""
-    kept, used = len(history), 0
+def split_history(history: History, max_tokens: int) -> tuple[History, History]:
+    """Returns the messages to summarise, and the newest ones, which fit into `max_tokens` and begin with the person."""
+    first_kept, used = len(history), 0
     for at in range(len(history) - 1, -1, -1):
         used += message_tokens(history[at].message)
         if used > max_tokens:
             break
         if history[at].message.role == "user":
-            kept = at
-    return HistorySplit(tuple(history[:kept]), tuple(history[kept:]))
+            first_kept = at
+    return history[:first_kept], history[first_kept:]
 
 
 def to_pages(old: Sequence[HistoryEntry], max_tokens: int) -> list[str]:

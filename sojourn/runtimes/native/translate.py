@@ -75,17 +75,6 @@ def _request_part(message: Message, files: Sequence[UserContent]) -> ModelReques
     return SystemPromptPart(content=text) if message.role == "system" and text else None
 
 
-def from_model(messages: Iterable[ModelMessage]) -> list[Message]:
-    """Converts a conversation of the library to our messages."""
-    converted: list[Message] = []
-    for message in messages:
-        if isinstance(message, ModelResponse):
-            converted.append(from_response(message))
-        else:
-            converted.extend(row for part in message.parts if (row := _to_message(part)) is not None)
-    return converted
-
-
 def from_response(response: ModelResponse, **fields: object) -> Message:
     """Converts a response: text without terminal escapes, tool calls, reasoning. `fields` set fields of Message."""
     said = "".join(part.content for part in response.parts if isinstance(part, TextPart))
@@ -104,20 +93,6 @@ def to_tool_call(part: ToolCallPart) -> ToolCall:
     """Converts a tool call of the library; its arguments become text."""
     arguments = part.args if isinstance(part.args, str) else json.dumps(part.args or {}, ensure_ascii=False)
     return ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=arguments or "{}")
-
-
-def _to_message(part: ModelRequestPart) -> Message | None:
-    if isinstance(part, SystemPromptPart):
-        return Message(role="system", content=part.content)
-    if isinstance(part, UserPromptPart):
-        words = (
-            [part.content] if isinstance(part.content, str) else [one for one in part.content if isinstance(one, str)]
-        )
-        return Message(role="user", content="\n".join(words))
-    if isinstance(part, ToolReturnPart):
-        call = ToolCall(id=part.tool_call_id, name=part.tool_name)
-        return tool_result(call, part.model_response_str())
-    return None  # a kind of a later library version
 
 
 def repair_messages(messages: Iterable[Message]) -> list[Message]:
