@@ -16,7 +16,7 @@ from sojourn.core.messages import Message, parts_of, text_of, tool_calls_of
 from sojourn.core.sessions import OWNER
 from sojourn.core.tasks import TaskGraph
 from sojourn.ports.context import ContextBlock
-from sojourn.ports.runtime import HistoryEntry, TurnInput
+from sojourn.ports.runtime import TurnInput
 
 MAX_INLINE_CHARS = 200_000  # of one attached text; the prompt says when a text is truncated
 _TEXT_SUBTYPES = ("json", "xml", "yaml", "toml", "javascript", "x-sh", "x-python", "sql", "csv")
@@ -51,21 +51,17 @@ def render_context(
             "## How similar work was done before\nExamples only: none of this happened in this conversation.\n\n"
             + "\n\n".join(f"{one.role}: {one.text}" for one in to_text_entries(examples))
         )
-    if not sections:
-        return ""
-    return "# Prepared for this request\nEach part says where it comes from and why it is here.\n\n" + "\n\n".join(
-        sections
-    )
+    heading = "# Prepared for this request\nEach part says where it comes from and why it is here."
+    return "\n\n".join([heading, *sections]) if sections else ""
 
 
 def _render_graph(graph: TaskGraph) -> str:
-    lines = [f"- {task.id} [{task.state}] {task.title}{_render_needs(task.needs)}" for task in graph.tasks]
+    lines = []
+    for task in graph.tasks:
+        needs = f" (after {', '.join(task.needs)})" if task.needs else ""
+        lines.append(f"- {task.id} [{task.state}] {task.title}{needs}")
     together = "Independent tasks may be done together." if graph.parallel else "One after the other."
     return "\n".join(["## Tasks (tasks)", f"{together} {graph.because}".strip(), "", *lines])
-
-
-def _render_needs(needs: tuple[str, ...]) -> str:
-    return f" (after {', '.join(needs)})" if needs else ""
 
 
 def to_text_entries(messages: Iterable[Message]) -> list[TextEntry]:
@@ -81,11 +77,6 @@ def to_text_entries(messages: Iterable[Message]) -> list[TextEntry]:
         else:
             entries.append(TextEntry(role, text))
     return entries
-
-
-def render_transcript(history: Sequence[HistoryEntry]) -> list[TextEntry]:
-    """Converts a session's history to user and assistant texts."""
-    return to_text_entries(past.message for past in history)
 
 
 def _render_message(message: Message) -> str:

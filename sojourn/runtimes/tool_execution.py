@@ -24,7 +24,6 @@ async def run_tool_calls(
 ) -> AsyncGenerator[Progress | Message, None]:
     """Runs the calls in parallel. When it is cancelled, calls without a result get one that says so."""
     by_name = {tool.name: tool for tool in tools}
-    waiting = {call.id: call for call in calls}
     for call in calls:
         yield Progress("tool", {**_describe_call(call), "status": "started"})
     tasks = {asyncio.create_task(_run_timed(call, by_name, workspace), name=call.name): call for call in calls}
@@ -34,12 +33,11 @@ async def run_tool_calls(
             for task in over:
                 call = tasks.pop(task)
                 result, seconds = _result_of(task)
-                del waiting[call.id]
                 yield tool_result(call, result.text)
                 yield _to_ended_progress(call, result, seconds)
     except asyncio.CancelledError:
         await _cancel_all(tasks)
-        for call in waiting.values():
+        for call in tasks.values():
             yield tool_result(call, STOPPED)
         raise
     finally:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from sojourn import __version__
-from sojourn.core.errors import BadConfig, KeyRefused, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable, SojournError
+from sojourn.core.errors import BadConfig, KeyRefused, RuntimeFailed, RuntimeTimeout, RuntimeUnreachable
 from sojourn.core.messages import Json
 from sojourn.processes import GRACE_SECONDS, ChildProcess, OutputBuffer, start
 from sojourn.runtimes.acp import PLUGIN, AcpSettings
@@ -101,10 +101,6 @@ class AcpAgent:
         return self._child.is_running and not self._rpc.closed_because
 
     @property
-    def process_id(self) -> int:
-        return self._child.pid
-
-    @property
     def can_load(self) -> bool:
         return bool(self._capabilities.get("loadSession"))
 
@@ -126,7 +122,7 @@ class AcpAgent:
         except (RpcError, ConnectionClosed) as error:
             raise await self.to_error(error) from error
 
-    async def to_error(self, error: RpcError | ConnectionClosed) -> SojournError:
+    async def to_error(self, error: RpcError | ConnectionClosed) -> RuntimeFailed:
         if isinstance(error, ConnectionClosed):
             if "does not speak" in str(error):
                 return RuntimeFailed(
@@ -171,14 +167,13 @@ class AcpAgent:
         if not self.can_load:
             return False
         try:
-            async with asyncio.timeout(self._settings.start_seconds):
-                params: Params = {"sessionId": session, "cwd": str(cwd), "mcpServers": []}
-                self._add_session(session, _as_object(await self._rpc.call("session/load", params)))
-        except (RpcError, TimeoutError) as error:
+            answer = await self.call("session/load", {"sessionId": session, "cwd": str(cwd), "mcpServers": []})
+        except RuntimeUnreachable:
+            raise
+        except RuntimeFailed as error:
             logger.info("%s does not have session %s any more: %s", self.name, session, error)
             return False
-        except ConnectionClosed as error:
-            raise await self.to_error(error) from error
+        self._add_session(session, answer)
         return True
 
     def _add_session(self, session: str, answer: Params) -> None:

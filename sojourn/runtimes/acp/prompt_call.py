@@ -38,11 +38,8 @@ class AgentUsage:
 
     def since(self, before: AgentUsage) -> dict[str, Json]:
         """Returns the tokens of this turn. A restarted agent counts from zero again."""
-        start = (
-            before
-            if before.input_tokens <= self.input_tokens and before.output_tokens <= self.output_tokens
-            else NO_USAGE
-        )
+        has_restarted = self.input_tokens < before.input_tokens or self.output_tokens < before.output_tokens
+        start = NO_USAGE if has_restarted else before
         input_tokens, output_tokens = self.input_tokens - start.input_tokens, self.output_tokens - start.output_tokens
         return {
             "input_tokens": input_tokens,
@@ -107,8 +104,8 @@ class PromptCall:
             raise RuntimeFailed(f"{self.agent.name} ended the turn without a result.", hint="Update the agent.")
         return result
 
-    def _report_unanswered(self, kept: dict[str, Json]) -> None:
-        self._listener.updates.put_nowait({"sessionUpdate": UNANSWERED, **kept})
+    def _report_unanswered(self, answer: dict[str, Json]) -> None:
+        self._listener.updates.put_nowait({"sessionUpdate": UNANSWERED, **answer})
 
     def collect_outcome(self, finish_reason: str) -> Iterator[RuntimeOutput]:
         facts: Params = {
