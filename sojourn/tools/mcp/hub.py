@@ -46,18 +46,7 @@ class McpHub:
             except SojournError as error:
                 self._report(name, error)
                 continue
-            self._connections[name] = self._build_in_hub(McpConnection, server, self._home / "logs" / f"mcp-{name}.log")
-
-    def _build_in_hub(self, build: Any, *arguments: Any) -> Any:
-        """Calls `build` in the thread of the hub's event loop."""
-
-        async def inside() -> Any:
-            return build(*arguments)
-
-        return self._run_and_wait(inside())
-
-    def _run_and_wait(self, what: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(what, self._loop).result()
+            self._connections[name] = McpConnection(server, self._home / "logs" / f"mcp-{name}.log")
 
     async def _run_in_hub(self, what: Coroutine[Any, Any, T]) -> T:
         """Awaits a coroutine of the hub's loop from another loop; cancelling cancels both."""
@@ -70,35 +59,27 @@ class McpHub:
     def tools(self) -> list[Tool]:
         """The tools of all servers that work, and for each of the others one that says why it does not."""
         with self._lock:
-            unknown = [
-                connection
+            answers = {
+                name: asyncio.run_coroutine_threadsafe(connection.tools(), self._loop)
                 for name, connection in self._connections.items()
-                if not self._load_listing(connection.server)
-            ]
-            asked = {
-                connection.server.name: asyncio.run_coroutine_threadsafe(connection.tools(), self._loop)
-                for connection in unknown
-                if connection.server.name not in self.problems
+                if name not in self.problems and not self._load_listing(connection.server)
             }
-            for name, answer in asked.items():
-                self._record_answer(name, answer)
-        made = [tool for name in self._listings for tool in self._build_tools(name)]
-        return made + [self._build_retry_tool(name) for name in self.problems]
-
-    def _record_answer(self, name: str, answer: concurrent.futures.Future[list[dict[str, Json]]]) -> None:
-        try:
-            self._record_listing(self._connections[name].server, answer.result())
-        except SojournError as error:
-            self._report(name, error)
+            for name, answer in answers.items():
+                try:
+                    self._record_listing(self._connections[name].server, answer.result())
+                except SojournError as error:
+                    self._report(name, error)
+        working = [tool for name in self._listings for tool in self._build_tools(name)]
+        return working + [self._build_retry_tool(name) for name in self.problems]
 
     def _load_listing(self, server: McpServer) -> bool:
         if server.name in self._listings:
             return True
         try:
-            kept = json.loads(self._listing_file(server).read_text("utf-8"))
-            if kept["fingerprint"] != server.fingerprint:
+            cached = json.loads(self._listing_file(server).read_text("utf-8"))
+            if cached["fingerprint"] != server.fingerprint:
                 return False
-            self._listings[server.name] = kept["tools"]
+            self._listings[server.name] = cached["tools"]
         except (OSError, ValueError, KeyError, TypeError):
             return False  # never listed, or no longer readable: it is asked
         return True
