@@ -21,12 +21,16 @@ from sojourn.tools.terminal import ask_about_command, shell_argv, start_command,
 
 MAX_RUNNING = 8  # running at once in one session
 MAX_ENDED = 20  # ended ones that are remembered
-FIRST_LOOK_SECONDS = 0.5  # seconds after the start: what ends that early is told at once
+FIRST_LOOK_SECONDS = 0.5  # a program that ends within this time is reported at once
+
+
+def _new_buffer() -> OutputBuffer:
+    return OutputBuffer(1 << 20, 1 << 20)
 
 
 @dataclass(slots=True)
 class BackgroundProcess:
-    """One of them. `unread` is what it has said since it was looked at."""
+    """A running or ended program. `unread` is its output since the last report."""
 
     name: str
     command: str
@@ -40,7 +44,7 @@ class BackgroundProcess:
 
 
 class BackgroundProcesses:
-    """All that run, by session."""
+    """The background processes of all sessions."""
 
     def __init__(self, app: HasSettings) -> None:
         self._app = app
@@ -65,8 +69,8 @@ class BackgroundProcesses:
             shell_argv(command), cwd=folder, settings=self._app.settings, connect="input", watch=Watch()
         )
         self._count += 1
-        made = BackgroundProcess(f"p{self._count}", command, child, OutputBuffer(1 << 20, 1 << 20))
-        child.on_output = made.unread.add
+        made = BackgroundProcess(f"p{self._count}", command, child, _new_buffer())
+        child.on_output = lambda data: made.unread.add(data)
         mine[made.name] = made
         for name in [name for name, one in mine.items() if one.state != "running"][:-MAX_ENDED]:
             await mine.pop(name).child.end()
@@ -153,12 +157,11 @@ async def _write(one: BackgroundProcess, text: str) -> ToolResult:
 
 
 def _report(one: BackgroundProcess) -> ToolResult:
-    said = one.unread.text().rstrip("\n")
-    one.unread = OutputBuffer(1 << 20, 1 << 20)
-    one.child.on_output = one.unread.add
+    output = one.unread.text().rstrip("\n")
+    one.unread = _new_buffer()
     code = one.child.process.returncode
     facts = {"id": one.name, "pid": one.child.process.pid, "running": code is None, "exit_code": code}
-    text = f"{said}\n[{one.name} {one.state}]" if said else f"[{one.name} {one.state}, no new output]"
+    text = f"{output}\n[{one.name} {one.state}]" if output else f"[{one.name} {one.state}, no new output]"
     return ToolResult(text=text, facts=facts)
 
 

@@ -38,7 +38,7 @@ def patch_tool(app: PluginContext) -> Tool:
             return _draft_diff(app, at, diff, path)
         place = require_writable(at, path, app.settings)
         text, raw = _read_existing(place)
-        after, _ = replace_text(text, old, arguments.get("new") or "", everywhere=bool(arguments.get("all")))
+        after = replace_text(text, old, arguments.get("new") or "", everywhere=bool(arguments.get("all")))
         return [_Draft(place, raw, after)]
 
     def asks(at: Workspace, arguments: Mapping[str, Json]) -> Question | None:

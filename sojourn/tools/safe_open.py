@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +60,8 @@ def open_folder(base: Path, folder: Path, *, make: bool = False) -> int:
     for step in folder.relative_to(base).parts:
         try:
             if make:
-                _make_folder(step, here)
+                with suppress(FileExistsError):
+                    os.mkdir(step, dir_fd=here)
             below = os.open(step, flags | os.O_NOFOLLOW, dir_fd=here)
         except OSError as error:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):  # a file, or a link that was not there a moment ago
@@ -69,13 +71,6 @@ def open_folder(base: Path, folder: Path, *, make: bool = False) -> int:
             os.close(here)
         here = below
     return here
-
-
-def _make_folder(step: str, where: int) -> None:
-    try:
-        os.mkdir(step, dir_fd=where)
-    except FileExistsError:
-        return
 
 
 def open_file(place: ResolvedPath) -> int:
@@ -110,7 +105,8 @@ def write_file_at(place: ResolvedPath, data: bytes) -> bool:
             os.fsync(file)
         os.rename(draft, place.path.name, src_dir_fd=where, dst_dir_fd=where)
     except BaseException:
-        _remove_draft(draft, where)
+        with suppress(FileNotFoundError):
+            os.unlink(draft, dir_fd=where)
         raise
     finally:
         os.close(where)
@@ -134,10 +130,3 @@ def remove_file_at(place: ResolvedPath) -> None:
         os.unlink(place.path.name, dir_fd=where)
     finally:
         os.close(where)
-
-
-def _remove_draft(draft: str, where: int) -> None:
-    try:
-        os.unlink(draft, dir_fd=where)
-    except FileNotFoundError:
-        return

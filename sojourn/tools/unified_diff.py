@@ -34,8 +34,8 @@ class FileChange:
     hunks: tuple[Hunk, ...]
 
 
-def replace_text(text: str, old: str, new: str, *, everywhere: bool = False) -> tuple[str, int]:
-    """The text with `old` replaced, and how often. BadInput unless it is there exactly once (or `everywhere`)."""
+def replace_text(text: str, old: str, new: str, *, everywhere: bool = False) -> str:
+    """The text with `old` replaced. BadInput unless it is there exactly once (or `everywhere`)."""
     if not old:
         raise BadInput("`old` is empty.", hint="Give the text to replace; to make a file use write_file.")
     if old == new:
@@ -53,7 +53,7 @@ def replace_text(text: str, old: str, new: str, *, everywhere: bool = False) -> 
             f"`old` is in the file {count} times, at lines {', '.join(at[:10])}.",
             hint="Take more lines around it, or set all=true.",
         )
-    return text.replace(old, new), count
+    return text.replace(old, new)
 
 
 def line_end(text: str) -> str:
@@ -63,8 +63,7 @@ def line_end(text: str) -> str:
 
 
 def _convert_line_ends(end: str, text: str) -> str:
-    plain = text.replace("\r\n", "\n")
-    return plain.replace("\n", end) if end != "\n" else plain if "\r\n" not in text else text
+    return text if end == "\n" else text.replace("\r\n", "\n").replace("\n", end)
 
 
 def _describe_nearest(text: str, old: str) -> str:

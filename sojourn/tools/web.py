@@ -53,10 +53,9 @@ async def resolve_url(raw: str, allowed: Collection[str]) -> FetchTarget:
     """Where a request to this address goes. BadInput, NotAllowed, NotFound."""
     url, host, port = _split_url(raw)
     found = await _look_up(host, port)
-    if host in allowed or f"{host}:{port}" in allowed:
-        return FetchTarget(url, host, port, str(found[0]))
     for address in found:
-        if is_private(address) and str(address) not in allowed and f"{address}:{port}" not in allowed:
+        names = {host, f"{host}:{port}", str(address), f"{address}:{port}"}
+        if is_private(address) and names.isdisjoint(allowed):
             raise NotAllowed(
                 f"{host} is {address}, an address of this machine or the private network.",
                 hint="Use a public page. The person can allow a host with the setting tools.private_hosts.",
@@ -173,12 +172,9 @@ async def _follow(client: httpx2.AsyncClient, url: str, allowed: set[str]) -> _P
 async def _fetch(client: httpx2.AsyncClient, target: FetchTarget) -> _Page:
     headers = {"Host": target.host_header, "User-Agent": USER_AGENT, "Accept": "text/html,text/plain,*/*;q=0.5"}
     try:
-        request = client.build_request("GET", target.pinned, headers=headers, extensions={"sni_hostname": target.host})
-        answer = await client.send(request, stream=True)
-        try:
+        extensions = {"sni_hostname": target.host}
+        async with client.stream("GET", target.pinned, headers=headers, extensions=extensions) as answer:
             return await _read(answer, target)
-        finally:
-            await answer.aclose()
     except httpx2.TimeoutException as error:
         raise PlatformDown(
             f"{target.host} did not answer in time.", hint="Try again later, or another page."
