@@ -96,9 +96,8 @@ class HermesApi:
 
     async def submit(self, body: Mapping[str, Json], *, scope: str) -> str:
         """Starts a run and returns its id. HermesBusy when Hermes accepts none at the moment."""
-        answer = await self._request(
-            "POST", "/v1/runs", body=body, headers={"X-Hermes-Session-Key": scope}, may_retry=True
-        )
+        headers = {"X-Hermes-Session-Key": scope}
+        answer = await self._request("POST", "/v1/runs", body=body, headers=headers, may_retry=True)
         run = answer.get("run_id")
         if not isinstance(run, str) or not run:
             raise self._to_protocol_error("it accepted a run and returned no id")

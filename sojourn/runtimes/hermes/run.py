@@ -18,7 +18,7 @@ from sojourn.core.sessions import Principal, SessionId
 from sojourn.ports.runtime import TurnInput
 from sojourn.runtimes.hermes import HermesSettings
 from sojourn.runtimes.hermes.api import MAX_REQUEST_BYTES, HermesApi, HermesNotFound, StreamLost
-from sojourn.runtimes.prompt_text import render_context, render_request, to_text_entries
+from sojourn.runtimes.prompt_text import render_context, render_request, to_text_messages
 
 logger = logging.getLogger(__name__)
 
@@ -44,11 +44,11 @@ def to_memory_scope(principal: Principal) -> str:
 
 async def build_run_request(turn: TurnInput) -> dict[str, Json]:
     """Returns the body of POST /v1/runs, with the whole history: Hermes loads none for a session id."""
-    history = to_text_entries(past.message for past in turn.history)
+    history = to_text_messages(past.message for past in turn.history)
     body: dict[str, Json] = {
         "input": await render_request(turn) or "(nothing was said)",
         "session_id": to_session_name(turn.session.id),
-        "conversation_history": [{"role": one.role, "content": one.text} for one in history],
+        "conversation_history": [{"role": one.role, "content": one.content} for one in history],
     }
     if instructions := render_context(turn.blocks, turn.examples, turn.graph):
         body["instructions"] = instructions
@@ -121,9 +121,8 @@ class HermesRun:
                 yield {"event": "run.status", "status": str(status.get("status") or ""), "lost": self.lost}
             if self._seconds_left() <= 0:
                 raise self._to_timeout()
-            await asyncio.sleep(
-                min(_POLL_SECONDS[min(attempt, len(_POLL_SECONDS) - 1)], max(self._seconds_left(), 0.0))
-            )
+            pause = _POLL_SECONDS[min(attempt, len(_POLL_SECONDS) - 1)]
+            await asyncio.sleep(min(pause, max(self._seconds_left(), 0.0)))
 
     def _seconds_left(self) -> float:
         return self._until - time.monotonic()

@@ -34,9 +34,8 @@ def message_tokens(message: Message) -> int:
 
 def request_tokens(messages: Sequence[ModelMessage], tools: Sequence[Tool] = ()) -> int:
     """Estimates the tokens of a request with the schemas of its tools."""
-    texts = (
-        str(getattr(part, "content", "")) + str(getattr(part, "args", "")) for one in messages for part in one.parts
-    )
+    parts = (part for message in messages for part in message.parts)
+    texts = (str(getattr(part, "content", "")) + str(getattr(part, "args", "")) for part in parts)
     described = (_text_tokens(tool.description) + _text_tokens(json.dumps(dict(tool.parameters))) for tool in tools)
     return sum(_text_tokens(text) + _MESSAGE_OVERHEAD_TOKENS for text in texts) + sum(described)
 
@@ -68,15 +67,12 @@ def to_pages(old: Sequence[HistoryEntry], max_tokens: int) -> list[str]:
 
 
 def _render_message(message: Message) -> str:
-    text = text_of(message)
-    short = (
-        text
-        if len(text) <= _MAX_MESSAGE_CHARS
-        else f"{text[: _MAX_MESSAGE_CHARS // 2]} […] {text[-_MAX_MESSAGE_CHARS // 2 :]}"
-    )
+    text, half = text_of(message), _MAX_MESSAGE_CHARS // 2
+    if len(text) > _MAX_MESSAGE_CHARS:
+        text = f"{text[:half]} […] {text[-half:]}"
     used = "".join(f"\n[{call.name} {call.arguments[:500]}]" for call in tool_calls_of(message))
     who = f"result of {message.tool_name or 'a tool'}" if message.role == "tool" else message.role
-    return f"{who}: {short}{used}\n\n" if short or used else ""
+    return f"{who}: {text}{used}\n\n" if text or used else ""
 
 
 def shorten_results(messages: Sequence[ModelMessage]) -> list[ModelMessage]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 
@@ -27,27 +27,25 @@ _MAX_EMPTY_REPLIES = 2  # replies in a row
 _MAX_ANSWER_TOKENS = 8_192  # reserved for the answer when model.max_tokens is not set
 
 
+@dataclass(slots=True, kw_only=True)
 class AgentLoop:
     """One conversation with one model. `opening` is the first request, `since` the messages that followed."""
 
-    def __init__(
-        self,
-        client: ModelClient,
-        turn: TurnInput,
-        opening: Sequence[ModelMessage],
-        usage: UsageTotals,
-        *,
-        window: int,
-        steps: int,
-        ratio: float,
-    ) -> None:
-        self.client, self.turn, self.usage = client, turn, usage
-        self.opening, self.since = list(opening), list[ModelMessage]()
-        self.ratio = ratio  # the model's token count over our estimate
-        self.room = window - (client.max_tokens or min(_MAX_ANSWER_TOKENS, window // 4))
-        self.make_room: MakeRoom | None = None  # summarises the beginning of the conversation
-        self._steps = steps
-        self._has_text = False  # text was shown; the next text starts a new paragraph
+    client: ModelClient
+    turn: TurnInput
+    opening: list[ModelMessage]
+    since: list[ModelMessage] = field(default_factory=list)
+    usage: UsageTotals
+    window: int
+    steps: int
+    ratio: float  # the model's token count over our estimate
+    make_room: MakeRoom | None = None  # summarises the beginning of the conversation
+    _has_text: bool = False  # text was shown; the next text starts a new paragraph
+
+    @property
+    def room(self) -> int:
+        """The tokens for a request: the window without what is reserved for the answer."""
+        return self.window - (self.client.max_tokens or min(_MAX_ANSWER_TOKENS, self.window // 4))
 
     def tokens_needed(self) -> int:
         """Estimates the tokens of the next request."""
@@ -55,9 +53,9 @@ class AgentLoop:
 
     async def run(self) -> AsyncGenerator[RuntimeOutput, None]:
         empty = 0
-        for step in range(1, self._steps + 1):
+        for step in range(1, self.steps + 1):
             response: ModelResponse | None = None
-            async with aclosing(self._step(no_calls=step == self._steps)) as items:
+            async with aclosing(self._step(no_calls=step == self.steps)) as items:
                 async for item in items:
                     if isinstance(item, ModelResponse):
                         response = with_unique_call_ids(item)
@@ -138,23 +136,17 @@ class AgentLoop:
             raise RuntimeFailed(f"{self.client.choice} sent an empty answer.", hint="Try again, or use another model.")
 
     # tools
-    async def _run_tools(self, requested: Sequence[ToolCall]) -> AsyncGenerator[Progress | Message, None]:
-        if not requested:
+    async def _run_tools(self, calls: Sequence[ToolCall]) -> AsyncGenerator[Progress | Message, None]:
+        if not calls:
             return
         results: dict[str, str] = {}
-        async with aclosing(run_tool_calls(requested, self.turn.tools, self.turn.workspace)) as running:
+        async with aclosing(run_tool_calls(calls, self.turn.tools, self.turn.workspace)) as running:
             async for item in running:
                 if isinstance(item, Message):
                     results[item.tool_call_id or ""] = text_of(item)
                 yield item
-        self.since.append(
-            ModelRequest(
-                parts=[
-                    ToolReturnPart(tool_name=call.name, content=results[call.id], tool_call_id=call.id)
-                    for call in requested
-                ]
-            )
-        )
+        parts = [ToolReturnPart(tool_name=one.name, content=results[one.id], tool_call_id=one.id) for one in calls]
+        self.since.append(ModelRequest(parts=parts))
 
 
 def limit_ratio(ratio: float) -> float:

@@ -27,6 +27,7 @@ from pydantic_ai.tools import ToolDefinition
 from sojourn.core.events import Chunk, Progress
 from sojourn.core.messages import Message, text_of
 from sojourn.core.progress import QueuedDetail
+from sojourn.core.settings import Settings
 from sojourn.lazy import Lazy
 from sojourn.ports.tool import Tool
 from sojourn.runtimes.models.selection import ModelChoice, Protocol
@@ -98,11 +99,9 @@ class ModelClient:
         self, messages: Sequence[ModelMessage], tools: Sequence[Tool], settings: ModelSettings
     ) -> AsyncGenerator[ModelOutput, None]:
         decoder = StreamDecoder()
+        parameters = ModelRequestParameters(function_tools=[_to_definition(one) for one in tools])
         async with model_request_stream(
-            self.model,
-            messages,
-            model_settings=settings,
-            model_request_parameters=ModelRequestParameters(function_tools=[_to_definition(one) for one in tools]),
+            self.model, messages, model_settings=settings, model_request_parameters=parameters
         ) as stream:
             async for event in stream:
                 for item in decoder.decode(event):
@@ -127,15 +126,17 @@ def open_client(
     load: Callable[[Lazy[Any]], Any],
     choice: ModelChoice,
     http: httpx2.AsyncClient,
-    *,
-    retries: int,
+    settings: Settings,
     first_wait: float,
-    max_tokens: int,
 ) -> ModelClient:
-    """Returns a client that talks to the chosen model through `http`."""
+    """Returns a client that talks to the chosen model through `http`.
+
+    first_wait: seconds before the first retry
+    """
     build_model: BuildModel = load(BUILDERS[choice.provider.protocol])
     model = build_model(choice, http, choice.key.reveal() or NO_KEY)
-    return ModelClient(model, choice, RetryPolicy(retries=retries, first_wait=first_wait), max_tokens=max_tokens)
+    retry_policy = RetryPolicy(retries=settings["model.retries"], first_wait=first_wait)
+    return ModelClient(model, choice, retry_policy, max_tokens=settings["model.max_tokens"])
 
 
 async def in_own_task(items: AsyncGenerator[ModelOutput, None]) -> AsyncGenerator[ModelOutput, None]:

@@ -49,7 +49,6 @@ class NativeTurn:
             self._graph = tasks.graph
             self._notes.append(tasks.render_results())
         loop = self._new_loop(await self._build_opening())
-        loop.make_room = self._make_room
         async with aclosing(loop.run()) as items:
             async for item in items:
                 yield item
@@ -63,14 +62,19 @@ class NativeTurn:
 
     def _new_loop(self, opening: list[ModelMessage]) -> AgentLoop:
         return AgentLoop(
-            self.client, self.turn, opening, self._usage, window=self.window, steps=self.steps, ratio=self._ratio
+            client=self.client,
+            turn=self.turn,
+            opening=opening,
+            usage=self._usage,
+            window=self.window,
+            steps=self.steps,
+            ratio=self._ratio,
+            make_room=self._make_room,
         )
 
     def _new_task_loop(self, opening: list[ModelMessage]) -> AgentLoop:
         """A loop for one task of the request: it cannot be steered, and has no history to summarise."""
-        loop = self._new_loop(opening)
-        loop.turn = replace(self.turn, steered=tuple)
-        return loop
+        return replace(self._new_loop(opening), turn=replace(self.turn, steered=tuple), make_room=None)
 
     def _state_to_save(self, loop: AgentLoop) -> Mapping[str, Json]:
         state: dict[str, Json] = {"model": self._usage.model, "window": self.window, "ratio": round(loop.ratio, 3)}

@@ -43,8 +43,6 @@ class RetryPolicy:
 
 def is_retryable(error: Exception) -> bool:
     """True when the same request may succeed in a moment."""
-    return (
-        isinstance(error, _TRANSIENT)
-        and not isinstance(error, library.ModelQuotaExceededError)
-        and not is_timeout(error)
-    )
+    if isinstance(error, library.ModelQuotaExceededError) or is_timeout(error):
+        return False
+    return isinstance(error, _TRANSIENT)

@@ -86,15 +86,8 @@ class NativeRuntimeAdapter:
     async def _open_client(self, requested: str = "") -> ModelClient:
         choice = await self._choose(requested)
         open_client: Callable[..., ModelClient] = await asyncio.to_thread(self._load, CLIENT)
-        return await asyncio.to_thread(
-            open_client,
-            self._load,
-            choice,
-            self._connections(),
-            retries=self._settings["model.retries"],
-            first_wait=self._first_wait,
-            max_tokens=self._settings["model.max_tokens"],
-        )
+        http = self._connections()
+        return await asyncio.to_thread(open_client, self._load, choice, http, self._settings, self._first_wait)
 
     async def _context_window(self, client: ModelClient) -> int:
         if configured := self._settings["model.context_window"]:

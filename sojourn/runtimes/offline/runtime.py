@@ -63,15 +63,14 @@ class OfflineRuntime:
         async with aclosing(output.stream(self._answer(output, used))) as items:
             async for item in items:
                 yield item
-        yield Done(
-            usage={
-                "model": self._file.label if used and self._file else RULES,
-                "requests": len(used),
-                "input_tokens": sum(one.input_tokens for one in used),
-                "output_tokens": sum(one.output_tokens for one in used),
-                "cost_usd": None,
-            }
-        )
+        usage = {
+            "model": self._file.label if used and self._file else RULES,
+            "requests": len(used),
+            "input_tokens": sum(one.input_tokens for one in used),
+            "output_tokens": sum(one.output_tokens for one in used),
+            "cost_usd": None,
+        }
+        yield Done(usage=usage)
 
     async def _answer(self, output: OfflineOutput, used: list[TokenUsage]) -> None:
         if output.turn.internal:
