@@ -13,7 +13,15 @@ from sojourn.core.errors import BadConfig, KeyRefused, RuntimeFailed, RuntimeTim
 from sojourn.core.messages import Json
 from sojourn.processes import GRACE_SECONDS, ChildProcess, OutputBuffer, start
 from sojourn.runtimes.acp import PLUGIN, AcpSettings
-from sojourn.runtimes.acp.jsonrpc import METHOD_NOT_FOUND, ConnectionClosed, JsonRpcConnection, Params, RpcError
+from sojourn.runtimes.acp.jsonrpc import (
+    METHOD_NOT_FOUND,
+    ConnectionClosed,
+    JsonRpcConnection,
+    Params,
+    RpcError,
+    as_object,
+    list_objects,
+)
 from sojourn.text.ansi import strip_control
 
 logger = logging.getLogger(__name__)
@@ -88,13 +96,12 @@ class AcpAgent:
                 f"{self.name} speaks version {answer.get('protocolVersion')} of the protocol, not {PROTOCOL_VERSION}.",
                 hint="Update the agent, or Sojourn.",
             )
-        self._capabilities = _as_object(answer.get("agentCapabilities"))
-        info = _as_object(answer.get("agentInfo"))
+        self._capabilities = as_object(answer.get("agentCapabilities"))
+        info = as_object(answer.get("agentInfo"))
         self.agent_id = str(info.get("name") or "")
         self.name = self._settings.name or str(info.get("title") or info.get("name") or "The agent")
         self.version = str(info.get("version") or "")
-        ways = answer.get("authMethods")
-        self._auth_methods = [str(_as_object(one).get("name") or "") for one in ways] if isinstance(ways, list) else []
+        self._auth_methods = [str(one["name"]) for one in list_objects(answer.get("authMethods")) if one.get("name")]
 
     @property
     def alive(self) -> bool:
@@ -106,14 +113,14 @@ class AcpAgent:
 
     @property
     def takes_images(self) -> bool:
-        return bool(_as_object(self._capabilities.get("promptCapabilities")).get("image"))
+        return bool(as_object(self._capabilities.get("promptCapabilities")).get("image"))
 
     async def call(self, method: str, params: Params) -> Params:
         """Sends a request with a timeout; raises Sojourn's errors."""
         seconds = self._settings.start_seconds
         try:
             async with asyncio.timeout(seconds):
-                return _as_object(await self._rpc.call(method, params))
+                return as_object(await self._rpc.call(method, params))
         except TimeoutError as error:
             raise RuntimeTimeout(
                 f"{self.name} did not answer {method} within {seconds:g} seconds.",
@@ -134,7 +141,7 @@ class AcpAgent:
                 hint="The next turn starts it again; its log lines are in Sojourn's log.",
             )
         if error.rpc_code == AUTH_REQUIRED:
-            ways = ", ".join(filter(None, self._auth_methods)) or "see its manual"
+            ways = ", ".join(self._auth_methods) or "see its manual"
             return KeyRefused(f"{self.name} requires you to sign in first: {error}.", hint=f"Sign in by: {ways}.")
         return RuntimeFailed(f"{self.name} refused: {error}.", hint="Its log lines are in Sojourn's log.")
 
@@ -178,9 +185,8 @@ class AcpAgent:
 
     def _add_session(self, session: str, answer: Params) -> None:
         self.open.add(session)
-        offered = _as_object(answer.get("models")).get("availableModels")
-        if isinstance(offered, list):
-            self.models[session] = [str(_as_object(one).get("modelId") or "") for one in offered]
+        offered = list_objects(as_object(answer.get("models")).get("availableModels"))
+        self.models[session] = [str(one.get("modelId") or "") for one in offered]
 
     async def choose_model(self, session: str, model: str) -> str:
         """Sets the model and returns it; "" when the agent does not offer it and keeps its own."""
@@ -242,7 +248,3 @@ async def _start_child(command: str, cwd: Path, environment: Mapping[str, str] |
         ) from error
     logger.info("started agent %s as process %s", words[0], child.pid)
     return child
-
-
-def _as_object(value: Json) -> Params:
-    return value if isinstance(value, dict) else {}

@@ -13,7 +13,7 @@ from sojourn.core.messages import Json
 from sojourn.ports.runtime import RuntimeOutput, TurnInput
 from sojourn.runtimes.acp import PLUGIN, AcpSettings
 from sojourn.runtimes.acp.agent import AcpAgent, Listener
-from sojourn.runtimes.acp.jsonrpc import ConnectionClosed, Params, RpcError
+from sojourn.runtimes.acp.jsonrpc import ConnectionClosed, Params, RpcError, as_object
 from sojourn.runtimes.acp.permissions import Permissions
 from sojourn.runtimes.acp.updates import UNANSWERED, UpdateMapper
 from sojourn.runtimes.agent_errors import to_agent_error
@@ -52,9 +52,7 @@ NO_USAGE = AgentUsage()
 
 
 def parse_usage(result: Params) -> AgentUsage | None:
-    used = result.get("usage")
-    if not isinstance(used, dict):
-        return None
+    used = as_object(result.get("usage"))
     received, sent = used.get("inputTokens"), used.get("outputTokens")
     return AgentUsage(received, sent) if isinstance(received, int) and isinstance(sent, int) else None
 
@@ -90,7 +88,7 @@ class PromptCall:
             if left < idle:
                 what, name = f"was not done after {self._settings.most_seconds:g} seconds", "most_seconds"
             else:
-                what, name = f"said nothing for {idle:g} seconds", "idle_seconds"
+                what, name = f"sent nothing for {idle:g} seconds", "idle_seconds"
             raise RuntimeTimeout(
                 f"{self.agent.name} {what}.", hint=f"Ask for less at once, or raise `{name}` under [plugins.{PLUGIN}]."
             ) from error
@@ -136,14 +134,14 @@ class PromptCall:
             self._task.exception()  # marks the exception as retrieved
 
 
-def finish_answer(agent: AcpAgent, updates: UpdateMapper, result: Params, said: str) -> Iterator[RuntimeOutput]:
+def finish_answer(agent: AcpAgent, updates: UpdateMapper, result: Params, request: str) -> Iterator[RuntimeOutput]:
     """Yields the rest of the answer, or raises the error that came in its place.
 
     Hermes reports an error of its model as ordinary text with an ordinary stop reason, but without usage. (It answers
     a command such as /help itself, also without usage.)
     """
     reason = result.get("stopReason")
-    if is_hermes(agent) and reason == "end_turn" and not result.get("usage") and not said.lstrip().startswith("/"):
+    if is_hermes(agent) and reason == "end_turn" and not result.get("usage") and not request.lstrip().startswith("/"):
         raise to_agent_error("Hermes", updates.held or "it ended the turn and gave no reason")
     yield from updates.finish()
     if reason == "refusal":

@@ -43,9 +43,8 @@ class AcpRuntime:
         except SojournError as error:
             return RuntimeStatus(ok=False, detail=str(error), hint=error.hint)
         if self._agent is not None and self.is_running:
-            return RuntimeStatus(
-                ok=True, detail=f"{self._agent.name} {self._agent.version} is running".replace("  ", " ")
-            )
+            name = f"{self._agent.name} {self._agent.version}".strip()
+            return RuntimeStatus(ok=True, detail=f"{name} is running")
         path = self._environment.get("PATH") if self._environment is not None else None
         if shutil.which(words[0], path=path) is None:
             return RuntimeStatus(
@@ -65,9 +64,8 @@ class AcpRuntime:
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[RuntimeOutput, None]:
         require_guest_access(turn, guests=self._settings.guests, agent="The agent", plugin=PLUGIN)
-        yield Progress(
-            "prepare", {"runtime": self.name, "agent": self._agent_name(split_command(self._settings.command))}
-        )
+        name = self._agent_name(split_command(self._settings.command))
+        yield Progress("prepare", {"runtime": self.name, "agent": name})
         agent, session, known = await self._open_session(turn)
         before = known.usage if known else NO_USAGE
         model = await agent.choose_model(session, turn.model)
@@ -99,9 +97,8 @@ class AcpRuntime:
         used = parse_usage(result)
         if used is not None:
             yield SaveState(build_state(turn, session, known, used))
-        yield Done(
-            status="cancelled" if reason == "cancelled" else "completed", usage=used.since(before) if used else {}
-        )
+        status = "cancelled" if reason == "cancelled" else "completed"
+        yield Done(status=status, usage=used.since(before) if used else {})
 
     async def _start_agent(self, turn: TurnInput) -> AcpAgent:
         async with self._starting:
