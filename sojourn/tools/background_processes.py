@@ -61,25 +61,25 @@ class BackgroundProcesses:
         return self.of(session)[name]
 
     async def start(self, at: Workspace, command: str, cwd: str) -> BackgroundProcess:
-        mine = self.of(at.session)
-        if sum(one.state == "running" for one in mine.values()) >= MAX_RUNNING:
+        processes = self.of(at.session)
+        if sum(one.state == "running" for one in processes.values()) >= MAX_RUNNING:
             raise BadInput(f"{MAX_RUNNING} processes are running already.", hint="End one first with action=kill.")
         folder = working_folder(at, cwd, self._app.settings)
         child = await start_command(
             shell_argv(command), cwd=folder, settings=self._app.settings, connect="input", watch=Watch()
         )
         self._count += 1
-        made = BackgroundProcess(f"p{self._count}", command, child, _new_buffer())
-        child.on_output = lambda data: made.unread.add(data)
-        mine[made.name] = made
-        for name in [name for name, one in mine.items() if one.state != "running"][:-MAX_ENDED]:
-            await mine.pop(name).child.end()
-        return made
+        started = BackgroundProcess(f"p{self._count}", command, child, _new_buffer())
+        child.on_output = lambda data: started.unread.add(data)
+        processes[started.name] = started
+        for name in [name for name, one in processes.items() if one.state != "running"][:-MAX_ENDED]:
+            await processes.pop(name).child.end()
+        return started
 
     async def close(self) -> None:
-        every = [one.child for mine in self._by_session.values() for one in mine.values()]
+        children = [one.child for processes in self._by_session.values() for one in processes.values()]
         self._by_session.clear()
-        await asyncio.gather(*(child.end() for child in every))
+        await asyncio.gather(*(child.end() for child in children))
 
 
 def process_tool(app: Shared) -> Tool:
@@ -104,7 +104,7 @@ def process_tool(app: Shared) -> Tool:
     ) -> ToolResult:
         """Programs in the background: servers, watchers, long builds. They end when the session's process ends.
 
-        action: start a command; poll what it has said since the last time; write text to its input; kill it; list all
+        action: start a command; poll its output since the last time; write text to its input; kill it; list all
         command: for start: the command line
         id: for poll, write and kill: the id that start gave
         text: for write: what is typed in; a line break is not added
@@ -165,9 +165,9 @@ def _report(one: BackgroundProcess) -> ToolResult:
     return ToolResult(text=text, facts=facts)
 
 
-def _list_processes(mine: Mapping[str, BackgroundProcess]) -> ToolResult:
+def _list_processes(processes: Mapping[str, BackgroundProcess]) -> ToolResult:
     lines = [
         f"{one.name}  {one.state}  {time.monotonic() - one.child.started_at:.0f} s  {one.command.splitlines()[0][:100]}"
-        for one in mine.values()
+        for one in processes.values()
     ]
-    return ToolResult(text="\n".join(lines) or "No process was started.", facts={"count": len(mine)})
+    return ToolResult(text="\n".join(lines) or "No process was started.", facts={"count": len(processes)})

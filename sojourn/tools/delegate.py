@@ -62,9 +62,9 @@ async def _runtime_and_model(app: HasStore, at: Workspace) -> tuple[str, str]:
     """The runtime and model of the turn that gives the task away: its sub-agent has the same."""
     found = ("", "")
     async with aclosing(app.store.read(at.session)) as log:
-        async for kept in log:
-            if isinstance(kept.item, Metadata) and kept.item.turn_id == at.turn:
-                found = (kept.item.runtime, kept.item.model)
+        async for entry in log:
+            if isinstance(entry.item, Metadata) and entry.item.turn_id == at.turn:
+                found = (entry.item.runtime, entry.item.model)
     return found
 
 
@@ -84,21 +84,21 @@ async def _await_answer(app: AgentContext, turn: Turn, by: Caller, at: Workspace
 
 
 async def _follow_turn(service: Service, turn: Turn, by: Caller, at: Workspace) -> ToolResult:
-    said, problem = "", ""
+    answer, problem = "", ""
     async with aclosing(service.watch(turn.session, after=turn.after, principal=at.principal)) as log:
-        async for kept in log:
-            item = kept.item
+        async for entry in log:
+            item = entry.item
             if isinstance(item, Message) and item.role == "assistant":
-                said = text_of(item) or said
+                answer = text_of(item) or answer
             elif isinstance(item, Failed):
                 problem = f"{item.message} {item.hint}".strip()
             elif isinstance(item, Progress) and item.stage == "approval" and item.detail.get("status") == "asked":
                 await _forward_question(service, turn.session, item.detail, by, at)
-            elif isinstance(item, Done) and (kept.turn or turn.id) == turn.id:
+            elif isinstance(item, Done) and (entry.turn or turn.id) == turn.id:
                 facts: dict[str, Json] = {"session": turn.session, "status": item.status}
                 ok = item.status == "completed"
-                text = said if ok else f"The sub-agent {item.status}. {problem}\n{said}".strip()
-                return ToolResult(text=text or "The sub-agent said nothing.", ok=ok, facts=facts)
+                text = answer if ok else f"The sub-agent {item.status}. {problem}\n{answer}".strip()
+                return ToolResult(text=text or "The sub-agent gave no answer.", ok=ok, facts=facts)
     return ToolResult(text="The sub-agent's session ended early.", ok=False, facts={"session": turn.session})
 
 

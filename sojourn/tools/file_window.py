@@ -52,9 +52,8 @@ def read_window(file: int, place: ResolvedPath, offset: int, limit: int, max_cha
                 f"{place.shown} is {kind} ({size} bytes), not text.", hint="Use a program made for it, or file(1)."
             )
         raw.seek(0)
-        lines: Iterable[tuple[int, str]] = enumerate(
-            _read_lines(raw, is_utf16=start.startswith((b"\xff\xfe", b"\xfe\xff"))), 1
-        )
+        is_utf16 = start.startswith((b"\xff\xfe", b"\xfe\xff"))
+        lines: Iterable[tuple[int, str]] = enumerate(_read_lines(raw, is_utf16=is_utf16), 1)
         if offset < 0:
             limit = min(limit, -offset)
             lines = deque(lines, maxlen=min(-offset, MAX_TAIL_LINES))

@@ -31,9 +31,9 @@ async def limit_result(result: ToolResult, at: Workspace, home: Path, facts: Map
     text = _clean(whole) if len(whole) < INLINE_CHARS else await asyncio.to_thread(_clean, whole)
     more: dict[str, Json] = {**(result.facts or {}), **facts}
     if len(text) > at.most:
-        kept = await asyncio.to_thread(_save_whole, text, outputs_folder(home, at.session))
-        more |= {"characters": len(text), "kept_at": str(kept) if kept else None}
-        text = truncate(text, at.most, kept)
+        file = await asyncio.to_thread(_save_whole, text, outputs_folder(home, at.session))
+        more |= {"characters": len(text), "kept_at": str(file) if file else None}
+        text = truncate(text, at.most, file)
     return replace(result, text=text, facts=more)
 
 
@@ -42,13 +42,13 @@ def _clean(text: str) -> str:
     return redact(strip_control(_COLOURS.sub("", text) if "\x1b" in text else text))
 
 
-def truncate(text: str, most: int, kept: Path | None) -> str:
+def truncate(text: str, max_chars: int, file: Path | None) -> str:
     """The beginning (two thirds) and the end, with a line between that says what is missing and where it is."""
-    where = f"The whole text is in {kept}: use read_file with offset and limit." if kept else "It was not kept."
-    left_out = len(text) - most
+    where = f"The whole text is in {file}: use read_file with offset and limit." if file else "It was not kept."
+    left_out = len(text) - max_chars
     lines = text.count("\n")
     mark = f"\n\n[… {left_out} of {len(text)} characters ({lines} lines in all) left out here. {where} …]\n\n"
-    room = max(0, most - len(mark))
+    room = max(0, max_chars - len(mark))
     head = room * 2 // 3
     return text[:head] + mark + (text[-(room - head) :] if room > head else "")
 

@@ -71,20 +71,16 @@ async def _show_session(app: HasStore, session: SessionId, title: str, around: i
         f"[{seq}] {message.role}, {_format_time(message.timestamp or moment)}: {_format_message(message)}"
         for seq, moment, message in shown
     ]
-    numbers = (
-        f"{shown[0][0]} to {shown[-1][0]} of {messages[-1][0]}" if shown else f"none; the last is {messages[-1][0]}"
-    )
+    last = messages[-1][0]
+    numbers = f"{shown[0][0]} to {shown[-1][0]} of {last}" if shown else f"none; the last is {last}"
     head = f'"{title}" ({session}), messages {numbers}'
     return ToolResult(text="\n".join([head, *lines]), facts={"session": session, "shown": len(shown)})
 
 
 def _format_message(message: Message) -> str:
     text = text_of(message).strip() or (f"(calls tools) {message.tool_calls}" if message.tool_calls else "(nothing)")
-    return (
-        text
-        if len(text) <= MAX_MESSAGE_CHARS
-        else f"{text[:MAX_MESSAGE_CHARS]}… ({len(text) - MAX_MESSAGE_CHARS} more characters)"
-    )
+    more = len(text) - MAX_MESSAGE_CHARS
+    return f"{text[:MAX_MESSAGE_CHARS]}… ({more} more characters)" if more > 0 else text
 
 
 def session_list_tool(app: HasStore) -> Tool:
@@ -98,14 +94,13 @@ def session_list_tool(app: HasStore) -> Tool:
         """
         count = min(max(1, limit), MAX_RESULTS)
         first, last = _parse_day(since), _parse_day(until)
-        sessions = await app.store.find(
-            Listing(
-                principal=at.principal,
-                since=first.timestamp() if first else None,
-                until=(last + timedelta(days=1)).timestamp() if last else None,
-                limit=count + 1,
-            )
+        listing = Listing(
+            principal=at.principal,
+            since=first.timestamp() if first else None,
+            until=(last + timedelta(days=1)).timestamp() if last else None,
+            limit=count + 1,
         )
+        sessions = await app.store.find(listing)
         others = [one for one in sessions if one.id != at.session][:count]
         text = "\n".join(map(_render_session, others)) or "There are no other sessions."
         return ToolResult(text=text, facts={"sessions": len(others)})

@@ -5,7 +5,6 @@ it is started only when one of its tools is used (or when its configuration chan
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import hashlib
 import json
 import logging
@@ -130,10 +129,11 @@ class McpHub:
         if name in self._refreshed:
             return
         self._refreshed.add(name)
-        answer = asyncio.run_coroutine_threadsafe(connection.tools(), self._loop)
-        answer.add_done_callback(
-            lambda done: self._save_listing(connection.server, done.result()) if _has_succeeded(done) else None
-        )
+
+        async def refresh() -> None:
+            self._save_listing(connection.server, await connection.tools())
+
+        asyncio.run_coroutine_threadsafe(refresh(), self._loop)  # if it fails, the old listing stays
 
     def _build_retry_tool(self, name: str) -> Tool:
         error = self.problems[name]
@@ -163,10 +163,6 @@ class McpHub:
         await asyncio.to_thread(self._thread.join, 10)
         if not self._thread.is_alive():
             self._loop.close()
-
-
-def _has_succeeded(done: concurrent.futures.Future[Any]) -> bool:
-    return not done.cancelled() and done.exception() is None
 
 
 def tool_name(server: str, tool: str, taken: set[str]) -> str:
