@@ -1,4 +1,4 @@
-"""process: programs that keep running while the conversation goes on. They end with their session's process."""
+"""The tool `process`: programs that keep running in the background. They end with their session's process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""delegate_task: a sub-agent does one bounded piece of work in a session of its own and reports back."""
+"""The tool `delegate_task`: a sub-agent does one bounded piece of work in a session of its own and reports back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DelegationCounter:
         self._by_turn: dict[TurnId, int] = {}
 
     def count(self, turn: TurnId, most: int) -> None:
-        """Counts one more, or NotAllowed."""
+        """Counts one more task of a turn. NotAllowed."""
         if self._by_turn.get(turn, 0) >= most:
             raise NotAllowed(f"This turn has already delegated {most} tasks.", hint="Do the rest yourself.")
         if len(self._by_turn) > 1000:
@@ -59,7 +59,7 @@ def delegate_task_tool(app: AgentContext) -> Tool:
 
 
 async def _runtime_and_model(app: HasStore, at: Workspace) -> tuple[str, str]:
-    """The runtime and model of the turn that gives the task away: its sub-agent has the same."""
+    """Returns the runtime and model of the delegating turn: its sub-agent gets the same."""
     found = ("", "")
     async with aclosing(app.store.read(at.session)) as log:
         async for entry in log:
@@ -105,7 +105,7 @@ async def _follow_turn(service: Service, turn: Turn, by: Caller, at: Workspace) 
 async def _forward_question(
     service: Service, session: SessionId, detail: Mapping[str, Json], by: Caller, at: Workspace
 ) -> None:
-    """The sub-agent's question becomes ours: the person who watches this session answers it."""
+    """Puts the sub-agent's question to the person who watches this session, and returns the answer to it."""
     question = Question(
         id=f"{detail['question']}_d",
         text=f"Sub-agent: {detail['text']}",

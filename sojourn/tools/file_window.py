@@ -1,4 +1,4 @@
-"""A part of a file or folder, in a form a model can read. Big files are never loaded whole."""
+"""File window: renders some lines of a file, or the names in a folder. Big files are never loaded whole."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Window:
 
 
 def read_window(file: int, place: ResolvedPath, offset: int, limit: int, max_chars: int) -> ToolResult:
-    """Some lines of an opened file, which is closed then. A negative offset counts from the end."""
+    """Renders some lines of an opened file and closes it. A negative offset counts from the end."""
     with open(file, "rb") as raw:
         size = os.fstat(file).st_size
         start = raw.read(8192)
@@ -99,7 +99,7 @@ def _to_result(window: _Window, place: ResolvedPath, total: int, *, whole: bool,
 
 
 def list_folder(place: ResolvedPath) -> ToolResult:
-    """The names in a folder, folders first."""
+    """Lists the names in a folder, folders first."""
     where = open_folder(place.base, place.path)
     try:
         with os.scandir(where) as found:

@@ -41,7 +41,7 @@ class ReadApprovals:
         return question
 
     def place(self, at: Workspace, raw: str) -> ResolvedPath:
-        """The place that was asked about. NotAllowed when the path leads somewhere else by now."""
+        """Returns the place that was asked about. NotAllowed when the path leads somewhere else by now."""
         question, place = ask_about_reading(at, raw, self.settings)
         if question is not None and self._asked.get((at.turn, raw)) != place:
             raise NotAllowed(f"{raw[:200]} led somewhere else a moment ago.", hint="Look at it again first.")
@@ -98,7 +98,7 @@ def write_file_tool(app: PluginContext) -> Tool:
 
 
 class FileLocks:
-    """One change of a file at a time."""
+    """One lock per file, so that its changes happen one at a time."""
 
     def __init__(self, _: HasSettings) -> None:
         self._locks: dict[str, asyncio.Lock] = {}
@@ -110,7 +110,7 @@ class FileLocks:
 
 
 def read_text(place: ResolvedPath) -> tuple[str, bytes]:
-    """A whole file as text, and its bytes. BadInput when it is binary, too large or not UTF-8."""
+    """Reads a whole file as text, and as bytes. BadInput when it is binary, too large or not UTF-8."""
     with open(open_file(place), "rb") as file:  # noqa: PTH123 - by descriptor
         raw = file.read(MAX_FILE_BYTES + 1)
     if len(raw) > MAX_FILE_BYTES:
@@ -124,13 +124,13 @@ def read_text(place: ResolvedPath) -> tuple[str, bytes]:
 
 
 def require_unchanged(place: ResolvedPath, before: bytes) -> None:
-    """Conflict when somebody else has written the file since it was read."""
+    """Raises Conflict when somebody else has written the file since it was read."""
     if read_text(place)[1] != before:
         raise Conflict(f"{place.shown} was changed meanwhile by somebody else.", hint="Read it again, then try again.")
 
 
 def refuse_redaction_marks(place: ResolvedPath, content: str) -> None:
-    """What was blacked out for the model must not come back as the file's content."""
+    """Raises BadInput when a redaction mark would replace the secret that it stands for."""
     if MARK not in content:
         return
     try:
@@ -145,7 +145,7 @@ def refuse_redaction_marks(place: ResolvedPath, content: str) -> None:
 
 
 def describe_change(old: str, new: str, name: str, max_chars: int = 4000) -> str:
-    """What a change does, for the person who is asked."""
+    """Renders a change as a diff for the person who is asked about it."""
     if len(old) + len(new) > 200_000:
         return f"{name}: {len(old)} characters become {len(new)}."
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), f"a/{name}", f"b/{name}", lineterm="")

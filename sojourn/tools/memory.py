@@ -1,4 +1,4 @@
-"""memory: durable facts about the person and their work, theirs to see and change.
+"""The tool `memory`: durable facts about the person and their work, theirs to see and change.
 
 A fact is a record of kind `fact` under `<principal>/<8 hex digits>`: `{"text", "why", "source_session"}`.
 """

@@ -48,12 +48,12 @@ class ToolSet:
 
 
 def build_tools(app: Shared) -> list[Tool]:
-    """The built-in tools; the same objects each time."""
+    """Returns the built-in tools; the same objects each time."""
     return list(app.shared(ToolSet).tools)
 
 
 def build_mcp_tools(app: PluginContext) -> list[Tool]:
-    """The tools of the configured MCP servers. The client library is loaded only when there are some."""
+    """Builds the tools of the configured MCP servers; loads the client library only when there are some."""
     if not app.configured("mcp").servers:
         return []
     hub = app.shared(app.load(MCP_HUB))

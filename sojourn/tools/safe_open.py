@@ -29,7 +29,7 @@ _MAGIC = (
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPath:
-    """A path, made real. `shown` is the shortest way to say it."""
+    """A path without links or `..`. `shown` is its shortest form for people."""
 
     path: Path
     root: Path
@@ -46,7 +46,7 @@ class ResolvedPath:
 
 
 def binary_kind(raw: bytes) -> str:
-    """What kind of binary data this begins like; empty for text."""
+    """Names the kind of binary data by its first bytes; empty for text."""
     for magic, kind in _MAGIC:
         if raw.startswith(magic):
             return kind
@@ -54,7 +54,7 @@ def binary_kind(raw: bytes) -> str:
 
 
 def open_folder(base: Path, folder: Path, *, make: bool = False) -> int:
-    """A descriptor of a folder below `base`, reached without following a link. `make` makes what is missing."""
+    """Opens a folder below `base` without following a link. `make` makes what is missing."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     here = os.open(base, flags)
     for step in folder.relative_to(base).parts:
@@ -74,7 +74,7 @@ def open_folder(base: Path, folder: Path, *, make: bool = False) -> int:
 
 
 def open_file(place: ResolvedPath) -> int:
-    """A descriptor for reading a real file: no device, no pipe, no link put there meanwhile."""
+    """Opens a regular file for reading: no device, no pipe, no link put there meanwhile."""
     where = open_folder(place.base, place.path.parent)
     try:
         file = os.open(place.path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=where)
@@ -91,7 +91,7 @@ def open_file(place: ResolvedPath) -> int:
 
 
 def write_file_at(place: ResolvedPath, data: bytes) -> bool:
-    """Puts a file in place in one step, with the rights the old one had; True when it is new."""
+    """Replaces a file in one step, with the permissions of the old one; True when it is new."""
     where = open_folder(place.root, place.path.parent, make=True)
     draft = f".sojourn-{os.urandom(6).hex()}"
     try:

@@ -97,7 +97,7 @@ async def _search_in_worker(search: _Search, place: ResolvedPath, settings: Sett
 async def _search_with_ripgrep(
     program: str, search: _Search, place: ResolvedPath, settings: Settings
 ) -> ToolResult | None:
-    """What ripgrep finds; None when it does not understand the pattern."""
+    """Searches with ripgrep; None when it does not understand the pattern."""
     argv = [
         program,
         *_RIPGREP_OPTIONS,

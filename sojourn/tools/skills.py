@@ -1,4 +1,4 @@
-"""skills_list and skill_view: what the skill folders hold."""
+"""The tools `skills_list` and `skill_view`: instructions for particular kinds of work."""
 
 from __future__ import annotations
 

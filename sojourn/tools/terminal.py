@@ -27,13 +27,13 @@ PROGRESS_SECONDS = 0.5  # seconds between two lines of progress
 
 
 def shell_argv(command: str) -> list[str]:
-    """How a line for the shell is started, without anybody's start-up files."""
+    """Returns the program and arguments that run a shell command, without anybody's start-up files."""
     found = next((one for one in SHELLS if Path(one).exists()), "sh")
     return [found, "--noprofile", "--norc", "-c", command] if found.endswith("bash") else [found, "-c", command]
 
 
 def working_folder(at: Workspace, raw: str, settings: Settings) -> Path:
-    """The folder a command is started in: the workspace, or one below it. BadInput."""
+    """Resolves the folder a command is started in: the workspace, or one below it. BadInput."""
     place = locate(at, raw or ".", settings)
     if not place.inside:
         raise BadInput(f"{raw} is outside the workspace.", hint="Start in the workspace; `cd` is part of the command.")
@@ -58,7 +58,7 @@ async def start_command(
 async def run_command(
     argv: Sequence[str], at: Workspace, *, cwd: Path, settings: Settings, seconds: float
 ) -> ToolResult:
-    """What the command said and how it ended. Whatever it left behind is ended too."""
+    """Runs a command and returns its output and exit code. Processes that it left behind are ended too."""
     child = await start_command(argv, cwd=cwd, settings=settings)
     child.on_output = progress_reporter(at)
     done, left = False, 0
@@ -102,7 +102,7 @@ def progress_reporter(at: Workspace) -> Callable[[bytes], None]:
 
 
 def ask_about_command(command: str, verb: str = "Run") -> Question:
-    """The question before a command line; dangerous when one of the known dangers is in it."""
+    """Builds the question before a command line; dangerous when one of the known dangers is in it."""
     return _ask_about_dangers(f"{verb} this command?", command, FIND_DANGERS.load()(command))
 
 

@@ -1,4 +1,4 @@
-"""Changing a text by search and replace, or by a unified diff. Pure: texts in, texts out, and errors a model can use.
+"""Changes a text by search and replace, or by a unified diff. Pure: texts in, texts out, and errors a model can use.
 
 Line ends are the file's own: what a model writes with \\n fits a file with \\r\\n.
 """
@@ -36,7 +36,7 @@ class FileChange:
 
 
 def replace_text(text: str, old: str, new: str, *, everywhere: bool = False) -> str:
-    """The text with `old` replaced. BadInput unless it is there exactly once (or `everywhere`)."""
+    """Replaces `old` in a text. BadInput unless it is there exactly once (or `everywhere`)."""
     if not old:
         raise BadInput("`old` is empty.", hint="Give the text to replace; to make a file use write_file.")
     if old == new:
@@ -58,7 +58,7 @@ def replace_text(text: str, old: str, new: str, *, everywhere: bool = False) -> 
 
 
 def line_end(text: str) -> str:
-    """The line end most lines have."""
+    """Returns the line end that most lines have."""
     pairs = text.count("\r\n")
     return "\r\n" if pairs * 2 > text.count("\n") else "\n"
 
@@ -80,7 +80,7 @@ def _describe_nearest(text: str, old: str) -> str:
 
 
 def parse_diff(diff: str) -> list[FileChange]:
-    """The changes of a unified diff. BadInput names the line that cannot be read."""
+    """Parses the changes of a unified diff. BadInput names the line that cannot be read."""
     lines = diff.replace("\r\n", "\n").split("\n")
     changes: list[FileChange] = []
     at = 0
@@ -105,7 +105,7 @@ def parse_diff(diff: str) -> list[FileChange]:
 
 
 def _parse_name(line: str) -> str:
-    """The file that a --- or +++ line names; empty for /dev/null."""
+    """Parses the file of a --- or +++ line; empty for /dev/null."""
     name = line[4:].split("\t")[0].strip()
     if name == NOWHERE:
         return ""
@@ -138,7 +138,7 @@ def _read_hunk(lines: list[str], at: int, head: re.Match[str]) -> tuple[Hunk, in
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
-    """The text after all hunks. Each is found by its lines; the number only says which of several is meant."""
+    """Applies hunks to a text. Each is found by its lines; its number only decides between several places."""
     end = line_end(text)
     lines = text.split("\n")
     closed = lines[-1] == ""

@@ -50,7 +50,7 @@ class FetchTarget:
 
 
 async def resolve_url(raw: str, allowed: Collection[str]) -> FetchTarget:
-    """Where a request to this address goes. BadInput, NotAllowed, NotFound."""
+    """Resolves an address and checks that it may be reached. BadInput, NotAllowed, NotFound."""
     url, host, port = _split_url(raw)
     found = await _look_up(host, port)
     for address in found:
@@ -90,7 +90,7 @@ def _parse_ip(host: str) -> Address | None:
 
 
 async def _look_up(host: str, port: int) -> list[Address]:
-    """Every address of a host. Odd spellings of numbers (0x7f.1, 2130706433) are resolved here too, then judged."""
+    """Returns every address of a host. Odd spellings of numbers (0x7f.1, 2130706433) are resolved here, too."""
     if (number := _parse_ip(host)) is not None:
         return [number]
     try:
@@ -103,7 +103,7 @@ async def _look_up(host: str, port: int) -> list[Address]:
 
 
 def is_private(address: Address) -> bool:
-    """Whether an address is anything but a public one; an IPv4 address inside an IPv6 one counts as itself."""
+    """True for any address that is not public; an IPv4 address inside an IPv6 one counts as itself."""
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
         if inner is None and address in _TRANSLATED:
@@ -159,7 +159,7 @@ def web_fetch_tool(app: HasSettings) -> Tool:
 
 
 async def _follow(client: httpx2.AsyncClient, url: str, allowed: set[str]) -> _Page:
-    """Every step is judged anew: a public page must not lead to a private one."""
+    """Follows redirects and checks every step: a public page must not lead to a private one."""
     for _ in range(MAX_REDIRECTS + 1):
         target = await resolve_url(url, allowed)
         page = await _fetch(client, target)

@@ -92,7 +92,7 @@ RULES = parse_rules(Path(__file__).with_name("rules.toml").read_text("utf-8"))
 
 
 def find_dangers(command: str) -> list[str]:
-    """The reasons why a command line is always asked about; none when it is not."""
+    """Lists the reasons why a command line is always asked about; none when it is not."""
     if len(command) > MAX_COMMAND_CHARS:
         return ["is too long to be checked"]
     found: dict[str, None] = {}
@@ -106,7 +106,7 @@ def find_dangers(command: str) -> list[str]:
 
 
 def find_code_dangers(code: str) -> list[str]:
-    """The reasons why Python code is always asked about; none when it is not."""
+    """Lists the reasons why Python code is always asked about; none when it is not."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -136,7 +136,7 @@ def _collect(script: Script, found: dict[str, None], depth: int) -> None:
 
 
 def _command_dangers(command: Command) -> list[str]:
-    """The dangers of one program with its arguments."""
+    """Lists the dangers of one program with its arguments."""
     found = [why for operator, target in command.redirects if (why := _redirect_danger(operator, target))]
     found += [
         f"sets {name}, which changes what other programs do"
@@ -153,10 +153,9 @@ def _command_dangers(command: Command) -> list[str]:
         _runs_piped_program(command) or UNKNOWN in " ".join(words[:2])
     ):
         found.append(_RUNS_OUTPUT)
-    if re.fullmatch(r"(?:python|pypy)[\d.]*", name) and "-c" in words[:-1]:
-        found += find_code_dangers(words[words.index("-c") + 1])
-    elif re.fullmatch(r"(?:python|pypy)[\d.]*", name) and command.stdin_text:
-        found += find_code_dangers(command.stdin_text)
+    if re.fullmatch(r"(?:python|pypy)[\d.]*", name):
+        code = words[words.index("-c") + 1] if "-c" in words[:-1] else command.stdin_text
+        found += find_code_dangers(code)
     if any(special_reason(SECRET, word) for word in words):
         found.append(_READS_SECRETS)
     return found
@@ -178,7 +177,7 @@ def _table_dangers(name: str, words: list[str]) -> list[str]:
 
 
 def _canonical_arguments(name: str, words: list[str]) -> str:
-    """The arguments as the table matches them. A word with spaces stays one word: a message is not an option."""
+    """Renders arguments as the table matches them. A word with spaces stays one word: a message is not an option."""
     apart = name not in _LONG_OPTIONS
     shown = [
         " ".join(f"-{letter}" for letter in word[1:])
@@ -190,7 +189,7 @@ def _canonical_arguments(name: str, words: list[str]) -> str:
 
 
 def _runs_piped_program(command: Command) -> bool:
-    """Whether an interpreter gets its program from a pipe."""
+    """True when an interpreter gets its program from a pipe."""
     own = [word for word in command.words[1:] if not word.startswith("-") or word == "-"]
     has_program = any(word in ("-c", "-e", "-m", "--version") for word in command.words[1:])
     return command.piped and not has_program and (not own or own[0] == "-" or own[0].startswith("/dev/"))
@@ -209,13 +208,13 @@ def _redirect_danger(operator: str, target: str) -> str:
 
 
 def special_reason(table: PathRules, word: str) -> str:
-    """The reason of the first path rule that fits a word of a command; empty when none does."""
+    """Returns the reason of the first path rule that fits a word of a command; empty when none does."""
     seen = word if word.startswith("/") else "/" + word.rpartition("=")[2].lstrip("@").removeprefix("~/")
     return find_reason(table, seen)
 
 
 def _executed_files(command: Command) -> set[str]:
-    """The names of the files a command executes: itself, or those an interpreter or `chmod +x` gets."""
+    """Returns the names of the files a command executes: itself, or those an interpreter or `chmod +x` gets."""
     if not command.words:
         return set()
     name = command.words[0].rpartition("/")[2]
@@ -224,7 +223,7 @@ def _executed_files(command: Command) -> set[str]:
 
 
 def _written_files(command: Command) -> set[str]:
-    """The names of files a command writes or fetches."""
+    """Returns the names of files a command writes or fetches."""
     words = command.words
     named = [target for operator, target in command.redirects if operator.startswith((">", "&>"))]
     name = words[0].rpartition("/")[2] if words else ""
@@ -252,7 +251,7 @@ def _call_dangers(call: ast.Call) -> list[str]:
 
 
 def _command_line(arguments: list[ast.expr]) -> str:
-    """The command line a call would start, each word quoted; an argument that is not a literal is UNKNOWN."""
+    """Renders the command line a call would start, each word quoted; an argument that is no literal is UNKNOWN."""
     first = arguments[0]
     if isinstance(first, ast.Constant) and isinstance(first.value, str) and len(arguments) == 1:
         return first.value

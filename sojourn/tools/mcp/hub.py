@@ -1,6 +1,6 @@
-"""Hub of all MCP servers, in a thread with its own event loop: tools are listed where nothing can be
-awaited, and called from whichever loop a turn runs in. What a server offers is remembered in `<home>/mcp/`, so that
-it is started only when one of its tools is used (or when its configuration changed)."""
+"""Hub of all MCP servers, in a thread with its own event loop: tools are listed where nothing can be awaited, and
+called from any event loop. The tools of a server are cached in `<home>/mcp/`, so that it is started only when one of
+them is used, or when its configuration has changed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class McpHub:
         self.problems[name] = error
 
     def tools(self) -> list[Tool]:
-        """The tools of all servers that work, and for each of the others one that says why it does not."""
+        """Builds the tools of all servers that work, and for each of the others one that says why it does not."""
         with self._lock:
             answers = {
                 name: asyncio.run_coroutine_threadsafe(connection.tools(), self._loop)
@@ -166,7 +166,7 @@ class McpHub:
 
 
 def tool_name(server: str, tool: str, taken: set[str]) -> str:
-    """`mcp_<server>_<tool>` in letters every provider takes; what is too long or taken gets a number."""
+    """Returns `mcp_<server>_<tool>` in letters every provider takes; a name too long or taken gets a hash."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp_{server}_{tool}")
     if len(name) > MAX_NAME_CHARS or name in taken:
         name = f"{name[: MAX_NAME_CHARS - 9]}_{hashlib.sha256(tool.encode()).hexdigest()[:8]}"

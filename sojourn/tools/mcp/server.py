@@ -54,7 +54,7 @@ class McpServer:
 
 
 def parse_server(name: str, table: Any, seconds: float) -> McpServer:
-    """A server's table, checked. BadConfig."""
+    """Parses the table of a server. BadConfig."""
     where = f"[plugins.mcp.servers.{name}]"
     if not isinstance(table, Mapping) or not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
         raise BadConfig(
@@ -92,7 +92,7 @@ class McpConnection:
         self._stop = asyncio.Event()
 
     async def tools(self) -> list[dict[str, Json]]:
-        """What the server offers now. PlatformDown."""
+        """Lists the tools that the server offers now. PlatformDown."""
         listed: list[dict[str, Json]] = []
         async with self._connected(self.server.seconds) as client:
             cursor: str | None = None
@@ -105,7 +105,7 @@ class McpConnection:
         return listed
 
     async def call(self, tool: str, arguments: Mapping[str, Json], seconds: float) -> tuple[str, bool]:
-        """What the tool says, and whether it worked. PlatformDown."""
+        """Calls a tool; returns its output, and whether it worked. PlatformDown."""
         async with self._connected(seconds) as client:
             answer = await client.call_tool(tool, dict(arguments))
         blocks = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in answer.content]
@@ -238,7 +238,7 @@ def _parse_message(line: bytes) -> SessionMessage | Exception:
 
 
 def _root_message(error: BaseException) -> str:
-    """The first thing that went wrong; task groups wrap it several times."""
+    """Returns the message of the first error; task groups wrap it several times."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__
